@@ -1,0 +1,10 @@
+// The compiled module: one entry per thing that is bound.
+#include <nanobind/nanobind.h>
+
+void bind_linear(nanobind::module_&);
+
+NB_MODULE(AGGRO_MODULE, m) {
+    m.doc() = "The compiled core of aggro.";
+    m.attr("level") = AGGRO_LEVEL;
+    bind_linear(m);
+}

@@ -1,0 +1,53 @@
+// Memory of a model: a growing, aligned table with one line per feature.
+#pragma once
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+namespace aggro {
+
+/// `rows` lines of `stride` values. Copies share memory until one of them grows, so that a view
+/// handed out stays valid.
+template <class T>
+class Block {
+  public:
+    Block() = default;
+    Block(std::size_t rows, std::size_t stride, T fill = T(0)) : stride_(stride) { grow(rows, fill); }
+
+    T* data() { return data_.get(); }
+    const T* data() const { return data_.get(); }
+    T* row(std::size_t j) { return data_.get() + j * stride_; }
+    const T* row(std::size_t j) const { return data_.get() + j * stride_; }
+    std::size_t rows() const { return rows_; }
+    std::size_t stride() const { return stride_; }
+    std::size_t size() const { return rows_ * stride_; }
+    std::shared_ptr<T[]> share() const { return data_; }
+
+    /// Adds lines; what is there keeps its value. Amortised: capacity at least doubles.
+    void grow(std::size_t rows, T fill = T(0)) {
+        if (rows > capacity_) reserve(capacity_ == 0 ? rows : std::max(rows, 2 * capacity_));
+        if (rows > rows_) std::fill(row(rows_), row(rows), fill);
+        rows_ = std::max(rows_, rows);
+    }
+
+  private:
+    static constexpr std::size_t alignment = 64;  // a cache line, and the widest vector
+
+    void reserve(std::size_t capacity) {
+        const std::size_t bytes = std::max<std::size_t>(capacity * stride_ * sizeof(T), 1);
+        const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
+        void* memory = std::aligned_alloc(alignment, whole);
+        if (!memory) throw std::bad_alloc();
+        std::shared_ptr<T[]> fresh(static_cast<T*>(memory), [](T* p) { std::free(p); });
+        if (size() > 0) std::memcpy(fresh.get(), data_.get(), size() * sizeof(T));
+        data_ = std::move(fresh);
+        capacity_ = capacity;
+    }
+
+    std::shared_ptr<T[]> data_;
+    std::size_t rows_ = 0, stride_ = 0, capacity_ = 0;
+};
+
+}  // namespace aggro

@@ -1,0 +1,171 @@
+// Where a step starts from: the last weights, pulled to the class means, or the mean of the last Q.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "model.hpp"
+
+namespace aggro {
+
+/// Weight k of feature j as it is, whatever it is made of.
+template <class T>
+inline double weight_at(const Model<T>& m, std::size_t j, std::size_t k) {
+    const T* lane = m.weights.row(j);
+    const Mixture& mix = m.mix[k];
+    double w = mix.scale * static_cast<double>(lane[k]);
+    if (mix.own == 0 && mix.rest == 0) return w;
+    const auto own = static_cast<double>(lane[m.shape.outputs + m.own_sum[k]]);
+    w += mix.own * own;
+    if (m.shape.total) w += mix.rest * (static_cast<double>(lane[m.total_lane()]) - own);
+    return w;
+}
+
+/// The mean over the averaged rounds of weight k of feature j.
+template <class T>
+inline double average_at(const Model<T>& m, std::size_t j, std::size_t k) {
+    const T* lane = m.weights.row(j);
+    const Mixture& mix = m.mix[k];
+    double sum = mix.scale_sum * static_cast<double>(lane[k]) + static_cast<double>(m.trail.row(j)[k]);
+    if (mix.own_sum != 0 || mix.rest_sum != 0) {
+        const auto own = static_cast<double>(lane[m.shape.outputs + m.own_sum[k]]);
+        sum += mix.own_sum * own;
+        if (m.shape.total) sum += mix.rest_sum * (static_cast<double>(lane[m.total_lane()]) - own);
+    }
+    return sum / static_cast<double>(m.counters.averaged);
+}
+
+/// The weights that predict, features x outputs, whatever they are made of.
+template <class T>
+inline void write_weights(const Model<T>& m, T* out) {
+    const bool average = m.shape.predictor == Predictor::average && m.counters.averaged > 0;
+    for (std::size_t j = 0; j < m.shape.features; ++j)
+        for (std::size_t g = 0; g < m.groups.size(); ++g) {
+            const bool pooled = m.shape.reservoir > 0 && m.pool_fill[g] > 0;
+            for (std::size_t k = m.groups[g].first; k < m.groups[g].first + m.groups[g].count; ++k)
+                out[j * m.shape.outputs + k] = pooled    ? m.pool_mean.row(j)[k]
+                                               : average ? static_cast<T>(average_at(m, j, k))
+                                                         : static_cast<T>(weight_at(m, j, k));
+        }
+}
+
+/// The intercepts that predict.
+template <class T>
+inline std::vector<double> effective_bias(const Model<T>& m) {
+    std::vector<double> bias = m.bias;
+    if (m.shape.predictor == Predictor::average && m.counters.averaged > 0)
+        for (std::size_t k = 0; k < bias.size(); ++k) bias[k] = m.bias_sum[k] / static_cast<double>(m.counters.averaged);
+    for (std::size_t g = 0; m.shape.reservoir > 0 && g < m.groups.size(); ++g)
+        for (std::size_t k = m.groups[g].first; m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
+            bias[k] = m.pool_mean_bias[k];
+    return bias;
+}
+
+/// Writes the weights of a group out in full, so that its mixture is the identity again.
+template <class T>
+inline void fold(Model<T>& m, const Group& g) {
+    const bool averages = m.trail.stride() > 0;
+    const double rounds = static_cast<double>(m.counters.averaged);
+    for (std::size_t j = 0; j < m.shape.features; ++j)
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+            if (averages && m.counters.averaged > 0)
+                m.trail.row(j)[k] = static_cast<T>(average_at(m, j, k) * rounds);
+            m.weights.row(j)[k] = static_cast<T>(weight_at(m, j, k));
+        }
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) m.mix[k] = {};
+}
+
+/// Folds before the numbers of the mixture lose digits (ALGORITHMS: class means in O(nnz)).
+template <class T>
+inline void fold_if_worn(Model<T>& m, const Group& g) {
+    const bool averages = m.trail.stride() > 0;
+    const double smallest = averages ? 1e-6 : sizeof(T) == 8 ? 1e-100 : 1e-20;
+    const double largest = sizeof(T) == 8 ? 1e6 : 1e3;
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        const double own = m.means.count[m.own_sum[k]];
+        const double drift = std::max(std::abs(m.mix[k].own) * own,
+                                      std::abs(m.mix[k].rest) * (m.means.total.count - own));
+        if (m.mix[k].scale < smallest || drift > largest) return fold(m, g);
+    }
+}
+
+/// Where the class means pull output k: a classifier and its bias, the nearest-centroid one.
+struct Pull {
+    double own = 0, rest = 0, bias = 0;  ///< m_k = own * S_k + rest * (S_total - S_k)
+};
+
+template <class T>
+inline Pull pull_of(const Model<T>& m, std::size_t k) {
+    const std::size_t c = m.own_sum[k];
+    const double own = m.means.count[c], rest = m.means.total.count - own;
+    Pull pull;
+    if (own > 0) {
+        pull.own = 1 / own;
+        pull.bias = -m.means.norm[c] / (2 * own * own);
+    }
+    if (m.shape.total && rest > 0) {
+        const double norm = m.means.total.norm - 2 * m.means.cross[c] + m.means.norm[c];
+        pull.rest = -1 / rest;
+        pull.bias += std::max(norm, 0.0) / (2 * rest * rest);
+    }
+    return pull;
+}
+
+/// Adds an example of weight omega and squared length n to the sums of its classes. `dots` are its
+/// products with the sums' lanes and are brought up to date.
+template <class T, class Member>
+inline void absorb(Model<T>& m, double omega, double n, double* dots, Member&& member) {
+    const double total = m.shape.total ? dots[m.shape.sums] : 0;
+    for (std::size_t c = 0; c < m.shape.sums; ++c) {
+        m.means.cross[c] += omega * dots[c];
+        if (!member(c)) continue;
+        m.means.cross[c] += omega * total + omega * omega * n;
+        m.means.norm[c] += 2 * omega * dots[c] + omega * omega * n;
+        m.means.count[c] += omega;
+        dots[c] += omega * n;
+    }
+    m.means.total.norm += 2 * omega * total + omega * omega * n;
+    m.means.total.count += omega;
+    if (m.shape.total) dots[m.shape.sums] += omega * n;
+}
+
+/// PAmW: remembers the weights of a group, then puts them at the mean of the last Q, pulled to the
+/// class means. O(Q d) per update.
+template <class T>
+inline void queue_centre(Model<T>& m, std::size_t index) {
+    const Group& g = m.groups[index];
+    const std::size_t outputs = m.shape.outputs, size = m.shape.queue;
+    const auto next = static_cast<std::size_t>(m.ring_next[index]);
+    m.ring_next[index] = static_cast<std::int64_t>((next + 1) % size);
+    m.ring_fill[index] = std::min<std::int64_t>(m.ring_fill[index] + 1, static_cast<std::int64_t>(size));
+    const auto filled = static_cast<std::size_t>(m.ring_fill[index]);
+    const double gamma = g.gamma, share = 1 / (1 + gamma);
+    const bool averages = m.trail.stride() > 0;
+
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        const Pull pull = gamma > 0 ? pull_of(m, k) : Pull{};
+        const std::size_t own = outputs + (gamma > 0 ? m.own_sum[k] : 0), total = m.total_lane();
+        for (std::size_t j = 0; j < m.shape.features; ++j) {
+            T* lane = m.weights.row(j);
+            T* slots = m.ring.row(j);
+            slots[next * outputs + k] = lane[k];
+            double centre = 0;
+            for (std::size_t q = 0; q < filled; ++q) centre += static_cast<double>(slots[q * outputs + k]);
+            centre /= static_cast<double>(filled);
+            if (gamma > 0) {
+                const auto s = static_cast<double>(lane[own]);
+                centre += gamma * pull.own * s;
+                if (m.shape.total) centre += gamma * pull.rest * (static_cast<double>(lane[total]) - s);
+            }
+            const T moved = static_cast<T>(share * centre);
+            if (averages) m.trail.row(j)[k] -= static_cast<T>(m.mix[k].scale_sum) * (moved - lane[k]);
+            lane[k] = moved;
+        }
+        m.ring_bias[next * outputs + k] = m.bias[k];
+        double centre = 0;
+        for (std::size_t q = 0; q < filled; ++q) centre += m.ring_bias[q * outputs + k];
+        m.bias[k] = share * (centre / static_cast<double>(filled) + gamma * pull.bias);
+    }
+}
+
+}  // namespace aggro

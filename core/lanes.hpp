@@ -1,0 +1,226 @@
+// The loops over features. Weights are feature-major: one block of outputs ("lanes") per feature,
+// so that a row's non-zeros are walked once for all outputs.
+#pragma once
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "row.hpp"
+
+namespace aggro {
+
+/// A SIMD vector of `Bytes` bytes of T; the compiler lowers it to what the machine has.
+template <class T, std::size_t Bytes>
+struct VectorOf {
+    typedef T type __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));
+    static constexpr std::size_t width = Bytes / sizeof(T);
+};
+template <class T, std::size_t Bytes>
+using Vector = typename VectorOf<T, Bytes>::type;
+
+template <class T, std::size_t Bytes>
+inline Vector<T, Bytes> load(const T* p) {
+    return *reinterpret_cast<const Vector<T, Bytes>*>(p);
+}
+template <class T, std::size_t Bytes>
+inline void store(T* p, Vector<T, Bytes> v) {
+    *reinterpret_cast<Vector<T, Bytes>*>(p) = v;
+}
+template <class T, std::size_t Bytes>
+inline T sum(Vector<T, Bytes> v) {
+    T total = 0;
+    for (std::size_t i = 0; i < Bytes / sizeof(T); ++i) total += v[i];
+    return total;
+}
+
+/// How many values one feature's block of `lanes` outputs takes, padded to whole vectors.
+template <class T>
+constexpr std::size_t padded(std::size_t lanes) {
+    if (lanes <= 1) return lanes;
+    const std::size_t bytes = lanes * sizeof(T);
+    const std::size_t unit = bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64;
+    return (bytes + unit - 1) / unit * unit / sizeof(T);
+}
+
+// ---- one output ------------------------------------------------------------------------------
+
+/// <w, x> and ||x||^2 in one pass.
+template <class T>
+struct Glance {
+    T dot = 0;
+    T length = 0;
+};
+
+template <class T>
+inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
+    constexpr std::size_t bytes = 64, width = bytes / sizeof(T);
+    Vector<T, bytes> d0{}, d1{}, n0{}, n1{};
+    std::size_t i = 0;
+    for (; i + 2 * width <= x.size; i += 2 * width) {
+        const auto a = load<T, bytes>(x.values + i), b = load<T, bytes>(x.values + i + width);
+        d0 += a * load<T, bytes>(w + i);
+        d1 += b * load<T, bytes>(w + i + width);
+        n0 += a * a;
+        n1 += b * b;
+    }
+    Glance<T> seen{sum<T, bytes>(d0 + d1), sum<T, bytes>(n0 + n1)};
+    for (; i < x.size; ++i) {
+        seen.dot += x.values[i] * w[i];
+        seen.length += x.values[i] * x.values[i];
+    }
+    return seen;
+}
+
+// Eight entries at a time in two chains hide the latency of the adds. The weights are put together
+// by scalar loads: a hardware gather is slower.
+template <class T, class Index>
+inline Glance<T> glance(const SparseRow<T, Index>& x, const T* w) {
+    constexpr std::size_t bytes = 4 * sizeof(T);
+    using Four = Vector<T, bytes>;
+    const auto pick = [&](const Index* i) { return Four{w[i[0]], w[i[1]], w[i[2]], w[i[3]]}; };
+    Four d0{}, d1{}, n0{}, n1{};
+    std::size_t k = 0;
+    for (; k + 8 <= x.size; k += 8) {
+        const auto a = load<T, bytes>(x.values + k), b = load<T, bytes>(x.values + k + 4);
+        d0 += a * pick(x.indices + k);
+        d1 += b * pick(x.indices + k + 4);
+        n0 += a * a;
+        n1 += b * b;
+    }
+    Glance<T> seen{sum<T, bytes>(d0 + d1), sum<T, bytes>(n0 + n1)};
+    for (; k < x.size; ++k) {
+        seen.dot += x.values[k] * w[x.indices[k]];
+        seen.length += x.values[k] * x.values[k];
+    }
+    return seen;
+}
+
+/// ||x||^2.
+template <class Row>
+inline typename Row::Value squared_length(const Row& x) {
+    typename Row::Value n = 0;
+    for (std::size_t k = 0; k < x.size; ++k) n += x.values[k] * x.values[k];
+    return n;
+}
+
+// ---- several outputs -------------------------------------------------------------------------
+
+/// Calls `tile(integral constants: bytes, vectors; offset)` over all `lanes` of a block, few
+/// vectors at a time so that their accumulators stay in registers.
+template <class T, class Tile>
+inline void for_each_tile(std::size_t lanes, Tile&& tile) {
+    const std::size_t bytes = lanes * sizeof(T);
+    using std::integral_constant;
+    using Size = std::size_t;
+    if (bytes == 16) return tile(integral_constant<Size, 16>{}, integral_constant<Size, 1>{}, Size{0});
+    if (bytes == 32) return tile(integral_constant<Size, 32>{}, integral_constant<Size, 1>{}, Size{0});
+    constexpr Size width = 64 / sizeof(T);
+    integral_constant<Size, 64> full;
+    Size at = 0;
+    for (; at + 4 * width <= lanes; at += 4 * width) tile(full, integral_constant<Size, 4>{}, at);
+    switch ((lanes - at) / width) {
+        case 3: return tile(full, integral_constant<Size, 3>{}, at);
+        case 2: return tile(full, integral_constant<Size, 2>{}, at);
+        case 1: return tile(full, integral_constant<Size, 1>{}, at);
+        default: return;
+    }
+}
+
+/// out[l] = sum over the row of x_j * block_j[l], for all lanes.
+template <class T, class Row>
+inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes, T* out) {
+    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+        constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
+        constexpr std::size_t chains = V >= 3 ? 1 : V == 2 ? 2 : 4;
+        Vector<T, B> acc[chains][V] = {};
+        std::size_t k = 0;
+        for (; k + chains <= x.size; k += chains)
+            for (std::size_t c = 0; c < chains; ++c) {
+                const T* w = block + x.feature(k + c) * stride + at;
+                for (std::size_t v = 0; v < V; ++v)
+                    acc[c][v] += x.values[k + c] * load<T, B>(w + v * width);
+            }
+        for (; k < x.size; ++k)
+            for (std::size_t v = 0; v < V; ++v)
+                acc[0][v] += x.values[k] * load<T, B>(block + x.feature(k) * stride + at + v * width);
+        for (std::size_t v = 0; v < V; ++v) {
+            for (std::size_t c = 1; c < chains; ++c) acc[0][v] += acc[c][v];
+            store<T, B>(out + at + v * width, acc[0][v]);
+        }
+    });
+}
+
+/// out[l] = sum over the row of x_j^2 * block_j[l]: the row's squared length in a diagonal metric.
+template <class T, class Row>
+inline void length_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes, T* out) {
+    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+        constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
+        Vector<T, B> acc[V] = {};
+        for (std::size_t k = 0; k < x.size; ++k) {
+            const T square = x.values[k] * x.values[k];
+            for (std::size_t v = 0; v < V; ++v)
+                acc[v] += square * load<T, B>(block + x.feature(k) * stride + at + v * width);
+        }
+        for (std::size_t v = 0; v < V; ++v) store<T, B>(out + at + v * width, acc[v]);
+    });
+}
+
+/// block_j[l] += x_j * coef[l], for all lanes.
+template <class T, class Row>
+inline void add_lanes(const Row& x, T* block, std::size_t stride, std::size_t lanes, const T* coef) {
+    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+        constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
+        Vector<T, B> c[V];
+        for (std::size_t v = 0; v < V; ++v) c[v] = load<T, B>(coef + at + v * width);
+        for (std::size_t k = 0; k < x.size; ++k) {
+            T* w = block + x.feature(k) * stride + at;
+            for (std::size_t v = 0; v < V; ++v)
+                store<T, B>(w + v * width, load<T, B>(w + v * width) + x.values[k] * c[v]);
+        }
+    });
+}
+
+/// target_j[l] += x_j * variance_j[l] * coef[l]: the same step in a diagonal metric.
+template <class T, class Row>
+inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride, const T* variance,
+                             std::size_t stride, std::size_t lanes, const T* coef) {
+    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+        constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
+        for (std::size_t k = 0; k < x.size; ++k) {
+            T* t = target + x.feature(k) * target_stride + at;
+            const T* s = variance + x.feature(k) * stride + at;
+            for (std::size_t v = 0; v < V * width; v += width)
+                store<T, B>(t + v, load<T, B>(t + v) + x.values[k] * load<T, B>(s + v) * load<T, B>(coef + at + v));
+        }
+    });
+}
+
+/// variance_j[l] becomes 1 / (1/variance_j[l] + kappa[l] * x_j^2): the precision grows.
+template <class T, class Row>
+inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::size_t lanes, const T* kappa) {
+    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+        constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
+        for (std::size_t k = 0; k < x.size; ++k) {
+            T* s = variance + x.feature(k) * stride + at;
+            const T square = x.values[k] * x.values[k];
+            for (std::size_t v = 0; v < V * width; v += width) {
+                const auto old = load<T, B>(s + v);
+                store<T, B>(s + v, old / (T(1) + square * load<T, B>(kappa + at + v) * old));
+            }
+        }
+    });
+}
+
+/// block_j[lane] += x_j * coef, for one lane.
+template <class T, class Row>
+inline void add_one(const Row& x, T* block, std::size_t stride, T coef) {
+    if constexpr (Row::dense) {
+        if (stride == 1) {
+            for (std::size_t i = 0; i < x.size; ++i) block[i] += coef * x.values[i];
+            return;
+        }
+    }
+    for (std::size_t k = 0; k < x.size; ++k) block[x.feature(k) * stride] += coef * x.values[k];
+}
+
+}  // namespace aggro

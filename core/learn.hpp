@@ -1,0 +1,297 @@
+// The algorithm: predict, suffer, step. One example at a time, every variant the same.
+#pragma once
+#include <cmath>
+#include <limits>
+
+
+#include "centre.hpp"
+#include "examples.hpp"
+#include "reservoir.hpp"
+#include "space.hpp"
+
+namespace aggro {
+
+
+template <class T, class Row, bool Single, bool Diagonal>
+class Learn {
+  public:
+    Learn(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), space(model, scratch) {}
+
+    /// One example of the given weight.
+    void operator()(Row x, const Target& y, double weight) {
+        if (weight == 0) return;
+        size = 1;
+        measured = none;
+        squared = space.look(x);
+        if (!(squared <= std::numeric_limits<T>::max())) x = rescale(x);
+        if (squared < std::numeric_limits<T>::min()) squared = 0;
+        predict();
+        count_votes(y);
+        if (m.shape.sums > 0 && !m.counters.frozen) meet(x, y, weight);
+        for (std::size_t g = 0; g < m.groups.size(); ++g) learn_group(g, x, y, weight);
+        step(x);
+        ++m.counters.examples;
+        average_round(1);
+    }
+
+    /// Scores of the model's predictor, left in `scores`.
+    void score(Row x) {
+        size = 1;
+        squared = space.look(x);
+        if (!(squared <= std::numeric_limits<T>::max())) x = rescale(x);
+        if (m.shape.predictor == Predictor::average && m.counters.averaged > 0) return score_average(x);
+        if (m.shape.predictor == Predictor::reservoir) return score_reservoir(x);
+        predict();
+    }
+
+  private:
+    /// Scores of the last weights for the row just looked at.
+    void predict() {
+        for (std::size_t k = 0; k < m.shape.outputs; ++k)
+            s.scores[k] = combine(k, m.mix[k].scale, m.mix[k].own, m.mix[k].rest) + m.bias[k];
+    }
+
+    void score_average(const Row& x) {
+        const auto rounds = static_cast<double>(m.counters.averaged);
+        dot_block(x, m.trail, s.coef);
+        for (std::size_t k = 0; k < m.shape.outputs; ++k) {
+            const Mixture& mix = m.mix[k];
+            const double sum = combine(k, mix.scale_sum, mix.own_sum, mix.rest_sum) +
+                               size * static_cast<double>(s.coef[k]) + m.bias_sum[k];
+            s.scores[k] = sum / rounds;
+        }
+        clear(s.coef);
+    }
+
+    void score_reservoir(const Row& x) {
+        predict();
+        dot_block(x, m.pool_mean, s.coef);
+        for (std::size_t g = 0; g < m.groups.size(); ++g)
+            for (std::size_t k = m.groups[g].first; m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
+                s.scores[k] = size * static_cast<double>(s.coef[k]) + m.pool_mean_bias[k];
+        clear(s.coef);
+    }
+
+    void dot_block(const Row& x, const Block<T>& block, std::vector<T>& out) {
+        if constexpr (Single) out[0] = glance(x, block.data()).dot;
+        else dot_lanes(x, block.data(), block.stride(), block.stride(), out.data());
+    }
+
+    /// Predict, suffer, step for one group: fills the coefficients of its lanes.
+    void learn_group(std::size_t index, const Row& x, const Target& y, double weight) {
+        const Group& g = m.groups[index];
+        double* tau = s.tau.data() + g.first;
+        const double* scores = s.scores.data() + g.first;
+        const auto length = [&] { return this->length(index, x); };
+        Verdict verdict = judge(g, price(g, weight), y, scores, length, tau, s.ranking);
+        Tally& tally = m.tally[index];
+        tally.loss += verdict.loss;
+        tally.mistakes += verdict.wrong;
+        if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
+
+        const bool pulls = g.gamma > 0 || m.shape.queue > 1;
+        const bool moves = pulls && (verdict.loss > 0 || g.always) && !infeasible(g, length);
+        if (m.shape.reservoir > 0 && (verdict.moves || moves)) offer(m, index);
+        if (moves) {
+            centre(index, x);
+            verdict = judge(g, price(g, weight / (1 + g.gamma)), y, scores, length, tau, s.ranking);
+        }
+        if (!verdict.moves && !moves) return;
+        ++tally.updates;
+        tally.last_update = m.counters.examples + 1;
+        if (verdict.moves) move(index, x, verdict.kappa);
+    }
+
+    Rule price(const Group& g, double weight) const {
+        const Rule priced = weight == 1 ? g.rule : g.rule.priced(weight);
+        return size == 1 ? priced : priced.rescaled(size);
+    }
+
+    /// A hard constraint on a row of zeros cannot be met: leave everything as it is.
+    template <class Length>
+    bool infeasible(const Group& g, Length&& length) const {
+        return g.rule.cap == infinity && g.rule.ridge == 0 && length() == 0;
+    }
+
+    /// x' Sigma x with the constant feature, in units of the row (x / size).
+    double length(std::size_t index, const Row& x) {
+        const std::size_t k = m.groups[index].first;
+        if (m.shape.metric == Metric::full) {
+            if (measured != index) full_length = size * m.full[index].look(x, size);
+            measured = index;
+            return full_length;
+        }
+        const double v = Diagonal ? static_cast<double>(s.length[k]) : squared;
+        return size * v + (m.shape.intercept ? m.bias_variance[k] / size : 0);
+    }
+
+    /// <scale u_k + own S_k + rest (S_total - S_k), x> for the row just looked at.
+    double combine(std::size_t k, double scale, double own, double rest) const {
+        double value = scale * static_cast<double>(s.dot[k]);
+        if (own != 0 || rest != 0) {
+            const auto sum = static_cast<double>(s.dot[m.shape.outputs + m.own_sum[k]]);
+            value += own * sum;
+            if (m.shape.total) value += rest * (static_cast<double>(s.dot[m.total_lane()]) - sum);
+        }
+        return size * value;
+    }
+
+    /// The example joins the sums of its classes; the weights made of those sums stay the same.
+    void meet(const Row& x, const Target& y, double weight) {
+        const auto member = [&](std::size_t c) { return y.sign(sum_class(c)) > 0; };
+        read_sums();
+        absorb(m, weight, size * size * squared, s.sums.data(), member);
+        const double grown = weight * size;
+        for (std::size_t c = 0; c < m.shape.sums; ++c)
+            s.plain[m.shape.outputs + c] = static_cast<T>(member(c) ? grown : 0);
+        if (m.shape.total) s.plain[m.total_lane()] = static_cast<T>(grown);
+        if (!m.lazy_means()) return space.add(x, m.weights.data(), m.weights.stride(), s.plain), clear(s.plain);
+        for (std::size_t k = 0; k < m.shape.outputs; ++k) {
+            const Mixture& mix = m.mix[k];
+            const bool own = member(m.own_sum[k]);
+            s.plain[k] = static_cast<T>(-(own ? mix.own : mix.rest) * grown / mix.scale);
+            s.trail_plain[k] = static_cast<T>(-(own ? mix.own_sum : mix.rest_sum) * grown -
+                                              mix.scale_sum * static_cast<double>(s.plain[k]));
+        }
+        pending = true;
+    }
+
+    /// The class that a class sum belongs to: one margin counts its positives only.
+    std::size_t sum_class(std::size_t c) const {
+        return m.shape.sums == 1 ? m.groups[0].positive : c;
+    }
+
+    void read_sums() {
+        for (std::size_t c = 0; c < s.sums.size(); ++c)
+            s.sums[c] = m.shape.outputs + c < m.lanes ? size * static_cast<double>(s.dot[m.shape.outputs + c]) : 0;
+    }
+
+    /// Moves the group to its centre and makes `scores` those of the centre.
+    void centre(std::size_t index, const Row& x) {
+        const Group& g = m.groups[index];
+        if (m.shape.queue > 1) {
+            queue_centre(m, index);
+            space.look(x);
+            return predict();
+        }
+        const double gamma = g.gamma, share = 1 / (1 + gamma);
+        if (m.counters.frozen) read_sums();
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+            const Pull pull = pull_of(m, k);
+            Mixture& mix = m.mix[k];
+            const double own = s.sums[m.own_sum[k]];
+            const double rest = m.shape.total ? s.sums[m.shape.sums] - own : 0;
+            const double mean = pull.own * own + pull.rest * rest;
+            const double pulled = m.shape.intercept ? gamma * pull.bias : 0;
+            s.scores[k] = share * (s.scores[k] + gamma * mean + pulled);
+            m.bias[k] = share * (m.bias[k] + pulled);
+            mix.scale *= share;
+            mix.own = share * (mix.own + gamma * pull.own);
+            mix.rest = share * (mix.rest + gamma * pull.rest);
+        }
+    }
+
+    /// Turns the group's tau into coefficients of its lanes.
+    void move(std::size_t index, const Row& x, double kappa) {
+        const Group& g = m.groups[index];
+        const double grown = kappa * size * size;
+        pending = true;
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+            const double tau = s.tau[k];
+            if (!std::isfinite(tau)) throw BadExample("its step overflows; scale the features or the target");
+            s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
+            if (m.trail.stride() > 0) s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
+            if (Diagonal) s.kappa[k] = static_cast<T>(grown);
+            if (m.shape.intercept && m.shape.metric != Metric::full) {
+                m.bias[k] += tau * m.bias_variance[k] / size;
+                if (Diagonal) m.bias_variance[k] /= 1 + kappa * m.bias_variance[k];
+            }
+        }
+        if (m.shape.metric == Metric::full) move_full(index, x, grown);
+    }
+
+    /// The full metric moves every feature of one group at once, along Sigma x.
+    void move_full(std::size_t index, const Row& x, double kappa) {
+        const Group& g = m.groups[index];
+        FullMetric<T>& sigma = m.full[index];
+        const double v = length(index, x) / size;
+        const DenseRow<T> image{sigma.image().data(), m.shape.features};
+        space.add(image, m.weights.data(), m.weights.stride(), s.coef);
+        if (m.trail.stride() > 0) space.add(image, m.trail.data(), m.lanes, s.trail_coef);
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+            if (m.shape.intercept) m.bias[k] += s.tau[k] * static_cast<double>(sigma.image()[m.shape.features]);
+            s.coef[k] = s.trail_coef[k] = 0;
+        }
+        sigma.shrink(kappa, v);
+    }
+
+    /// Applies all coefficients in one walk over the row.
+    void step(const Row& x) {
+        if (!pending) return;
+        if (m.trail.stride() > 0) space.step_trail(x);
+        space.step(x, s.coef, s.plain);
+        if constexpr (Diagonal) space.sharpen(x);
+        clear(s.coef), clear(s.kappa);
+        if (m.trail.stride() > 0) clear(s.trail_coef), clear(s.trail_plain);
+        if (m.shape.sums > 0) clear(s.plain);
+        if (m.lazy_means())
+            for (const Group& g : m.groups) fold_if_worn(m, g);
+        pending = false;
+    }
+
+    static void clear(std::vector<T>& lanes) { std::fill(lanes.begin(), lanes.end(), T(0)); }
+
+    void count_votes(const Target& y) {
+        if (m.shape.vote == Vote::each) return;
+        bool wrong = false;
+        if (m.shape.vote == Vote::argmax) {
+            const auto best = std::max_element(s.scores.begin(), s.scores.end()) - s.scores.begin();
+            wrong = best != y.label;
+        } else {
+            for (const Group& g : m.groups)
+                wrong = wrong || (s.scores[g.first] > 0) != (y.sign(g.positive) > 0);
+        }
+        m.counters.mistakes += wrong;
+    }
+
+    void average_round(std::int64_t rounds) {
+        if (m.trail.stride() == 0 || m.counters.examples <= m.average_from) return;
+        m.counters.averaged += rounds;
+        const auto n = static_cast<double>(rounds);
+        for (std::size_t k = 0; k < m.shape.outputs; ++k) {
+            Mixture& mix = m.mix[k];
+            mix.scale_sum += n * mix.scale;
+            mix.own_sum += n * mix.own;
+            mix.rest_sum += n * mix.rest;
+            m.bias_sum[k] += n * m.bias[k];
+        }
+    }
+
+    /// A row whose squared norm overflows is learned as size * (row / size).
+    Row rescale(const Row& x) {
+        s.values.assign(x.values, x.values + x.size);
+        T largest = 0;
+        for (T& v : s.values) {
+            if (!std::isfinite(v)) throw BadExample("not finite");
+            largest = std::max(largest, std::abs(v));
+        }
+        for (T& v : s.values) v /= largest;
+        size = static_cast<double>(largest);
+        Row scaled = x;
+        scaled.values = s.values.data();
+        squared = space.look(scaled);
+        return scaled;
+    }
+
+    Model<T>& m;
+    Scratch<T>& s;
+    Space<T, Row, Single, Diagonal> space;
+    double size = 1;      ///< the row is size * x; 1 but for rows of extreme norm
+    double squared = 0;   ///< ||x||^2
+    bool pending = false; ///< some coefficient waits to be applied
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    std::size_t measured = none;  ///< the group whose full metric has seen this row
+    double full_length = 0;
+};
+
+}  // namespace aggro

@@ -1,0 +1,169 @@
+// Everything a learner knows: weights in lanes, metric, class sums, averages, counters.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "block.hpp"
+#include "lanes.hpp"
+#include "metric.hpp"
+#include "task.hpp"
+
+namespace aggro {
+
+enum class Predictor { last, average, reservoir };
+
+/// How the groups' answers make one prediction, for counting mistakes.
+enum class Vote { each, argmax, all };
+
+/// What kind of model to make; fixed for its life.
+struct Shape {
+    std::size_t features = 0;
+    std::size_t outputs = 1;
+    bool intercept = true;
+    Metric metric = Metric::euclidean;
+    Predictor predictor = Predictor::last;
+    std::size_t sums = 0;      ///< class sums kept for the class means; 0 when there is no pull
+    bool total = false;        ///< the sum of all examples is kept too (one margin: "the others")
+    std::size_t queue = 1;     ///< a step starts from the mean of the last `queue` classifiers
+    std::size_t reservoir = 0; ///< how many classifiers the reservoir holds
+    Vote vote = Vote::each;
+};
+
+/// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
+struct Means {
+    std::vector<double> count, norm, cross;  ///< weight, ||S||^2 and <S, S_total> of each class
+    struct Total {
+        double count = 0, norm = 0;
+    } total;
+};
+
+/// Numbers that are saved with the model.
+struct Counters {
+    std::int64_t examples = 0;      ///< examples learned from
+    std::int64_t averaged = 0;      ///< rounds in the average
+    std::int64_t mistakes = 0;      ///< of the joint vote of all groups
+    std::int64_t frozen = 0;        ///< the class means no longer move
+    std::uint64_t random = 0;       ///< state of the reservoir's random numbers
+};
+
+/// w_k = scale * u_k + own_k * S_k + rest_k * (S_total - S_k), where u_k and the sums are lanes.
+/// Class means so cost O(nnz): a pull changes three numbers, not d weights.
+struct Mixture {
+    double scale = 1, own = 0, rest = 0;
+    double scale_sum = 0, own_sum = 0, rest_sum = 0;  ///< the same, summed over averaged rounds
+};
+
+template <class T>
+struct Model {
+    Shape shape;
+    std::size_t lanes = 0;   ///< outputs, class sums and total, padded to whole vectors
+    Block<T> weights;        ///< per feature: lanes of u and sums, then (diagonal) their variances
+    Block<T> trail;          ///< what makes the average of all rounds out of the last weights
+    Block<T> ring;           ///< the last `queue` classifiers
+    Block<T> pool;           ///< the classifiers in the reservoir
+    Block<T> pool_mean;
+    std::vector<double> bias, bias_variance, bias_sum, ring_bias, pool_bias, pool_mean_bias;
+    std::vector<double> pool_key;
+    std::vector<Mixture> mix;            ///< one per output
+    std::vector<std::size_t> own_sum;    ///< which class sum belongs to output k
+    std::vector<FullMetric<T>> full;     ///< one per group
+    std::vector<Group> groups;
+    std::vector<Tally> tally;            ///< one per group
+    std::vector<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
+    Means means;
+    Counters counters;
+    std::int64_t average_from = 0;  ///< examples to see before averaging begins
+
+    Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
+        : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
+        const std::size_t k = shape.outputs;
+        lanes = padded<T>(k + shape.sums + (shape.total ? 1 : 0));
+        const bool diagonal = shape.metric == Metric::diagonal;
+        weights = Block<T>(0, diagonal ? 2 * lanes : lanes);
+        bias.assign(k, 0);
+        bias_variance.assign(k, 1);
+        mix.assign(k, {});
+        means.count.assign(shape.sums, 0);
+        means.norm.assign(shape.sums, 0);
+        means.cross.assign(shape.sums, 0);
+        tally.assign(groups.size(), {});
+        if (shape.predictor == Predictor::average) {
+            trail = Block<T>(0, lanes);
+            bias_sum.assign(k, 0);
+        }
+        if (shape.queue > 1) {
+            ring = Block<T>(0, shape.queue * k);
+            ring_bias.assign(shape.queue * k, 0);
+            ring_fill.assign(groups.size(), 0);
+            ring_next.assign(groups.size(), 0);
+        }
+        if (shape.predictor == Predictor::reservoir) {
+            pool = Block<T>(0, shape.reservoir * k);
+            pool_mean = Block<T>(0, padded<T>(k));
+            pool_bias.assign(shape.reservoir * k, 0);
+            pool_mean_bias.assign(k, 0);
+            pool_key.assign(shape.reservoir * groups.size(), 0);
+            pool_fill.assign(groups.size(), 0);
+        }
+        const std::size_t features = shape.features;
+        shape.features = 0;
+        grow(features);
+    }
+
+    bool diagonal() const { return shape.metric == Metric::diagonal; }
+    bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
+    std::size_t total_lane() const { return shape.outputs + shape.sums; }
+    T* variance() { return weights.data() + lanes; }
+    const T* variance() const { return weights.data() + lanes; }
+
+    /// Features that appear later have weight zero and variance one: growing is exact.
+    void grow(std::size_t features) {
+        if (features <= shape.features && !(features == 0)) return;
+        const std::size_t old = weights.rows();
+        weights.grow(features);
+        if (diagonal())
+            for (std::size_t j = old; j < features; ++j)
+                std::fill_n(weights.row(j) + lanes, lanes, T(1));
+        for (Block<T>* block : {&trail, &ring, &pool, &pool_mean})
+            if (block->stride() > 0) block->grow(features);
+        if (shape.metric == Metric::full) {
+            if (full.empty()) full.assign(groups.size(), FullMetric<T>(features, shape.intercept));
+            else for (auto& sigma : full) sigma.grow(features);
+        }
+        shape.features = features;
+    }
+
+    /// Every array of the state by name: what is saved, loaded, copied and compared.
+    template <class Visit>
+    void visit(Visit&& visit) {
+        visit("weights", weights.data(), weights.size());
+        visit("trail", trail.data(), trail.size());
+        visit("ring", ring.data(), ring.size());
+        visit("pool", pool.data(), pool.size());
+        visit("pool_mean", pool_mean.data(), pool_mean.size());
+        for (auto [name, array] : std::initializer_list<std::pair<const char*, std::vector<double>*>>{
+                 {"bias", &bias}, {"bias_variance", &bias_variance}, {"bias_sum", &bias_sum},
+                 {"ring_bias", &ring_bias}, {"pool_bias", &pool_bias},
+                 {"pool_mean_bias", &pool_mean_bias}, {"pool_key", &pool_key},
+                 {"class_weight_seen", &means.count}, {"class_sum_norm", &means.norm},
+                 {"class_sum_cross", &means.cross}})
+            visit(name, array->data(), array->size());
+        static_assert(sizeof(Mixture) == 6 * sizeof(double));
+        visit("mixture", reinterpret_cast<double*>(mix.data()), 6 * mix.size());
+        for (std::size_t g = 0; g < full.size(); ++g) {
+            auto& lower = full[g].lower();
+            visit(("full_" + std::to_string(g)).c_str(), lower.data(), lower.size());
+        }
+        for (auto [name, array] :
+             std::initializer_list<std::pair<const char*, std::vector<std::int64_t>*>>{
+                 {"ring_fill", &ring_fill}, {"ring_next", &ring_next}, {"pool_fill", &pool_fill}})
+            visit(name, array->data(), array->size());
+        static_assert(sizeof(Tally) == 4 * sizeof(std::int64_t));
+        visit("tally", reinterpret_cast<std::int64_t*>(tally.data()), 4 * tally.size());
+        visit("class_total", &means.total.count, 2);
+        visit("counters", &counters.examples, sizeof(Counters) / sizeof(std::int64_t));
+    }
+};
+
+}  // namespace aggro

@@ -1,0 +1,89 @@
+// How far to move: every published slack is three numbers, every confidence one more.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace aggro {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// What shape the constraint has: a plain margin, or one that grows with the model's doubt.
+enum class Doubt { none, variance, deviation };
+
+/// The price of breaking a constraint, as numbers: tau = clip(loss / (q + ridge), lo, cap).
+///
+///   hard           (0, inf, 0)          hinge (PA-I)        (0, C, 0)
+///   squared hinge  (0, inf, 1/2C)       least squares       (-inf, inf, 1/2C)
+///   Perceptron     (1, 1, 0), margin 0  AROW                (0, inf, r), kappa = 1/r
+struct Rule {
+    double lo = 0;
+    double cap = infinity;
+    double ridge = 0;
+    double margin = 1;                ///< the margin asked for
+    double epsilon = 0;               ///< half the width of the tube, for regression
+    double kappa = 1;                 ///< the precision grows by kappa * x x' at each update
+    double phi = 0;                   ///< how many deviations of doubt the margin must cover
+    Doubt doubt = Doubt::none;
+    bool weigh_kappa = false;         ///< AROW: the weight of an example also weighs its precision
+
+    /// The same rule for an example that counts `weight` times: the weight multiplies C only.
+    Rule priced(double weight) const {
+        Rule r = *this;
+        r.lo *= weight;
+        r.cap *= weight;
+        r.ridge /= weight;
+        if (weigh_kappa) r.kappa *= weight;
+        return r;
+    }
+
+    /// The same rule in units of a row divided by `s`, for rows whose norm would overflow.
+    Rule rescaled(double s) const {
+        Rule r = *this;
+        r.lo *= s;
+        r.cap *= s;
+        r.ridge /= s;
+        return r;
+    }
+
+    /// True if the rule moves on this loss. A Perceptron (lo > 0) also moves on a tie.
+    bool acts_on(double loss) const { return loss > 0 || (loss == 0 && lo > 0) || (loss < 0 && lo < 0); }
+};
+
+/// Lemma L1: the step along one constraint of squared length q.
+inline double step_size(double loss, double q, const Rule& rule) {
+    const double span = q + rule.ridge;
+    if (!rule.acts_on(loss) || !(span > 0)) return 0;
+    return std::clamp(loss / span, rule.lo, rule.cap);
+}
+
+/// A step and how much surer it makes the metric.
+struct Move {
+    double tau = 0;
+    double kappa = 0;
+};
+
+/// Confidence-weighted step for a signed margin m with variance v.
+///
+/// Variance form: m' >= phi v' (Dredze 2008). Deviation form: m' >= phi sqrt(v') (Crammer 2008);
+/// with a cap it is SCW-I, with a ridge SCW-II.
+inline Move confident_step(double m, double v, const Rule& rule) {
+    const double phi = rule.phi;
+    if (!(v > 0)) return {};
+    if (rule.doubt == Doubt::variance) {
+        if (m >= phi * v) return {};
+        const double b = 1 + 2 * phi * m;
+        const double root = std::hypot(1 - 2 * phi * m, phi * std::sqrt(8 * v));
+        const double alpha = b > 0 ? 2 * (phi * v - m) / (v * (b + root)) : (root - b) / (4 * phi * v);
+        return {alpha, 2 * alpha * phi};
+    }
+    if (m >= phi * std::sqrt(v)) return {};
+    const double n = v + rule.ridge, p = phi * phi;
+    const double top = -(2 * m * n + p * m * v) +
+                       phi * std::sqrt(p * m * m * v * v + 4 * n * v * (n + v * p));
+    const double alpha = std::clamp(top / (2 * (n * n + n * v * p)), 0.0, rule.cap);
+    const double after = (-alpha * v * phi + std::sqrt(alpha * alpha * v * v * p + 4 * v)) / 2;
+    return {alpha, alpha * phi / after};
+}
+
+}  // namespace aggro

@@ -1,0 +1,128 @@
+// The verbs of a row on a model: look at it, measure it, step along it. One output or many lanes,
+// Euclidean or diagonal: the only things the loops over features can tell apart.
+#pragma once
+#include <vector>
+
+#include "lanes.hpp"
+#include "model.hpp"
+
+namespace aggro {
+
+/// Working memory of one pass, allocated once: one entry per lane, or per output.
+template <class T>
+struct Scratch {
+    std::vector<T> dot, length, coef, plain, trail_coef, trail_plain, kappa;
+    std::vector<double> scores, tau, sums;
+    std::vector<std::size_t> active;
+    std::vector<T> values;
+    Ranking ranking;
+
+    explicit Scratch(const Model<T>& m)
+        : dot(m.lanes), length(m.lanes), coef(m.lanes), plain(m.lanes), trail_coef(m.lanes),
+          trail_plain(m.lanes), kappa(m.lanes), scores(m.shape.outputs), tau(m.shape.outputs),
+          sums(m.shape.sums + 1) {}
+};
+
+template <class T, class Row, bool Single, bool Diagonal>
+class Space {
+  public:
+    Space(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), stride(model.weights.stride()) {}
+
+    /// Fills `dot` (and, in a diagonal metric, `length`) for all lanes; returns ||x||^2.
+    double look(const Row& x) {
+        const T* w = m.weights.data();
+        if constexpr (Single && !Diagonal) {
+            const Glance<T> seen = glance(x, w);
+            s.dot[0] = seen.dot;
+            return static_cast<double>(seen.length);
+        } else if constexpr (Single) {
+            return look_in_pairs(x, w);
+        } else {
+            dot_lanes(x, w, stride, m.lanes, s.dot.data());
+            if constexpr (Diagonal) length_lanes(x, m.variance(), stride, m.lanes, s.length.data());
+            return static_cast<double>(squared_length(x));
+        }
+    }
+
+    /// Moves every lane by coef * Sigma x + plain * x.
+    void step(const Row& x, const std::vector<T>& coef, const std::vector<T>& plain) {
+        T* w = m.weights.data();
+        if constexpr (!Diagonal) {
+            add(x, w, stride, coef);
+            if (m.shape.sums > 0) add(x, w, stride, plain);
+        } else {
+            if (m.shape.sums > 0) add(x, w, stride, plain);
+            add_scaled(x, w, stride, coef);
+        }
+    }
+
+    /// Moves the trail by trail_coef * Sigma x + trail_plain * x.
+    void step_trail(const Row& x) {
+        if constexpr (!Diagonal) add(x, m.trail.data(), m.lanes, s.trail_coef);
+        else add_scaled(x, m.trail.data(), m.lanes, s.trail_coef);
+        if (m.shape.sums > 0) add(x, m.trail.data(), m.lanes, s.trail_plain);
+    }
+
+    /// Diagonal metric: the precision of every lane grows by kappa * x^2.
+    void sharpen(const Row& x) {
+        T* variance = m.variance();
+        if constexpr (Single) {
+            const T kappa = s.kappa[0];
+            for (std::size_t k = 0; k < x.size; ++k) {
+                T& v = variance[x.feature(k) * stride];
+                v /= T(1) + kappa * x.values[k] * x.values[k] * v;
+            }
+        } else {
+            shrink_lanes(x, variance, stride, m.lanes, s.kappa.data());
+        }
+    }
+
+    /// target_j[l] += x_j coef[l], touching only the lanes that move when they are few.
+    template <class AnyRow>
+    void add(const AnyRow& x, T* target, std::size_t target_stride, const std::vector<T>& coef) {
+        if constexpr (Single) {
+            if (coef[0] != T(0)) add_one(x, target, target_stride, coef[0]);
+        } else {
+            s.active.clear();
+            for (std::size_t l = 0; l < m.lanes; ++l)
+                if (coef[l] != T(0)) s.active.push_back(l);
+            if (s.active.size() * 64 >= m.lanes * sizeof(T))
+                return add_lanes(x, target, target_stride, m.lanes, coef.data());
+            for (std::size_t k = 0; k < x.size; ++k) {
+                T* lane = target + x.feature(k) * target_stride;
+                for (std::size_t l : s.active) lane[l] += x.values[k] * coef[l];
+            }
+        }
+    }
+
+  private:
+    double look_in_pairs(const Row& x, const T* w) {
+        T dot = 0, length = 0, n = 0;
+        for (std::size_t k = 0; k < x.size; ++k) {
+            const T v = x.values[k];
+            const T* pair = w + 2 * x.feature(k);
+            dot += v * pair[0];
+            length += v * v * pair[1];
+            n += v * v;
+        }
+        s.dot[0] = dot;
+        s.length[0] = length;
+        return static_cast<double>(n);
+    }
+
+    void add_scaled(const Row& x, T* target, std::size_t target_stride, const std::vector<T>& coef) {
+        const T* variance = m.variance();
+        if constexpr (Single) {
+            for (std::size_t k = 0; k < x.size; ++k)
+                target[x.feature(k) * target_stride] += coef[0] * x.values[k] * variance[x.feature(k) * stride];
+        } else {
+            add_scaled_lanes(x, target, target_stride, variance, stride, m.lanes, coef.data());
+        }
+    }
+
+    Model<T>& m;
+    Scratch<T>& s;
+    std::size_t stride;
+};
+
+}  // namespace aggro

@@ -1,0 +1,167 @@
+// What is wrong: the constraints of one example, and the steps that repair them.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "slack.hpp"
+
+namespace aggro {
+
+enum class Task {
+    margin,     ///< one output: y f >= 1
+    tube,       ///< one output: |y - f| <= epsilon
+    top,        ///< the true class above the best wrong one
+    predicted,  ///< the same, but only when the prediction was wrong
+    support     ///< the true class above every wrong one (support classes)
+};
+
+/// Several outputs that answer one question, and the rule they learn by.
+struct Group {
+    std::size_t first = 0;     ///< its outputs are lanes first .. first + count
+    std::size_t count = 1;
+    Task task = Task::margin;
+    std::size_t positive = 0;  ///< the class that is +1, or the column of the target
+    Rule rule;
+    double gamma = 0;          ///< pull to the class means
+    bool always = false;       ///< pull even when no loss was suffered
+};
+
+/// What a group has lived through, judged before each example was learned.
+struct Tally {
+    std::int64_t mistakes = 0;
+    std::int64_t updates = 0;
+    std::int64_t last_update = 0;  ///< how many examples had been seen then
+    double loss = 0;
+};
+
+/// The answer to one example: a class, or a value for each column.
+struct Target {
+    std::int64_t label = -1;
+    const double* values = nullptr;
+
+    double sign(std::size_t positive) const {
+        if (values) return values[positive] > 0 ? 1.0 : -1.0;
+        return label == static_cast<std::int64_t>(positive) ? 1.0 : -1.0;
+    }
+};
+
+/// What an example did to a group.
+struct Verdict {
+    double loss = 0;      ///< unsquared, before learning
+    double kappa = 0;     ///< growth of the precision; 0 when passive
+    bool wrong = false;   ///< the prediction was wrong
+    bool moves = false;   ///< some tau is not zero
+};
+
+using Ranking = std::vector<std::pair<double, std::size_t>>;
+
+/// SPA: the steps tau_v of all violated wrong classes, one shared slack (ALGORITHMS: SPA).
+///
+///   min 1/2 sum ||w_u - w_u'||^2 + penalty(xi)   s.t.   s_y - s_v >= 1 - xi  for all v != y
+///
+/// `losses` holds (l_v, v); classes that cannot be support classes are dropped unsorted.
+/// Writes -tau_v to `tau[v]` and returns T = sum tau_v.
+inline double support_classes(Ranking& losses, double n, const Rule& rule, double* tau) {
+    double worst = 0;
+    for (const auto& [l, v] : losses) worst = std::max(worst, l);
+    if (worst <= 0 || !(n > 0)) return 0;
+    const double rho = n / (n + rule.ridge), cap = rule.cap * n;
+    const double floor = std::max(worst / (1 + rho), worst - cap);
+    std::erase_if(losses, [&](const auto& entry) { return entry.first < floor; });
+    std::sort(losses.begin(), losses.end(), std::greater<>());
+
+    double total = 0;  // Q: the losses of the support classes found so far
+    std::size_t k = 0;
+    for (; k < losses.size(); ++k) {
+        const double l = losses[k].first;
+        if (total - static_cast<double>(k) * l >= std::min(rho * l, cap)) break;
+        total += l;
+    }
+    const double size = static_cast<double>(k);
+    const double sum = std::min(rule.cap, total / ((size + 1) * n + size * rule.ridge));
+    for (std::size_t j = 0; j < k; ++j)
+        tau[losses[j].second] = -(sum / size + (losses[j].first - total / size) / n);
+    return sum;
+}
+
+/// The best score among classes other than `label`.
+inline std::size_t best_wrong(const double* scores, std::size_t count, std::size_t label) {
+    std::size_t best = label == 0 ? 1 : 0;
+    for (std::size_t v = 0; v < count; ++v)
+        if (v != label && scores[v] > scores[best]) best = v;
+    return best;
+}
+
+/// One output: the margin or the tube. `length()` is asked for only when it is needed.
+template <class Length>
+inline Verdict judge_one(const Group& g, const Rule& rule, const Target& target, double score,
+                         Length&& length, double* tau) {
+    Verdict verdict;
+    double sign, loss;
+    if (g.task == Task::margin) {
+        sign = target.sign(g.positive);
+        verdict.wrong = (score > 0) != (sign > 0);
+        if (rule.doubt != Doubt::none) {
+            const double v = length(), m = sign * score;
+            const Move move = confident_step(m, v, rule);
+            verdict.loss = std::max(0.0, rule.phi * (rule.doubt == Doubt::variance ? v : std::sqrt(v)) - m);
+            tau[0] = sign * move.tau;
+            verdict.kappa = move.kappa;
+            verdict.moves = move.tau != 0;
+            return verdict;
+        }
+        loss = rule.margin - sign * score;
+    } else {
+        const double error = target.values[g.positive] - score;
+        sign = error > 0 ? 1.0 : error < 0 ? -1.0 : 0.0;
+        loss = std::abs(error) - rule.epsilon;
+    }
+    tau[0] = 0;
+    verdict.loss = rule.lo < 0 ? std::abs(loss) : std::max(0.0, loss);
+    if (!rule.acts_on(loss)) return verdict;
+    tau[0] = sign * step_size(loss, length(), rule);
+    verdict.kappa = rule.kappa;
+    verdict.moves = tau[0] != 0;
+    return verdict;
+}
+
+/// Several classes: the true one against the best wrong one, or against all.
+template <class Length>
+inline Verdict judge_classes(const Group& g, const Rule& rule, const Target& target,
+                             const double* scores, Length&& length, double* tau, Ranking& ranking) {
+    Verdict verdict;
+    std::fill_n(tau, g.count, 0.0);
+    if (g.count < 2) return verdict;
+    const auto y = static_cast<std::size_t>(target.label);
+    const std::size_t rival = best_wrong(scores, g.count, y);
+    verdict.wrong = scores[rival] > scores[y] || (scores[rival] == scores[y] && rival < y);
+    const double loss = rule.margin - scores[y] + scores[rival];
+    verdict.loss = rule.lo < 0 ? std::abs(loss) : std::max(0.0, loss);
+    if (!rule.acts_on(loss) || (g.task == Task::predicted && !verdict.wrong)) return verdict;
+    const double q = length();
+    if (g.task == Task::support) {
+        ranking.clear();
+        for (std::size_t v = 0; v < g.count; ++v)
+            if (v != y && rule.margin - scores[y] + scores[v] > 0)
+                ranking.emplace_back(rule.margin - scores[y] + scores[v], v);
+        tau[y] = support_classes(ranking, q, rule, tau);
+    } else {
+        tau[y] = step_size(loss, 2 * q, rule);
+        tau[rival] = -tau[y];
+    }
+    verdict.kappa = rule.kappa;
+    verdict.moves = tau[y] != 0;
+    return verdict;
+}
+
+template <class Length>
+inline Verdict judge(const Group& g, const Rule& rule, const Target& target, const double* scores,
+                     Length&& length, double* tau, Ranking& ranking) {
+    if (g.task == Task::margin || g.task == Task::tube)
+        return judge_one(g, rule, target, scores[0], length, tau);
+    return judge_classes(g, rule, target, scores, length, tau, ranking);
+}
+
+}  // namespace aggro
