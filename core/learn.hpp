@@ -20,11 +20,7 @@ class Learn {
     /// One example of the given weight.
     void operator()(Row x, const Target& y, double weight) {
         if (weight == 0) return;
-        size = 1;
-        measured = none;
-        squared = space.look(x);
-        if (!(squared <= std::numeric_limits<T>::max())) x = rescale(x);
-        if (squared < std::numeric_limits<T>::min()) squared = 0;
+        x = look(x);
         predict();
         count_votes(y);
         if (m.shape.sums > 0 && !m.counters.frozen) meet(x, y, weight);
@@ -36,15 +32,24 @@ class Learn {
 
     /// Scores of the model's predictor, left in `scores`.
     void score(Row x) {
-        size = 1;
-        squared = space.look(x);
-        if (!(squared <= std::numeric_limits<T>::max())) x = rescale(x);
+        x = look(x);
         if (m.shape.predictor == Predictor::average && m.counters.averaged > 0) return score_average(x);
         if (m.shape.predictor == Predictor::reservoir) return score_reservoir(x);
         predict();
     }
 
-  private:
+  protected:
+    /// Looks at a row: its products with all lanes and its squared length. A row whose squared
+    /// length overflows comes back divided by its `size`; one that underflows counts as zero.
+    Row look(Row x) {
+        size = 1;
+        measured = none;
+        squared = space.look(x);
+        if (!(squared <= std::numeric_limits<T>::max())) x = rescale(x);
+        if (squared < std::numeric_limits<T>::min()) squared = 0;
+        return x;
+    }
+
     /// Scores of the last weights for the row just looked at.
     void predict() {
         for (std::size_t k = 0; k < m.shape.outputs; ++k)
@@ -84,11 +89,7 @@ class Learn {
         const double* scores = s.scores.data() + g.first;
         const auto length = [&] { return this->length(index, x); };
         Verdict verdict = judge(g, price(g, weight), y, scores, length, tau, s.ranking);
-        Tally& tally = m.tally[index];
-        tally.loss += verdict.loss;
-        tally.mistakes += verdict.wrong;
-        if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
-
+        count(index, verdict);
         const bool pulls = g.gamma > 0 || m.shape.queue > 1;
         const bool moves = pulls && (verdict.loss > 0 || g.always) && !infeasible(g, length);
         if (m.shape.reservoir > 0 && (verdict.moves || moves)) offer(m, index);
@@ -97,9 +98,16 @@ class Learn {
             verdict = judge(g, price(g, weight / (1 + g.gamma)), y, scores, length, tau, s.ranking);
         }
         if (!verdict.moves && !moves) return;
-        ++tally.updates;
-        tally.last_update = m.counters.examples + 1;
+        ++m.tally[index].updates;
+        m.tally[index].last_update = m.counters.examples + 1;
         if (verdict.moves) move(index, x, verdict.kappa);
+    }
+
+    /// What was lost before learning.
+    void count(std::size_t index, const Verdict& verdict) {
+        if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
+        m.tally[index].loss += verdict.loss;
+        m.tally[index].mistakes += verdict.wrong;
     }
 
     Rule price(const Group& g, double weight) const {
@@ -145,7 +153,10 @@ class Learn {
         for (std::size_t c = 0; c < m.shape.sums; ++c)
             s.plain[m.shape.outputs + c] = static_cast<T>(member(c) ? grown : 0);
         if (m.shape.total) s.plain[m.total_lane()] = static_cast<T>(grown);
-        if (!m.lazy_means()) return space.add(x, m.weights.data(), m.weights.stride(), s.plain), clear(s.plain);
+        if (!m.lazy_means()) {
+            space.add(x, m.weights.data(), m.weights.stride(), s.plain);
+            return clear(s.plain);
+        }
         for (std::size_t k = 0; k < m.shape.outputs; ++k) {
             const Mixture& mix = m.mix[k];
             const bool own = member(m.own_sum[k]);
@@ -194,49 +205,66 @@ class Learn {
     /// Turns the group's tau into coefficients of its lanes.
     void move(std::size_t index, const Row& x, double kappa) {
         const Group& g = m.groups[index];
-        const double grown = kappa * size * size;
-        pending = true;
-        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-            const double tau = s.tau[k];
-            if (!std::isfinite(tau)) throw BadExample("its step overflows; scale the features or the target");
-            s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
-            if (m.trail.stride() > 0) s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
-            if (Diagonal) s.kappa[k] = static_cast<T>(grown);
-            if (m.shape.intercept && m.shape.metric != Metric::full) {
-                m.bias[k] += tau * m.bias_variance[k] / size;
-                if (Diagonal) m.bias_variance[k] /= 1 + kappa * m.bias_variance[k];
-            }
+        if (m.shape.metric == Metric::full) {
+            const double v = length(index, x) / size;
+            move_along_image(index);
+            measured = none;
+            return m.full[index].shrink(kappa * size * size, v);
         }
-        if (m.shape.metric == Metric::full) move_full(index, x, grown);
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+            set_coef(k, s.tau[k]);
+            if (Diagonal) s.kappa[k] = static_cast<T>(kappa * size * size);
+            if (!m.shape.intercept) continue;
+            m.bias[k] += s.tau[k] * m.bias_variance[k] / size;
+            if (Diagonal) m.bias_variance[k] /= 1 + kappa * m.bias_variance[k];
+        }
+        pending = true;
     }
 
-    /// The full metric moves every feature of one group at once, along Sigma x.
-    void move_full(std::size_t index, const Row& x, double kappa) {
+    void set_coef(std::size_t k, double tau) {
+        if (!std::isfinite(tau)) throw BadExample("its step overflows; scale the features or the target");
+        s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
+        if (m.trail.stride() > 0) s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
+    }
+
+    /// The full metric moves every feature of one group, along the image Sigma x just computed.
+    void move_along_image(std::size_t index) {
         const Group& g = m.groups[index];
-        FullMetric<T>& sigma = m.full[index];
-        const double v = length(index, x) / size;
-        const DenseRow<T> image{sigma.image().data(), m.shape.features};
+        const std::vector<T>& g_image = m.full[index].image();
+        const DenseRow<T> image{g_image.data(), m.shape.features};
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+            set_coef(k, s.tau[k]);
+            if (m.shape.intercept) m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
+        }
         space.add(image, m.weights.data(), m.weights.stride(), s.coef);
         if (m.trail.stride() > 0) space.add(image, m.trail.data(), m.lanes, s.trail_coef);
-        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-            if (m.shape.intercept) m.bias[k] += s.tau[k] * static_cast<double>(sigma.image()[m.shape.features]);
-            s.coef[k] = s.trail_coef[k] = 0;
-        }
-        sigma.shrink(kappa, v);
+        clear(s.coef);
+        clear(s.trail_coef);
     }
 
     /// Applies all coefficients in one walk over the row.
     void step(const Row& x) {
         if (!pending) return;
-        if (m.trail.stride() > 0) space.step_trail(x);
-        space.step(x, s.coef, s.plain);
-        if constexpr (Diagonal) space.sharpen(x);
-        clear(s.coef), clear(s.kappa);
-        if (m.trail.stride() > 0) clear(s.trail_coef), clear(s.trail_plain);
-        if (m.shape.sums > 0) clear(s.plain);
-        if (m.lazy_means())
-            for (const Group& g : m.groups) fold_if_worn(m, g);
         pending = false;
+        step_only(x);
+        if constexpr (Diagonal) {
+            space.sharpen(x);
+            clear(s.kappa);
+        }
+        if (!m.lazy_means()) return;
+        for (const Group& g : m.groups) fold_if_worn(m, g);
+    }
+
+    /// Moves the lanes by their coefficients, and forgets these.
+    void step_only(const Row& x) {
+        if (m.trail.stride() > 0) {
+            space.step_trail(x);
+            clear(s.trail_coef);
+            clear(s.trail_plain);
+        }
+        space.step(x, s.coef, s.plain);
+        clear(s.coef);
+        if (m.shape.sums > 0) clear(s.plain);
     }
 
     static void clear(std::vector<T>& lanes) { std::fill(lanes.begin(), lanes.end(), T(0)); }
@@ -267,12 +295,13 @@ class Learn {
         }
     }
 
-    /// A row whose squared norm overflows is learned as size * (row / size).
     Row rescale(const Row& x) {
         s.values.assign(x.values, x.values + x.size);
         T largest = 0;
-        for (T& v : s.values) {
-            if (!std::isfinite(v)) throw BadExample("not finite");
+        for (std::size_t k = 0; k < x.size; ++k) {
+            const T v = s.values[k];
+            if (!std::isfinite(v))
+                throw BadExample("feature " + std::to_string(x.feature(k)) + " is " + (std::isnan(v) ? "NaN" : "infinite (inf)"));
             largest = std::max(largest, std::abs(v));
         }
         for (T& v : s.values) v /= largest;

@@ -3,7 +3,7 @@
 #include <functional>
 #include <optional>
 
-#include "learn.hpp"
+#include "minibatch.hpp"
 
 namespace aggro {
 
@@ -25,6 +25,7 @@ struct Lesson {
     const double* weights = nullptr;         ///< null: all one
     const std::int64_t* order = nullptr;     ///< null: as given
     std::size_t count = 0;                   ///< how many rows to learn
+    std::size_t batch_size = 1;
     std::function<bool()> interrupted;
 
     std::size_t row(std::size_t i) const { return order ? static_cast<std::size_t>(order[i]) : i; }
@@ -35,39 +36,86 @@ struct Lesson {
 };
 
 /// Calls `use` with the loops that fit the model: one output or lanes, Euclidean or diagonal.
-template <class T, class Row, class Use>
-inline void with_learn_type(Model<T>& m, Scratch<T>& scratch, Use&& use) {
+template <template <class, class, bool, bool> class How, class T, class Row, class Use>
+inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
     const bool single = m.lanes == 1;
-    if (single && !m.diagonal()) use(Learn<T, Row, true, false>(m, scratch));
-    else if (single) use(Learn<T, Row, true, true>(m, scratch));
-    else if (!m.diagonal()) use(Learn<T, Row, false, false>(m, scratch));
-    else use(Learn<T, Row, false, true>(m, scratch));
+    if (single && !m.diagonal()) use(How<T, Row, true, false>(m, scratch));
+    else if (single) use(How<T, Row, true, true>(m, scratch));
+    else if (!m.diagonal()) use(How<T, Row, false, false>(m, scratch));
+    else use(How<T, Row, false, true>(m, scratch));
 }
 
-/// Learns the rows of a lesson one after another.
+/// Asks now and then whether to stop.
+class Breath {
+  public:
+    explicit Breath(const Lesson& lesson) : interrupted(lesson.interrupted) {}
+    void after(std::size_t multiply_adds) {
+        work += multiply_adds;
+        if (work < (std::size_t{1} << 22)) return;
+        work = 0;
+        if (interrupted && interrupted()) throw Interrupted();
+    }
+
+  private:
+    const std::function<bool()>& interrupted;
+    std::size_t work = 0;
+};
+
+/// Calls `body(row number)` and names the row in any complaint.
+template <class Body>
+inline void naming_the_row(std::size_t row, Body&& body) {
+    try {
+        body();
+    } catch (const BadExample& bad) {
+        throw BadRow(row, bad.what());
+    }
+}
+
+template <class T, class Row>
+inline void learn_rows(Model<T>& m, const Lesson& lesson) {
+    Scratch<T> scratch(m);
+    Reader<T, Row> reader(lesson.x);
+    Breath breath(lesson);
+    with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
+        for (std::size_t i = 0; i < lesson.count; ++i) {
+            const std::size_t r = lesson.row(i);
+            naming_the_row(r, [&] {
+                const Row x = reader.row(r);
+                learn(x, lesson.target(r), lesson.weight(r));
+                breath.after((x.size + 8) * m.lanes);
+            });
+        }
+    });
+}
+
+template <class T, class Row>
+inline void learn_batches(Model<T>& m, const Lesson& lesson) {
+    Scratch<T> scratch(m);
+    std::vector<Reader<T, Row>> readers(lesson.batch_size, Reader<T, Row>(lesson.x));  // rows must last
+    std::vector<Member<Row>> batch;
+    Breath breath(lesson);
+    with_loops<LearnBatch, T, Row>(m, scratch, [&](auto learn) {
+        for (std::size_t i = 0; i < lesson.count; i += lesson.batch_size) {
+            batch.clear();
+            const std::size_t end = std::min(i + lesson.batch_size, lesson.count);
+            for (std::size_t j = i; j < end; ++j) {
+                const std::size_t r = lesson.row(j);
+                if (lesson.weight(r) == 0) continue;
+                naming_the_row(r, [&] { batch.push_back({readers[j - i].row(r), lesson.target(r), lesson.weight(r)}); });
+                breath.after((batch.back().x.size + 8) * m.lanes * lesson.batch_size);
+            }
+            naming_the_row(lesson.row(i), [&] { learn(batch); });
+        }
+    });
+}
+
+/// Learns the rows of a lesson, one after another or in batches.
 template <class T>
 inline void learn_all(Model<T>& m, const Lesson& lesson) {
-    constexpr std::size_t breath = std::size_t{1} << 22;  // multiply-adds between two looks at the clock
-    Scratch<T> scratch(m);
     with_row_type<T>(lesson.x, [&](auto kind) {
         using Row = decltype(kind);
-        Reader<T, Row> reader(lesson.x);
-        with_learn_type<T, Row>(m, scratch, [&](auto learn) {
-            std::size_t work = 0;
-            for (std::size_t i = 0; i < lesson.count; ++i) {
-                const std::size_t r = lesson.row(i);
-                try {
-                    const Row x = reader.row(r);
-                    learn(x, lesson.target(r), lesson.weight(r));
-                    work += (x.size + 8) * m.lanes;
-                } catch (const BadExample& bad) {
-                    throw BadRow(r, bad.what());
-                }
-                if (work < breath) continue;
-                work = 0;
-                if (lesson.interrupted && lesson.interrupted()) throw Interrupted();
-            }
-        });
+        if (lesson.batch_size == 1) learn_rows<T, Row>(m, lesson);
+        else learn_batches<T, Row>(m, lesson);
     });
 }
 
@@ -78,13 +126,9 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out) {
     with_row_type<T>(x, [&](auto kind) {
         using Row = decltype(kind);
         Reader<T, Row> reader(x);
-        with_learn_type<T, Row>(m, scratch, [&](auto learn) {
+        with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
             for (std::size_t i = 0; i < x.rows; ++i) {
-                try {
-                    learn.score(reader.row(i));
-                } catch (const BadExample& bad) {
-                    throw BadRow(i, bad.what());
-                }
+                naming_the_row(i, [&] { learn.score(reader.row(i)); });
                 for (std::size_t k = 0; k < m.shape.outputs; ++k)
                     out[i * m.shape.outputs + k] = static_cast<T>(scratch.scores[k]);
             }

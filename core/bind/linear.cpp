@@ -119,7 +119,7 @@ using Weights = std::optional<Column<double>>;
 using Values = std::optional<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
 
 Lesson lesson_of(const Rows& rows, const Labels& labels, const Values& values, const Weights& weights,
-                 const Labels& order) {
+                 const Labels& order, std::size_t batch_size) {
     const std::size_t n = rows.matrix.rows;
     const bool fits = (!labels || labels->size() == n) && (!values || values->shape(0) == n) &&
                       (!weights || weights->size() == n);
@@ -132,6 +132,7 @@ Lesson lesson_of(const Rows& rows, const Labels& labels, const Values& values, c
     if (values) lesson.columns = values->shape(1);
     if (weights) lesson.weights = weights->data();
     if (order) lesson.order = order->data();
+    lesson.batch_size = std::max<std::size_t>(batch_size, 1);
     return lesson;
 }
 
@@ -200,11 +201,11 @@ void bind_model(nb::module_& m, const char* name) {
         .def("__init__", [](G* self, const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum) {
                  new (self) G(shape, std::move(groups), std::move(own_sum));
              }, "shape"_a, "groups"_a, "own_sum"_a)
-        .def("learn", [](G& self, const Rows& rows, Labels labels, Values values, Weights weights, Labels order) {
-                 self.learn(lesson_of(rows, labels, values, weights, order));
+        .def("learn", [](G& self, const Rows& rows, Labels labels, Values values, Weights weights, Labels order,
+                         std::size_t batch_size) { self.learn(lesson_of(rows, labels, values, weights, order, batch_size));
              }, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
              "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(),
-             "Learn the rows, in order. A bad row raises and leaves the model as it was.")
+             "batch_size"_a = 1, "Learn the rows, in order. A bad row raises and leaves the model as it was.")
         .def("score", [](G& self, const Rows& rows) { return self.score(rows.matrix); }, "rows"_a,
              "Scores of the predictor, one row per example and one column per output.")
         .def("grow", [](G& self, std::size_t features) {
@@ -212,6 +213,11 @@ void bind_model(nb::module_& m, const char* name) {
                  std::unique_lock lock(self.mutex);
                  self.model.grow(features);
              }, "features"_a, "Make room for more features, with weight zero.")
+        .def("fold", [](G& self) {
+                 nb::gil_scoped_release release;
+                 std::unique_lock lock(self.mutex);
+                 for (const Group& group : self.model.groups) fold(self.model, group);
+             }, "Write all weights out in full, whatever they are made of.")
         .def("state", &state_of<T>, "All arrays of the state by name.")
         .def("load_state", &load_state<T>, "state"_a, "Put back what state() gave.")
         .def("weights_view", &weights_view<T>, "The last weights in place, features x outputs.")
@@ -232,6 +238,8 @@ void bind_model(nb::module_& m, const char* name) {
         .def("seed", [](G& self, std::uint64_t seed) { self.model.counters.random = seed; }, "seed"_a)
         .def("average_from", [](G& self, std::int64_t examples) { self.model.average_from = examples; }, "examples"_a)
         .def_prop_ro("features", [](G& self) { return self.model.shape.features; })
+        .def_prop_ro("lanes", [](G& self) { return self.model.lanes; })
+        .def_prop_ro("keeps_total", [](G& self) { return self.model.shape.total; })
         .def_prop_ro("examples", [](G& self) { return self.model.counters.examples; })
         .def_prop_ro("averaged", [](G& self) { return self.model.counters.averaged; })
         .def_prop_ro("joint_mistakes", [](G& self) { return self.model.counters.mistakes; })

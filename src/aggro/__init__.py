@@ -1,0 +1,34 @@
+"""Passive-Aggressive online learning: every published variant, exact, in one learner.
+
+Public names are loaded when they are first used, so that ``import aggro`` stays cheap and a
+stream learner or the command line never pays for scikit-learn.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "PassiveAggressiveClassifier": "aggro.linear",
+    "PassiveAggressiveRegressor": "aggro.linear",
+}
+
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'aggro' has no attribute {name!r}")
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.split(".")[0] == "sklearn":
+            raise ModuleNotFoundError(
+                f"aggro.{name} needs scikit-learn: pip install 'aggro[sklearn]'", name="sklearn"
+            ) from error
+        raise
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,182 @@
+// Support classes of a whole mini-batch: every wrong class of every example is a constraint.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "batch_cholesky.hpp"
+#include "task.hpp"
+
+namespace aggro {
+
+/// Exact block steps: each example in turn takes its support-class solution at the scores
+/// without its own part, until nothing moves. Newton steps between the sweeps, along the
+/// support classes found so far, end the slow approach of strongly correlated examples.
+class SupportDual {
+  public:
+    /// `gram` is size x size, `scores` and `tau` are size x count. False if a hard batch
+    /// contradicts itself.
+    bool solve(std::size_t size, std::size_t count, const double* gram, const double* scores,
+               const Target* targets, const Rule* rules, double* tau) {
+        n = size, classes = count, gram_ = gram, targets_ = targets, rules_ = rules, tau_ = tau;
+        now.assign(scores, scores + n * classes);
+        block.resize(classes);
+        double last = 0;
+        ways.clear();
+        std::fill_n(tau, n * classes, 0.0);
+        for (std::size_t sweep = 0; sweep < most_sweeps; ++sweep) {
+            moved = distance = 0;
+            for (std::size_t k = 0; k < n; ++k) step(k);
+            if (moved <= accuracy) return true;
+            const bool endless = std::abs(distance - last) <= 1e-12 * distance;  // a contradiction grows for ever
+            last = distance;
+            if (endless) break;
+            if (list_ways() || sweep % 8 == 7) newton();
+        }
+        return std::none_of(rules, rules + n, [](const Rule& r) { return r.cap == infinity && r.ridge == 0; });
+    }
+
+  private:
+    static constexpr std::size_t most_sweeps = 5000;
+    static constexpr double accuracy = 1e-12;  ///< of a loss, relative to the scores it is made of
+
+    /// A way for example k to move: raises tau of class `down`, and either that of the true class
+    /// as well or, when the example's cap is reached, lowers the tau of another class, `up`.
+    struct Way {
+        std::size_t k, up, down;
+        bool capped;
+    };
+
+    std::size_t label(std::size_t k) const { return static_cast<std::size_t>(targets_[k].label); }
+
+    /// The block of example k, and what its change does to the scores of all.
+    void step(std::size_t k) {
+        const double q = gram_[k * n + k];
+        const double* own = tau_ + k * classes;
+        const double* s = now.data() + k * classes;
+        const std::size_t y = label(k);
+        const double base = rules_[k].margin - (s[y] - q * own[y]);
+        double size = rules_[k].margin;
+        ranking.clear();
+        for (std::size_t v = 0; v < classes; ++v) {
+            const double l = base + s[v] - q * own[v];
+            size = std::max(size, std::abs(s[v]) + q * std::abs(own[v]));
+            if (v != y && l > 0) ranking.emplace_back(l, v);
+        }
+        std::fill(block.begin(), block.end(), 0.0);
+        if (q >= std::numeric_limits<double>::min())
+            block[y] = support_classes(ranking, q, rules_[k], block.data());
+        for (std::size_t v = 0; v < classes; ++v) {
+            const double change = block[v] - own[v];
+            moved = std::max(moved, q * std::abs(change) / size);
+            distance += std::abs(change);
+            shift(k, v, change);
+        }
+    }
+
+    void shift(std::size_t k, std::size_t v, double change) {
+        if (change == 0) return;
+        tau_[k * classes + v] += change;
+        for (std::size_t j = 0; j < n; ++j) now[j * classes + v] += gram_[k * n + j] * change;
+    }
+
+    /// One Newton step along all ways at once, cut at the first bound.
+    void newton() {
+        const std::size_t m = ways.size();
+        if (m < 2 || m > most_ways) return;
+        pose(m);
+        factor.of(matrix.data(), m, members);
+        factor.solve(slope.data(), direction.data());
+        const double length = room();
+        for (std::size_t i = 0; i < m; ++i) {
+            const Way& way = ways[i];
+            shift(way.k, way.up, length * direction[i]);
+            shift(way.k, way.down, -length * direction[i]);
+        }
+    }
+
+    /// True if there are as many as after the last sweep: the support classes come to rest.
+    bool list_ways() {
+        const std::size_t before = ways.size();
+        ways.clear();
+        for (std::size_t k = 0; k < n; ++k) {
+            const double* own = tau_ + k * classes;
+            const std::size_t y = label(k);
+            if (!(own[y] > 0)) continue;
+            const bool capped = own[y] >= rules_[k].cap * (1 - 1e-14);
+            std::size_t up = capped ? classes : y;
+            for (std::size_t v = 0; v < classes; ++v) {
+                if (v == y || own[v] == 0) continue;
+                if (up == classes) up = v;  // what the others win, this one loses
+                else ways.push_back({k, up, v, capped});
+            }
+        }
+        return ways.size() == before;
+    }
+
+    /// The curvature between all ways, and the slope of the dual along each.
+    void pose(std::size_t m) {
+        matrix.resize(m * m);
+        for (auto* v : {&slope, &direction}) v->resize(m);
+        members.resize(m);
+        for (std::size_t i = 0; i < m; ++i) {
+            const Way& a = ways[i];
+            const double* s = now.data() + a.k * classes;
+            const double ridge = a.capped ? 0 : rules_[a.k].ridge, margin = a.capped ? 0 : rules_[a.k].margin;
+            members[i] = i;
+            slope[i] = margin - s[a.up] + s[a.down] - ridge * tau_[a.k * classes + label(a.k)];
+            for (std::size_t j = 0; j <= i; ++j) {
+                const Way& b = ways[j];
+                const int common = (a.up == b.up) + (a.down == b.down) - (a.up == b.down) - (a.down == b.up);
+                matrix[i * m + j] = gram_[a.k * n + b.k] * common + (a.k == b.k ? ridge : 0);
+            }
+        }
+        to_unit_diagonal(m);
+    }
+
+    void to_unit_diagonal(std::size_t m) {
+        lengths.resize(m);
+        for (std::size_t i = 0; i < m; ++i) slope[i] /= lengths[i] = std::sqrt(matrix[i * m + i]);
+        for (std::size_t i = 0; i < m; ++i)
+            for (std::size_t j = 0; j <= i; ++j) matrix[i * m + j] /= lengths[i] * lengths[j];
+    }
+
+    /// How far the direction, put back into the units of tau, leads before a tau or a cap is hit.
+    double room() {
+        const std::size_t m = ways.size();
+        for (std::size_t i = 0; i < m; ++i) direction[i] /= lengths[i];
+        double length = 1;
+        for (std::size_t i = 0; i < m;) {
+            const Way& first = ways[i];
+            const double* own = tau_ + first.k * classes;
+            double total = 0;
+            for (; i < m && ways[i].k == first.k; ++i) {
+                total += direction[i];
+                if (direction[i] < 0) length = std::min(length, own[ways[i].down] / direction[i]);
+            }
+            const double left = first.capped ? -own[first.up] : rules_[first.k].cap - own[first.up];
+            if (total > 0) length = std::min(length, left / total);
+        }
+        return length;
+    }
+
+    static constexpr std::size_t most_ways = 1024;  ///< beyond this the sweeps are cheaper
+
+    std::size_t n = 0, classes = 0;
+    const double* gram_ = nullptr;
+    const Target* targets_ = nullptr;
+    const Rule* rules_ = nullptr;
+    double* tau_ = nullptr;
+    double moved = 0;           ///< the largest change of a sweep, relative
+    double distance = 0;        ///< the sum of all changes of a sweep
+    std::vector<double> now;    ///< the scores with all blocks so far
+    std::vector<double> block;  ///< the new coefficients of one example
+    std::vector<Way> ways;
+    std::vector<double> matrix, slope, direction, lengths;
+    std::vector<std::size_t> members;
+    PivotedCholesky factor;
+    Ranking ranking;
+};
+
+}  // namespace aggro

@@ -1,0 +1,234 @@
+// The same step for several examples together: one dual problem per batch and group.
+#pragma once
+#include "batch.hpp"
+#include "learn.hpp"
+
+namespace aggro {
+
+/// One example of a batch.
+template <class Row>
+struct Member {
+    Row x;
+    Target y;
+    double weight;
+};
+
+template <class T, class Row, bool Single, bool Diagonal>
+class LearnBatch : public Learn<T, Row, Single, Diagonal> {
+    using Base = Learn<T, Row, Single, Diagonal>;
+    using Base::m;
+    using Base::s;
+    using Base::space;
+
+  public:
+    LearnBatch(Model<T>& model, Scratch<T>& scratch) : Base(model, scratch) {}
+
+    /// Learns the examples as one batch: every margin is asked for at once.
+    void operator()(const std::vector<Member<Row>>& batch) {
+        if (batch.empty()) return;
+        meet_all(batch);
+        const std::size_t n = batch.size(), outputs = m.shape.outputs;
+        taus.assign(n * outputs, 0.0);
+        gram_known = false;
+        for (std::size_t g = 0; g < m.groups.size(); ++g) learn_group(g, batch);
+        if (m.shape.metric != Metric::full) apply(batch);
+        m.counters.examples += static_cast<std::int64_t>(n);
+        this->average_round(static_cast<std::int64_t>(n));
+    }
+
+  private:
+    /// Predicts every example before any is learned, and lets it join its class means.
+    void meet_all(const std::vector<Member<Row>>& batch) {
+        const std::size_t outputs = m.shape.outputs;
+        scores.resize(batch.size() * outputs);
+        for (std::size_t j = 0; j < batch.size(); ++j) {
+            const auto& [x, y, weight] = batch[j];
+            look_strictly(x);
+            this->predict();
+            this->count_votes(y);
+            std::copy(s.scores.begin(), s.scores.end(), scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
+            if (m.shape.sums == 0 || m.counters.frozen) continue;
+            this->meet(x, y, weight);
+            this->step(x);
+        }
+    }
+
+    void look_strictly(const Row& x) {
+        this->look(x);
+        if (this->size != 1) throw BadExample("its norm overflows, which a mini-batch cannot handle; scale the features");
+    }
+
+    void learn_group(std::size_t index, const std::vector<Member<Row>>& batch) {
+        const Group& g = m.groups[index];
+        bool suffered = false, acts = false;
+        for (std::size_t j = 0; j < batch.size(); ++j) {
+            const Verdict verdict = judge_at(g, batch[j], j);
+            this->count(index, verdict);
+            suffered |= verdict.loss > 0;
+            acts |= verdict.moves;
+        }
+        const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && (suffered || g.always);
+        if (!pulls && !acts) return;
+        if (m.shape.reservoir > 0) offer(m, index);
+        if (pulls) centre_all(index, batch);
+        const bool solved = solve(index, batch);
+        if (!solved) return one_by_one(index, batch);
+        count_updates(index, batch.size(), pulls);
+        if (m.shape.metric == Metric::full) apply_full(index, batch);
+    }
+
+    Verdict judge_at(const Group& g, const Member<Row>& example, std::size_t j) {
+        const double* at = scores.data() + j * m.shape.outputs + g.first;
+        return judge(g, g.rule, example.y, at, [] { return 1.0; }, s.tau.data() + g.first, s.ranking);
+    }
+
+    /// Moves the group to its centre and reads the scores there.
+    void centre_all(std::size_t index, const std::vector<Member<Row>>& batch) {
+        const Group& g = m.groups[index];
+        this->look(batch[0].x);
+        if (m.shape.sums > 0) this->read_sums();
+        this->centre(index, batch[0].x);
+        for (std::size_t j = 0; j < batch.size(); ++j) {
+            this->look(batch[j].x);
+            this->predict();
+            for (std::size_t k = g.first; k < g.first + g.count; ++k) scores[j * m.shape.outputs + k] = s.scores[k];
+        }
+    }
+
+    bool solve(std::size_t index, const std::vector<Member<Row>>& batch) {
+        const Group& g = m.groups[index];
+        const std::size_t n = batch.size();
+        measure(index, batch);
+        rules.clear();
+        targets.clear();
+        group_scores.resize(n * g.count);
+        group_taus.resize(n * g.count);
+        for (std::size_t j = 0; j < n; ++j) {
+            rules.push_back(g.rule.priced(batch[j].weight / (1 + g.gamma)));
+            targets.push_back(batch[j].y);
+            for (std::size_t k = 0; k < g.count; ++k)
+                group_scores[j * g.count + k] = scores[j * m.shape.outputs + g.first + k];
+        }
+        const BatchProblem problem{n, gram.data(), group_scores.data(), targets.data(), rules.data()};
+        if (!solve_batch(g, problem, group_taus.data(), work)) return false;
+        for (std::size_t j = 0; j < n; ++j)
+            for (std::size_t k = 0; k < g.count; ++k)
+                taus[j * m.shape.outputs + g.first + k] = group_taus[j * g.count + k];
+        return true;
+    }
+
+    /// The Gram matrix x_j' Sigma x_k of the batch in the group's metric, constant feature included.
+    void measure(std::size_t index, const std::vector<Member<Row>>& batch) {
+        if (gram_known && m.shape.metric == Metric::euclidean) return;
+        gram_known = true;
+        const std::size_t n = batch.size();
+        gram.resize(n * n);
+        image.resize(m.shape.features, T(0));
+        for (std::size_t j = 0; j < n; ++j) {
+            const double constant = write_image(index, batch[j].x);
+            for (std::size_t k = 0; k <= j; ++k)
+                gram[j * n + k] = gram[k * n + j] =
+                    static_cast<double>(glance(batch[k].x, image.data()).dot) + constant;
+            if (m.shape.metric == Metric::full) continue;
+            for (std::size_t i = 0; i < batch[j].x.size; ++i) image[batch[j].x.feature(i)] = 0;
+        }
+    }
+
+    /// Sigma x in `image`; returns what the constant feature adds to every product with it.
+    double write_image(std::size_t index, const Row& x) {
+        const std::size_t lane = m.groups[index].first;
+        if (m.shape.metric == Metric::full) {
+            m.full[index].look(x, 1.0);
+            const auto& full = m.full[index].image();
+            std::copy_n(full.begin(), m.shape.features, image.begin());
+            return m.shape.intercept ? static_cast<double>(full[m.shape.features]) : 0;
+        }
+        for (std::size_t k = 0; k < x.size; ++k) {
+            const std::size_t f = x.feature(k);
+            image[f] = Diagonal ? x.values[k] * m.variance()[f * m.weights.stride() + lane] : x.values[k];
+        }
+        return m.shape.intercept ? m.bias_variance[lane] : 0;
+    }
+
+    void count_updates(std::size_t index, std::size_t n, bool pulled) {
+        const Group& g = m.groups[index];
+        std::int64_t moved = 0;
+        for (std::size_t j = 0; j < n; ++j) moved += moves(g, j);
+        m.tally[index].updates += std::max<std::int64_t>(moved, pulled);
+        m.tally[index].last_update = m.counters.examples + static_cast<std::int64_t>(n);
+    }
+
+    bool moves(const Group& g, std::size_t j) const {
+        const double* tau = taus.data() + j * m.shape.outputs + g.first;
+        return std::any_of(tau, tau + g.count, [](double t) { return t != 0; });
+    }
+
+    /// Contradictory hard examples cannot all be met: they are taken one after another.
+    void one_by_one(std::size_t index, const std::vector<Member<Row>>& batch) {
+        const Group& g = m.groups[index];
+        for (const auto& [x, y, weight] : batch) {
+            this->look(x);
+            this->predict();
+            const Verdict verdict =
+                judge(g, g.rule, y, s.scores.data() + g.first, [&] { return this->length(index, x); },
+                      s.tau.data() + g.first, s.ranking);
+            if (!verdict.moves) continue;
+            ++m.tally[index].updates;
+            this->move(index, x, verdict.kappa);
+            this->step(x);
+        }
+    }
+
+    /// Steps along every example in the metric the batch began with, then sharpens the metric.
+    void apply(const std::vector<Member<Row>>& batch) {
+        for (std::size_t j = 0; j < batch.size(); ++j) {
+            if (!load_taus(j)) continue;
+            for (std::size_t k = 0; k < m.shape.outputs; ++k) {
+                this->set_coef(k, s.tau[k]);
+                if (m.shape.intercept) m.bias[k] += s.tau[k] * m.bias_variance[k];
+            }
+            this->step_only(batch[j].x);
+        }
+        if constexpr (Diagonal)
+            for (std::size_t j = 0; j < batch.size(); ++j) sharpen(j, batch[j].x);
+    }
+
+    bool load_taus(std::size_t j) {
+        const double* tau = taus.data() + j * m.shape.outputs;
+        std::copy_n(tau, m.shape.outputs, s.tau.begin());
+        return std::any_of(tau, tau + m.shape.outputs, [](double t) { return t != 0; });
+    }
+
+    void sharpen(std::size_t j, const Row& x) {
+        for (const Group& g : m.groups)
+            for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+                s.kappa[k] = static_cast<T>(moves(g, j) ? g.rule.kappa : 0);
+                m.bias_variance[k] /= 1 + static_cast<double>(s.kappa[k]) * m.bias_variance[k];
+            }
+        space.sharpen(x);
+        this->clear(s.kappa);
+    }
+
+    /// The full metric: all images are taken before the matrix changes.
+    void apply_full(std::size_t index, const std::vector<Member<Row>>& batch) {
+        const Group& g = m.groups[index];
+        FullMetric<T>& sigma = m.full[index];
+        for (std::size_t j = 0; j < batch.size(); ++j) {
+            if (!moves(g, j)) continue;
+            load_taus(j);
+            sigma.look(batch[j].x, 1.0);
+            this->move_along_image(index);
+        }
+        for (std::size_t j = 0; j < batch.size(); ++j)
+            if (moves(g, j)) sigma.shrink(g.rule.kappa, sigma.look(batch[j].x, 1.0));
+    }
+
+    BatchWork work;
+    bool gram_known = false;
+    std::vector<T> image;
+    std::vector<double> scores, taus, gram, group_scores, group_taus;
+    std::vector<Rule> rules;
+    std::vector<Target> targets;
+};
+
+}  // namespace aggro

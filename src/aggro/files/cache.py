@@ -1,0 +1,166 @@
+"""Parsed batches kept in one file, so that later passes need not parse.
+
+AGGROCACHE1\\n, then records of (kind, length, CRC32 of the payload) and payload:
+HEAD  JSON: what was read and how; a cache with another head is stale
+ROWS  one batch, see pack.py; any number of them
+DONE  JSON: what the pass found out; a cache without it is damaged
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import struct
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any, Literal
+
+from aggro.files.batch import Batch, Report
+from aggro.files.errors import BadLine
+from aggro.files.options import Options
+from aggro.files.pack import pack, unpack
+from aggro.files.sources import PathLike
+
+MAGIC = b"AGGROCACHE1\n"
+RECORD = struct.Struct("<4sQI")
+SUFFIX = ".aggrocache"
+
+
+class _Unusable(Exception):
+    """The cache is absent, stale or damaged."""
+
+
+def path_for(cache: PathLike | Literal[True] | None, files: Sequence[str]) -> str | None:
+    """Where the cache of these files stands.
+
+    >>> path_for(True, ["data.svm"])
+    'data.svm.aggrocache'
+    """
+    if cache is None:
+        return None
+    return files[0] + SUFFIX if cache is True else os.fspath(cache)
+
+
+def through(
+    path: str,
+    files: Sequence[str],
+    options: Options,
+    report: Report,
+    source: Callable[[], Iterator[Batch]],
+) -> Iterator[Batch]:
+    """The batches of the cache if it is good, else those of the source, which also make the cache anew."""
+    head = _head(files, options)
+    n_yielded = 0
+    try:
+        for batch in _stored(path, head, report):
+            n_yielded += 1
+            yield batch
+        return
+    except _Unusable:
+        report.n_rows = 0
+    for number, batch in enumerate(_storing(path, head, report, source())):
+        if number >= n_yielded:  # a cache damaged in its middle has given the first ones already
+            yield batch
+
+
+def _head(files: Sequence[str], options: Options) -> bytes:
+    sources = []
+    for file in files:
+        status = os.stat(file)
+        sources.append([os.path.abspath(file), status.st_size, status.st_mtime_ns])
+    settings = {name: str(value) for name, value in sorted(dataclasses.asdict(options).items())}
+    return json.dumps({"files": sources, "settings": settings}).encode()
+
+
+def _stored(path: str, head: bytes, report: Report) -> Iterator[Batch]:
+    try:
+        stream = open(path, "rb")
+    except FileNotFoundError as error:
+        raise _Unusable from error
+    with stream:
+        if stream.read(len(MAGIC)) != MAGIC or _next_record(stream) != (b"HEAD", head):
+            raise _Unusable
+        while True:
+            kind, payload = _next_record(stream)
+            if kind == b"DONE":
+                _restore(report, json.loads(payload))
+                return
+            batch = unpack(payload)
+            report.n_rows += batch.n_rows
+            yield batch
+
+
+def _next_record(stream: IO[bytes]) -> tuple[bytes, bytearray]:
+    start = stream.read(RECORD.size)
+    if len(start) < RECORD.size:
+        raise _Unusable
+    kind, length, checksum = RECORD.unpack(start)
+    if (
+        length > os.fstat(stream.fileno()).st_size
+    ):  # a damaged length must not ask for all the memory
+        raise _Unusable
+    payload = bytearray(length)  # writable, as the arrays of a first pass are
+    stream.readinto(payload)  # type: ignore[attr-defined]
+    if zlib.crc32(payload) != checksum:
+        raise _Unusable
+    return kind, payload
+
+
+def _storing(path: str, head: bytes, report: Report, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Pass the batches on and write them; the file appears when the pass is complete, or not at all."""
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, unfinished = tempfile.mkstemp(dir=folder, prefix=".", suffix=SUFFIX)
+    try:
+        with open(handle, "wb") as stream:
+            stream.write(MAGIC)
+            _write_record(stream, b"HEAD", head)
+            for batch in batches:
+                _write_record(stream, b"ROWS", pack(batch))
+                yield batch
+            _write_record(stream, b"DONE", json.dumps(_facts(report)).encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(unfinished, path)
+        _sync_folder(folder)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise
+
+
+def _write_record(stream: IO[bytes], kind: bytes, payload: bytes | bytearray) -> None:
+    stream.write(RECORD.pack(kind, len(payload), zlib.crc32(payload)))
+    stream.write(payload)
+
+
+def _sync_folder(folder: str) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _facts(report: Report) -> dict[str, Any]:
+    facts = {
+        name: getattr(report, name) for name in ("n_bad", "n_features", "zero_based", "labels")
+    }
+    facts["bad_lines"] = [
+        [bad.file, bad.line, bad.message, bad.column, bad.unit] for bad in report.bad_lines
+    ]
+    return facts
+
+
+def _restore(report: Report, facts: dict[str, Any]) -> None:
+    bad_lines = facts.pop("bad_lines")
+    for name, value in facts.items():
+        setattr(report, name, value)
+    report.bad_lines = [
+        BadLine(file, line, message, column=column, unit=unit)
+        for file, line, message, column, unit in bad_lines
+    ]

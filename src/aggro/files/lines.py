@@ -1,0 +1,177 @@
+"""svmlight and Vowpal Wabbit text: blocks of lines to batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import IO, Any
+
+import numpy as np
+
+from aggro.files import labels as label_arrays
+from aggro.files.batch import MOST_KEPT_PROBLEMS, Batch, Report, csr
+from aggro.files.blocks import Block, long_line, read_ahead, whole_lines
+from aggro.files.errors import BadLine
+from aggro.files.options import UNLIMITED, Options
+from aggro.files.sources import open_bytes
+
+
+def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
+    """Batches of one svmlight or Vowpal Wabbit file."""
+    lines = _Lines(path, options, report)
+    with closing(read_ahead(_blocks_of(path, options))) as blocks:
+        for block in blocks:
+            yield from lines.add(block)
+    yield from lines.rest()
+
+
+def _blocks_of(path: str, options: Options) -> Iterator[Block]:
+    with open_bytes(path) as stream:
+        yield from whole_lines(stream, options.batch_bytes, options.longest_line)
+
+
+def load(stream: IO[bytes], name: str, options: Options, report: Report) -> dict[str, Any]:
+    """All rows of an open svmlight stream, as the parser's arrays."""
+    lines = _Lines(name, options, report)
+    with closing(
+        read_ahead(whole_lines(stream, options.batch_bytes, options.longest_line))
+    ) as blocks:
+        for block in blocks:
+            lines.feed_all(block)
+    return lines.take()
+
+
+class _Lines:
+    """One file on its way through the parser."""
+
+    def __init__(self, path: str, options: Options, report: Report) -> None:
+        self.path = path
+        self.options = options
+        self.report = report
+        self.is_vw = options.format == "vw"
+        self.most_rows = options.batch_rows or UNLIMITED
+        self.n_seen_bad = 0
+        self.parser: Any = None
+
+    def add(self, block: Block) -> Iterator[Batch]:
+        """Parse a block; yield the batches it completes, and raise at its first bad line."""
+        self._start(block)
+        position = 0
+        while True:
+            position += self.parser.feed(block.data[position:], block.is_last, self.most_rows)
+            full = self.parser.rows >= self.most_rows
+            if self.parser.stopped or (not full and self.options.batch_rows is None):
+                yield from self.rest()
+            self._raise_or_count()
+            if not full:
+                return
+            yield from self.rest()
+
+    def feed_all(self, block: Block) -> None:
+        """Parse a block and keep its rows in the parser."""
+        self._start(block)
+        self.parser.feed(block.data, block.is_last, UNLIMITED)
+        self._raise_or_count()
+
+    def rest(self) -> Iterator[Batch]:
+        """The rows parsed and not yet yielded."""
+        if self.parser is not None and self.parser.rows:
+            yield self._batch(self.take())
+
+    def take(self) -> dict[str, Any]:
+        """The parser's arrays, indices counted from 0."""
+        parsed: dict[str, Any] = self.parser.take()
+        if not self.is_vw and self.report.zero_based is None:
+            self._decide_base(parsed)
+        largest = int(parsed["largest"]) + 1
+        self.report.n_features = max(self.report.n_features, largest)
+        self.report.n_rows += len(parsed["indptr"]) - 1
+        return parsed
+
+    def _start(self, block: Block) -> None:
+        if self.parser is None:
+            if self.report.labels is None:
+                wanted = self.options.labels
+                self.report.labels = (
+                    label_arrays.guess(block.data, self.is_vw) if wanted == "auto" else wanted
+                )
+            self.parser = self._new_parser()
+        if block.after_long_line:
+            self.parser.line += 1
+            problem = BadLine(self.path, self.parser.line, long_line(self.options.longest_line))
+            if not self.options.skip_bad:
+                raise problem
+            self.report.add_bad(problem)
+
+    def _new_parser(self) -> Any:
+        from aggro import _core
+
+        options = self.options
+        common = {
+            "float32": options.dtype == np.float32,
+            "names": self.report.labels == "text",
+            "several": options.multilabel,
+            "skip_bad": options.skip_bad,
+        }
+        if self.is_vw:
+            return _core.TextParser.vw(bits=options.hash_bits, **common)
+        if options.zero_based != "auto":
+            self.report.zero_based = bool(options.zero_based)
+        first_index = int(self.report.zero_based is False)
+        return _core.TextParser.svmlight(
+            first_index=first_index, n_features=self._limit(first_index), **common
+        )
+
+    def _limit(self, first_index: int) -> int:
+        if self.options.n_features is None or self.options.unseen == "ignore":
+            return UNLIMITED
+        # While the base is not known, the last column may still be called n_features.
+        undecided = first_index == 0 and self.report.zero_based is None
+        return self.options.n_features + int(undecided)
+
+    def _decide_base(self, parsed: dict[str, Any]) -> None:
+        """Without an index 0 among the first rows, indices start at 1."""
+        if parsed["largest"] < 0:
+            return
+        self.report.zero_based = parsed["smallest"] == 0
+        first_index = int(not self.report.zero_based)
+        if first_index:
+            parsed["indices"] -= 1
+            parsed["largest"] -= 1
+        self.parser.set_first_index(first_index, self._limit(first_index))
+
+    def _batch(self, parsed: dict[str, Any]) -> Batch:
+        options = self.options
+        if self.is_vw:
+            width = options.n_hashed
+        else:
+            width = options.n_features or self.report.n_features
+        values, indices, indptr = parsed["values"], parsed["indices"], parsed["indptr"]
+        if parsed["largest"] >= width:
+            values, indices, indptr = self._without_unseen(parsed, width)
+        X = csr(values, indices, indptr, width, is_sorted=parsed["sorted"])
+        return Batch(X, label_arrays.as_array(parsed), parsed["weights"] if self.is_vw else None)
+
+    def _without_unseen(self, parsed: dict[str, Any], width: int) -> tuple[Any, Any, Any]:
+        if self.options.unseen == "error":
+            message = (
+                f"an index is beyond n_features={width} when indices start at 0, as an index 0 in this file says; "
+                "raise n_features, or leave it out"
+            )
+            raise BadLine(self.path, int(self.parser.line), message)
+        kept = parsed["indices"] < width
+        before = np.concatenate(([0], np.cumsum(kept)))
+        return parsed["values"][kept], parsed["indices"][kept], before[parsed["indptr"]]
+
+    def _raise_or_count(self) -> None:
+        new = int(self.parser.bad) - self.n_seen_bad
+        if not new:
+            return
+        for line, column, message in self.parser.problems()[self.n_seen_bad :]:
+            problem = BadLine(self.path, line, message.decode("utf-8", "replace"), column=column)
+            if self.parser.stopped:
+                raise problem
+            if len(self.report.bad_lines) < MOST_KEPT_PROBLEMS:
+                self.report.bad_lines.append(problem)
+        self.report.n_bad += new
+        self.n_seen_bad += new

@@ -1,0 +1,95 @@
+"""The settings of a reader, checked once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+Format = Literal["svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl"]
+FORMATS: tuple[str, ...] = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
+UNLIMITED = 2**62
+MOST_HASH_BITS = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What `read` was asked for.
+
+    >>> Options(hash_bits=20).n_hashed
+    1048576
+    """
+
+    format: Format | None = None
+    label: str | None = None
+    weight: str | None = None
+    features: tuple[str, ...] | None = None
+    text: tuple[str, ...] = ()
+    labels: Literal["auto", "number", "text"] = "auto"
+    multilabel: bool = False
+    header: bool = True
+    batch_rows: int | None = None
+    batch_bytes: int = 4 << 20
+    longest_line: int = 256 << 20
+    dtype: np.dtype[Any] = dataclasses.field(default_factory=lambda: np.dtype(np.float64))
+    n_features: int | None = None
+    unseen: Literal["error", "ignore"] = "error"
+    zero_based: bool | Literal["auto"] = "auto"
+    hash_bits: int = 18
+    missing: Literal["error", "zero"] = "error"
+    skip_bad: bool = False
+
+    def __post_init__(self) -> None:
+        _one_of("format", self.format, (None, *FORMATS))
+        _one_of("labels", self.labels, ("auto", "number", "text"))
+        _one_of("zero_based", self.zero_based, ("auto", True, False))
+        _one_of("missing", self.missing, ("error", "zero"))
+        _one_of("unseen", self.unseen, ("error", "ignore"))
+        _at_least_one("batch_rows", self.batch_rows)
+        _at_least_one("batch_bytes", self.batch_bytes)
+        _at_least_one("longest_line", self.longest_line)
+        _at_least_one("n_features", self.n_features)
+        if not 1 <= self.hash_bits <= MOST_HASH_BITS:
+            raise ValueError(
+                f"hash_bits={self.hash_bits!r}: expected a whole number from 1 to {MOST_HASH_BITS}"
+            )
+        if self.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise ValueError(f"dtype={self.dtype}: expected float32 or float64")
+
+    @property
+    def n_hashed(self) -> int:
+        """How many columns hashed names are spread over."""
+        return 1 << self.hash_bits
+
+
+def names(value: str | Sequence[str]) -> tuple[str, ...]:
+    """One name or several, as a tuple.
+
+    >>> names("a"), names(["a", "b"])
+    (('a',), ('a', 'b'))
+    """
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """The NumPy dtype meant by `dtype`.
+
+    >>> as_dtype("float32")
+    dtype('float32')
+    """
+    return cast("np.dtype[Any]", np.dtype(dtype))
+
+
+def _one_of(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if not any(
+        value is choice or (isinstance(value, str) and value == choice) for choice in choices
+    ):
+        raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
+
+
+def _at_least_one(name: str, value: int | None) -> None:
+    if value is not None and value < 1:
+        raise ValueError(f"{name}={value!r}: expected a whole number of at least 1")

@@ -1,0 +1,69 @@
+"""Whole svmlight / libsvm files in memory."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from aggro.files import labels as label_arrays
+from aggro.files import lines
+from aggro.files.batch import Report, csr
+from aggro.files.options import Options, as_dtype
+from aggro.files.sources import PathLike, open_bytes
+
+
+def load_svmlight(
+    path: PathLike | IO[bytes],
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+    zero_based: bool | Literal["auto"] = "auto",
+    multilabel: bool = False,
+    *,
+    labels: Literal["auto", "number", "text"] = "number",
+    query_id: bool = False,
+) -> tuple[Any, ...]:
+    """Read an svmlight file as (X, y), the arrays `sklearn.datasets.load_svmlight_file` gives, many times faster.
+
+    Repeated indices of a line are summed and unsorted ones sorted, which scikit-learn refuses; NaN and infinity are
+    refused. With `query_id`, a third array holds the qid of each row, -1 where a line has none.
+
+    >>> import io
+    >>> X, y = load_svmlight(io.BytesIO(b"1 1:0.5 3:2\\n-1 2:1 # a comment\\n"))
+    >>> X.toarray(), y
+    (array([[0.5, 0. , 2. ],
+           [0. , 1. , 0. ]]), array([ 1., -1.]))
+    """
+    options = Options(
+        format="svmlight",
+        labels=labels,
+        multilabel=multilabel,
+        dtype=as_dtype(dtype),
+        n_features=n_features,
+        zero_based=zero_based,
+    )
+    report = Report()
+    if isinstance(path, str | os.PathLike):
+        name = os.fspath(path)
+        with open_bytes(name) as stream:
+            parsed = lines.load(stream, name, options, report)
+    else:
+        parsed = lines.load(path, getattr(path, "name", "stream"), options, report)
+    width = _width(parsed, n_features)
+    X = csr(
+        parsed["values"], parsed["indices"], parsed["indptr"], width, is_sorted=parsed["sorted"]
+    )
+    X.sort_indices()
+    result = (X, label_arrays.as_array(parsed))
+    return (*result, parsed["queries"]) if query_id else result
+
+
+def _width(parsed: dict[str, Any], n_features: int | None) -> int:
+    needed = max(int(parsed["largest"]) + 1, 1)
+    if n_features is not None and n_features < needed:
+        raise ValueError(
+            f"n_features={n_features}, but the file has {needed} features; raise n_features, or leave it out"
+        )
+    return n_features or needed

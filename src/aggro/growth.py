@@ -1,0 +1,132 @@
+"""New classes in the middle of a stream: the same learner with more outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.learner import Array, Learner
+from aggro.rules import Settings
+
+
+def grow_classes(old: Learner, settings: Settings, position: Array, classes: int) -> Learner:
+    """Return a learner of ``classes`` classes that continues ``old``.
+
+    ``position[c]`` is the new index of the old class c. New classes enter with zero weights. The
+    single output w of a binary model becomes the scores -w/2 and +w/2 (one-vs-rest: -w and +w),
+    which keeps its margins.
+    """
+    new = Learner(settings, old.features, classes, old.dtype)
+    new.past = old.progress
+    old.model.fold()
+    before, after = old.state(), new.state()
+    change = _output_map(old, new, position)
+    for name in ("weights", "trail", "ring", "pool", "pool_mean"):
+        if name in before:
+            _move_lanes(before, after, name, change, old, new)
+    for name in ("bias", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias"):
+        if name in before:
+            after[name] = (before[name].reshape(-1, old.outputs) @ change.T).ravel()
+    _move_variances(before, after, old, new, position)
+    if settings.class_mean > 0:
+        _move_sums(before, after, old, new, position)
+    _move_histories(before, after, old, new)
+    new.load_state(after)
+    return new
+
+
+def _output_map(old: Learner, new: Learner, position: Array) -> Array:
+    """Return the matrix that turns old outputs into new ones."""
+    change = np.zeros((new.outputs, old.outputs))
+    if old.settings.task == "binary":
+        half = 1.0 if new.settings.multiclass == "ovr" else 0.5
+        change[position[0], 0], change[position[1], 0] = -half, half
+    elif new.settings.task != "binary":
+        change[position, np.arange(len(position))] = 1.0
+    return change
+
+
+def _by_feature(learner: Learner, array: Array) -> Array:
+    return array.reshape(learner.features, -1)
+
+
+def _move_lanes(
+    before: dict[str, Array], after: dict[str, Array], name: str, change: Array, old: Learner, new: Learner
+) -> None:
+    source, target = _by_feature(old, before[name]), _by_feature(new, after[name])
+    if name in ("ring", "pool"):  # several classifiers side by side
+        slots = source.reshape(old.features, -1, old.outputs) @ change.T
+        target[:] = slots.reshape(target.shape)
+    else:
+        target[:, : new.outputs] = source[:, : old.outputs] @ change.T
+
+
+def _move_variances(
+    before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner, position: Array
+) -> None:
+    """A shared metric is every class's; independent outputs bring their own."""
+    shared = new.settings.task == "multiclass" and new.settings.multiclass != "ovr"
+    source = np.zeros(new.outputs, dtype=int) if shared else np.full(new.outputs, -1)
+    if not shared and new.settings.task != "binary":
+        source[position] = 0 if old.outputs == 1 else np.arange(old.outputs)
+    elif not shared:
+        source[0] = 0
+    known = source >= 0
+    after["bias_variance"][known] = before["bias_variance"][source[known]]
+    if new.settings.metric == "diagonal":
+        variance = _by_feature(new, after["weights"])[:, new.model.lanes :]
+        olds = _by_feature(old, before["weights"])[:, old.model.lanes :]
+        variance[:, : new.outputs][:, known] = olds[:, source[known]]
+        if shared:
+            variance[:] = olds[:, :1]
+    if new.settings.metric == "full":
+        for group in range(1 if shared else new.outputs):
+            if source[group] >= 0:
+                after[f"full_{group}"] = before[f"full_{source[group]}"]
+
+
+def _move_sums(
+    before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner, position: Array
+) -> None:
+    """Class sums and their norms, laid out anew."""
+    table = _by_feature(old, before["weights"])[:, old.outputs :]
+    sums, counts = table[:, : old.outputs], before["class_weight_seen"]
+    if old.settings.task == "binary":
+        rest = table[:, old.outputs] - table[:, 0]
+        sums = np.column_stack([rest, table[:, 0]])
+        counts = np.array([before["class_total"][0] - counts[0], counts[0]])
+    everything = np.zeros((old.features, len(after["class_weight_seen"])), dtype=np.float64)
+    seen = np.zeros(everything.shape[1])
+    binary = new.settings.task == "binary"
+    for c, place in enumerate(position):
+        if binary and place == 0:
+            continue
+        everything[:, 0 if binary else place] = sums[:, c]
+        seen[0 if binary else place] = counts[c]
+    total = sums.sum(axis=1, dtype=np.float64)
+    lanes = _by_feature(new, after["weights"])
+    width = everything.shape[1]
+    lanes[:, new.outputs : new.outputs + width] = everything
+    if new.model.keeps_total:
+        lanes[:, new.outputs + width] = total
+    after["class_weight_seen"] = seen
+    after["class_sum_norm"] = (everything**2).sum(axis=0)
+    after["class_sum_cross"] = total @ everything
+    after["class_total"] = np.array([counts.sum(), total @ total])
+
+
+def _move_histories(
+    before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner
+) -> None:
+    """Counters go on; tallies begin anew, since ``past`` keeps the old ones."""
+    after["counters"] = before["counters"].copy()
+    after["counters"][2] = 0  # joint mistakes
+    same = len(before["tally"]) == len(after["tally"])
+    last = before["tally"].reshape(-1, 4)[:, 2]
+    after["tally"].reshape(-1, 4)[:, 2] = last if same else last.max()
+    for name in ("ring_fill", "ring_next", "pool_fill"):
+        if name in before:
+            after[name][:] = before[name][0]
+    if "pool_key" in before:
+        groups = len(after["pool_key"]) // new.settings.reservoir_size
+        keys = before["pool_key"].reshape(-1, old.settings.reservoir_size)
+        after["pool_key"] = np.tile(keys[:1], (groups, 1)).ravel()

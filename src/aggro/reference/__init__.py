@@ -1,0 +1,46 @@
+"""Every rule of the library in plain NumPy: to be read, and to judge the compiled core by.
+
+Start with :mod:`~aggro.reference.rules` (how far to move), then
+:class:`~aggro.reference.linear.ReferenceLearner` (the loop that puts the pieces together).
+"""
+
+from .batch import batch_dual, batch_support_classes
+from .geometry import Centre, ClassMeans, Metric
+from .kernel import ReferenceKernelLearner, forget_one, kernel_matrix
+from .linear import ReferenceLearner
+from .rules import (
+    Slack,
+    arow,
+    cw_stdev,
+    cw_variance,
+    perceptron,
+    scw_i,
+    scw_ii,
+    slack,
+    step_size,
+    support_classes,
+)
+from .task import Task
+
+__all__ = [
+    "Centre",
+    "ClassMeans",
+    "Metric",
+    "ReferenceKernelLearner",
+    "ReferenceLearner",
+    "Slack",
+    "Task",
+    "arow",
+    "batch_dual",
+    "batch_support_classes",
+    "cw_stdev",
+    "cw_variance",
+    "forget_one",
+    "kernel_matrix",
+    "perceptron",
+    "scw_i",
+    "scw_ii",
+    "slack",
+    "step_size",
+    "support_classes",
+]

@@ -1,0 +1,108 @@
+"""Several examples in one step: the small duals of a mini-batch (paper 003).
+
+In both solvers the first sweep from zero is sequential PA over the batch. That is also the answer
+to a hard batch which contradicts itself: its examples are taken one after another.
+"""
+
+import numpy as np
+
+from .rules import TINY, Array, Labels, Mask, Slack, support_classes
+
+MAX_SWEEPS = 5000
+MAX_ITERATIONS = 1000
+ACCURACY = 1e-12  # relative to the terms that cancel in the gradient
+
+
+def batch_dual(
+    A: Array,
+    losses: Array,
+    upper: Array,
+    ridge: Array,
+    epsilon: float = 0.0,
+    lower: Array | float = 0.0,
+) -> Array:
+    """Solve for the steps t of a batch: max l't - eps |t|_1 - 1/2 t'(A + ridge)t.
+
+    Bounds are lower <= t <= upper. With raw losses l and A_jk = y_j y_k <x_j, x_k>: BPA-I is
+    0 <= t <= C; BPA-II is t >= 0 with ridge 1/2C; BPALS has no bounds (a linear solve); regression
+    has |t| <= C and an epsilon.
+    """
+    Q = A + np.diag(ridge)
+    lower = np.broadcast_to(np.asarray(lower, dtype=np.float64), losses.shape)
+    if epsilon == 0:
+        return _box_maximiser(Q, losses, lower, upper)
+    # t = p - m with p, m >= 0 turns |t| into p + m; interleaved, to keep the examples' order
+    halves = _box_maximiser(
+        np.kron(Q, np.array([[1.0, -1.0], [-1.0, 1.0]])),
+        np.kron(losses, np.array([1.0, -1.0])) - epsilon,
+        np.zeros(2 * len(losses)),
+        np.column_stack([upper, -lower]).ravel(),
+    )
+    return halves[0::2] - halves[1::2]
+
+
+def _box_maximiser(Q: Array, linear: Array, lower: Array, upper: Array) -> Array:
+    """Maximise linear't - 1/2 t'Qt over a box: an active-set method, started by a sweep."""
+    t = first_sweep = _sweep(Q, linear, lower, upper)
+    free = (lower < t) & (t < upper)
+    for _ in range(MAX_ITERATIONS):
+        gradient, size = linear - Q @ t, np.abs(linear) + np.abs(Q) @ np.abs(t)
+        inward = ((gradient > 0) & (t < upper)) | ((gradient < 0) & (t > lower))
+        violation = np.where(inward, np.abs(gradient) / np.maximum(size, TINY), 0.0)
+        if np.all(violation <= ACCURACY):
+            return t
+        if np.all(violation[free] <= ACCURACY):  # done with these: release the worst of the others
+            free[np.argmax(violation)] = True
+        direction, longest = _ascent(Q, gradient, free, ACCURACY * size)
+        bound = np.where(direction > 0, upper, lower)
+        room = np.full_like(t, np.inf)
+        np.divide(bound - t, direction, out=room, where=direction != 0)
+        length = room.min(initial=longest)
+        if length == np.inf:  # the dual is unbounded: the batch contradicts itself
+            return first_sweep
+        hit = room <= length
+        t, free = np.where(hit, bound, t + length * direction), free & ~hit
+    raise ArithmeticError("the dual of the batch did not converge")
+
+
+def _sweep(Q: Array, linear: Array, lower: Array, upper: Array) -> Array:
+    """Take one exact step per coordinate from 0, each at the current value of the others."""
+    t = np.zeros_like(linear)
+    for k in range(len(t)):
+        t[k] = np.clip((linear[k] - Q[k] @ t) / Q[k, k], lower[k], upper[k])
+    return t
+
+
+def _ascent(Q: Array, gradient: Array, free: Mask, noise: Array) -> tuple[Array, float]:
+    """Find the way up for the free coordinates and its greatest useful length."""
+    scale = np.sqrt(np.diag(Q)[free])  # to unit diagonal: the null space shows
+    inner, slope = Q[np.ix_(free, free)] / np.outer(scale, scale), gradient[free] / scale
+    newton = np.linalg.lstsq(inner, slope, rcond=None)[0]
+    straight = slope - inner @ newton  # in the null space of Q: no curvature, no end
+    rounding = noise[free] / scale + ACCURACY * np.abs(inner) @ np.abs(newton)
+    endless = bool(np.any(np.abs(straight) > rounding))
+    direction = np.zeros_like(gradient)
+    direction[free] = (straight if endless else newton) / scale
+    return direction, np.inf if endless else 1.0
+
+
+def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: list[Slack]) -> Array:
+    """Coefficients T of a multiclass batch: W = centre + T'X, all wrong classes constrained.
+
+    min 1/2 sum_u ||w_u - c_u||^2 + sum_k penalty(xi_k)  s.t.  s_ky - s_kv >= 1 - xi_k, by exact
+    block steps: each example's support classes at its own current losses, until nothing moves.
+    """
+    T: Array = np.zeros_like(scores)
+    first_sweep = T
+    for sweep in range(MAX_SWEEPS):
+        before, T = T, T.copy()
+        for k, y in enumerate(labels):
+            s = scores[k] + gram[k] @ T - gram[k, k] * T[k]  # without the block's own part
+            wrong = np.arange(len(s)) != y
+            tau = support_classes(1 - s[y] + s[wrong], gram[k, k], prices[k])
+            T[k, wrong], T[k, y] = -tau, tau.sum()
+        if sweep == 0:
+            first_sweep = T
+        if np.all(np.abs(T - before) <= 1e-14 * np.abs(T).max()):
+            return T
+    return first_sweep if any(price.hard for price in prices) else T

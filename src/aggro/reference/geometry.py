@@ -1,0 +1,71 @@
+"""Where a step starts from, and how its length is measured."""
+
+from collections import deque
+
+import numpy as np
+
+from .rules import Array, Labels
+
+
+class Metric:
+    """||v||^2 = v' P v with a precision P = Sigma^-1 that starts at 1 and grows with each update.
+
+    ``euclidean`` never grows, ``diagonal`` keeps a vector, ``full`` a matrix (paper 001, eq. 9).
+    """
+
+    def __init__(self, kind: str, size: int) -> None:
+        self.kind = kind
+        self.precision = np.eye(size) if kind == "full" else np.ones(size)
+
+    def times_sigma(self, rows: Array) -> Array:
+        """Sigma x for every row x."""
+        if self.kind == "full":
+            return np.asarray(np.linalg.solve(self.precision, rows.T).T)
+        return rows / self.precision
+
+    def grow(self, x: Array, kappa: float = 1.0) -> None:
+        """P += kappa x x', or its diagonal."""
+        if self.kind == "full":
+            self.precision = self.precision + kappa * np.outer(x, x)
+        elif self.kind == "diagonal":
+            self.precision = self.precision + kappa * x * x
+
+
+class ClassMeans:
+    """Weighted mean of the examples of each class; a class never seen has mean 0."""
+
+    def __init__(self, n_classes: int, size: int) -> None:
+        self.sums = np.zeros((n_classes, size))
+        self.weights = np.zeros(n_classes)
+        self.frozen = False
+
+    def absorb(self, rows: Array, classes: Labels, weights: Array) -> None:
+        """Let examples count in the means, unless these are frozen."""
+        if not self.frozen:
+            np.add.at(self.sums, classes, weights[:, None] * rows)
+            np.add.at(self.weights, classes, weights)
+
+    def classifier(self, intercept: bool) -> Array:
+        """Nearest-centroid classifier: rows m_u, with the bias -||m_u||^2 / 2 if there is one."""
+        means = self.sums / np.where(self.weights > 0, self.weights, 1.0)[:, None]
+        if intercept:
+            means[:, -1] = -np.sum(means[:, :-1] ** 2, axis=1) / 2
+        return means
+
+
+class Centre:
+    """c = (mean of the last Q weights + gamma m) / (1 + gamma): PAm and PAmW (paper 000, eq. 2).
+
+    min 1/2 ||w - wbar||^2 + gamma/2 ||w - m||^2 + C penalty  is a PA step from c with
+    C / (1 + gamma); gamma = 0 and Q = 1 give c = w.
+    """
+
+    def __init__(self, gamma: float, length: int) -> None:
+        self.gamma = gamma
+        self.queue: deque[Array] = deque(maxlen=length)
+
+    def move(self, weights: Array, pull: Array) -> Array:
+        """Queue the present weights and return the centre."""
+        self.queue.append(weights)
+        recent = np.mean(self.queue, axis=0) if len(self.queue) > 1 else weights
+        return np.asarray((recent + self.gamma * pull) / (1 + self.gamma))

@@ -1,0 +1,140 @@
+"""The same step on remembered examples: f = sum_j beta_j k(x_j, .), with a budget."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .rules import Array, slack
+from .task import Task, batches
+
+
+def kernel_matrix(
+    X: Array, Z: Array, kernel: str, gamma: float = 1.0, degree: int = 3, coef0: float = 1.0
+) -> Array:
+    """k(x, z) for all rows x of X and z of Z."""
+    inner = X @ Z.T
+    match kernel:
+        case "linear":
+            return np.asarray(inner)
+        case "poly":
+            return np.asarray((gamma * inner + coef0) ** degree)
+        case "sigmoid":
+            return np.asarray(np.tanh(gamma * inner + coef0))
+        case "rbf":
+            differences = X[:, None, :] - Z[None, :, :]
+            return np.asarray(np.exp(-gamma * np.sum(differences**2, axis=2)))
+    raise ValueError(f"unknown kernel {kernel!r}")
+
+
+def forget_one(K: Array, beta: Array, fresh: int, maintenance: str) -> tuple[int, Array]:
+    """Remove the support vector r that costs least; return r and the coefficients without it.
+
+    The span of V absorbs r: min ||beta_r phi_r - sum_V beta_i phi_i||^2 is beta_r K_VV^-1 k_Vr, at
+    cost 1/2 ||beta_r||^2 (k_rr - k_rV K_VV^-1 k_Vr) (Wang & Vucetic 2010). V holds the last
+    ``fresh`` rows, which stay (``simple``), also r's nearest neighbour (``nearest``), or all
+    (``projection``). ``oldest`` drops the first row outright.
+    """
+    if maintenance == "oldest":
+        return 0, beta[1:]
+    plans = []
+    for r in range(len(K) - fresh):
+        V = absorbers(K, r, fresh, maintenance)
+        share = np.linalg.lstsq(K[np.ix_(V, V)], K[V, r], rcond=None)[0]
+        plans.append((np.sum(beta[r] ** 2) * (K[r, r] - K[r, V] @ share) / 2, r, V, share))
+    _, r, V, share = min(plans, key=lambda plan: plan[0])
+    kept = beta.copy()
+    kept[V] += np.outer(share, beta[r])
+    return r, np.delete(kept, r, axis=0)
+
+
+def absorbers(K: Array, r: int, fresh: int, maintenance: str) -> list[int]:
+    """V: the rows that may absorb row r."""
+    old = [j for j in range(len(K) - fresh) if j != r]
+    new = list(range(len(K) - fresh, len(K)))
+    match maintenance:
+        case "simple":
+            return new
+        case "nearest":
+            return sorted(old, key=lambda j: float(K[j, j] - 2 * K[r, j]))[:1] + new
+        case "projection":
+            return old + new
+    raise ValueError(f"unknown maintenance {maintenance!r}")
+
+
+@dataclass
+class ReferenceKernelLearner:
+    """Kernel PA, one example or one batch at a time; the intercept is the kernel k + 1."""
+
+    task: str
+    n_features: int
+    n_outputs: int = 1
+    kernel: str = "rbf"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+    loss: str = "hinge"
+    C: float = 1.0
+    epsilon: float = 0.1
+    multiclass: str = "support"
+    fit_intercept: bool = True
+    batch_size: int = 1
+    budget: int | None = None
+    maintenance: str = "simple"
+    n_mistakes: int = field(default=0, init=False)
+    n_updates: int = field(default=0, init=False)
+    cumulative_loss: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        kind = self.multiclass if self.task == "multiclass" else self.task
+        self.outputs = Task(kind, self.loss, self.epsilon)
+        self.support = np.zeros((0, self.n_features))
+        self.beta = np.zeros((0, self.n_outputs))
+
+    @property
+    def b(self) -> Array:
+        """The intercepts, 0 without ``fit_intercept``."""
+        return np.asarray(self.beta.sum(axis=0) * self.fit_intercept)
+
+    def scores(self, X: ArrayLike) -> Array:
+        """One row of scores per row of X."""
+        rows = np.asarray(X, dtype=np.float64)
+        return np.asarray(self._kernel(rows, self.support) @ self.beta)
+
+    def learn(self, x: ArrayLike, y: float, weight: float = 1.0) -> None:
+        """Learn one example."""
+        self.learn_batch(np.atleast_2d(x), [y], [weight])
+
+    def learn_batch(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
+        """Learn all rows in one step; those that moved something become support vectors."""
+        rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+        rows, labels, omega = rows[omega > 0], labels[omega > 0], omega[omega > 0]
+        if self.budget is not None and len(rows) > self.budget:
+            raise ValueError("a budget must hold at least one batch")
+        scores = self.scores(rows)
+        self.n_mistakes += int(self.outputs.mistakes(scores, labels).sum())
+        self.cumulative_loss += float(self.outputs.losses(scores, labels).sum())
+        if not np.any(self.outputs.asks(scores, labels)):
+            return
+        prices = [slack(self.loss, self.C * o) for o in omega]
+        T = self.outputs.coefficients(scores, labels, self._kernel(rows, rows), prices)
+        new = np.any(T != 0, axis=1)
+        self.n_updates += int(new.sum())
+        self.support = np.vstack([self.support, rows[new]])
+        self.beta = np.vstack([self.beta, T[new]])
+        while self.budget is not None and len(self.beta) > self.budget:
+            K = self._kernel(self.support, self.support)
+            r, self.beta = forget_one(K, self.beta, int(new.sum()), self.maintenance)
+            self.support = np.delete(self.support, r, axis=0)
+
+    def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
+        """Learn the rows in their order, ``batch_size`` at a time."""
+        rows, labels = np.asarray(X), np.asarray(y)
+        omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+        for some in batches(omega, self.batch_size):
+            self.learn_batch(rows[some], labels[some], omega[some])
+
+    def _kernel(self, X: Array, Z: Array) -> Array:
+        values = kernel_matrix(X, Z, self.kernel, self.gamma, self.degree, self.coef0)
+        return values + 1.0 if self.fit_intercept else values

@@ -1,0 +1,228 @@
+"""The algorithm: predict, suffer, move the centre, step, let the metric and the average follow."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import rules
+from .geometry import Centre, ClassMeans, Metric
+from .rules import TINY, Array
+from .task import Task, batches
+
+CHOICES = {
+    "task": ("binary", "multiclass", "regression", "multilabel"),
+    "multiclass": ("support", "top", "predicted", "ovr"),
+    "metric": ("euclidean", "diagonal", "full"),
+    "trigger": ("loss", "always"),
+    "rule": ("pa", "perceptron", "arow", "cw", "cw-stdev", "scw-i", "scw-ii"),
+}
+
+
+@dataclass
+class ReferenceLearner:
+    """Linear online learner on dense rows: every axis of the family, one keyword each.
+
+    Labels: -1/+1 (binary), 0..n_outputs-1 (multiclass), a number or a row of them (regression),
+    a row of -1/+1 or 0/1 (multilabel). ``W`` and ``b`` are the predictor: the average of the
+    weights after each round if ``average`` is set, else the last weights.
+    """
+
+    task: str
+    n_features: int
+    n_outputs: int = 1
+    loss: str = "hinge"
+    C: float = 1.0
+    epsilon: float = 0.1
+    multiclass: str = "support"
+    fit_intercept: bool = True
+    metric: str = "euclidean"
+    class_mean: float = 0.0
+    trigger: str = "loss"
+    queue: int = 1
+    batch_size: int = 1
+    average: bool = False
+    rule: str = "pa"
+    r: float = 1.0
+    phi: float = 1.0
+    groups: list["OutputGroup"] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name}={getattr(self, name)!r} is not one of {allowed}")
+        self.coupled = self.task == "multiclass" and self.multiclass != "ovr"
+        second_order = self.rule not in ("pa", "perceptron")
+        axes = self.class_mean > 0 or self.queue > 1 or self.batch_size > 1
+        impossible = {
+            "C, r > 0": not (self.C > 0 and self.r > 0),
+            "at least two classes": self.task == "multiclass" and self.n_outputs < 2,
+            "class labels for class_mean": self.class_mean > 0 and self.task == "regression",
+            "class labels for this rule": self.rule != "pa" and self.task == "regression",
+            "multiclass='ovr' for this rule": self.rule != "pa" and self.coupled,
+            "rule='pa' for class_mean, queue and batch_size": self.rule != "pa" and axes,
+            "a diagonal or full metric for this rule": second_order and self.metric == "euclidean",
+            "a euclidean metric": self.rule == "perceptron" and self.metric != "euclidean",
+        }
+        for need, missing in impossible.items():
+            if missing:
+                raise ValueError(f"these settings need {need}")
+        self.groups = [OutputGroup(self) for _ in range(1 if self.coupled else self.n_outputs)]
+
+    def learn(self, x: ArrayLike, y: ArrayLike, weight: float = 1.0) -> None:
+        """Learn one example."""
+        self.learn_batch(np.atleast_2d(x), np.asarray(y)[None], [weight])
+
+    def learn_batch(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
+        """Learn all rows in one step; rows of weight 0 are absent."""
+        rows, targets = self._rows(X), self._targets(y)
+        omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if self.rule != "pa" and len(rows) > 1:
+            raise ValueError("these settings need one example at a time")
+        if np.any(present := omega > 0):
+            for group, target in zip(self.groups, targets, strict=True):
+                group.learn(rows[present], target[present], omega[present])
+
+    def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
+        """Learn the rows in their order, ``batch_size`` at a time."""
+        rows, labels = np.asarray(X), np.asarray(y)
+        omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+        for some in batches(omega, self.batch_size):
+            self.learn_batch(rows[some], labels[some], omega[some])
+
+    def scores(self, X: ArrayLike) -> Array:
+        """One row of scores per row of X."""
+        return np.asarray(np.asarray(X, dtype=np.float64) @ self.W.T + self.b)
+
+    def freeze_means(self) -> None:
+        """Stop the class means, as the paper does after the first pass."""
+        for group in self.groups:
+            group.means.frozen = True
+
+    @property
+    def W(self) -> Array:
+        """The predictor's weights, outputs x features."""
+        return np.vstack([group.predictor()[:, : self.n_features] for group in self.groups])
+
+    @property
+    def b(self) -> Array:
+        """The predictor's intercepts, 0 without ``fit_intercept``."""
+        if not self.fit_intercept:
+            return np.zeros(self.n_outputs)
+        return np.concatenate([group.predictor()[:, -1] for group in self.groups])
+
+    @property
+    def n_mistakes(self) -> int:
+        """Wrong predictions made before learning, summed over independent outputs."""
+        return sum(group.n_mistakes for group in self.groups)
+
+    @property
+    def n_updates(self) -> int:
+        """Examples that moved the weights, summed over independent outputs."""
+        return sum(group.n_updates for group in self.groups)
+
+    @property
+    def cumulative_loss(self) -> float:
+        """Losses suffered before learning, summed over independent outputs."""
+        return sum(group.cumulative_loss for group in self.groups)
+
+    def _rows(self, X: ArrayLike) -> Array:
+        """Append the constant feature 1, whose weight is the intercept."""
+        rows = np.asarray(X, dtype=np.float64)
+        return np.column_stack([rows, np.ones(len(rows))]) if self.fit_intercept else rows
+
+    def _targets(self, y: ArrayLike) -> list[Array]:
+        """One array of targets per group."""
+        labels = np.asarray(y, dtype=np.float64)
+        if self.task == "multiclass" and not self.coupled:
+            labels = np.where(labels[:, None] == np.arange(self.n_outputs), 1.0, -1.0)
+        elif self.task == "multilabel":
+            labels = np.where(labels > 0, 1.0, -1.0)
+        return [labels] if labels.ndim == 1 else list(labels.T)
+
+
+class OutputGroup:
+    """Outputs that learn together: they share constraints, metric and centre."""
+
+    def __init__(self, settings: ReferenceLearner) -> None:
+        size = settings.n_features + settings.fit_intercept
+        n_outputs, kind = 1, "regression" if settings.task == "regression" else "binary"
+        if settings.coupled:
+            n_outputs, kind = settings.n_outputs, settings.multiclass
+        self.settings = settings
+        self.task = Task(kind, settings.loss, settings.epsilon)
+        self.W = np.zeros((n_outputs, size))
+        self.metric = Metric(settings.metric, size)
+        self.means = ClassMeans(max(2, n_outputs), size)
+        self.centre = Centre(settings.class_mean, settings.queue)
+        self.total, self.rounds = np.zeros_like(self.W), 0
+        self.n_mistakes, self.n_updates, self.cumulative_loss = 0, 0, 0.0
+
+    def learn(self, rows: Array, y: Array, omega: Array) -> None:
+        """One round: all rows are judged first, then learned together."""
+        scores = rows @ self.W.T
+        self.n_mistakes += int(self.task.mistakes(scores, y).sum())
+        self.cumulative_loss += float(self.task.losses(scores, y).sum())
+        if self.settings.rule == "pa":
+            self._passive_aggressive(rows, y, omega)
+        else:
+            self._confidence(rows[0], y[0], omega[0])
+        self.total = self.total + len(y) * self.W
+        self.rounds += len(y)
+
+    def predictor(self) -> Array:
+        """Return the weights to predict with."""
+        return self.total / self.rounds if self.settings.average and self.rounds else self.W
+
+    def _passive_aggressive(self, rows: Array, y: Array, omega: Array) -> None:
+        """PA and all its combinations: centre, losses there, steps, metric."""
+        gamma = self.settings.class_mean
+        price = [rules.slack(self.settings.loss, self.settings.C * o / (1 + gamma)) for o in omega]
+        if self.task.kind != "regression":
+            self.means.absorb(rows, self.task.classes(y), omega)
+        # no weights satisfy a hard constraint on an absent example: it is skipped
+        possible = (np.sum(rows**2, axis=1) >= TINY) | ~np.array([p.hard for p in price])
+        always = self.settings.trigger == "always"
+        if not np.any(possible & (always | self.task.asks(rows @ self.W.T, y))):
+            return
+        centre = self.centre.move(self.W, self._pull())
+        shaped = self.metric.times_sigma(rows)
+        T = self.task.coefficients(rows @ centre.T, y, rows @ shaped.T, price)
+        self.W = centre + T.T @ shaped
+        stepped = np.any(T != 0, axis=1)
+        for row in rows[stepped]:
+            self.metric.grow(row)
+        moved_centre = gamma > 0 or self.settings.queue > 1
+        self.n_updates += max(int(stepped.sum()), int(moved_centre))
+
+    def _pull(self) -> Array:
+        """m: the class means as a classifier; for a binary output their difference."""
+        means = self.means.classifier(self.settings.fit_intercept)
+        return means[1:] - means[:1] if self.task.kind == "binary" else means[: len(self.W)]
+
+    def _confidence(self, x: Array, y: float, omega: float) -> None:
+        """Perceptron, AROW, CW, SCW: mean += alpha y Sigma x, precision += kappa x x'."""
+        shaped = self.metric.times_sigma(x)
+        M, V = y * float(self.W[0] @ x), float(x @ shaped)
+        alpha, kappa = self._rule(M, V, omega)
+        if alpha > 0 and V >= TINY:
+            self.W = self.W + alpha * y * shaped
+            self.metric.grow(x, kappa)
+            self.n_updates += 1
+
+    def _rule(self, M: float, V: float, omega: float) -> tuple[float, float]:
+        """Look up the rule; a weight multiplies its price."""
+        settings = self.settings
+        C, r, phi = settings.C * omega, settings.r / omega, settings.phi
+        match settings.rule:
+            case "perceptron":
+                return rules.perceptron(M, omega)
+            case "arow":
+                return rules.arow(M, V, r)
+            case "cw":
+                return rules.cw_variance(M, V, phi)
+            case "cw-stdev":
+                return rules.cw_stdev(M, V, phi)
+            case "scw-i":
+                return rules.scw_i(M, V, phi, C)
+        return rules.scw_ii(M, V, phi, C)

@@ -1,0 +1,110 @@
+"""What is wrong with the scores of a batch, and how much of each example cures it.
+
+An example asks for one margin: its direction over the outputs (y for a binary output, +1 and -1
+for the true and the best wrong class) times its row. Support classes ask for all at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .batch import batch_dual, batch_support_classes
+from .rules import TINY, Array, Labels, Mask, Slack, slack, step_size
+
+KINDS = ("binary", "regression", "support", "top", "predicted")
+
+
+def batches(weights: Array, size: int) -> Iterator[Labels]:
+    """Cut a stream into disjoint batches of row numbers; rows of weight 0 take no place."""
+    present = np.flatnonzero(weights)
+    for start in range(0, len(present), size):
+        yield present[start : start + size]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Outputs tied by their constraints.
+
+    One output for ``binary`` (labels -1/+1) and ``regression``; K outputs for the classes 0..K-1
+    of ``support``, ``top`` and ``predicted``.
+    """
+
+    kind: str
+    loss: str
+    epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        slack(self.loss, 1.0)  # rejects an unknown loss
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.kind!r} is not one of {KINDS}")
+        if self.kind == "support" and self.loss == "least_squares":
+            raise ValueError("least squares need one constraint: support classes have many")
+
+    @property
+    def tube(self) -> float:
+        """Half the width of the region without loss around a target."""
+        inside = self.kind == "regression" and self.loss != "least_squares"
+        return self.epsilon if inside else 0.0
+
+    def classes(self, y: Array) -> Labels:
+        """Return the labels as class numbers from 0."""
+        return (y > 0).astype(np.int64) if self.kind == "binary" else y.astype(np.int64)
+
+    def constraints(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        """One margin per example: its direction over the outputs and its raw loss."""
+        if self.kind == "binary":
+            return y[:, None], 1 - y * scores[:, 0]
+        if self.kind == "regression":
+            gap = y - scores[:, 0]
+            return np.where(gap < 0, -1.0, 1.0)[:, None], np.abs(gap)
+        one_hot = np.eye(scores.shape[1])
+        true = one_hot[self.classes(y)]
+        best_wrong = one_hot[np.argmax(np.where(true > 0, -np.inf, scores), axis=1)]
+        direction = true - best_wrong
+        return direction, 1 - np.sum(direction * scores, axis=1)
+
+    def losses(self, scores: Array, y: Array) -> Array:
+        """Return the loss each example suffers, that of its worst constraint."""
+        raw = self.constraints(scores, y)[1] - self.tube
+        return np.abs(raw) if self.loss == "least_squares" else np.maximum(raw, 0.0)
+
+    def mistakes(self, scores: Array, y: Array) -> Mask:
+        """Find the wrong predictions; a regression makes none."""
+        if self.kind == "regression":
+            return np.zeros(len(y), dtype=np.bool_)
+        if self.kind == "binary":
+            return np.asarray((scores[:, 0] > 0) != (y > 0))
+        return np.asarray(np.argmax(scores, axis=1) != y)
+
+    def asks(self, scores: Array, y: Array) -> Mask:
+        """Find the examples that want a step; ``predicted`` is content with a right label."""
+        violated = self.losses(scores, y) > 0
+        return violated & self.mistakes(scores, y) if self.kind == "predicted" else violated
+
+    def coefficients(self, scores: Array, y: Array, gram: Array, prices: list[Slack]) -> Array:
+        """T, examples x outputs: the weights move from the centre by T' (X Sigma).
+
+        ``scores`` are those of the centre, ``gram`` is X Sigma X'.
+        """
+        T = np.zeros_like(scores)
+        use = np.diag(gram) >= TINY  # an absent example moves nothing
+        if self.kind == "predicted":
+            use &= self.mistakes(scores, y)
+        rows = np.flatnonzero(use)
+        if len(rows):
+            inner = gram[np.ix_(rows, rows)]
+            T[rows] = self._solve(scores[rows], y[rows], inner, [prices[k] for k in rows])
+        return T
+
+    def _solve(self, scores: Array, y: Array, gram: Array, prices: list[Slack]) -> Array:
+        """Solve for examples that all count; a single one has a closed form."""
+        if self.kind == "support":
+            return batch_support_classes(scores, self.classes(y), gram, prices)
+        direction, raw = self.constraints(scores, y)
+        A = (direction @ direction.T) * gram
+        if len(y) == 1:
+            return step_size(raw[0] - self.tube, A[0, 0], prices[0]) * direction
+        lo, cap, ridge = np.array(prices).T
+        lower = -cap if self.kind == "regression" else lo
+        return batch_dual(A, raw, cap, ridge, self.tube, lower)[:, None] * direction
