@@ -161,6 +161,7 @@ inline void queue_centre(Model<T>& m, std::size_t index) {
             if (averages) m.trail.row(j)[k] -= static_cast<T>(m.mix[k].scale_sum) * (moved - lane[k]);
             lane[k] = moved;
         }
+        if (!m.shape.intercept) continue;
         m.ring_bias[next * outputs + k] = m.bias[k];
         double centre = 0;
         for (std::size_t q = 0; q < filled; ++q) centre += m.ring_bias[q * outputs + k];

@@ -91,7 +91,7 @@ class Learn {
         Verdict verdict = judge(g, price(g, weight), y, scores, length, tau, s.ranking);
         count(index, verdict);
         const bool pulls = g.gamma > 0 || m.shape.queue > 1;
-        const bool moves = pulls && (verdict.loss > 0 || g.always) && !infeasible(g, length);
+        const bool moves = pulls && (verdict.suffers || g.always) && !infeasible(g, length);
         if (m.shape.reservoir > 0 && (verdict.moves || moves)) offer(m, index);
         if (moves) {
             centre(index, x);

@@ -64,7 +64,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         for (std::size_t j = 0; j < batch.size(); ++j) {
             const Verdict verdict = judge_at(g, batch[j], j);
             this->count(index, verdict);
-            suffered |= verdict.loss > 0;
+            suffered |= verdict.suffers;
             acts |= verdict.moves;
         }
         const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && (suffered || g.always);

@@ -95,16 +95,17 @@ inline void learn_batches(Model<T>& m, const Lesson& lesson) {
     std::vector<Member<Row>> batch;
     Breath breath(lesson);
     with_loops<LearnBatch, T, Row>(m, scratch, [&](auto learn) {
-        for (std::size_t i = 0; i < lesson.count; i += lesson.batch_size) {
-            batch.clear();
-            const std::size_t end = std::min(i + lesson.batch_size, lesson.count);
-            for (std::size_t j = i; j < end; ++j) {
-                const std::size_t r = lesson.row(j);
-                if (lesson.weight(r) == 0) continue;
-                naming_the_row(r, [&] { batch.push_back({readers[j - i].row(r), lesson.target(r), lesson.weight(r)}); });
+        for (std::size_t i = 0, first = 0; i < lesson.count; ++i) {
+            const std::size_t r = lesson.row(i);
+            if (batch.empty()) first = r;
+            if (lesson.weight(r) > 0) {
+                auto& reader = readers[batch.size()];
+                naming_the_row(r, [&] { batch.push_back({reader.row(r), lesson.target(r), lesson.weight(r)}); });
                 breath.after((batch.back().x.size + 8) * m.lanes * lesson.batch_size);
             }
-            naming_the_row(lesson.row(i), [&] { learn(batch); });
+            if (batch.size() < lesson.batch_size && i + 1 < lesson.count) continue;
+            naming_the_row(first, [&] { learn(batch); });
+            batch.clear();
         }
     });
 }

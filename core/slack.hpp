@@ -52,9 +52,8 @@ struct Rule {
 
 /// Lemma L1: the step along one constraint of squared length q.
 inline double step_size(double loss, double q, const Rule& rule) {
-    const double span = q + rule.ridge;
-    if (!rule.acts_on(loss) || !(span > 0)) return 0;
-    return std::clamp(loss / span, rule.lo, rule.cap);
+    if (!rule.acts_on(loss) || !(q > 0)) return 0;
+    return std::clamp(loss / (q + rule.ridge), rule.lo, rule.cap);
 }
 
 /// A step and how much surer it makes the metric.

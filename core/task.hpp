@@ -52,6 +52,7 @@ struct Verdict {
     double loss = 0;      ///< unsquared, before learning
     double kappa = 0;     ///< growth of the precision; 0 when passive
     bool wrong = false;   ///< the prediction was wrong
+    bool suffers = false; ///< the example asks for a step
     bool moves = false;   ///< some tau is not zero
 };
 
@@ -109,7 +110,7 @@ inline Verdict judge_one(const Group& g, const Rule& rule, const Target& target,
             verdict.loss = std::max(0.0, rule.phi * (rule.doubt == Doubt::variance ? v : std::sqrt(v)) - m);
             tau[0] = sign * move.tau;
             verdict.kappa = move.kappa;
-            verdict.moves = move.tau != 0;
+            verdict.suffers = verdict.moves = move.tau != 0;
             return verdict;
         }
         loss = rule.margin - sign * score;
@@ -120,7 +121,8 @@ inline Verdict judge_one(const Group& g, const Rule& rule, const Target& target,
     }
     tau[0] = 0;
     verdict.loss = rule.lo < 0 ? std::abs(loss) : std::max(0.0, loss);
-    if (!rule.acts_on(loss)) return verdict;
+    verdict.suffers = rule.acts_on(loss);
+    if (!verdict.suffers) return verdict;
     tau[0] = sign * step_size(loss, length(), rule);
     verdict.kappa = rule.kappa;
     verdict.moves = tau[0] != 0;
@@ -139,7 +141,8 @@ inline Verdict judge_classes(const Group& g, const Rule& rule, const Target& tar
     verdict.wrong = scores[rival] > scores[y] || (scores[rival] == scores[y] && rival < y);
     const double loss = rule.margin - scores[y] + scores[rival];
     verdict.loss = rule.lo < 0 ? std::abs(loss) : std::max(0.0, loss);
-    if (!rule.acts_on(loss) || (g.task == Task::predicted && !verdict.wrong)) return verdict;
+    verdict.suffers = rule.acts_on(loss) && (g.task != Task::predicted || verdict.wrong);
+    if (!verdict.suffers) return verdict;
     const double q = length();
     if (g.task == Task::support) {
         ranking.clear();

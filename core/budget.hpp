@@ -1,0 +1,189 @@
+// Forgetting: which support vector goes when a budget is exceeded, and who absorbs it.
+//
+// Removing r and letting span(V) absorb it costs 1/2 |a_r|^2 (k_rr - k_rV K_VV^-1 k_Vr); the one of
+// least cost goes (Wang & Vucetic 2010; ALGORITHMS §9). V always holds the examples just learned, so
+// that their scores stay what the step has made them.
+#pragma once
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "budget_gram.hpp"
+#include "expansion.hpp"
+
+namespace aggro {
+
+enum class Forget {
+    simple,      ///< absorbed by the new examples alone
+    nearest,     ///< and by the nearest neighbour of the one removed
+    projection,  ///< by all
+    oldest       ///< dropped: the oldest one, absorbed by none
+};
+
+/// An example just learned: its slot, and its kernel values with all slots.
+struct Newcomer {
+    std::size_t slot;
+    const double* kernel;
+};
+
+class Budget {
+  public:
+    Budget() = default;
+    Budget(std::size_t most, Forget how) : limit(most), strategy(how) {}
+
+    bool exceeded_by(std::size_t size) const { return limit > 0 && size > limit; }
+    bool projects() const { return limit > 0 && strategy == Forget::projection; }
+
+    /// With projection, an example that depends on the support vectors need not become one:
+    /// `gram.share` then says how they represent it.
+    bool depends(const double* kernel, double self) { return projects() && !gram.append(kernel, self); }
+
+    /// A last slot was appended; `kernel` are its values with all slots, itself included.
+    void appended(const double* kernel) {
+        if (limit > 0 && (strategy == Forget::nearest || projects())) table.append(kernel);
+    }
+
+    /// The newcomers stay; V consists of them, or holds them. To be called before `choose`.
+    void protect(const std::vector<Newcomer>& newcomers, std::size_t size, const Expansion& e) {
+        kept.clear();
+        for (const Newcomer& n : newcomers) kept.push_back(n.slot);
+        if (strategy == Forget::simple || strategy == Forget::nearest) factor(newcomers, size, e);
+    }
+
+    /// The slot that goes; `shares` lists who absorbs which part of it.
+    std::size_t choose(const Expansion& e) {
+        std::size_t best = SIZE_MAX;
+        double least = infinity;
+        is_kept.assign(e.size(), 0);
+        for (const std::size_t slot : kept) is_kept[slot] = 1;
+        for (std::size_t r = 0; r < e.size(); ++r) {
+            if (is_kept[r]) continue;
+            const double price = cost(r, e);
+            if (best == SIZE_MAX || price < least) best = r, least = price;
+        }
+        share_out(best, e);
+        return best;
+    }
+
+    /// Slot r goes; the last of `size` slots takes its place.
+    void removed(std::size_t r, std::size_t size) {
+        for (std::size_t& slot : kept)
+            if (slot == size - 1) slot = r;
+        for (std::size_t i = 0; i < rows; ++i) half[i * columns + r] = half[i * columns + size - 1];
+        if (!residual.empty()) residual[r] = residual[size - 1];
+        if (strategy == Forget::nearest) neighbours.remove(table, r, size);
+        if (projects()) gram.remove(r);
+        if (table.size() > 0) table.remove(r);
+    }
+
+    /// The batch is over.
+    void settle() {
+        rows = 0;
+        residual.clear();
+        if (limit == 0) return;
+        if (strategy == Forget::nearest) neighbours.settle(table);
+        if (projects()) gram.rebuild_if_worn(table);
+    }
+
+    std::size_t limit = 0;
+    Forget strategy = Forget::simple;
+    std::vector<std::pair<std::size_t, double>> shares;
+    SquareTable table;
+    Neighbours neighbours;
+    InverseGram gram;
+
+  private:
+    static constexpr double dependent = 1e-12;
+
+    /// half = L^-1 K_Nr for all r, where K_NN = LL' and N are the newcomers; what N leaves of k_rr.
+    void factor(const std::vector<Newcomer>& newcomers, std::size_t size, const Expansion& e) {
+        rows = newcomers.size(), columns = size;
+        half.resize(rows * columns);
+        residual = e.self;
+        for (std::size_t i = 0; i < rows; ++i) {
+            double* row = half.data() + i * columns;
+            const std::size_t own = newcomers[i].slot;
+            std::copy_n(newcomers[i].kernel, size, row);
+            for (std::size_t j = 0; j < i; ++j) subtract(half[j * columns + own], half.data() + j * columns, row);
+            const double pivot = row[own];
+            const double scale = pivot > dependent * e.self[own] ? 1 / std::sqrt(pivot) : 0.0;
+            for (std::size_t r = 0; r < size; ++r) {
+                row[r] *= scale;
+                residual[r] -= row[r] * row[r];
+            }
+        }
+    }
+
+    void subtract(double factor, const double* from, double* row) const {
+        for (std::size_t r = 0; r < columns; ++r) row[r] -= factor * from[r];
+    }
+
+    double cost(std::size_t r, const Expansion& e) const {
+        switch (strategy) {
+            case Forget::oldest: return static_cast<double>(e.born[r]);
+            case Forget::projection: return e.squared_weight(r) / gram.inverse.at(r, r);
+            case Forget::nearest: return e.squared_weight(r) * (residual[r] - neighbour_gain(r, e));
+            default: return e.squared_weight(r) * residual[r];
+        }
+    }
+
+    /// Whether the neighbour of r says more about r than the newcomers do.
+    bool has_neighbour(std::size_t r, const Expansion& e) const {
+        const auto m = neighbours.of(r);
+        return m >= 0 && residual[static_cast<std::size_t>(m)] > dependent * e.self[static_cast<std::size_t>(m)];
+    }
+
+    /// What r and m have in common beyond the newcomers.
+    double overlap(std::size_t r, std::size_t m) const {
+        double value = table.at(r, m);
+        for (std::size_t i = 0; i < rows; ++i) value -= half[i * columns + r] * half[i * columns + m];
+        return value;
+    }
+
+    double neighbour_gain(std::size_t r, const Expansion& e) const {
+        if (!has_neighbour(r, e)) return 0;
+        const auto m = static_cast<std::size_t>(neighbours.of(r));
+        const double common = overlap(r, m);
+        return common * common / residual[m];
+    }
+
+    void share_out(std::size_t r, const Expansion& e) {
+        shares.clear();
+        if (strategy == Forget::oldest) return;
+        if (strategy == Forget::projection) {
+            const double pivot = gram.inverse.at(r, r);
+            for (std::size_t i = 0; i < e.size(); ++i)
+                if (i != r) shares.emplace_back(i, -gram.inverse.at(i, r) / pivot);
+            return;
+        }
+        part.resize(rows);
+        for (std::size_t i = 0; i < rows; ++i) part[i] = half[i * columns + r];
+        if (strategy == Forget::nearest && has_neighbour(r, e)) {
+            const auto m = static_cast<std::size_t>(neighbours.of(r));
+            const double share = overlap(r, m) / residual[m];
+            shares.emplace_back(m, share);
+            for (std::size_t i = 0; i < rows; ++i) part[i] -= share * half[i * columns + m];
+        }
+        back_substitute();
+    }
+
+    /// L' beta = part, for the newcomers; L_ij stands in `half` where newcomer i has its column.
+    void back_substitute() {
+        for (std::size_t i = rows; i-- > 0;) {
+            const double* row = half.data() + i * columns;
+            const double pivot = row[kept[i]];
+            if (pivot == 0) continue;
+            double value = part[i];
+            for (std::size_t j = i + 1; j < rows; ++j) value -= row[kept[j]] * found[j];
+            found.resize(rows);
+            shares.emplace_back(kept[i], found[i] = value / pivot);
+        }
+    }
+
+    std::vector<std::size_t> kept;
+    std::vector<char> is_kept;
+    std::size_t rows = 0, columns = 0;
+    std::vector<double> half, residual, part, found;
+};
+
+}  // namespace aggro

@@ -1,0 +1,180 @@
+// What a budget must know about its support vectors: their kernel matrix, who is next to whom,
+// and the inverse of the matrix.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "slack.hpp"
+
+namespace aggro {
+
+/// A symmetric matrix that grows and shrinks by one row and column.
+class SquareTable {
+  public:
+    std::size_t size() const { return count; }
+    double at(std::size_t i, std::size_t j) const { return values[i * stride + j]; }
+    double* row(std::size_t i) { return values.data() + i * stride; }
+    const double* row(std::size_t i) const { return values.data() + i * stride; }
+
+    /// Adds a last row and column; `row` ends with the diagonal.
+    void append(const double* row) {
+        make_room(count + 1);
+        for (std::size_t j = 0; j <= count; ++j) values[count * stride + j] = values[j * stride + count] = row[j];
+        ++count;
+    }
+
+    /// The last row and column take the place of number r.
+    void remove(std::size_t r) {
+        const std::size_t last = --count;
+        if (r == last) return;
+        std::copy_n(row(last), last + 1, row(r));
+        for (std::size_t i = 0; i < last; ++i) values[i * stride + r] = values[i * stride + last];
+        values[r * stride + r] = values[last * stride + last];
+    }
+
+    void clear() { count = 0; }
+
+    std::vector<double> compact() const {
+        std::vector<double> out;
+        for (std::size_t i = 0; i < count; ++i) out.insert(out.end(), row(i), row(i) + count);
+        return out;
+    }
+    void assign(const double* data, std::size_t size) {
+        count = 0;
+        make_room(size);
+        count = size;
+        for (std::size_t i = 0; i < size; ++i) std::copy_n(data + i * size, size, row(i));
+    }
+
+  private:
+    void make_room(std::size_t size) {
+        if (size <= stride) return;
+        const std::size_t wider = std::max(size, stride + stride / 2 + 8);
+        std::vector<double> moved(wider * wider);
+        for (std::size_t i = 0; i < count; ++i) std::copy_n(row(i), count, moved.data() + i * wider);
+        values = std::move(moved);
+        stride = wider;
+    }
+
+    std::size_t count = 0, stride = 0;
+    std::vector<double> values;
+};
+
+/// The nearest neighbour of each support vector in the kernel's space, kept up to date.
+class Neighbours {
+  public:
+    static constexpr std::int64_t none = -1;
+
+    std::int64_t of(std::size_t slot) const { return nearest[slot]; }
+    std::size_t size() const { return nearest.size(); }
+
+    /// Slots appended since the last call take part from now on.
+    void settle(const SquareTable& k) {
+        for (std::size_t s = nearest.size(); s < k.size(); ++s) {
+            nearest.push_back(none);
+            for (std::size_t r = 0; r < s; ++r)
+                if (nearest[r] == none || closer(k, r, s, static_cast<std::size_t>(nearest[r])))
+                    nearest[r] = static_cast<std::int64_t>(s);
+            search(k, s, s + 1);
+        }
+    }
+
+    /// To be called before the table loses slot r, whose place the last one takes.
+    void remove(const SquareTable& k, std::size_t r) {
+        const std::size_t last = nearest.size() - 1;
+        const auto gone = static_cast<std::int64_t>(r), moved = static_cast<std::int64_t>(last);
+        for (std::size_t i = 0; i <= last; ++i)
+            if (i != r && nearest[i] == gone) search(k, i, last + 1, r);
+        nearest[r] = nearest[last];
+        nearest.pop_back();
+        for (auto& n : nearest)
+            if (n == moved) n = gone;
+    }
+
+    std::vector<std::int64_t> nearest;
+
+  private:
+    /// ||phi_r - phi_a||^2 < ||phi_r - phi_b||^2, without what both have in common.
+    static bool closer(const SquareTable& k, std::size_t r, std::size_t a, std::size_t b) {
+        return k.at(a, a) - 2 * k.at(r, a) < k.at(b, b) - 2 * k.at(r, b);
+    }
+
+    void search(const SquareTable& k, std::size_t r, std::size_t count, std::size_t without = SIZE_MAX) {
+        std::size_t best = SIZE_MAX;
+        for (std::size_t j = 0; j < count; ++j)
+            if (j != r && j != without && (best == SIZE_MAX || closer(k, r, j, best))) best = j;
+        nearest[r] = best == SIZE_MAX ? none : static_cast<std::int64_t>(best);
+    }
+};
+
+/// The inverse of the kernel matrix, by bordering: O(B^2) for each support vector that comes or goes.
+class InverseGram {
+  public:
+    SquareTable inverse;
+    std::vector<double> share;  ///< phi_new = sum_i share_i phi_i + remainder, of the last try
+    std::int64_t since_rebuilt = 0;
+
+    /// Takes in a new row of the kernel matrix. False, and nothing changes, if it depends on the others.
+    bool append(const double* k, double self) {
+        constexpr double dependent = 1e-10;
+        const double remainder = measure(k, self);
+        if (!(remainder > dependent * self)) return false;
+        border(remainder);
+        ++since_rebuilt;
+        return true;
+    }
+
+    void remove(std::size_t r) {
+        const std::size_t n = inverse.size();
+        const double* pivot_row = inverse.row(r);
+        share.assign(pivot_row, pivot_row + n);
+        const double pivot = share[r];
+        for (std::size_t i = 0; i < n; ++i) {
+            double* row = inverse.row(i);
+            const double factor = share[i] / pivot;
+            for (std::size_t j = 0; j < n; ++j) row[j] -= factor * share[j];
+        }
+        inverse.remove(r);
+    }
+
+    /// From the kernel matrix anew, now and then: the errors of many small changes add up.
+    void rebuild_if_worn(const SquareTable& k) {
+        if (since_rebuilt < 64 + static_cast<std::int64_t>(2 * k.size())) return;
+        inverse.clear();
+        for (std::size_t i = 0; i < k.size(); ++i)
+            border(std::max(measure(k.row(i), k.at(i, i)), 1e-12 * k.at(i, i)));
+        since_rebuilt = 0;
+    }
+
+  private:
+    double measure(const double* k, double self) {
+        const std::size_t n = inverse.size();
+        share.assign(n, 0.0);
+        double remainder = self;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double* row = inverse.row(i);
+            for (std::size_t j = 0; j < n; ++j) share[j] += k[i] * row[j];
+        }
+        for (std::size_t i = 0; i < n; ++i) remainder -= k[i] * share[i];
+        return remainder;
+    }
+
+    void border(double remainder) {
+        const std::size_t n = inverse.size();
+        for (std::size_t i = 0; i < n; ++i) {
+            double* row = inverse.row(i);
+            const double factor = share[i] / remainder;
+            for (std::size_t j = 0; j < n; ++j) row[j] += factor * share[j];
+        }
+        last.resize(n + 1);
+        for (std::size_t j = 0; j < n; ++j) last[j] = -share[j] / remainder;
+        last[n] = 1 / remainder;
+        inverse.append(last.data());
+    }
+
+    std::vector<double> last;
+};
+
+}  // namespace aggro
