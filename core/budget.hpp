@@ -4,12 +4,14 @@
 // least cost goes (Wang & Vucetic 2010; ALGORITHMS §9). V always holds the examples just learned, so
 // that their scores stay what the step has made them.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "budget_gram.hpp"
 #include "expansion.hpp"
+#include "slack.hpp"
 
 namespace aggro {
 
@@ -34,20 +36,21 @@ class Budget {
     bool exceeded_by(std::size_t size) const { return limit > 0 && size > limit; }
     bool projects() const { return limit > 0 && strategy == Forget::projection; }
 
-    /// With projection, an example that depends on the support vectors need not become one:
-    /// `gram.share` then says how they represent it.
-    bool depends(const double* kernel, double self) { return projects() && !gram.append(kernel, self); }
-
-    /// A last slot was appended; `kernel` are its values with all slots, itself included.
-    void appended(const double* kernel) {
-        if (limit > 0 && (strategy == Forget::nearest || projects())) table.append(kernel);
+    /// Takes in an example that becomes the last slot; `kernel` are its values with all others.
+    /// With projection, one that depends on the others is refused: `gram.share` is how they
+    /// represent it.
+    bool take_in(const double* kernel, double self) {
+        if (projects() && !gram.append(kernel, self)) return false;
+        if (limit > 0 && strategy == Forget::nearest) neighbours.nearest.push_back(Neighbours::newcomer);
+        if (limit > 0 && (strategy == Forget::nearest || projects())) table.append(kernel, self);
+        return true;
     }
 
     /// The newcomers stay; V consists of them, or holds them. To be called before `choose`.
-    void protect(const std::vector<Newcomer>& newcomers, std::size_t size, const Expansion& e) {
+    void protect(const std::vector<Newcomer>& newcomers, const Expansion& e) {
         kept.clear();
         for (const Newcomer& n : newcomers) kept.push_back(n.slot);
-        if (strategy == Forget::simple || strategy == Forget::nearest) factor(newcomers, size, e);
+        if (strategy == Forget::simple || strategy == Forget::nearest) factor(newcomers, e);
     }
 
     /// The slot that goes; `shares` lists who absorbs which part of it.
@@ -71,7 +74,7 @@ class Budget {
             if (slot == size - 1) slot = r;
         for (std::size_t i = 0; i < rows; ++i) half[i * columns + r] = half[i * columns + size - 1];
         if (!residual.empty()) residual[r] = residual[size - 1];
-        if (strategy == Forget::nearest) neighbours.remove(table, r, size);
+        if (strategy == Forget::nearest) neighbours.remove(table, r);
         if (projects()) gram.remove(r);
         if (table.size() > 0) table.remove(r);
     }
@@ -96,18 +99,18 @@ class Budget {
     static constexpr double dependent = 1e-12;
 
     /// half = L^-1 K_Nr for all r, where K_NN = LL' and N are the newcomers; what N leaves of k_rr.
-    void factor(const std::vector<Newcomer>& newcomers, std::size_t size, const Expansion& e) {
-        rows = newcomers.size(), columns = size;
+    void factor(const std::vector<Newcomer>& newcomers, const Expansion& e) {
+        rows = newcomers.size(), columns = e.size();
         half.resize(rows * columns);
         residual = e.self;
         for (std::size_t i = 0; i < rows; ++i) {
             double* row = half.data() + i * columns;
             const std::size_t own = newcomers[i].slot;
-            std::copy_n(newcomers[i].kernel, size, row);
+            std::copy_n(newcomers[i].kernel, columns, row);
             for (std::size_t j = 0; j < i; ++j) subtract(half[j * columns + own], half.data() + j * columns, row);
             const double pivot = row[own];
             const double scale = pivot > dependent * e.self[own] ? 1 / std::sqrt(pivot) : 0.0;
-            for (std::size_t r = 0; r < size; ++r) {
+            for (std::size_t r = 0; r < columns; ++r) {
                 row[r] *= scale;
                 residual[r] -= row[r] * row[r];
             }
@@ -129,7 +132,7 @@ class Budget {
 
     /// Whether the neighbour of r says more about r than the newcomers do.
     bool has_neighbour(std::size_t r, const Expansion& e) const {
-        const auto m = neighbours.of(r);
+        const auto m = neighbours.nearest[r];
         return m >= 0 && residual[static_cast<std::size_t>(m)] > dependent * e.self[static_cast<std::size_t>(m)];
     }
 
@@ -142,7 +145,7 @@ class Budget {
 
     double neighbour_gain(std::size_t r, const Expansion& e) const {
         if (!has_neighbour(r, e)) return 0;
-        const auto m = static_cast<std::size_t>(neighbours.of(r));
+        const auto m = static_cast<std::size_t>(neighbours.nearest[r]);
         const double common = overlap(r, m);
         return common * common / residual[m];
     }
@@ -159,7 +162,7 @@ class Budget {
         part.resize(rows);
         for (std::size_t i = 0; i < rows; ++i) part[i] = half[i * columns + r];
         if (strategy == Forget::nearest && has_neighbour(r, e)) {
-            const auto m = static_cast<std::size_t>(neighbours.of(r));
+            const auto m = static_cast<std::size_t>(neighbours.nearest[r]);
             const double share = overlap(r, m) / residual[m];
             shares.emplace_back(m, share);
             for (std::size_t i = 0; i < rows; ++i) part[i] -= share * half[i * columns + m];
@@ -172,18 +175,16 @@ class Budget {
         for (std::size_t i = rows; i-- > 0;) {
             const double* row = half.data() + i * columns;
             const double pivot = row[kept[i]];
-            if (pivot == 0) continue;
-            double value = part[i];
-            for (std::size_t j = i + 1; j < rows; ++j) value -= row[kept[j]] * found[j];
-            found.resize(rows);
-            shares.emplace_back(kept[i], found[i] = value / pivot);
+            for (std::size_t j = i + 1; j < rows; ++j) part[i] -= row[kept[j]] * part[j];
+            part[i] = pivot > 0 ? part[i] / pivot : 0.0;  // 0: it depends on the others
+            shares.emplace_back(kept[i], part[i]);
         }
     }
 
     std::vector<std::size_t> kept;
     std::vector<char> is_kept;
     std::size_t rows = 0, columns = 0;
-    std::vector<double> half, residual, part, found;
+    std::vector<double> half, residual, part;
 };
 
 }  // namespace aggro

@@ -2,11 +2,10 @@
 // and the inverse of the matrix.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include "slack.hpp"
 
 namespace aggro {
 
@@ -18,10 +17,11 @@ class SquareTable {
     double* row(std::size_t i) { return values.data() + i * stride; }
     const double* row(std::size_t i) const { return values.data() + i * stride; }
 
-    /// Adds a last row and column; `row` ends with the diagonal.
-    void append(const double* row) {
+    /// Adds a last row and column.
+    void append(const double* row, double diagonal) {
         make_room(count + 1);
-        for (std::size_t j = 0; j <= count; ++j) values[count * stride + j] = values[j * stride + count] = row[j];
+        for (std::size_t j = 0; j < count; ++j) values[count * stride + j] = values[j * stride + count] = row[j];
+        values[count * stride + count] = diagonal;
         ++count;
     }
 
@@ -62,38 +62,35 @@ class SquareTable {
     std::vector<double> values;
 };
 
-/// The nearest neighbour of each support vector in the kernel's space, kept up to date.
+/// The nearest neighbour of each support vector in the kernel's space, kept up to date. Those that
+/// came with the current batch are neighbours of none until it is over.
 class Neighbours {
   public:
-    static constexpr std::int64_t none = -1;
+    static constexpr std::int64_t none = -1, newcomer = -2;
+    std::vector<std::int64_t> nearest;  ///< a slot, or one of these
 
-    std::int64_t of(std::size_t slot) const { return nearest[slot]; }
-    std::size_t size() const { return nearest.size(); }
-
-    /// Slots appended since the last call take part from now on.
     void settle(const SquareTable& k) {
-        for (std::size_t s = nearest.size(); s < k.size(); ++s) {
-            nearest.push_back(none);
-            for (std::size_t r = 0; r < s; ++r)
-                if (nearest[r] == none || closer(k, r, s, static_cast<std::size_t>(nearest[r])))
+        for (std::size_t s = 0; s < nearest.size(); ++s) {
+            if (nearest[s] != newcomer) continue;
+            for (std::size_t r = 0; r < nearest.size(); ++r) {
+                const std::int64_t now = nearest[r];
+                if (now == none || (now >= 0 && closer(k, r, s, static_cast<std::size_t>(now))))
                     nearest[r] = static_cast<std::int64_t>(s);
-            search(k, s, s + 1);
+            }
+            search(k, s, s);
         }
     }
 
     /// To be called before the table loses slot r, whose place the last one takes.
     void remove(const SquareTable& k, std::size_t r) {
-        const std::size_t last = nearest.size() - 1;
-        const auto gone = static_cast<std::int64_t>(r), moved = static_cast<std::int64_t>(last);
-        for (std::size_t i = 0; i <= last; ++i)
-            if (i != r && nearest[i] == gone) search(k, i, last + 1, r);
-        nearest[r] = nearest[last];
+        const auto gone = static_cast<std::int64_t>(r), moved = static_cast<std::int64_t>(nearest.size() - 1);
+        for (std::size_t i = 0; i < nearest.size(); ++i)
+            if (i != r && nearest[i] == gone) search(k, i, r);
+        nearest[r] = nearest.back();
         nearest.pop_back();
         for (auto& n : nearest)
             if (n == moved) n = gone;
     }
-
-    std::vector<std::int64_t> nearest;
 
   private:
     /// ||phi_r - phi_a||^2 < ||phi_r - phi_b||^2, without what both have in common.
@@ -101,11 +98,15 @@ class Neighbours {
         return k.at(a, a) - 2 * k.at(r, a) < k.at(b, b) - 2 * k.at(r, b);
     }
 
-    void search(const SquareTable& k, std::size_t r, std::size_t count, std::size_t without = SIZE_MAX) {
-        std::size_t best = SIZE_MAX;
-        for (std::size_t j = 0; j < count; ++j)
-            if (j != r && j != without && (best == SIZE_MAX || closer(k, r, j, best))) best = j;
-        nearest[r] = best == SIZE_MAX ? none : static_cast<std::int64_t>(best);
+    /// Looks through all that are settled, but `without`.
+    void search(const SquareTable& k, std::size_t r, std::size_t without) {
+        std::int64_t best = none;
+        for (std::size_t j = 0; j < nearest.size(); ++j) {
+            if (j == r || j == without || nearest[j] == newcomer) continue;
+            if (best == none || closer(k, r, j, static_cast<std::size_t>(best)))
+                best = static_cast<std::int64_t>(j);
+        }
+        nearest[r] = best;
     }
 };
 
@@ -120,7 +121,7 @@ class InverseGram {
     bool append(const double* k, double self) {
         constexpr double dependent = 1e-10;
         const double remainder = measure(k, self);
-        if (!(remainder > dependent * self)) return false;
+        if (!(remainder > dependent * std::abs(self))) return false;
         border(remainder);
         ++since_rebuilt;
         return true;
@@ -168,10 +169,9 @@ class InverseGram {
             const double factor = share[i] / remainder;
             for (std::size_t j = 0; j < n; ++j) row[j] += factor * share[j];
         }
-        last.resize(n + 1);
+        last.resize(n);
         for (std::size_t j = 0; j < n; ++j) last[j] = -share[j] / remainder;
-        last[n] = 1 / remainder;
-        inverse.append(last.data());
+        inverse.append(last.data(), 1 / remainder);
     }
 
     std::vector<double> last;

@@ -49,7 +49,7 @@ struct Target {
 
 /// What an example did to a group.
 struct Verdict {
-    double loss = 0;      ///< unsquared, before learning
+    double loss = 0;      ///< unsquared hinge or tube, before learning
     double kappa = 0;     ///< growth of the precision; 0 when passive
     bool wrong = false;   ///< the prediction was wrong
     bool suffers = false; ///< the example asks for a step
@@ -95,6 +95,11 @@ inline std::size_t best_wrong(const double* scores, std::size_t count, std::size
     return best;
 }
 
+/// The loss that is counted: the hinge whatever the rule, so that rules can be compared.
+inline double reported(double loss, const Rule& rule) {
+    return rule.lo < 0 ? std::abs(loss) : std::max(0.0, loss);
+}
+
 /// One output: the margin or the tube. `length()` is asked for only when it is needed.
 template <class Length>
 inline Verdict judge_one(const Group& g, const Rule& rule, const Target& target, double score,
@@ -107,20 +112,21 @@ inline Verdict judge_one(const Group& g, const Rule& rule, const Target& target,
         if (rule.doubt != Doubt::none) {
             const double v = length(), m = sign * score;
             const Move move = confident_step(m, v, rule);
-            verdict.loss = std::max(0.0, rule.phi * (rule.doubt == Doubt::variance ? v : std::sqrt(v)) - m);
+            verdict.loss = std::max(0.0, 1 - m);
             tau[0] = sign * move.tau;
             verdict.kappa = move.kappa;
             verdict.suffers = verdict.moves = move.tau != 0;
             return verdict;
         }
         loss = rule.margin - sign * score;
+        verdict.loss = reported(1 - sign * score, rule);
     } else {
         const double error = target.values[g.positive] - score;
         sign = error > 0 ? 1.0 : error < 0 ? -1.0 : 0.0;
         loss = std::abs(error) - rule.epsilon;
+        verdict.loss = reported(loss, rule);
     }
     tau[0] = 0;
-    verdict.loss = rule.lo < 0 ? std::abs(loss) : std::max(0.0, loss);
     verdict.suffers = rule.acts_on(loss);
     if (!verdict.suffers) return verdict;
     tau[0] = sign * step_size(loss, length(), rule);
@@ -140,7 +146,7 @@ inline Verdict judge_classes(const Group& g, const Rule& rule, const Target& tar
     const std::size_t rival = best_wrong(scores, g.count, y);
     verdict.wrong = scores[rival] > scores[y] || (scores[rival] == scores[y] && rival < y);
     const double loss = rule.margin - scores[y] + scores[rival];
-    verdict.loss = rule.lo < 0 ? std::abs(loss) : std::max(0.0, loss);
+    verdict.loss = reported(1 - scores[y] + scores[rival], rule);
     verdict.suffers = rule.acts_on(loss) && (g.task != Task::predicted || verdict.wrong);
     if (!verdict.suffers) return verdict;
     const double q = length();

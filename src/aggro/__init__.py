@@ -12,6 +12,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "PassiveAggressiveClassifier": "aggro.linear",
     "PassiveAggressiveRegressor": "aggro.linear",
+    "AROWClassifier": "aggro.second_order",
+    "AROWRegressor": "aggro.second_order",
+    "ConfidenceWeightedClassifier": "aggro.second_order",
+    "SoftConfidenceWeightedClassifier": "aggro.second_order",
+    "Perceptron": "aggro.second_order",
+    "catalogue": "aggro.catalogue",
+    "from_name": "aggro.catalogue",
 }
 
 __all__ = [*_HOMES, "__version__"]

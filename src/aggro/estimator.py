@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aggro import _core
 from aggro.learner import Array, Learner, rows_of
-from aggro.rules import Settings, check_count, check_number, check_settings
+from aggro.rules import Settings, Task, check_count, check_number, check_settings
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -36,6 +36,13 @@ def all_or_nothing(method: Method) -> Method:
             raise
 
     return guarded  # type: ignore[return-value]  # wraps keeps the signature
+
+
+def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
+    """Store the arguments of a constructor as they were given."""
+    for name, value in arguments.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
 
 
 class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -91,11 +98,12 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     # -- settings ---------------------------------------------------------------------------
 
-    def _settings(self, task: Any) -> Settings:
-        """Return the point on every axis that the parameters name."""
-        raise NotImplementedError
+    def _settings(self, task: Task, **fixed: Any) -> Settings:
+        """Return the point on every axis: the parameters that name one, and what is fixed."""
+        names = Settings.__dataclass_fields__.keys() & set(self._parameter_names())
+        return Settings(task=task, **{name: getattr(self, name) for name in names}, **fixed)
 
-    def _checked_settings(self, task: Any) -> Settings:
+    def _checked_settings(self, task: Task) -> Settings:
         settings = self._settings(task)
         check_settings(settings, self._losses)
         return settings
@@ -120,7 +128,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _parameter_names(cls) -> tuple[str, ...]:
         return tuple(cls._get_param_names())
 
-    def _reconfigure(self, task: Any) -> None:
+    def _reconfigure(self, task: Task) -> None:
         """Let changed parameters take effect, from here on."""
         prices = self._prices()
         if prices == self._known_prices:

@@ -10,7 +10,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from aggro.estimator import LinearEstimator, all_or_nothing
+from aggro.estimator import LinearEstimator, all_or_nothing, keep_parameters
 from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, rows_of
 from aggro.rules import CLASSIFIER_LOSSES, REGRESSOR_LOSSES, Settings, Task
@@ -418,31 +418,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         batch_size: int = 1,
         reservoir_size: int = 16,
     ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.loss = loss
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.average = average
-        self.multiclass = multiclass
-        self.metric = metric
-        self.class_mean = class_mean
-        self.trigger = trigger
-        self.queue = queue
-        self.batch_size = batch_size
-        self.reservoir_size = reservoir_size
-
-    def _settings(self, task: Task) -> Settings:
-        return settings_from(self, task)
+        keep_parameters(self, locals())
 
 
 class PassiveAggressiveRegressor(LinearRegressor):
@@ -459,8 +435,8 @@ class PassiveAggressiveRegressor(LinearRegressor):
     C, fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, \
 shuffle, verbose, random_state, warm_start, average, metric, queue, batch_size, reservoir_size
         As in ``PassiveAggressiveClassifier``.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard", "least_squares"}
-        PA-I (default), PA-II, PA and PALS.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}
+        PA-I (default), PA-II and PA. PA-II with ``epsilon=0`` is least squares (PALS).
     epsilon : float, default=0.1
         Half the width of the tube.
 
@@ -501,31 +477,4 @@ shuffle, verbose, random_state, warm_start, average, metric, queue, batch_size, 
         batch_size: int = 1,
         reservoir_size: int = 16,
     ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.loss = loss
-        self.epsilon = epsilon
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.metric = metric
-        self.queue = queue
-        self.batch_size = batch_size
-        self.reservoir_size = reservoir_size
-
-    def _settings(self, task: Task) -> Settings:
-        return settings_from(self, task)
-
-
-def settings_from(estimator: Any, task: Task, **more: Any) -> Settings:
-    """Collect the settings among an estimator's parameters."""
-    names = Settings.__dataclass_fields__.keys() - {"task"}
-    found = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-    return Settings(task=task, **{**found, **more})
+        keep_parameters(self, locals())

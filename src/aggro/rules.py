@@ -17,7 +17,7 @@ MULTICLASS = ("support", "top", "predicted", "ovr")
 METRICS = ("euclidean", "diagonal", "full")
 TRIGGERS = ("loss", "always")
 CLASSIFIER_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
-REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard", "least_squares")
+REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
 MAX_BATCH = 256
 
 
@@ -43,7 +43,8 @@ class Settings:
 
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""
-        return _core.Rule(epsilon=self.epsilon, **LOSSES[self.loss](self))
+        width = 0.0 if self.loss == "least_squares" else self.epsilon  # an equality has no tube
+        return _core.Rule(epsilon=width, **LOSSES[self.loss](self))
 
 
 def _ridge(C: float) -> float:

@@ -13,7 +13,7 @@ margin = st.floats(-10, 10)
 variance = st.floats(1e-3, 100)
 phi_ = st.floats(1e-2, 3)
 price = st.floats(1e-2, 10)
-quick = settings(max_examples=100, deadline=None)
+quick = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def after(M, V, alpha, kappa):

@@ -72,7 +72,7 @@ def csr(
     *,
     is_sorted: bool,
 ) -> Any:
-    """A CSR matrix of these arrays, without copying the large ones.
+    """Make a CSR matrix of these arrays, without copying the large ones.
 
     >>> csr(np.ones(2), np.array([0, 2], "i4"), np.array([0, 1, 2]), 3, is_sorted=True).toarray()
     array([[1., 0., 0.],

@@ -1,4 +1,4 @@
-"""Bytes to blocks of whole lines, read ahead by a thread so that decompression and parsing overlap."""
+"""Bytes to blocks of whole lines, read ahead by a thread while the last ones are parsed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Block(NamedTuple):
 
 
 def whole_lines(stream: IO[bytes], size: int, longest_line: int) -> Iterator[Block]:
-    """Cut a stream at line ends into blocks of about `size` bytes.
+    r"""Cut a stream at line ends into blocks of about `size` bytes.
 
     >>> import io
-    >>> [bytes(block.data) for block in whole_lines(io.BytesIO(b"ab\\ncd\\nef"), 4, 100)]
-    [b'ab\\n', b'cd\\n', b'ef']
+    >>> [bytes(block.data) for block in whole_lines(io.BytesIO(b"ab\ncd\nef"), 4, 100)]
+    [b'ab\n', b'cd\n', b'ef']
     """
     carry: memoryview | bytes = b""
     dropping = False
@@ -55,16 +55,16 @@ def whole_lines(stream: IO[bytes], size: int, longest_line: int) -> Iterator[Blo
 
 
 def long_line(limit: int) -> str:
-    """What is said about a line that was dropped.
+    """Say what is wrong with a line that was dropped.
 
     >>> long_line(10)
-    'the line is longer than longest_line=10 bytes; is this a text file? If so, raise longest_line'
+    'longer than longest_line=10 bytes; raise it if this is a text file'
     """
-    return f"the line is longer than longest_line={limit} bytes; is this a text file? If so, raise longest_line"
+    return f"longer than longest_line={limit} bytes; raise it if this is a text file"
 
 
 def _fill(stream: IO[bytes], view: memoryview) -> int:
-    """Read until the view is full or the stream ends: pipes and decompressors give less than asked."""
+    """Read until the view is full or the stream ends: a pipe may give less than asked."""
     filled = 0
     while filled < len(view):
         count = stream.readinto(view[filled:])  # type: ignore[attr-defined]
@@ -121,7 +121,7 @@ class _Background(Generic[T]):
 
 
 def read_ahead(items: Iterator[T], depth: int = READ_AHEAD) -> Generator[T, None, None]:
-    """The same items, produced by a thread at most `depth` items ahead.
+    """Yield the same items, produced by a thread at most `depth` items ahead.
 
     >>> list(read_ahead(iter([1, 2, 3])))
     [1, 2, 3]

@@ -1,6 +1,6 @@
-"""Parsed batches kept in one file, so that later passes need not parse.
+r"""Parsed batches kept in one file, so that later passes need not parse.
 
-AGGROCACHE1\\n, then records of (kind, length, CRC32 of the payload) and payload:
+AGGROCACHE1\n, then records of (kind, length, CRC32 of the payload) and payload:
 HEAD  JSON: what was read and how; a cache with another head is stale
 ROWS  one batch, see pack.py; any number of them
 DONE  JSON: what the pass found out; a cache without it is damaged
@@ -16,6 +16,7 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import IO, Any, Literal
 
 from aggro.files.batch import Batch, Report
@@ -51,7 +52,7 @@ def through(
     report: Report,
     source: Callable[[], Iterator[Batch]],
 ) -> Iterator[Batch]:
-    """The batches of the cache if it is good, else those of the source, which also make the cache anew."""
+    """Yield the batches of the cache if it is good; else the source's, which renew it."""
     head = _head(files, options)
     n_yielded = 0
     try:
@@ -69,19 +70,19 @@ def through(
 def _head(files: Sequence[str], options: Options) -> bytes:
     sources = []
     for file in files:
-        status = os.stat(file)
-        sources.append([os.path.abspath(file), status.st_size, status.st_mtime_ns])
+        status = Path(file).stat()
+        sources.append([str(Path(file).absolute()), status.st_size, status.st_mtime_ns])
     settings = {name: str(value) for name, value in sorted(dataclasses.asdict(options).items())}
     return json.dumps({"files": sources, "settings": settings}).encode()
 
 
 def _stored(path: str, head: bytes, report: Report) -> Iterator[Batch]:
     try:
-        stream = open(path, "rb")
+        stream = Path(path).open("rb")  # noqa: SIM115 -- only opening may fail to find it
     except FileNotFoundError as error:
         raise _Unusable from error
     with stream:
-        if stream.read(len(MAGIC)) != MAGIC or _next_record(stream) != (b"HEAD", head):
+        if stream.read(len(MAGIC)) != MAGIC or _next_record(stream) != (b"HEAD", bytearray(head)):
             raise _Unusable
         while True:
             kind, payload = _next_record(stream)
@@ -110,11 +111,11 @@ def _next_record(stream: IO[bytes]) -> tuple[bytes, bytearray]:
 
 
 def _storing(path: str, head: bytes, report: Report, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Pass the batches on and write them; the file appears when the pass is complete, or not at all."""
-    folder = os.path.dirname(os.path.abspath(path))
+    """Pass the batches on and write them; the file appears when the pass is complete."""
+    folder = Path(path).absolute().parent
     handle, unfinished = tempfile.mkstemp(dir=folder, prefix=".", suffix=SUFFIX)
     try:
-        with open(handle, "wb") as stream:
+        with os.fdopen(handle, "wb") as stream:
             stream.write(MAGIC)
             _write_record(stream, b"HEAD", head)
             for batch in batches:
@@ -123,11 +124,11 @@ def _storing(path: str, head: bytes, report: Report, batches: Iterator[Batch]) -
             _write_record(stream, b"DONE", json.dumps(_facts(report)).encode())
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(unfinished, path)
+        Path(unfinished).replace(path)
         _sync_folder(folder)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(unfinished)
+            Path(unfinished).unlink()
         raise
 
 
@@ -136,7 +137,7 @@ def _write_record(stream: IO[bytes], kind: bytes, payload: bytes | bytearray) ->
     stream.write(payload)
 
 
-def _sync_folder(folder: str) -> None:
+def _sync_folder(folder: Path) -> None:
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -21,6 +21,7 @@ class Plan:
 
     @property
     def is_hashed(self) -> bool:
+        """Whether any column is."""
         return bool(self.categories or self.texts)
 
     def width(self, options: Options) -> int:
@@ -62,7 +63,7 @@ def make_plan(schema: Any, options: Options, path: str) -> Plan:
             categories.append(name)
         else:
             raise ValueError(
-                f"{path}: column {name!r} is of type {kind}; expected numbers, booleans or strings: "
+                f"{path}: column {name!r} is of type {kind}; expected numbers or strings: "
                 "leave it out by naming the others in features=[...]"
             )
     return Plan(options.label, options.weight, tuple(numbers), tuple(categories), options.text)

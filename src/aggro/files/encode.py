@@ -1,4 +1,4 @@
-"""Arrow tables to features: numbers as they are, categories one-hot by hash, texts as hashed words."""
+"""Arrow tables to features: numbers kept, categories one-hot by hash, texts as hashed words."""
 
 from __future__ import annotations
 
@@ -56,7 +56,12 @@ class Encoder:
                 values[absent] = 0.0
             with np.errstate(over="ignore"):
                 matrix[:, place] = values
-            faults.add(~np.isfinite(matrix[:, place]), columns[name], name, self.options.dtype.name)
+            faults.add(
+                ~np.isfinite(matrix[:, place]),
+                columns[name],
+                name,
+                f"a finite {self.options.dtype} (or pass missing='zero')",
+            )
         return matrix
 
     def _weights(self, columns: dict[str, Any], faults: _Faults) -> NDArray[np.float64] | None:
@@ -65,18 +70,22 @@ class Encoder:
             return None
         values, _ = _to_float(columns[name])
         faults.add(
-            ~(np.isfinite(values) & (values >= 0)), columns[name], name, "weight, not negative"
+            ~(np.isfinite(values) & (values >= 0)),
+            columns[name],
+            name,
+            "a finite weight that is not negative",
         )
         return values
 
     def _require(self, columns: dict[str, Any], faults: _Faults) -> None:
         """Labels are always needed; categories and texts unless missing ones count as nothing."""
-        needed = [self.plan.label] if self.plan.label is not None else []
+        needed = {} if self.plan.label is None else {self.plan.label: "a label"}
         if self.options.missing == "error":
-            needed += [*self.plan.categories, *self.plan.texts]
-        for name in needed:
+            others = self.plan.categories + self.plan.texts
+            needed.update(dict.fromkeys(others, "a string (or pass missing='zero')"))
+        for name, expected in needed.items():
             if columns[name].null_count:
-                faults.add(_is_null(columns[name]), columns[name], name, "value")
+                faults.add(_is_null(columns[name]), columns[name], name, expected)
 
     def _features(self, numbers: NDArray[Any], columns: dict[str, Any]) -> Any:
         if not self.plan.is_hashed:
@@ -112,11 +121,9 @@ class Encoder:
         ]
         if problems and not self.options.skip_bad:
             raise problems[0]
-        free = MOST_KEPT_PROBLEMS - len(self.report.bad_lines)
-        self.report.bad_lines += (
-            {problem.line: problem for problem in reversed(problems)}.values() if free else ()
-        )
-        self.report.bad_lines[MOST_KEPT_PROBLEMS:] = []
+        one_per_row = {problem.line: problem for problem in reversed(problems)}
+        kept = [*self.report.bad_lines, *reversed(one_per_row.values())]
+        self.report.bad_lines = kept[:MOST_KEPT_PROBLEMS]
         self.report.n_bad += int(faults.bad.sum())
 
 
@@ -133,13 +140,11 @@ class _Faults:
         for row in np.flatnonzero(wrong)[:MOST_KEPT_PROBLEMS].tolist():
             value = column[row].as_py()
             given = "is missing" if value is None else f"is {value!r}"
-            remedy = ", or pass missing='zero'" if value is None and expected != "value" else ""
-            self.messages.append(
-                (row, f"column {name!r} {given}; expected a finite {expected}{remedy}")
-            )
+            self.messages.append((row, f"column {name!r} {given}; expected {expected}"))
 
     def rows_before_first(self) -> NDArray[np.bool_]:
-        return np.cumsum(self.bad) == 0
+        before: NDArray[np.bool_] = np.cumsum(self.bad) == 0
+        return before
 
 
 def _is_null(column: Any) -> NDArray[np.bool_]:
@@ -148,7 +153,7 @@ def _is_null(column: Any) -> NDArray[np.bool_]:
 
 
 def _to_float(column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The values and where there is none."""
+    """Return the values, and where there is none."""
     pa = optional("pyarrow", "Reading tables")
     if pa.types.is_string(column.type):
         return hashing.parse_numbers(column), _is_null(column)

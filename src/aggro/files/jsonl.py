@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, whose keys may differ from line to line, so all features are hashed by name."""
+"""JSON lines: one object a line. Keys may differ from line to line, so features are hashed."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class _Rows:
         """Add one object as a row, or raise ValueError and add nothing."""
         if not isinstance(record, dict):
             raise ValueError(
-                f"a JSON {type(record).__name__}; expected an object such as {{'label': 1, 'a': 2.5}}"
+                f"a JSON {type(record).__name__}; expected an object such as {{'a': 2.5}}"
             )
         options = self.options
         label = self._required(record, options.label)
@@ -134,11 +134,11 @@ class _Rows:
         if isinstance(value, bool) or (_is_number(value) and math.isfinite(value)):
             return [(key, float(value))]
         raise ValueError(
-            f"{key!r} is {value!r}; expected a finite number, a boolean, a string or an object of these"
+            f"{key!r} is {value!r}; expected a finite number, a boolean, a string or an object"
         )
 
     def take(self) -> Iterator[Batch]:
-        """The rows gathered so far, if any."""
+        """Yield the rows gathered so far, if any."""
         if not self.count:
             return
         options = self.options

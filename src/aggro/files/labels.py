@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ LOOKED_AT = 20
 
 
 def guess(data: memoryview, is_vw: bool) -> str:
-    """ "text" when none of the first labels is a number, else "number".
+    r"""Say "text" when none of the first labels is a number, else "number".
 
-    >>> guess(memoryview(b"spam 1:2\\nham 3:4\\n"), is_vw=False)
+    >>> guess(memoryview(b"spam 1:2\nham 3:4\n"), is_vw=False)
     'text'
     """
     found = list(
@@ -50,7 +50,7 @@ def _is_number(label: bytes) -> bool:
 
 
 def as_array(parsed: dict[str, Any]) -> Any:
-    """The labels a parser hands over: floats, strings, or a list of tuples when a row may have several.
+    """Turn a parser's labels into floats, strings, or a list of tuples where rows have several.
 
     >>> as_array({"labels": np.array([0, 1, 0]), "names": [b"a", b"b"], "label_begin": None})
     array(['a', 'b', 'a'], dtype='<U1')
@@ -63,6 +63,4 @@ def as_array(parsed: dict[str, Any]) -> Any:
     if begin is None:
         return flat
     values = flat.tolist()
-    return [
-        tuple(sorted(values[start:stop])) for start, stop in zip(begin[:-1], begin[1:], strict=True)
-    ]
+    return [tuple(sorted(values[start:stop])) for start, stop in pairwise(begin.tolist())]

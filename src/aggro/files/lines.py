@@ -12,6 +12,7 @@ from aggro.files import labels as label_arrays
 from aggro.files.batch import MOST_KEPT_PROBLEMS, Batch, Report, csr
 from aggro.files.blocks import Block, long_line, read_ahead, whole_lines
 from aggro.files.errors import BadLine
+from aggro.files.native import core
 from aggro.files.options import UNLIMITED, Options
 from aggro.files.sources import open_bytes
 
@@ -74,12 +75,12 @@ class _Lines:
         self._raise_or_count()
 
     def rest(self) -> Iterator[Batch]:
-        """The rows parsed and not yet yielded."""
+        """Yield the rows parsed and not yet yielded."""
         if self.parser is not None and self.parser.rows:
             yield self._batch(self.take())
 
     def take(self) -> dict[str, Any]:
-        """The parser's arrays, indices counted from 0."""
+        """Take the parser's arrays, indices counted from 0."""
         parsed: dict[str, Any] = self.parser.take()
         if not self.is_vw and self.report.zero_based is None:
             self._decide_base(parsed)
@@ -104,8 +105,6 @@ class _Lines:
             self.report.add_bad(problem)
 
     def _new_parser(self) -> Any:
-        from aggro import _core
-
         options = self.options
         common = {
             "float32": options.dtype == np.float32,
@@ -114,11 +113,11 @@ class _Lines:
             "skip_bad": options.skip_bad,
         }
         if self.is_vw:
-            return _core.TextParser.vw(bits=options.hash_bits, **common)
+            return core().TextParser.vw(bits=options.hash_bits, **common)
         if options.zero_based != "auto":
             self.report.zero_based = bool(options.zero_based)
         first_index = int(self.report.zero_based is False)
-        return _core.TextParser.svmlight(
+        return core().TextParser.svmlight(
             first_index=first_index, n_features=self._limit(first_index), **common
         )
 
@@ -142,10 +141,8 @@ class _Lines:
 
     def _batch(self, parsed: dict[str, Any]) -> Batch:
         options = self.options
-        if self.is_vw:
-            width = options.n_hashed
-        else:
-            width = options.n_features or self.report.n_features
+        seen = options.n_features or self.report.n_features
+        width = options.n_hashed if self.is_vw else seen
         values, indices, indptr = parsed["values"], parsed["indices"], parsed["indptr"]
         if parsed["largest"] >= width:
             values, indices, indptr = self._without_unseen(parsed, width)
@@ -155,8 +152,8 @@ class _Lines:
     def _without_unseen(self, parsed: dict[str, Any], width: int) -> tuple[Any, Any, Any]:
         if self.options.unseen == "error":
             message = (
-                f"an index is beyond n_features={width} when indices start at 0, as an index 0 in this file says; "
-                "raise n_features, or leave it out"
+                f"an index is beyond n_features={width}, since an index 0 says that indices start "
+                "at 0; raise n_features, or leave it out"
             )
             raise BadLine(self.path, int(self.parser.line), message)
         kept = parsed["indices"] < width

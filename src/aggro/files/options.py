@@ -75,7 +75,7 @@ def names(value: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """The NumPy dtype meant by `dtype`.
+    """Return the NumPy dtype meant by `dtype`.
 
     >>> as_dtype("float32")
     dtype('float32')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ LENGTH = struct.Struct("<I")
 
 
 def pack(batch: Batch) -> bytearray:
-    """The bytes of a batch.
+    """Turn a batch into bytes.
 
     >>> unpack(pack(Batch(np.eye(2), [(1.0,), (1.0, 2.0)], None))).y
     [(1.0,), (1.0, 2.0)]
@@ -36,7 +37,7 @@ def pack(batch: Batch) -> bytearray:
 
 
 def unpack(packed: bytearray) -> Batch:
-    """The batch of these bytes; its arrays are views of them."""
+    """Turn bytes into the batch again; its arrays are views of them."""
     (length,) = LENGTH.unpack_from(packed)
     facts = json.loads(packed[LENGTH.size : LENGTH.size + length])
     position = LENGTH.size + length
@@ -79,4 +80,4 @@ def _labels_of(arrays: dict[str, NDArray[Any]]) -> Any:
     if begin is None:
         return arrays.get("y")
     values = arrays["label_values"].tolist()
-    return [tuple(values[start:stop]) for start, stop in zip(begin[:-1], begin[1:], strict=True)]
+    return [tuple(values[start:stop]) for start, stop in pairwise(begin.tolist())]

@@ -28,12 +28,12 @@ BATCHES: dict[str, Callable[[str, Options, Report], Iterator[Batch]]] = {
 
 
 class Reader:
-    """Batches of some files. Each `for` over it is one pass; `read` makes it.
+    r"""Batches of some files. Each `for` over it is one pass; `read` makes it.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "data.svm")
-    ...     _ = path.write_text("1 1:2\\n-1 oops\\n1 2:1\\n")
+    ...     _ = path.write_text("1 1:2\n-1 oops\n1 2:1\n")
     ...     reader = read(path, skip_bad=True)
     ...     n_rows = sum(batch.n_rows for batch in reader)
     >>> n_rows, reader.n_bad, reader.bad_lines[0].line
@@ -124,36 +124,57 @@ def read(
     skip_bad: bool = False,
     cache: PathLike | Literal[True] | None = None,
 ) -> Reader:
-    """Read files of any size as batches (X, y, weights), a few of them in memory at a time.
+    r"""Read files of any size as batches (X, y, weights), a few of them in memory at a time.
 
     Parameters
     ----------
-    paths : a file, a folder, a pattern such as ``"day-*.svm.gz"``, ``"-"`` for standard input, or a list of these.
-        Names that end in .gz, .bz2, .xz or .zst are decompressed.
-    format : svmlight, vw, csv, tsv, parquet, arrow or jsonl; by default told from the name, else svmlight.
-    label, features, weight : columns (csv, tsv, parquet, arrow) or keys (jsonl); by default no label, no weight, and
-        all other columns are features. Numbers and booleans are kept, strings become one hashed column "name=value".
-        X is dense when all features are numbers, else the hashed columns follow the numbers.
-    text : columns to take as texts: their words are counted, lower-cased, in hashed columns "name=word".
-    labels : whether labels of svmlight and vw lines are numbers or class names; by default told from the first lines.
-    multilabel : lines have any number of labels, separated by commas; y is a list of tuples.
-    header : whether the first line of a csv names the columns; else they are f0, f1, ...
-    batch_rows, batch_bytes : the size of a batch, in rows or in bytes of text.
-    longest_line : a longer line is bad, so that a file without line ends cannot fill the memory.
-    dtype : float32 or float64, of X.
-    n_features : the width of X for svmlight; by default the largest index seen so far.
-    unseen : what to do with an index beyond n_features.
-    zero_based : whether svmlight indices start at 0; by default they do if an index 0 is in the first batch.
-    hash_bits : hashed names share 2**hash_bits columns.
-    missing : a null or NaN feature is an error, or counts as zero (as an absent category).
-    skip_bad : count lines that cannot be read instead of stopping at the first; the rows before it are yielded anyway.
-    cache : a file that keeps the parsed batches for later passes and runs; True for one beside the first file. It is
-        rebuilt when the files or the settings change, or when it is damaged.
+    paths
+        A file, a folder, a pattern such as ``"day-*.svm.gz"``, ``"-"`` for standard input, or a
+        list of these. Names that end in .gz, .bz2, .xz or .zst are decompressed.
+    format
+        svmlight, vw, csv, tsv, parquet, arrow or jsonl; by default told from the name, else
+        svmlight.
+    label, features, weight
+        Columns of a table or keys of JSON objects; by default there is no label and no weight, and
+        all other columns are features. Numbers and booleans are kept, a string becomes the hashed
+        column "name=value". X is dense when all features are numbers; else the hashed columns
+        follow the numbers. A csv column is one of numbers if all its values in the first mebibyte
+        are. JSON objects are hashed throughout, inner ones as "outer.inner".
+    text
+        Columns to take as texts: their words, lower-cased, are counted in columns "name=word".
+    labels
+        Whether labels are numbers or class names ("text"); by default told from the first ones.
+    multilabel
+        Lines have any number of labels, separated by commas; y is a list of tuples.
+    header
+        Whether the first line of a csv names the columns; else they are f0, f1, ...
+    batch_rows, batch_bytes
+        The size of a batch, in rows or, for lines of text, in bytes.
+    longest_line
+        A longer line is bad, so that a file without line ends cannot fill the memory.
+    dtype
+        float32 or float64, of X.
+    n_features
+        The width of X for svmlight; by default the largest index seen so far.
+    unseen
+        Whether an index beyond n_features is an error or is ignored.
+    zero_based
+        Whether svmlight indices start at 0; by default they do if the first batch has an index 0.
+    hash_bits
+        Hashed names share 2**hash_bits columns.
+    missing
+        Whether a null or NaN feature is an error or counts as zero, an absent category.
+    skip_bad
+        Count lines that cannot be read instead of stopping at the first of them. The rows before
+        it are yielded in any case (of a csv, those of the blocks before it).
+    cache
+        A file that keeps the parsed batches for later passes and runs; True for one beside the
+        first file. It is made anew when files or settings change, or when it is damaged.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "data.svm")
-    ...     _ = path.write_text("1 1:0.5 3:2\\n-1 2:1\\n")
+    ...     _ = path.write_text("1 1:0.5 3:2\n-1 2:1\n")
     ...     for X, y, weights in read(path):
     ...         print(X.toarray().tolist(), y, weights)
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [ 1. -1.] None

@@ -38,7 +38,7 @@ PathLike = str | os.PathLike[str]
 
 
 def expand(paths: PathLike | Iterable[PathLike]) -> list[str]:
-    """The files meant: a path, a folder's files in order of name, a pattern's matches, or several of these.
+    """Find the files meant: a path, a folder's files by name, a pattern's matches, or several.
 
     >>> expand(["-", "-"])
     ['-', '-']
@@ -53,19 +53,20 @@ def expand(paths: PathLike | Iterable[PathLike]) -> list[str]:
 
 
 def _expand_one(path: str) -> list[str]:
-    if path == STANDARD_INPUT or os.path.isfile(path):
+    if path == STANDARD_INPUT or Path(path).is_file():
         return [path]
-    if os.path.isdir(path):
+    if Path(path).is_dir():
         inside = sorted(
             entry for entry in Path(path).iterdir() if entry.is_file() and entry.name[0] not in "._"
         )
         if not inside:
             raise FileNotFoundError(f"{path}: the folder holds no files; expected data files in it")
         return [str(file) for file in inside]
-    matches = [file for file in sorted(glob.glob(path, recursive=True)) if os.path.isfile(file)]
+    found = glob.glob(path, recursive=True)  # noqa: PTH207 -- Path.glob takes no absolute pattern
+    matches = [file for file in sorted(found) if Path(file).is_file()]
     if matches:
         return matches
-    if os.path.exists(path):  # a pipe or a device
+    if Path(path).exists():  # a pipe or a device
         return [path]
     raise FileNotFoundError(
         f"{path}: no such file; expected an existing file, a folder, a pattern with matches, or '-'"
@@ -73,15 +74,15 @@ def _expand_one(path: str) -> list[str]:
 
 
 def format_of(path: str) -> Format:
-    """The format a file's name announces; svmlight when it announces none, as LIBSVM's own files do.
+    """Tell the format from a file's name; svmlight when it says nothing, as LIBSVM's files do.
 
     >>> format_of("a.csv.gz"), format_of("a9a.t")
     ('csv', 'svmlight')
     """
-    stem, suffix = os.path.splitext(path)
-    if suffix.lower() in COMPRESSIONS:
-        suffix = os.path.splitext(stem)[1]
-    return SUFFIXES.get(suffix.lower(), "svmlight")
+    name = Path(path.lower())
+    if name.suffix in COMPRESSIONS:
+        name = name.with_suffix("")
+    return SUFFIXES.get(name.suffix, "svmlight")
 
 
 def open_bytes(path: str) -> IO[bytes]:
@@ -97,7 +98,7 @@ def open_bytes(path: str) -> IO[bytes]:
     """
     if path == STANDARD_INPUT:
         return cast("IO[bytes]", open(sys.stdin.fileno(), "rb", closefd=False))
-    suffix = os.path.splitext(path)[1].lower()
+    suffix = Path(path).suffix.lower()
     if suffix == ".gz":
         return cast("IO[bytes]", gzip.open(path, "rb"))
     if suffix == ".bz2":
@@ -106,7 +107,7 @@ def open_bytes(path: str) -> IO[bytes]:
         return cast("IO[bytes]", lzma.open(path, "rb"))
     if suffix == ".zst":
         return _open_zstandard(path)
-    return open(path, "rb", buffering=0)
+    return Path(path).open("rb", buffering=0)
 
 
 def _open_zstandard(path: str) -> IO[bytes]:

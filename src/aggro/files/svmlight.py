@@ -25,13 +25,14 @@ def load_svmlight(
     labels: Literal["auto", "number", "text"] = "number",
     query_id: bool = False,
 ) -> tuple[Any, ...]:
-    """Read an svmlight file as (X, y), the arrays `sklearn.datasets.load_svmlight_file` gives, many times faster.
+    r"""Read an svmlight file as (X, y), as `sklearn.datasets.load_svmlight_file` does, but faster.
 
-    Repeated indices of a line are summed and unsorted ones sorted, which scikit-learn refuses; NaN and infinity are
-    refused. With `query_id`, a third array holds the qid of each row, -1 where a line has none.
+    Repeated indices of a line are summed and unsorted ones sorted, which scikit-learn refuses; NaN
+    and infinity are refused. Index arrays are int32 where they fit. With `query_id`, a third array
+    holds the qid of each row, -1 where a line has none.
 
     >>> import io
-    >>> X, y = load_svmlight(io.BytesIO(b"1 1:0.5 3:2\\n-1 2:1 # a comment\\n"))
+    >>> X, y = load_svmlight(io.BytesIO(b"1 1:0.5 3:2\n-1 2:1 # a comment\n"))
     >>> X.toarray(), y
     (array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]]), array([ 1., -1.]))
@@ -64,6 +65,7 @@ def _width(parsed: dict[str, Any], n_features: int | None) -> int:
     needed = max(int(parsed["largest"]) + 1, 1)
     if n_features is not None and n_features < needed:
         raise ValueError(
-            f"n_features={n_features}, but the file has {needed} features; raise n_features, or leave it out"
+            f"n_features={n_features}, but the file has {needed} features; "
+            "raise n_features, or leave it out"
         )
     return n_features or needed

@@ -19,11 +19,9 @@ SAMPLE_BYTES = 1 << 20
 
 def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
     """Batches of one CSV, Parquet or Arrow file."""
-    opener: Callable[..., Iterator[tuple[Plan, Any]]]
-    opener = {"parquet": _parquet, "arrow": _arrow}.get(str(options.format), _csv)
     rows = options.batch_rows or DEFAULT_ROWS
     encoder: Encoder | None = None
-    for plan, table in opener(path, options, report):
+    for plan, table in TABLES[str(options.format)](path, options, report):
         encoder = encoder or Encoder(plan, options, report, path)
         for start in range(0, table.num_rows, rows):
             yield from encoder.encode(table.slice(start, rows))
@@ -64,25 +62,28 @@ def _starts_with(stream: Any, magic: bytes) -> bool:
 
 
 def _csv(path: str, options: Options, report: Report) -> Iterator[tuple[Plan, Any]]:
-    csv = optional("pyarrow.csv", "Reading CSV files")
     with open_bytes(path) as stream:
         sample = _read_sample(stream)
         schema = _csv_schema(sample, options)
         plan = make_plan(schema, options, path)
         skipped = _Skipped(path, options, report)
-        reader = csv.open_csv(
-            _Chained(sample, stream),
-            read_options=_read_options(options),
-            parse_options=csv.ParseOptions(
-                delimiter=_delimiter(options), invalid_row_handler=skipped
-            ),
-            convert_options=_convert_options(plan, schema, options),
-        )
         try:
-            for table in reader:
-                yield plan, table
+            yield from (
+                (plan, table)
+                for table in _open_csv(_Chained(sample, stream), plan, schema, options, skipped)
+            )
         except optional("pyarrow", "Reading CSV files").ArrowInvalid as error:
             raise skipped.problem or BadLine(path, 0, str(error)) from error
+
+
+def _open_csv(stream: Any, plan: Plan, schema: Any, options: Options, skipped: Any) -> Any:
+    csv = optional("pyarrow.csv", "Reading CSV files")
+    return csv.open_csv(
+        stream,
+        read_options=_read_options(options),
+        parse_options=csv.ParseOptions(delimiter=_delimiter(options), invalid_row_handler=skipped),
+        convert_options=_convert_options(plan, schema, options),
+    )
 
 
 def _delimiter(options: Options) -> str:
@@ -99,7 +100,7 @@ def _read_options(options: Options) -> Any:
 
 
 def _convert_options(plan: Plan, schema: Any, options: Options) -> Any:
-    """Booleans as such, all else as strings: the numbers among them are parsed here, to name the bad ones."""
+    """Read all but booleans as strings: numbers are parsed later, to name the bad ones."""
     pa, csv = optional("pyarrow", "Reading CSV files"), optional("pyarrow.csv", "Reading CSV files")
     types = {name: pa.string() for name in plan.used}
     kept = {name for name in plan.numbers if pa.types.is_boolean(schema.field(name).type)}
@@ -131,16 +132,10 @@ def _csv_schema(sample: bytes, options: Options) -> Any:
         ),
         convert_options=csv.ConvertOptions(strings_can_be_null=True),
     )
-    is_other = lambda kind: (
-        not (
-            pa.types.is_integer(kind)
-            or pa.types.is_floating(kind)
-            or pa.types.is_boolean(kind)
-            or pa.types.is_null(kind)
-        )
-    )
+    types = pa.types
+    kept = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
     fields = [
-        pa.field(field.name, pa.string()) if is_other(field.type) else field
+        field if any(is_kind(field.type) for is_kind in kept) else pa.field(field.name, pa.string())
         for field in reader.schema
     ]
     return pa.schema(fields)
@@ -156,7 +151,8 @@ class _Skipped:
         self.problem: BadLine | None = None
 
     def __call__(self, row: Any) -> str:
-        message = f"{row.actual_columns} fields, but the header has {row.expected_columns}: {(row.text or '')[:60]!r}"
+        counts = f"{row.actual_columns} fields, but the header has {row.expected_columns}"
+        message = f"{counts}: {(row.text or '')[:60]!r}"
         problem = BadLine(self.path, row.number or 0, message)
         if not self.options.skip_bad:
             self.problem = self.problem or problem
@@ -182,3 +178,11 @@ class _Chained(io.RawIOBase):
             self.first = self.first[count:]
             return count
         return int(self.rest.readinto(buffer) or 0)  # type: ignore[attr-defined]
+
+
+TABLES: dict[str, Callable[[str, Options, Report], Iterator[tuple[Plan, Any]]]] = {
+    "csv": _csv,
+    "tsv": _csv,
+    "parquet": _parquet,
+    "arrow": _arrow,
+}

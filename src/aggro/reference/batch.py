@@ -77,10 +77,11 @@ def _ascent(Q: Array, gradient: Array, free: Mask, noise: Array) -> tuple[Array,
     """Find the way up for the free coordinates and its greatest useful length."""
     scale = np.sqrt(np.diag(Q)[free])  # to unit diagonal: the null space shows
     inner, slope = Q[np.ix_(free, free)] / np.outer(scale, scale), gradient[free] / scale
-    newton = np.linalg.lstsq(inner, slope, rcond=None)[0]
+    newton = np.linalg.lstsq(inner, slope, rcond=1e-13)[0]
     straight = slope - inner @ newton  # in the null space of Q: no curvature, no end
     rounding = noise[free] / scale + ACCURACY * np.abs(inner) @ np.abs(newton)
-    endless = bool(np.any(np.abs(straight) > rounding))
+    straight[np.abs(straight) <= rounding] = 0.0
+    endless = bool(np.any(straight))
     direction = np.zeros_like(gradient)
     direction[free] = (straight if endless else newton) / scale
     return direction, np.inf if endless else 1.0

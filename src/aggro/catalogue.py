@@ -1,0 +1,136 @@
+"""The published variants: one row each, with the keywords that make it and where it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from aggro.rules import near
+
+CRAMMER = "Crammer et al., JMLR 7 (2006)"
+MEANS = "Passive-Aggressive with class means (PAm)"
+MAHALANOBIS = "Passive-Aggressive in a Mahalanobis metric (PAM)"
+MINIBATCH = "Passive-Aggressive with mini-batches"
+SUPPORT = "Passive-Aggressive with support classes (SPA)"
+BUDGET = "Wang and Vucetic, AISTATS (2010)"
+
+PA = "PassiveAggressiveClassifier"
+REGRESSOR = "PassiveAggressiveRegressor"
+KERNEL = "KernelPassiveAggressiveClassifier"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A published variant: the estimator and keywords that make it, its paper and equation."""
+
+    name: str
+    estimator: str
+    params: dict[str, Any] = field(hash=False)
+    paper: str
+    rule: str
+
+    def make(self, **params: Any) -> Any:
+        """Return a new estimator of this variant; keywords override the row's."""
+        import aggro
+
+        return getattr(aggro, self.estimator)(**{**self.params, **params})
+
+
+def _three(names: tuple[str, str, str], estimator: str, paper: str, rules: tuple[str, str, str], **params: Any) -> list[Variant]:
+    """Return the hard, the linear and the squared slack of one idea."""
+    losses = ("hard", "epsilon_insensitive", "squared_epsilon_insensitive")
+    if estimator != REGRESSOR:
+        losses = ("hard", "hinge", "squared_hinge")
+    return [
+        Variant(name, estimator, {"loss": loss, **params}, paper, rule)
+        for name, loss, rule in zip(names, losses, rules, strict=True)
+    ]
+
+
+_PLAIN = ("τ = l/‖x‖²", "τ = min(C, l/‖x‖²)", "τ = l/(‖x‖² + 1/2C)")
+_TOP = ("τ = l/2‖x‖²", "τ = min(C, l/2‖x‖²)", "τ = l/(2‖x‖² + 1/2C)")
+_SUPPORT = ("Σ[l−θ]₊ = θ", "Σ[l−θ]₊ = min(θ, C‖x‖²)", "Σ[l−θ]₊ = θ‖x‖²/(‖x‖²+1/2C)")
+_MEANS = ("PA from (w+γm)/(1+γ)", "PA-I from (w+γm)/(1+γ), C/(1+γ)", "PA-II from (w+γm)/(1+γ), C/(1+γ)")
+_METRIC = ("τ = l/x'Σx, w += τyΣx", "τ = min(C, l/x'Σx), w += τyΣx", "τ = l/(x'Σx + 1/2C), w += τyΣx")
+_BATCH = ("max l't − ½t'At, t ≥ 0", "max l't − ½t'At, 0 ≤ t ≤ C", "max l't − ½t'(A + I/2C)t, t ≥ 0")
+
+ROWS: tuple[Variant, ...] = (
+    Variant("Perceptron", "Perceptron", {}, "Rosenblatt (1958)", "w += yx on a mistake"),
+    *_three(("PA", "PA-I", "PA-II"), PA, CRAMMER, _PLAIN, multiclass="top"),
+    Variant("PALS", PA, {"loss": "least_squares", "multiclass": "ovr"}, MINIBATCH, "τ = (1−yf)/(‖x‖² + 1/2C)"),
+    *_three(("PAR", "PAR-I", "PAR-II"), REGRESSOR, CRAMMER, _PLAIN),
+    *_three(("MPA", "MPA-I", "MPA-II"), PA, CRAMMER, _TOP, multiclass="top"),
+    *_three(("SPA", "SPA-I", "SPA-II"), PA, SUPPORT, _SUPPORT, multiclass="support"),
+    *_three(("PAm", "PAm-1", "PAm-2"), PA, MEANS, _MEANS, class_mean=0.1),
+    *_three(("PAmW", "PAmW-1", "PAmW-2"), PA, MEANS, _MEANS, class_mean=0.1, queue=5),
+    *_three(("PAM", "PAM-I", "PAM-II"), PA, MAHALANOBIS, _METRIC, metric="full", multiclass="ovr"),
+    *_three(
+        ("PAM-diag", "PAM-I-diag", "PAM-II-diag"), PA, MAHALANOBIS, _METRIC, metric="diagonal", multiclass="ovr"
+    ),
+    *_three(("BPA", "BPAI", "BPAII"), PA, MINIBATCH, _BATCH, batch_size=8),
+    Variant(
+        "BPALS", PA, {"loss": "least_squares", "multiclass": "ovr", "batch_size": 8}, MINIBATCH, "t = (A + I/2C)⁻¹ l"
+    ),
+    *_three(("KPA", "KPA-I", "KPA-II"), KERNEL, MINIBATCH, ("τ = l/k(x,x)", "τ = min(C, l/k(x,x))", "τ = l/(k(x,x) + 1/2C)")),
+    *_three(("KBPA", "KBPAI", "KBPAII"), KERNEL, MINIBATCH, _BATCH, batch_size=8),
+    Variant(
+        "KBPALS", KERNEL, {"loss": "least_squares", "multiclass": "ovr", "batch_size": 8}, MINIBATCH, "t = (A + I/2C)⁻¹ l"
+    ),
+    Variant("BPA-S", KERNEL, {"budget": 100, "budget_strategy": "simple"}, BUDGET, "removed vector projected on x_t"),
+    Variant("BPA-NN", KERNEL, {"budget": 100, "budget_strategy": "nearest"}, BUDGET, "… on x_t and its nearest neighbour"),
+    Variant("BPA-P", KERNEL, {"budget": 100, "budget_strategy": "projection"}, BUDGET, "… on all that remain"),
+    Variant("AROW", "AROWClassifier", {}, "Crammer, Kulesza, Dredze (2009)", "τ = l/(x'Σx + r), Σ⁻¹ += xx'/r"),
+    Variant("AROWR", "AROWRegressor", {}, "Vaits, Crammer (2011)", "τ = l/(x'Σx + r), Σ⁻¹ += xx'/r"),
+    Variant("CW", "ConfidenceWeightedClassifier", {"form": "variance"}, "Dredze, Crammer, Pereira (2008)", "yf ≥ φ x'Σx"),
+    Variant("CW-stdev", "ConfidenceWeightedClassifier", {"form": "stdev"}, "Crammer, Dredze, Pereira (2008)", "yf ≥ φ √(x'Σx)"),
+    Variant("SCW-I", "SoftConfidenceWeightedClassifier", {"kind": "I"}, "Wang, Zhao, Hoi (2012)", "yf ≥ φ √(x'Σx) − ξ, price Cξ"),
+    Variant("SCW-II", "SoftConfidenceWeightedClassifier", {"kind": "II"}, "Wang, Zhao, Hoi (2012)", "yf ≥ φ √(x'Σx) − ξ, price Cξ²"),
+)
+
+
+def catalogue() -> list[Variant]:
+    """Return every published variant, one row each.
+
+    >>> import aggro
+    >>> [row.name for row in aggro.catalogue()][:3]
+    ['Perceptron', 'PA', 'PA-I']
+    """
+    return list(ROWS)
+
+
+def from_name(name: str, **params: Any) -> Any:
+    """Return a new estimator of a published variant; keywords override the row's.
+
+    >>> import aggro
+    >>> aggro.from_name("spa-ii", C=0.1).loss
+    'squared_hinge'
+    """
+    return find(name).make(**params)
+
+
+def _squeeze(name: str) -> str:
+    return "".join(letter for letter in str(name) if letter not in "-_ ")
+
+
+def find(name: str) -> Variant:
+    """Return the row of this name. Case and hyphens do not matter, except that PAm is not PAM."""
+    key = _squeeze(name)
+    exact = [row for row in ROWS if _squeeze(row.name) == key]
+    if exact:
+        return exact[0]
+    rows = [row for row in ROWS if _squeeze(row.name).lower() == key.lower()]
+    if len(rows) == 1 and not _mixes_families(key, rows[0]):
+        return rows[0]
+    if rows:
+        both = sorted({row.name for row in rows} | {"PAm", "PAM"})
+        raise ValueError(
+            f"{name!r} is ambiguous: PAm… (class means) and PAM… (Mahalanobis metric) differ in the "
+            f"case of one letter. Write it as one of {', '.join(both)}."
+        )
+    hint = near(name, [row.name for row in ROWS]) or near(key.upper(), [row.name for row in ROWS])
+    raise ValueError(f"There is no variant {name!r}.{hint} aggro.catalogue() lists them all.")
+
+
+def _mixes_families(key: str, row: Variant) -> bool:
+    """Tell whether a name has the M of one family where the row has the m of the other."""
+    return key[:2] == "PA" and key[2:3] in ("m", "M") and key[2:3] != row.name[2:3]

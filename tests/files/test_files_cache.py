@@ -1,0 +1,131 @@
+"""The cache gives what the files give, or is made anew."""
+
+import os
+
+import numpy as np
+import pytest
+from file_helpers import collect, random_svmlight
+
+from aggro import files
+from aggro.files import reader as reader_module
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_bytes(random_svmlight(200) + b"1 oops\n")
+    return path
+
+
+@pytest.fixture
+def parses(monkeypatch):
+    """How often a file was parsed."""
+    calls = []
+    parse = reader_module.BATCHES["svmlight"]
+
+    def counting(*arguments):
+        calls.append(arguments[0])
+        return parse(*arguments)
+
+    monkeypatch.setitem(reader_module.BATCHES, "svmlight", counting)
+    return calls
+
+
+SETTINGS = {"batch_bytes": 1000, "skip_bad": True, "cache": True}
+
+
+def assert_same(ours, theirs):
+    np.testing.assert_array_equal(ours[0], theirs[0])
+    assert ours[1] == theirs[1]
+
+
+def test_second_pass_reads_the_cache(path, parses):
+    plain = collect(path, batch_bytes=1000, skip_bad=True)
+    reader = files.read(path, **SETTINGS)
+    for _ in range(3):
+        assert sum(batch.n_rows for batch in reader) == 200
+        assert (reader.n_rows, reader.n_bad, reader.bad_lines[0].line, reader.zero_based) == (
+            200,
+            1,
+            201,
+            False,
+        )
+    assert_same(collect(path, **SETTINGS), plain)
+    assert len(parses) == 2
+    assert [file.name for file in path.parent.iterdir() if "aggrocache" in file.name] == [
+        "a.svm.aggrocache"
+    ]
+
+
+@pytest.mark.parametrize("change", ["content", "time", "settings"])
+def test_a_stale_cache_is_rebuilt(path, parses, change):
+    collect(path, **SETTINGS)
+    settings = dict(SETTINGS)
+    if change == "content":
+        path.write_bytes(random_svmlight(100, seed=1))
+    elif change == "time":
+        os.utime(path, ns=(1, 1))
+    else:
+        settings["dtype"] = "float32"
+    expected = collect(path, **{**settings, "cache": None})
+    assert_same(collect(path, **settings), expected)
+    assert_same(collect(path, **settings), expected)
+    assert len(parses) == 3
+
+
+@pytest.mark.parametrize("place", [0.0, 0.02, 0.1, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("damage", ["flip", "cut"])
+def test_a_damaged_cache_is_rebuilt(path, parses, place, damage):
+    expected = collect(path, **SETTINGS)
+    cache = path.with_name("a.svm.aggrocache")
+    content = bytearray(cache.read_bytes())
+    at = int(place * len(content))
+    if damage == "flip":
+        content[at] ^= 0x10
+    cache.write_bytes(content if damage == "flip" else content[:at])
+    assert_same(collect(path, **SETTINGS), expected)
+    assert len(parses) == 2
+    assert_same(collect(path, **SETTINGS), expected)
+    assert len(parses) == 2
+
+
+def test_an_abandoned_pass_leaves_nothing(path):
+    passing = iter(files.read(path, **SETTINGS))
+    next(passing)
+    passing.close()
+    assert [file.name for file in path.parent.iterdir()] == ["a.svm"]
+
+
+@pytest.mark.parametrize(
+    ("content", "settings"),
+    [
+        (b"1,2 1:1\n1:1\nx,y 2:1\n", {"multilabel": True, "labels": "text"}),
+        (b"1,2 1:1\n1:1\n", {"multilabel": True}),
+        (b"spam 1:1\nham 3000000000:2\n", {}),
+        (b"1 2 |a b\n", {"format": "vw"}),
+        (b"1\n2\n", {}),
+    ],
+)
+def test_all_kinds_of_batches(tmp_path, content, settings):
+    path = tmp_path / "data"
+    path.write_bytes(content)
+    first, second = (list(files.read(path, cache=tmp_path / "kept", **settings)) for _ in range(2))
+    for ours, theirs in zip(first, second, strict=True):
+        assert (ours.X != theirs.X).nnz == 0
+        assert ours.X.shape == theirs.X.shape
+        assert list(ours.y) == list(theirs.y)
+        assert (ours.weights is None) == (theirs.weights is None)
+
+
+def test_dense_batches_can_be_cached(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.csv"
+    path.write_text("y,a,b\n1,2,3\n0,4,5\n")
+    expected = collect(path, label="y")
+    for _ in range(2):
+        assert_same(collect(path, label="y", cache=True), expected)
+
+
+def test_standard_input_cannot_be_cached():
+    with pytest.raises(ValueError, match="standard input"):
+        files.read("-", cache="kept")

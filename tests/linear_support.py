@@ -1,0 +1,166 @@
+"""What the tests of the linear learner share: problems, learners, storages, fingerprints."""
+
+import itertools
+import pickle
+
+import numpy as np
+import scipy.sparse as sp
+
+from aggro.learner import Learner, rows_of
+from aggro.reference import ReferenceLearner
+from aggro.reference.task import batches
+from aggro.rules import Settings
+
+CLASS_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
+NUMBER_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard", "least_squares")
+
+# name: (task, outputs, multiclass)
+CASES = {
+    "binary": ("binary", 1, "support"),
+    "support": ("multiclass", 4, "support"),
+    "top": ("multiclass", 4, "top"),
+    "predicted": ("multiclass", 4, "predicted"),
+    "ovr": ("multiclass", 3, "ovr"),
+    "multilabel": ("multilabel", 3, "support"),
+    "regression": ("regression", 1, "support"),
+    "regressions": ("regression", 3, "support"),
+}
+STORAGES = ("dense", "csr32", "csr64")
+
+
+def stored(X, storage="dense", dtype=np.float64):
+    """The same matrix, dense or CSR."""
+    X = np.ascontiguousarray(X, dtype=dtype)
+    if storage == "dense":
+        return X
+    csr = sp.csr_array(X)
+    wide = np.int64 if storage == "csr64" else np.int32
+    csr.indices, csr.indptr = csr.indices.astype(wide), csr.indptr.astype(wide)
+    return csr
+
+
+def make_problem(task, outputs, rng, n=40, d=7, density=0.6, noise=0.5):
+    """Noisy linear data: X and labels 0..K-1, -1/+1 indicators or numbers."""
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
+    X[n // 3] = 0  # an absent example
+    S = X @ rng.standard_normal((outputs, d)).T + noise * rng.standard_normal((n, outputs))
+    if task == "binary":
+        return X, (S[:, 0] > 0.3).astype(np.int64)
+    if task == "multiclass":
+        return X, S.argmax(axis=1)
+    return X, np.where(S > 0, 1.0, -1.0) if task == "multilabel" else S
+
+
+def make_learner(settings, features, outputs, dtype=np.float64, seed=0):
+    return Learner(settings, features, 2 if settings.task == "binary" else outputs, dtype, seed)
+
+
+def teach(learner, X, y, weights=None, order=None):
+    """Learn rows by label or by value, as the task asks."""
+    y = np.asarray(y)
+    if learner.settings.task in ("binary", "multiclass"):
+        target = {"labels": y.astype(np.int64)}
+    else:
+        target = {"values": np.ascontiguousarray(y, dtype=np.float64).reshape(len(y), -1)}
+    if weights is not None:
+        weights = np.asarray(weights, dtype=np.float64)
+    learner.learn(rows_of(X), weights=weights, order=order, **target)
+    return learner
+
+
+def trained(X, y, outputs=1, weights=None, storage="dense", dtype=np.float64, **settings):
+    """A learner that has seen X and y once."""
+    learner = make_learner(Settings(**settings), X.shape[1], outputs, dtype)
+    return teach(learner, stored(X, storage, dtype), y, weights)
+
+
+def twin_of(settings, features, outputs):
+    """The same variant in plain NumPy."""
+    names = (
+        "task loss C epsilon multiclass fit_intercept metric class_mean trigger queue batch_size "
+        "average"
+    ).split()
+    return ReferenceLearner(
+        n_features=features, n_outputs=outputs, **{name: getattr(settings, name) for name in names}
+    )
+
+
+def twin_targets(task, y):
+    return 2 * np.asarray(y) - 1 if task == "binary" else np.asarray(y)
+
+
+def teach_twin(twin, X, y, weights):
+    """Let the twin learn a stream; return its mistakes, counted as the learner counts them."""
+    targets, joint = twin_targets(twin.task, y), 0
+    if twin.task == "regression" and twin.n_outputs == 1:
+        targets = targets[:, 0]
+    for some in batches(weights, twin.batch_size):
+        rows = twin._rows(X[some])
+        scores = np.hstack([rows @ group.W.T for group in twin.groups])
+        if twin.task == "multilabel":
+            joint += int(np.any((scores > 0) != (targets[some] > 0), axis=1).sum())
+        elif twin.task == "multiclass" and twin.multiclass == "ovr":
+            joint += int((scores.argmax(axis=1) != targets[some]).sum())
+        twin.learn_batch(X[some], targets[some], weights[some])
+    votes = twin.task == "multilabel" or (twin.task == "multiclass" and not twin.coupled)
+    return joint if votes else twin.n_mistakes
+
+
+def covering_rows(axes, strength, allowed, rng, candidates=20):
+    """Rows that show every allowed combination of values of ``strength`` axes at least once."""
+    names = list(axes)
+    todo = {
+        tuple(zip(group, values, strict=True))
+        for group in itertools.combinations(names, strength)
+        for values in itertools.product(*(axes[name] for name in group))
+        if allowed(dict(zip(group, values, strict=True)))
+    }
+
+    def complete(part):
+        while True:
+            row = {name: axes[name][rng.integers(len(axes[name]))] for name in names} | dict(part)
+            if allowed(row):
+                return row
+
+    def combinations_in(row):
+        return {
+            tuple((name, row[name]) for name in group)
+            for group in itertools.combinations(names, strength)
+        }
+
+    rows = []
+    while todo:
+        seeds = sorted(todo, key=str)
+        tries = [complete(seeds[rng.integers(len(seeds))]) for _ in range(candidates)]
+        best = max(tries, key=lambda row: len(combinations_in(row) & todo))
+        rows.append(best)
+        todo -= combinations_in(best)
+    return rows
+
+
+def same_state(a, b):
+    """True if two learners hold exactly the same numbers."""
+    one, two = a.state(), b.state()
+    return one.keys() == two.keys() and all(
+        one[name].tobytes() == two[name].tobytes() for name in one
+    )
+
+
+def fingerprint(estimator):
+    """All that an estimator knows, to be compared before and after."""
+    if not hasattr(estimator, "_learner"):
+        return sorted(vars(estimator))
+    state = {name: array.tobytes() for name, array in estimator._learner.state().items()}
+    shown = {name: np.array(getattr(estimator, name)) for name in ("coef_", "intercept_")}
+    counts = [getattr(estimator, name) for name in ("t_", "n_mistakes_", "n_updates_", "n_iter_")]
+    classes = np.array(getattr(estimator, "classes_", [])).tolist()
+    others = sorted(set(vars(estimator)))
+    return (
+        state,
+        {name: value.tobytes() for name, value in shown.items()},
+        counts,
+        estimator.cumulative_loss_,
+        classes,
+        others,
+        pickle.loads(pickle.dumps(estimator))._learner.settings,
+    )

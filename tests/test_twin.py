@@ -1,0 +1,115 @@
+"""The compiled core against its twin in plain NumPy, over combinations of all axes."""
+
+import itertools
+
+import numpy as np
+import pytest
+from linear_support import (
+    CASES,
+    CLASS_LOSSES,
+    NUMBER_LOSSES,
+    STORAGES,
+    covering_rows,
+    make_problem,
+    stored,
+    teach_twin,
+    trained,
+    twin_of,
+)
+
+from aggro.learner import rows_of
+from aggro.rules import CLASHES, Settings
+
+AXES = {
+    "case": tuple(CASES),
+    "loss": (0, 1, 2, 3),
+    "metric": ("euclidean", "diagonal", "full"),
+    "class_mean": (0.0, 0.3),
+    "trigger": ("loss", "always"),
+    "queue": (1, 3),
+    "batch_size": (1, 4),
+    "average": (False, True),
+    "fit_intercept": (True, False),
+    "weighted": (False, True),
+    "storage": STORAGES,
+    "dtype": ("float64", "float32"),
+}
+
+
+def settings_of(row):
+    task, outputs, multiclass = CASES[row["case"]]
+    names = (NUMBER_LOSSES if task == "regression" else CLASS_LOSSES)[row["loss"]]
+    axes = {name: row[name] for name in row.keys() & Settings.__dataclass_fields__.keys()}
+    more = {**axes, "task": task, "multiclass": multiclass, "loss": names}
+    return Settings(C=0.4, epsilon=0.1, **more), outputs
+
+
+def allowed(part):
+    """False for the combinations that make no sense, and are refused."""
+    if "case" not in part:
+        return True
+    settings, _ = settings_of({"loss": 0, **part})
+    return not any(clash.when(settings) for clash in CLASHES)
+
+
+def compare(row, seed):
+    settings, outputs = settings_of(row)
+    rng = np.random.default_rng(seed)
+    dtype, storage = np.dtype(row["dtype"]), row["storage"]
+    X, y = make_problem(settings.task, outputs, rng)
+    X = X.astype(np.float32).astype(np.float64)  # the same numbers in both precisions
+    weights = rng.integers(0, 3, len(X)) * 0.7 if row["weighted"] else np.ones(len(X))
+    twin = twin_of(settings, X.shape[1], outputs)
+    mistakes = teach_twin(twin, X, y, weights)
+    used = weights if row["weighted"] else None
+    learner = trained(X, y, outputs, used, storage, dtype, **vars(settings))
+
+    double = dtype == np.float64
+    close = 1e-9 if double else 5e-3
+    scale = 1 + np.abs(twin.W).max() + np.abs(twin.b).max()
+    np.testing.assert_allclose(learner.coef(), twin.W, rtol=0, atol=close * scale)
+    np.testing.assert_allclose(learner.intercept(), twin.b, rtol=0, atol=close * scale)
+    scores = learner.scores(rows_of(stored(X, storage, dtype)))
+    reach = 1 + np.abs(X).sum(axis=1).max()
+    np.testing.assert_allclose(scores, twin.scores(X), rtol=0, atol=close * scale * reach)
+    progress = learner.progress
+    slack = 1e-9 if double else 2e-2
+    assert progress.loss == pytest.approx(twin.cumulative_loss, rel=slack)
+    assert learner.examples == np.count_nonzero(weights)
+    if double:
+        assert progress.updates == twin.n_updates
+        assert progress.mistakes == mistakes
+
+
+COVER = covering_rows(AXES, 3, allowed, np.random.default_rng(5))
+
+
+def test_cover_is_complete():
+    """Every allowed triple of values, hence every pair, is among the rows."""
+    for names in itertools.combinations(AXES, 2):
+        shown = {tuple(row[name] for name in names) for row in COVER}
+        for values in itertools.product(*(AXES[name] for name in names)):
+            if allowed(dict(zip(names, values, strict=True))):
+                assert values in shown
+
+
+@pytest.mark.parametrize("seed", range(len(COVER)))
+def test_combinations(seed):
+    compare(COVER[seed], seed)
+
+
+PLAIN = {"metric": "euclidean", "class_mean": 0.0, "trigger": "loss", "queue": 1, "average": False}
+
+
+@pytest.mark.parametrize("loss", range(4))
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("batch_size", [1, 5])
+def test_plain_rules(case, loss, batch_size):
+    """PA, PA-I, PA-II, PALS and their batches, in every storage and precision."""
+    if not allowed({"case": case, "loss": loss}):
+        pytest.skip("refused: least squares with one shared slack")
+    flags = itertools.product((True, False), (True, False), STORAGES, ("float64", "float32"))
+    for fit_intercept, weighted, storage, dtype in flags:
+        choice = {"fit_intercept": fit_intercept, "weighted": weighted}
+        row = {"case": case, "loss": loss, "batch_size": batch_size, **PLAIN, **choice}
+        compare({**row, "storage": storage, "dtype": dtype}, seed=17)
