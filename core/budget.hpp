@@ -28,6 +28,21 @@ struct Newcomer {
     const double* kernel;
 };
 
+/// Where the smallest of the values stands: the vectors find the value, then it is looked up.
+inline std::size_t smallest(const std::vector<double>& values) {
+    constexpr std::size_t bytes = 64, width = bytes / sizeof(double);
+    Vector<double, bytes> least = Vector<double, bytes>{} + infinity;
+    std::size_t i = 0;
+    for (; i + width <= values.size(); i += width) {
+        const auto some = load<double, bytes>(values.data() + i);
+        least = some < least ? some : least;
+    }
+    double best = infinity;
+    for (; i < values.size(); ++i) best = std::min(best, values[i]);
+    for (std::size_t k = 0; k < width; ++k) best = std::min(best, double(least[k]));
+    return static_cast<std::size_t>(std::find(values.begin(), values.end(), best) - values.begin());
+}
+
 class Budget {
   public:
     Budget() = default;
@@ -41,7 +56,7 @@ class Budget {
     /// represent it.
     bool take_in(const double* kernel, double self) {
         if (projects() && !gram.append(kernel, self)) return false;
-        if (limit > 0 && strategy == Forget::nearest) neighbours.nearest.push_back(Neighbours::newcomer);
+        if (limit > 0 && strategy == Forget::nearest) neighbours.append();
         if (limit > 0 && (strategy == Forget::nearest || projects())) table.append(kernel, self);
         return true;
     }
@@ -55,36 +70,31 @@ class Budget {
 
     /// The slot that goes; `shares` lists who absorbs which part of it.
     std::size_t choose(const Expansion& e) {
-        std::size_t best = SIZE_MAX;
-        double least = infinity;
-        is_kept.assign(e.size(), 0);
-        for (const std::size_t slot : kept) is_kept[slot] = 1;
-        for (std::size_t r = 0; r < e.size(); ++r) {
-            if (is_kept[r]) continue;
-            const double price = cost(r, e);
-            if (best == SIZE_MAX || price < least) best = r, least = price;
-        }
+        price_all(e);
+        for (const std::size_t slot : kept) prices[slot] = infinity;
+        const std::size_t best = smallest(prices);
         share_out(best, e);
         return best;
     }
 
-    /// Slot r goes; the last of `size` slots takes its place.
-    void removed(std::size_t r, std::size_t size) {
+    /// Slot r goes; the last one takes its place. To be called before it leaves the expansion.
+    void removed(std::size_t r, const Expansion& e) {
+        const std::size_t last = e.size() - 1;
         for (std::size_t& slot : kept)
-            if (slot == size - 1) slot = r;
-        for (std::size_t i = 0; i < rows; ++i) half[i * columns + r] = half[i * columns + size - 1];
-        if (!residual.empty()) residual[r] = residual[size - 1];
-        if (strategy == Forget::nearest) neighbours.remove(table, r);
+            if (slot == last) slot = r;
+        for (std::size_t i = 0; i < rows; ++i) half[i * columns + r] = half[i * columns + last];
+        if (!residual.empty()) residual[r] = residual[last];
+        if (strategy == Forget::nearest) neighbours.remove(table, e.self, r);
         if (projects()) gram.remove(r);
         if (table.size() > 0) table.remove(r);
     }
 
     /// The batch is over.
-    void settle() {
+    void settle(const Expansion& e) {
         rows = 0;
         residual.clear();
         if (limit == 0) return;
-        if (strategy == Forget::nearest) neighbours.settle(table);
+        if (strategy == Forget::nearest) neighbours.settle(table, e.self);
         if (projects()) gram.rebuild_if_worn(table);
     }
 
@@ -121,13 +131,21 @@ class Budget {
         for (std::size_t r = 0; r < columns; ++r) row[r] -= factor * from[r];
     }
 
-    double cost(std::size_t r, const Expansion& e) const {
-        switch (strategy) {
-            case Forget::oldest: return static_cast<double>(e.born[r]);
-            case Forget::projection: return e.squared_weight(r) / gram.inverse.at(r, r);
-            case Forget::nearest: return e.squared_weight(r) * (residual[r] - neighbour_gain(r, e));
-            default: return e.squared_weight(r) * residual[r];
-        }
+    /// What each removal would cost, times two.
+    void price_all(const Expansion& e) {
+        const std::size_t n = e.size();
+        prices.resize(n);
+        if (strategy == Forget::oldest) return std::copy(e.born.begin(), e.born.end(), prices.begin()), void();
+        if (e.stride == 1)
+            for (std::size_t r = 0; r < n; ++r) prices[r] = e.coefs[r] * e.coefs[r];
+        else
+            for (std::size_t r = 0; r < n; ++r) prices[r] = e.squared_weight(r);
+        if (strategy == Forget::projection)
+            for (std::size_t r = 0; r < n; ++r) prices[r] /= gram.inverse.at(r, r);
+        else if (strategy == Forget::nearest)
+            for (std::size_t r = 0; r < n; ++r) prices[r] *= residual[r] - neighbour_gain(r, e);
+        else
+            for (std::size_t r = 0; r < n; ++r) prices[r] *= residual[r];
     }
 
     /// Whether the neighbour of r says more about r than the newcomers do.
@@ -136,9 +154,9 @@ class Budget {
         return m >= 0 && residual[static_cast<std::size_t>(m)] > dependent * e.self[static_cast<std::size_t>(m)];
     }
 
-    /// What r and m have in common beyond the newcomers.
-    double overlap(std::size_t r, std::size_t m) const {
-        double value = table.at(r, m);
+    /// What r and its neighbour m have in common beyond the newcomers.
+    double overlap(std::size_t r, std::size_t m, const Expansion& e) const {
+        double value = (e.self[m] - neighbours.distance[r]) / 2;
         for (std::size_t i = 0; i < rows; ++i) value -= half[i * columns + r] * half[i * columns + m];
         return value;
     }
@@ -146,7 +164,7 @@ class Budget {
     double neighbour_gain(std::size_t r, const Expansion& e) const {
         if (!has_neighbour(r, e)) return 0;
         const auto m = static_cast<std::size_t>(neighbours.nearest[r]);
-        const double common = overlap(r, m);
+        const double common = overlap(r, m, e);
         return common * common / residual[m];
     }
 
@@ -163,7 +181,7 @@ class Budget {
         for (std::size_t i = 0; i < rows; ++i) part[i] = half[i * columns + r];
         if (strategy == Forget::nearest && has_neighbour(r, e)) {
             const auto m = static_cast<std::size_t>(neighbours.nearest[r]);
-            const double share = overlap(r, m) / residual[m];
+            const double share = overlap(r, m, e) / residual[m];
             shares.emplace_back(m, share);
             for (std::size_t i = 0; i < rows; ++i) part[i] -= share * half[i * columns + m];
         }
@@ -182,9 +200,8 @@ class Budget {
     }
 
     std::vector<std::size_t> kept;
-    std::vector<char> is_kept;
     std::size_t rows = 0, columns = 0;
-    std::vector<double> half, residual, part;
+    std::vector<double> half, residual, part, prices;
 };
 
 }  // namespace aggro

@@ -68,45 +68,45 @@ class Neighbours {
   public:
     static constexpr std::int64_t none = -1, newcomer = -2;
     std::vector<std::int64_t> nearest;  ///< a slot, or one of these
+    std::vector<double> distance;       ///< to it: k_mm - 2 k_rm, leaving out k_rr
 
-    void settle(const SquareTable& k) {
+    void append() { nearest.push_back(newcomer), distance.push_back(0.0); }
+
+    void settle(const SquareTable& k, const std::vector<double>& self) {
         for (std::size_t s = 0; s < nearest.size(); ++s) {
             if (nearest[s] != newcomer) continue;
+            const double* row = k.row(s);
             for (std::size_t r = 0; r < nearest.size(); ++r) {
-                const std::int64_t now = nearest[r];
-                if (now == none || (now >= 0 && closer(k, r, s, static_cast<std::size_t>(now))))
-                    nearest[r] = static_cast<std::int64_t>(s);
+                const double way = self[s] - 2 * row[r];
+                if (nearest[r] == newcomer || (nearest[r] >= 0 && way >= distance[r])) continue;
+                nearest[r] = static_cast<std::int64_t>(s), distance[r] = way;
             }
-            search(k, s, s);
+            search(k, self, s, s);
         }
     }
 
     /// To be called before the table loses slot r, whose place the last one takes.
-    void remove(const SquareTable& k, std::size_t r) {
+    void remove(const SquareTable& k, const std::vector<double>& self, std::size_t r) {
         const auto gone = static_cast<std::int64_t>(r), moved = static_cast<std::int64_t>(nearest.size() - 1);
         for (std::size_t i = 0; i < nearest.size(); ++i)
-            if (i != r && nearest[i] == gone) search(k, i, r);
-        nearest[r] = nearest.back();
-        nearest.pop_back();
+            if (i != r && nearest[i] == gone) search(k, self, i, r);
+        nearest[r] = nearest.back(), distance[r] = distance.back();
+        nearest.pop_back(), distance.pop_back();
         for (auto& n : nearest)
             if (n == moved) n = gone;
     }
 
   private:
-    /// ||phi_r - phi_a||^2 < ||phi_r - phi_b||^2, without what both have in common.
-    static bool closer(const SquareTable& k, std::size_t r, std::size_t a, std::size_t b) {
-        return k.at(a, a) - 2 * k.at(r, a) < k.at(b, b) - 2 * k.at(r, b);
-    }
-
     /// Looks through all that are settled, but `without`.
-    void search(const SquareTable& k, std::size_t r, std::size_t without) {
-        std::int64_t best = none;
+    void search(const SquareTable& k, const std::vector<double>& self, std::size_t r, std::size_t without) {
+        const double* row = k.row(r);
+        nearest[r] = none;
         for (std::size_t j = 0; j < nearest.size(); ++j) {
             if (j == r || j == without || nearest[j] == newcomer) continue;
-            if (best == none || closer(k, r, j, static_cast<std::size_t>(best)))
-                best = static_cast<std::int64_t>(j);
+            const double way = self[j] - 2 * row[j];
+            if (nearest[r] >= 0 && way >= distance[r]) continue;
+            nearest[r] = static_cast<std::int64_t>(j), distance[r] = way;
         }
-        nearest[r] = best;
     }
 };
 
@@ -142,7 +142,7 @@ class InverseGram {
 
     /// From the kernel matrix anew, now and then: the errors of many small changes add up.
     void rebuild_if_worn(const SquareTable& k) {
-        if (since_rebuilt < 64 + static_cast<std::int64_t>(2 * k.size())) return;
+        if (since_rebuilt < 64 + static_cast<std::int64_t>(4 * k.size())) return;
         inverse.clear();
         for (std::size_t i = 0; i < k.size(); ++i)
             border(std::max(measure(k.row(i), k.at(i, i)), 1e-12 * k.at(i, i)));

@@ -42,10 +42,11 @@ class Reader {
   public:
     explicit Reader(const Matrix& matrix) : x(matrix) {}
 
-    Row row(std::size_t i) {
+    [[gnu::always_inline]] Row row(std::size_t i) {
         const auto begin = x.sparse() ? static_cast<std::size_t>(x.start(i)) : i * x.features;
         const auto size = x.sparse() ? static_cast<std::size_t>(x.start(i + 1)) - begin : x.features;
-        const T* values = values_from(begin, size);
+        const bool direct = x.doubles == std::is_same_v<T, double>;
+        const T* values = direct ? static_cast<const T*>(x.values) + begin : convert(begin, size);
         if constexpr (Row::dense) {
             return {values, size};
         } else {
@@ -58,18 +59,17 @@ class Reader {
   private:
     using Index = typename Row::Index;
 
-    const T* values_from(std::size_t begin, std::size_t size) {
-        if (x.doubles == std::is_same_v<T, double>) return static_cast<const T*>(x.values) + begin;
+    [[gnu::noinline]] const T* convert(std::size_t begin, std::size_t size) {
         converted.resize(size);
-        const auto convert = [&](const auto* source) {
+        const auto copy = [&](const auto* source) {
             for (std::size_t k = 0; k < size; ++k) {
                 converted[k] = static_cast<T>(source[begin + k]);
                 if (std::isinf(converted[k]) && !std::isinf(source[begin + k]))
                     throw BadExample("a value is too large for the model's float32 weights");
             }
         };
-        if (x.doubles) convert(static_cast<const double*>(x.values));
-        else convert(static_cast<const float*>(x.values));
+        if (x.doubles) copy(static_cast<const double*>(x.values));
+        else copy(static_cast<const float*>(x.values));
         return converted.data();
     }
 
@@ -82,7 +82,7 @@ class Reader {
     }
 
     /// Repeated indices are summed: counted apart, they would falsify the norm.
-    Row put_in_order(const T* values, const Index* indices, std::size_t size) {
+    [[gnu::noinline]] Row put_in_order(const T* values, const Index* indices, std::size_t size) {
         order.resize(size);
         for (std::size_t k = 0; k < size; ++k) {
             if (indices[k] < 0 || static_cast<std::size_t>(indices[k]) >= x.features)

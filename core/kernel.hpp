@@ -143,7 +143,7 @@ class KernelLearn {
         }
         if (newcomers.empty()) return;
         if (m.budget.exceeded_by(e.size())) forget(block, first);
-        m.budget.settle();
+        m.budget.settle(e);
     }
 
     void remember(KernelBlock<Store>& block, std::size_t first, std::size_t r, const double* tau, double rounds) {
@@ -167,7 +167,7 @@ class KernelLearn {
         while (m.budget.exceeded_by(e.size())) {
             const std::size_t gone = m.budget.choose(e), last = e.size() - 1;
             for (const auto& [slot, share] : m.budget.shares) e.transfer(gone, slot, share);
-            m.budget.removed(gone, e.size());
+            m.budget.removed(gone, e);
             e.remove(gone);
             store.remove(gone);
             block.move_column(last, gone, first);

@@ -71,12 +71,15 @@ template <class Distance>
 inline void rbf_values(double gamma, double shift, double norm, const double* norms, std::size_t count,
                        double* values, Distance&& distance) {
     constexpr double cancels = 1e-5;
+    std::int64_t near = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const double both = norm + norms[i];
-        double square = both - 2 * values[i];
-        if (square < cancels * both) square = distance(i);
+        const double square = both - 2 * values[i];
+        near |= square < cancels * both;
         values[i] = -gamma * square;
     }
+    for (std::size_t i = 0; near && i < count; ++i)
+        if (values[i] > -gamma * cancels * (norm + norms[i])) values[i] = -gamma * distance(i);
     for (std::size_t i = 0; i < count; i += wide)
         store<double, wide_bytes>(values + i, exp_of_negative(load<double, wide_bytes>(values + i)) + shift);
 }

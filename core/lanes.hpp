@@ -72,23 +72,31 @@ inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
 }
 
 // Eight entries at a time in two chains hide the latency of the adds. The weights are put together
-// by scalar loads: a hardware gather is slower.
+// by scalar loads: a hardware gather is slower. The last block overlaps the one before, with what
+// was already counted masked out: a loop over the rest would cost more than all of it.
 template <class T, class Index>
 inline Glance<T> glance(const SparseRow<T, Index>& x, const T* w) {
     constexpr std::size_t bytes = 4 * sizeof(T);
     using Four = Vector<T, bytes>;
+    static constexpr T fresh[16] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
     const auto pick = [&](const Index* i) { return Four{w[i[0]], w[i[1]], w[i[2]], w[i[3]]}; };
     Four d0{}, d1{}, n0{}, n1{};
-    std::size_t k = 0;
-    for (; k + 8 <= x.size; k += 8) {
-        const auto a = load<T, bytes>(x.values + k), b = load<T, bytes>(x.values + k + 4);
+    const auto take = [&](std::size_t k, Four a, Four b) {
         d0 += a * pick(x.indices + k);
         d1 += b * pick(x.indices + k + 4);
         n0 += a * a;
         n1 += b * b;
+    };
+    const std::size_t whole = x.size / 8 * 8, rest = x.size - whole;
+    for (std::size_t k = 0; k < whole; k += 8)
+        take(k, load<T, bytes>(x.values + k), load<T, bytes>(x.values + k + 4));
+    if (whole > 0 && rest > 0) {
+        const T *last = x.values + x.size - 8, *mask = fresh + rest;
+        take(x.size - 8, load<T, bytes>(last) * load<T, bytes>(mask),
+             load<T, bytes>(last + 4) * load<T, bytes>(mask + 4));
     }
     Glance<T> seen{sum<T, bytes>(d0 + d1), sum<T, bytes>(n0 + n1)};
-    for (; k < x.size; ++k) {
+    for (std::size_t k = 0; whole == 0 && k < x.size; ++k) {
         seen.dot += x.values[k] * w[x.indices[k]];
         seen.length += x.values[k] * x.values[k];
     }

@@ -18,9 +18,9 @@ class Learn {
     Learn(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), space(model, scratch) {}
 
     /// One example of the given weight.
-    void operator()(Row x, const Target& y, double weight) {
+    void operator()(const Row& given, const Target& y, double weight) {
         if (weight == 0) return;
-        x = look(x);
+        const Row& x = look(given);
         predict();
         count_votes(y);
         if (m.shape.sums > 0 && !m.counters.frozen) meet(x, y, weight);
@@ -31,8 +31,8 @@ class Learn {
     }
 
     /// Scores of the model's predictor, left in `scores`.
-    void score(Row x) {
-        x = look(x);
+    void score(const Row& given) {
+        const Row& x = look(given);
         if (m.shape.predictor == Predictor::average && m.counters.averaged > 0) return score_average(x);
         if (m.shape.predictor == Predictor::reservoir) return score_reservoir(x);
         predict();
@@ -41,13 +41,12 @@ class Learn {
   protected:
     /// Looks at a row: its products with all lanes and its squared length. A row whose squared
     /// length overflows comes back divided by its `size`; one that underflows counts as zero.
-    Row look(Row x) {
+    const Row& look(const Row& x) {
         size = 1;
         measured = none;
         squared = space.look(x);
-        if (!(squared <= std::numeric_limits<T>::max())) x = rescale(x);
         if (squared < std::numeric_limits<T>::min()) squared = 0;
-        return x;
+        return squared <= std::numeric_limits<T>::max() ? x : rescale(x);
     }
 
     /// Scores of the last weights for the row just looked at.
@@ -110,9 +109,9 @@ class Learn {
         m.tally[index].mistakes += verdict.wrong;
     }
 
-    Rule price(const Group& g, double weight) const {
-        const Rule priced = weight == 1 ? g.rule : g.rule.priced(weight);
-        return size == 1 ? priced : priced.rescaled(size);
+    const Rule& price(const Group& g, double weight) {
+        if (weight == 1 && size == 1) return g.rule;
+        return priced = g.rule.priced(weight).rescaled(size);
     }
 
     /// A hard constraint on a row of zeros cannot be met: leave everything as it is.
@@ -295,7 +294,7 @@ class Learn {
         }
     }
 
-    Row rescale(const Row& x) {
+    [[gnu::noinline]] const Row& rescale(const Row& x) {
         s.values.assign(x.values, x.values + x.size);
         T largest = 0;
         for (std::size_t k = 0; k < x.size; ++k) {
@@ -306,7 +305,7 @@ class Learn {
         }
         for (T& v : s.values) v /= largest;
         size = static_cast<double>(largest);
-        Row scaled = x;
+        scaled = x;
         scaled.values = s.values.data();
         squared = space.look(scaled);
         return scaled;
@@ -317,6 +316,8 @@ class Learn {
     Space<T, Row, Single, Diagonal> space;
     double size = 1;      ///< the row is size * x; 1 but for rows of extreme norm
     double squared = 0;   ///< ||x||^2
+    Row scaled{};         ///< x / size, where that was needed
+    Rule priced;          ///< the group's rule at this example's weight
     bool pending = false; ///< some coefficient waits to be applied
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::size_t measured = none;  ///< the group whose full metric has seen this row

@@ -63,7 +63,7 @@ class Breath {
 
 /// Calls `body(row number)` and names the row in any complaint.
 template <class Body>
-inline void naming_the_row(std::size_t row, Body&& body) {
+[[gnu::always_inline]] inline void naming_the_row(std::size_t row, Body&& body) {
     try {
         body();
     } catch (const BadExample& bad) {

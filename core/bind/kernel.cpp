@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <mutex>
@@ -259,7 +260,7 @@ nb::dict state_of(KernelCore& core) {
     put(state, "self", e.self), put(state, "ids", e.ids), put(state, "born", e.born);
     put(state, "table", m.budget.table.compact());
     put(state, "inverse", m.budget.gram.inverse.compact());
-    put(state, "nearest", m.budget.neighbours.nearest);
+    put(state, "nearest", m.budget.neighbours.nearest), put(state, "distance", m.budget.neighbours.distance);
     put(state, "counters", std::vector<std::int64_t>{m.examples, m.tally.mistakes, m.tally.updates, e.next_birth,
                                                      m.budget.gram.since_rebuilt});
     put(state, "loss", std::vector<double>{m.tally.loss});
@@ -273,6 +274,7 @@ void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
     b.table.assign(get<double>(state, "table", projects || nearest ? square : 0).data(), projects || nearest ? slots : 0);
     b.gram.inverse.assign(get<double>(state, "inverse", projects ? square : 0).data(), projects ? slots : 0);
     b.neighbours.nearest = get<std::int64_t>(state, "nearest", nearest ? slots : 0);
+    b.neighbours.distance = get<double>(state, "distance", nearest ? slots : 0);
     for (const std::int64_t n : b.neighbours.nearest)
         if (n < -1 || n >= static_cast<std::int64_t>(slots)) throw nb::value_error("nearest names a slot that is not there");
 }
@@ -390,11 +392,20 @@ void bind_kernel(nb::module_& m) {
                  if (groups.size() != self.model.groups.size()) throw nb::value_error("the number of groups is fixed");
                  writing(self, [&] { self.model.groups = std::move(groups); });
              }, "groups"_a, "Change the rules; what was learned stays.")
+        .def("support", [](KernelCore& self) {
+                 return reading(self, [&] {
+                     nb::dict rows;
+                     std::visit([&](const auto& kept) { put_rows(rows, kept); }, self.store);
+                     return rows;
+                 });
+             }, "The support vectors: `support`, or `data`, `indices` and `indptr`; nothing if they are kept outside.")
+        .def_prop_ro("features", [](KernelCore& self) { return self.model.shape.features; })
         .def_prop_ro("size", [](KernelCore& self) { return self.model.expansion.size(); })
         .def_prop_ro("examples", [](KernelCore& self) { return self.model.examples; })
-        .def_prop_ro("tally", [](KernelCore& self) {
+        .def_prop_ro("joint_mistakes", [](KernelCore& self) { return self.model.tally.mistakes; })
+        .def_prop_ro("tallies", [](KernelCore& self) {
             const Tally& t = self.model.tally;
-            return nb::make_tuple(t.mistakes, t.updates, t.loss);
+            return std::vector{std::make_tuple(t.mistakes, t.updates, t.loss)};
         });
 
     m.def("solve_batch", &solve_alone, "group"_a, "gram"_a, "scores"_a, "labels"_a.none() = nb::none(),

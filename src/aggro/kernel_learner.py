@@ -1,0 +1,249 @@
+"""A learner on remembered examples: the kernel, the budget, and the core that holds both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from aggro import _core
+from aggro.growth import _output_map
+from aggro.learner import Array, Learner, Progress, rows_of
+from aggro.rules import Settings, check_choice, check_count, check_number
+
+KERNELS = ("rbf", "poly", "linear", "sigmoid", "precomputed")
+STRATEGIES = ("simple", "nearest", "projection", "oldest")
+SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
+OUTSIDE_BLOCK = 64  # rows whose kernel values are asked for together
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """A kernel and how many support vectors it may keep."""
+
+    kernel: str | Callable[..., Any] = "rbf"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    budget: int | None = None
+    budget_strategy: str = "simple"
+
+    def check(self, batch_size: int) -> None:
+        """Raise a ValueError that says what is wrong, and what to do."""
+        if not callable(self.kernel):
+            check_choice("kernel", self.kernel, KERNELS)
+        if isinstance(self.gamma, str):
+            check_choice("gamma", self.gamma, ("scale", "auto"))
+        else:
+            check_number("gamma", self.gamma, above=0, strict=False)
+        check_count("degree", self.degree, least=0, most=1000)
+        check_number("coef0", self.coef0, above=-inf)
+        check_choice("budget_strategy", self.budget_strategy, STRATEGIES)
+        if self.budget is None:
+            return
+        check_count("budget", self.budget)
+        if self.budget < batch_size:
+            raise ValueError(
+                f"budget={self.budget} is not valid; it must hold at least one mini-batch, "
+                f"batch_size={batch_size}."
+            )
+
+    @property
+    def outside(self) -> bool:
+        """Whether the values come from the caller, not from the core."""
+        return callable(self.kernel) or self.kernel == "precomputed"
+
+    def gamma_for(self, X: Any) -> float:
+        """Return gamma as a number: 'scale' is 1 / (features * variance), 'auto' 1 / features."""
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        if self.gamma == "auto" or self.outside:
+            return 1.0 / X.shape[1]
+        if hasattr(X, "indptr"):
+            squares = X.multiply(X).mean(dtype=np.float64)
+            variance = float(squares - X.mean(dtype=np.float64) ** 2)
+        else:
+            variance = float(X.var(dtype=np.float64))
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+class KernelLearner(Learner):
+    """f = sum_i a_i k(x_i, .), learned by one variant.
+
+    ``outputs`` is the number of classes (2 for a binary task) or target columns.
+    """
+
+    model: Any
+
+    def __init__(
+        self,
+        settings: Settings,
+        choice: KernelChoice,
+        gamma: float,
+        features: int,
+        outputs: int,
+        sparse: bool = False,
+    ) -> None:
+        self.settings, self.choice, self.gamma = settings, choice, gamma
+        self.outputs = 1 if settings.task == "binary" else outputs
+        self.sparse = sparse and features >= SPARSE_FROM
+        self.past = Progress()
+        self.next_id = 0
+        self.kept: Any = None  # support vectors of a kernel that is a Python function
+        name = "external" if choice.outside else str(choice.kernel)
+        shape = _core.KernelShape(
+            features=features,
+            outputs=self.outputs,
+            kernel=getattr(_core.Kernel, name),
+            gamma=gamma,
+            degree=int(choice.degree),
+            coef0=float(choice.coef0),
+            intercept=bool(settings.fit_intercept),
+            average=bool(settings.average),
+            argmax=self._vote() is _core.Vote.argmax,
+            budget=choice.budget or 0,
+            forget=getattr(_core.Forget, choice.budget_strategy),
+        )
+        self.model = _core.KernelModel(shape, self._groups(), self.sparse)
+
+    # -- learning and predicting ------------------------------------------------------------
+
+    def learn_rows(
+        self,
+        X: Any,
+        *,
+        labels: Array | None = None,
+        values: Array | None = None,
+        weights: Array | None = None,
+        order: Array | None = None,
+        again: bool = False,
+    ) -> None:
+        """Learn rows in the given order; ``again``: the same rows as in the last call."""
+        first = self.next_id - X.shape[0] if again else self.next_id
+        lesson = (labels, values, weights)
+        if self.choice.outside:
+            self._learn_outside(X, lesson, order, first)
+        else:
+            self.model.learn(rows_of(X), *lesson, order, self.settings.batch_size, first)
+        self.next_id = first + X.shape[0]
+
+    def score_rows(self, X: Any) -> Array:
+        """Return one row per example and one column per output."""
+        if not self.choice.outside:
+            return np.asarray(self.model.score(rows_of(X)))
+        coef = self.model.coef()
+        return np.asarray(self._values(X, self.kept) @ coef + self.intercept())
+
+    # -- what was learned -------------------------------------------------------------------
+
+    def coef(self) -> Array:
+        """Return the coefficients that predict, outputs x support vectors."""
+        return np.asarray(self.model.coef()).T
+
+    def intercept(self) -> Array:
+        """Return the intercepts: the constant of the kernel k + 1 gathers all coefficients."""
+        return self.coef().sum(axis=1) * bool(self.settings.fit_intercept)
+
+    def support(self) -> Any:
+        """Return the support vectors, an array or a CSR matrix."""
+        if self.choice.outside:
+            return np.empty((0, 0)) if self.kept is None else self.kept
+        rows = self.model.support()
+        if not self.sparse:
+            return rows["support"]
+        from scipy.sparse import csr_matrix
+
+        shape = (self.model.size, self.features)
+        return csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=shape)
+
+    def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
+        """Return a learner of more classes that continues this one; new ones begin with zero."""
+        new = KernelLearner(
+            settings, self.choice, self.gamma, self.features, classes, self.sparse
+        )
+        new.next_id, new.kept = self.next_id, self.kept
+        state, change = self.state(), _output_map(self, new, position)
+        for name in ("coef", "trail"):
+            if name in state:
+                state[name] = (state[name].reshape(-1, self.outputs) @ change.T).ravel()
+        new.load_state(state)
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name != "model"}
+        return {**kept, "features": self.features, "state": self.state()}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        make = ("settings", "choice", "gamma", "features", "outputs", "sparse")
+        KernelLearner.__init__(self, *(kept[name] for name in make))
+        self.next_id, self.kept = kept["next_id"], kept["kept"]
+        self.load_state(kept["state"])
+
+    # -- kernels that are computed outside --------------------------------------------------
+
+    def _learn_outside(
+        self, X: Any, lesson: tuple[Array | None, ...], order: Array | None, first: int
+    ) -> None:
+        """Learn block by block; if the kernel fails on the way, everything is as it was."""
+        state, kept = self.state(), self.kept
+        try:
+            for rows in self._blocks(X.shape[0], lesson[2], order):
+                some = X[rows]
+                within = self._values(some, some) if callable(self.choice.kernel) else some[:, rows]
+                ids = rows + first
+                self.model.learn_values(
+                    self._values(some, self.kept),
+                    np.ascontiguousarray(within, dtype=np.float64),
+                    *(None if part is None else part[rows] for part in lesson),
+                    ids,
+                    self.settings.batch_size,
+                )
+                if callable(self.choice.kernel):
+                    self._keep(some, ids)
+        except Exception:
+            self.load_state(state)
+            self.kept = kept
+            raise
+
+    def _blocks(self, count: int, weights: Array | None, order: Array | None) -> Iterator[Array]:
+        """Cut the order into blocks of whole batches; rows of weight 0 take no place."""
+        order = np.arange(count) if order is None else order
+        present = order if weights is None else order[weights[order] > 0]
+        batch = self.settings.batch_size
+        size = max(batch, OUTSIDE_BLOCK // batch * batch)
+        for start in range(0, len(present), size):
+            yield present[start : start + size].astype(np.int64)
+
+    def _values(self, X: Any, support: Any) -> Array:
+        """Return k between rows, and support vectors (with a precomputed kernel: their columns)."""
+        if not callable(self.choice.kernel):
+            return np.ascontiguousarray(X[:, self.model.ids()], dtype=np.float64)
+        count = 0 if support is None else support.shape[0]
+        if count == 0:
+            return np.zeros((X.shape[0], 0))
+        values = self.choice.kernel(X, support)
+        values = np.ascontiguousarray(getattr(values, "toarray", lambda: values)(), np.float64)
+        if values.shape != (X.shape[0], count):
+            raise ValueError(
+                f"The kernel function returned an array of shape {values.shape} for {X.shape[0]} "
+                f"and {count} rows; expected ({X.shape[0]}, {count})."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError("The kernel function returned NaN or infinity.")
+        return values
+
+    def _keep(self, X: Any, ids: Array) -> None:
+        """Put the support vectors in the order in which the core holds them."""
+        if self.kept is None:
+            self._kept_ids, self.kept = ids[:0], X[:0]
+        where = {int(i): k for k, i in enumerate(np.concatenate([self._kept_ids, ids]))}
+        now = self.model.ids()
+        if np.array_equal(now, self._kept_ids):
+            return
+        from scipy.sparse import issparse, vstack
+
+        rows = vstack([self.kept, X], format="csr") if issparse(X) else np.vstack([self.kept, X])
+        self.kept, self._kept_ids = rows[[where[int(i)] for i in now]], now

@@ -1,0 +1,106 @@
+"""The state of a linear learner in a model file, and what it must satisfy to be believed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, get_args
+
+import numpy as np
+
+from aggro.learner import Learner, Progress
+from aggro.models.errors import ModelFileError
+from aggro.models.parameters import check_type
+from aggro.models.values import Arrays, decode, encode
+from aggro.rules import LOSSES, Settings, Task, check_settings
+
+TABLES = ("weights", "trail", "ring", "pool", "pool_mean")  # one line for each feature
+FACTS = {"features": int, "outputs": int, "dtype": str, "mistakes": int, "updates": int}
+MOST_FEATURES = 2**48
+
+
+def encode_learner(learner: Learner, where: str, arrays: Arrays) -> dict[str, Any]:
+    """Return the facts about a learner; its arrays go to ``arrays``."""
+    for name, array in learner.state().items():
+        arrays[f"{where}.{name}"] = array.reshape(learner.features, -1) if name in TABLES else array
+    past = learner.past
+    return {
+        "settings": {
+            name: encode(value, name, arrays)
+            for name, value in dataclasses.asdict(learner.settings).items()
+        },
+        "features": learner.features,
+        "outputs": learner.outputs,
+        "dtype": learner.dtype.name,
+        "mistakes": past.mistakes,
+        "updates": past.updates,
+        "loss": encode(past.loss, "loss", arrays),
+    }
+
+
+def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner:
+    """Return the learner, or raise if its parts do not fit together."""
+    settings = _settings(facts["settings"], arrays)
+    for name, kind in FACTS.items():
+        if type(facts[name]) is not kind:
+            raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
+    if facts["dtype"] not in ("float32", "float64"):
+        raise ModelFileError(f"dtype={facts['dtype']!r} is neither float32 nor float64")
+    prefix = f"{where}."
+    state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
+    _check_sizes(facts, settings, state)
+    learner = _empty(facts, settings, facts["features"])
+    learner.load_state({name: array.ravel() for name, array in state.items()})
+    learner.past = Progress(facts["mistakes"], facts["updates"], float(decode(facts["loss"], {})))
+    return learner
+
+
+def _settings(given: dict[str, Any], arrays: Arrays) -> Settings:
+    values = {name: decode(value, arrays) for name, value in given.items()}
+    if values.keys() - Settings.__dataclass_fields__.keys() or values["task"] not in get_args(Task):
+        raise ModelFileError("the settings are those of no known variant")
+    for name, value in values.items():
+        check_type(name, value)
+    settings = Settings(**values)
+    check_settings(settings, LOSSES)
+    return settings
+
+
+def _empty(facts: dict[str, Any], settings: Settings, features: int) -> Learner:
+    outputs = 2 if settings.task == "binary" else facts["outputs"]
+    return Learner(settings, features, outputs, facts["dtype"])
+
+
+def _check_sizes(facts: dict[str, Any], settings: Settings, state: Arrays) -> None:
+    """Compare every array with a learner of one feature, before anything large is made."""
+    features, outputs = facts["features"], facts["outputs"]
+    slots = settings.reservoir_size if settings.average == "reservoir" else 1
+    if outputs < 1 or len(state["bias"]) != outputs or not 0 <= features < MOST_FEATURES:
+        raise ModelFileError("the numbers of features and outputs do not fit the arrays")
+    for count, name in ((settings.queue, "ring_bias"), (slots, "pool_bias")):
+        if count > 1 and len(state[name]) != count * outputs:
+            raise ModelFileError(f"{name} does not fit the settings")
+    pattern = _empty(facts, settings, 1).state()
+    side = features + settings.fit_intercept
+    for name, one in pattern.items():
+        size = len(one) * features if name in TABLES else len(one)
+        if name.startswith("full_"):
+            size = side * (side + 1) // 2
+        found = state.get(name, np.empty(0, one.dtype))
+        if found.size != size or found.dtype != one.dtype:
+            raise ModelFileError(f"{name} has {found.size} values of {found.dtype}, not {size}")
+    if state.keys() - pattern.keys():
+        raise ModelFileError(f"an unknown array: {min(state.keys() - pattern.keys())}")
+    _check_places(settings, state)
+
+
+def _check_places(settings: Settings, state: Arrays) -> None:
+    """Numbers that the core uses as places must lie within what they point into."""
+    limits = {
+        "ring_next": settings.queue - 1,
+        "ring_fill": settings.queue,
+        "pool_fill": settings.reservoir_size,
+    }
+    for name, most in limits.items():
+        values = state.get(name, np.zeros(0, np.int64))
+        if ((values < 0) | (values > most)).any():
+            raise ModelFileError(f"{name} is out of range")

@@ -1,0 +1,58 @@
+"""The parameters that a model file may name, and their types."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any
+
+from aggro.models.errors import ModelFileError
+from aggro.rules import near
+
+NUMBER = (int, float)
+PARAMETERS: dict[str, tuple[type, ...]] = {
+    "task": (str,),
+    "loss": (str,),
+    "C": (*NUMBER, str),
+    "epsilon": NUMBER,
+    "r": NUMBER,
+    "eta": NUMBER,
+    "form": (str,),
+    "kind": (str,),
+    "multiclass": (str,),
+    "metric": (str,),
+    "class_mean": NUMBER,
+    "trigger": (str,),
+    "queue": (int,),
+    "batch_size": (int,),
+    "average": (bool, int, str),
+    "reservoir_size": (int,),
+    "fit_intercept": (bool,),
+    "max_iter": (int,),
+    "tol": (*NUMBER, NoneType),
+    "early_stopping": (bool,),
+    "validation_fraction": NUMBER,
+    "n_iter_no_change": (int,),
+    "shuffle": (bool,),
+    "verbose": (bool, int),
+    "n_jobs": (int, NoneType),
+    "random_state": (int, NoneType),
+    "warm_start": (bool,),
+    "class_weight": (dict, str, NoneType),
+    "kernel": (str,),
+    "gamma": (*NUMBER, str, NoneType),
+    "degree": NUMBER,
+    "coef0": NUMBER,
+    "budget": (int, NoneType),
+    "budget_strategy": (str,),
+}
+
+
+def check_type(name: str, value: Any) -> None:
+    """Raise unless the parameter is known and its value of a type it can have.
+
+    >>> check_type("C", 0.5)
+    """
+    if name not in PARAMETERS:
+        raise ModelFileError(f"an unknown parameter: {name!r}.{near(name, PARAMETERS)}")
+    if type(value) not in PARAMETERS[name]:
+        raise ModelFileError(f"{name}={value!r} cannot be in a model file.")

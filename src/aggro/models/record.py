@@ -1,0 +1,93 @@
+"""A model as plain data: the class it is of, its parameters and what it has learned.
+
+Nothing here needs scikit-learn: the command line trains and applies linear models as records,
+and ``aggro.load`` makes estimators of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any
+
+import aggro
+from aggro.learner import Learner
+from aggro.models import container
+from aggro.models.errors import ModelFileError
+from aggro.models.learners import decode_learner, encode_learner
+from aggro.models.parameters import check_type
+from aggro.models.values import Arrays, decode, encode
+
+FORMAT = 1
+CLASSIFIERS = (
+    "PassiveAggressiveClassifier",
+    "AROWClassifier",
+    "ConfidenceWeightedClassifier",
+    "SoftConfidenceWeightedClassifier",
+    "Perceptron",
+)
+REGRESSORS = ("PassiveAggressiveRegressor", "AROWRegressor")
+DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, IndexError)
+
+
+@dataclasses.dataclass
+class Record:
+    """A model: the name of its class, the parameters it was made with, its fitted attributes."""
+
+    name: str
+    params: dict[str, Any]
+    attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def write_record(record: Record, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, in one step."""
+    arrays: Arrays = {}
+    header = {
+        "format": FORMAT,
+        "aggro": aggro.__version__,
+        "class": record.name,
+        "params": {name: encode(value, name, arrays) for name, value in record.params.items()},
+        "attributes": {
+            name: _encode_attribute(value, name, arrays)
+            for name, value in record.attributes.items()
+        },
+    }
+    for name, value in record.params.items():
+        if not hasattr(value, "item"):  # NumPy's numbers become Python's
+            check_type(name, value)
+    container.write(path, json.dumps(header), arrays)
+
+
+def read_record(path: str | os.PathLike[str]) -> Record:
+    """Read a model from a file; raise ModelFileError if it is anything else."""
+    text, arrays = container.read(path)
+    try:
+        header = json.loads(text)
+        if header["format"] != FORMAT:
+            raise ModelFileError(
+                f"it is of format {header['format']!r}, but this version of aggro reads format "
+                f"{FORMAT}; it was written by aggro {header.get('aggro')!r}"
+            )
+        params = {name: decode(value, arrays) for name, value in header["params"].items()}
+        for name, value in params.items():
+            check_type(name, value)
+        attributes = {
+            name: _decode_attribute(value, name, arrays)
+            for name, value in header["attributes"].items()
+        }
+        return Record(str(header["class"]), params, attributes)
+    except DAMAGED as error:
+        raise ModelFileError(f"{os.fspath(path)}: cannot be read: {error}") from error
+
+
+def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
+    if isinstance(value, Learner):
+        return {"learner": encode_learner(value, name, arrays)}
+    return encode(value, name, arrays)
+
+
+def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
+    if isinstance(value, dict) and value.keys() == {"learner"}:
+        return decode_learner(value["learner"], name, arrays)
+    return decode(value, arrays)

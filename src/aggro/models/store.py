@@ -1,0 +1,144 @@
+"""``save`` and ``load``: from estimators to records and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import aggro
+from aggro.learner import Learner
+from aggro.models.errors import ModelFileError
+from aggro.models.record import CLASSIFIERS, DAMAGED, REGRESSORS, Record, read_record, write_record
+
+LINEAR = (*CLASSIFIERS, *REGRESSORS)
+# Fitted attributes of the linear estimators, and what they must be.
+ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
+    "_learner": Learner,
+    "classes_": np.ndarray,
+    "n_features_in_": int,
+    "feature_names_in_": np.ndarray,
+    "n_iter_": int,
+    "_multilabel": bool,
+    "_classes_given": bool,
+    "_counts": np.ndarray,
+    "_flat": bool,
+    "_origin": dict,
+}
+# Kept as a flag each: they follow from the rest.
+FLAGS = ("_known_prices", "_sparse_coef")
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file from which ``load`` makes it again, to the last bit.
+
+    The file holds arrays and a JSON header (safetensors), never code. It appears in one step: who
+    reads the path meanwhile finds the old file or the new one.
+
+    Parameters
+    ----------
+    model : estimator or stream learner
+        Any of aggro's, fitted or not.
+    path : path
+        Where to write.
+    """
+    write_record(record_of(model), path)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model from a file; learning continues where it stopped.
+
+    Nothing in the file is executed. A file that is damaged, cut short or of another kind raises
+    ``ModelFileError``.
+
+    Parameters
+    ----------
+    path : path
+        A file written by ``save`` or by the command ``aggro train``.
+    """
+    record = read_record(path)
+    try:
+        return model_of(record)
+    except DAMAGED as error:
+        raise ModelFileError(f"{os.fspath(path)}: cannot be read: {error}") from error
+
+
+def record_of(model: Any) -> Record:
+    """Return a model as plain data."""
+    name = type(model).__name__
+    if name not in CODECS or type(model) is not getattr(aggro, name):
+        raise ModelFileError(
+            f"{type(model).__qualname__} cannot be saved: expected one of {', '.join(CODECS)}."
+        )
+    return CODECS[name][0](model)
+
+
+def model_of(record: Record) -> Any:
+    """Return the model that plain data describe."""
+    if record.name not in CODECS:
+        raise ModelFileError(f"it holds an unknown class of model: {record.name!r}")
+    return CODECS[record.name][1](record)
+
+
+def _linear_record(model: Any) -> Record:
+    params = model.get_params(deep=False)
+    attributes: dict[str, Any] = {}
+    for name, value in vars(model).items():
+        if name in params:
+            continue
+        if name in FLAGS:
+            attributes[name] = name != "_known_prices" or value == model._prices()
+        elif name in ATTRIBUTES:
+            attributes[name] = value
+        else:
+            raise ModelFileError(f"the attribute {name} cannot be saved; delete it first.")
+    return Record(type(model).__name__, params, attributes)
+
+
+def _linear_model(record: Record) -> Any:
+    model = getattr(aggro, record.name)(**record.params)
+    for name, value in record.attributes.items():
+        if name not in FLAGS and not isinstance(value, ATTRIBUTES.get(name, ())):
+            raise ModelFileError(f"{name} is unknown or of the wrong type")
+    if "_learner" not in record.attributes:
+        return model
+    _check_fitted(record)
+    vars(model).update({k: v for k, v in record.attributes.items() if k not in FLAGS})
+    current = record.attributes.get("_known_prices") is True
+    if current and model._checked_settings(model._learner.settings.task) != model._learner.settings:
+        raise ModelFileError("the parameters are not those the model has learned with")
+    model._known_prices = model._prices() if current else None
+    return model.sparsify() if record.attributes.get("_sparse_coef") is True else model
+
+
+def _check_fitted(record: Record) -> None:
+    """Raise unless the fitted attributes are those of one and the same model."""
+    fitted, learner = record.attributes, record.attributes["_learner"]
+    names = fitted.get("feature_names_in_")
+    fits = fitted["n_features_in_"] == learner.features
+    fits &= names is None or (names.dtype == object and names.shape == (learner.features,))
+    if record.name in REGRESSORS:
+        fits &= learner.settings.task == "regression" and (learner.outputs == 1 or not fitted["_flat"])
+    else:
+        fits &= _classes_fit(fitted, learner)
+    if not fits:
+        raise ModelFileError("its parts are not those of one model")
+
+
+def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
+    classes, count = fitted["classes_"], len(fitted["classes_"])
+    task = "multilabel" if fitted["_multilabel"] else "binary" if count == 2 else "multiclass"
+    return (
+        learner.settings.task == task
+        and learner.outputs == (1 if task == "binary" else count)
+        and fitted["_counts"].shape == classes.shape == (count,)
+        and fitted["_counts"].dtype == np.float64
+        and bool(np.all(classes[:-1] < classes[1:]))
+        and type(fitted["_classes_given"]) is bool
+    )
+
+
+Codec = tuple[Callable[[Any], Record], Callable[[Record], Any]]
+CODECS: dict[str, Codec] = dict.fromkeys(LINEAR, (_linear_record, _linear_model))

@@ -1,0 +1,122 @@
+"""Where two variants are the same rule, they give the same model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from linear_strategies import close, variants
+from linear_support import make_learner, same_state, teach, trained
+
+from aggro.rules import Settings
+
+NO_TIES = ("binary", "support", "ovr", "multilabel")
+SOFT = {"hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"}
+
+
+@pytest.mark.parametrize("multiclass", ["support", "top"])
+@given(v=variants(cases=["binary"], losses=range(3)))
+def test_two_classes_are_one_margin_at_twice_the_price(multiclass, v):
+    """w_1 - w_0 of two classes is the binary w with 2C: whatever the other axes are."""
+    s = replace(v.settings, average=v.settings.average is True)
+    weights = v.rng.uniform(0.5, 2, len(v.y))
+    classes = replace(s, task="multiclass", multiclass=multiclass)
+    two = teach(make_learner(classes, v.X.shape[1], 2), v.X, v.y, weights)
+    one = teach(make_learner(replace(s, C=2 * s.C), v.X.shape[1], 1), v.X, v.y, weights)
+    scale = 1e-9 * (1 + np.abs(one.coef()).max())
+    np.testing.assert_allclose(two.coef()[1] - two.coef()[0], one.coef()[0], rtol=0, atol=scale)
+    gap = two.intercept()[1] - two.intercept()[0]
+    np.testing.assert_allclose(gap, one.intercept()[0], rtol=0, atol=scale)
+    assert two.progress.updates == one.progress.updates
+
+
+@given(variants(losses=[0, 1]))
+def test_infinite_price_is_the_hard_rule(v):
+    """Exactly: the numbers of the rule are then the same."""
+    assert v.settings.loss in SOFT
+    assert same_state(v.taught(C=np.inf), v.taught(loss="hard"))
+
+
+@given(variants(class_mean=0.0, queue=1))
+def test_no_pull_is_the_plain_rule(v):
+    """Without a centre to move to, the trigger has nothing to trigger."""
+    assert same_state(v.taught(trigger="always"), v.taught(trigger="loss"))
+
+
+@given(variants(cases=NO_TIES, class_mean=0.0, queue=1, average=False))
+def test_vanishing_pull_is_the_plain_rule(v):
+    """Where no tie between classes can be broken by the smallest pull."""
+    close(v.taught(class_mean=1e-14, trigger="loss"), v.taught(), 1e-8)
+
+
+@given(variants(class_mean=0.0))
+def test_queue_begins_with_the_last_weights(v):
+    """The first update starts from the only classifier there is, whatever the length."""
+    first = slice(0, v.settings.batch_size)
+    a = v.taught(v.X[first], v.y[first], queue=1, trigger="loss")
+    close(a, v.taught(v.X[first], v.y[first], queue=5, trigger="loss"))
+
+
+@given(variants())
+def test_batches_of_one(v):
+    """A batch that holds one example is that example."""
+    assume(v.settings.average != "reservoir")  # which counts what a batch survives
+    one_by_one = v.learner(batch_size=7)
+    for x, y in zip(v.X, v.y, strict=True):
+        teach(one_by_one, x[None], np.array([y]))
+    close(one_by_one, v.taught(batch_size=1))
+
+
+@given(variants(metric="euclidean", batch_size=1))
+def test_first_step_in_any_metric(v):
+    """Every metric begins as the Euclidean one."""
+    row = slice(0, 1)
+    plain = v.taught(v.X[row], v.y[row])
+    for metric in ("diagonal", "full"):
+        close(v.taught(v.X[row], v.y[row], metric=metric), plain)
+
+
+def test_one_hot_rows_have_a_diagonal_metric():
+    rng = np.random.default_rng(0)
+    X, y = np.eye(5)[rng.integers(0, 5, 60)] * rng.uniform(0.5, 2, (60, 1)), rng.integers(0, 2, 60)
+    for loss in ("hinge", "squared_hinge", "hard"):
+        axes = {"task": "binary", "loss": loss, "fit_intercept": False}
+        close(trained(X, y, metric="diagonal", **axes), trained(X, y, metric="full", **axes))
+
+
+@pytest.mark.parametrize("metric", ["diagonal", "full"])
+def test_squared_hinge_at_one_half_is_arow(metric):
+    """PAM-II with C = 1/2 is AROW with r = 1."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((80, 5)), rng.integers(0, 2, 80)
+    arow = trained(X, y, task="binary", loss="arow", r=1.0, metric=metric)
+    close(trained(X, y, task="binary", loss="squared_hinge", C=0.5, metric=metric), arow)
+
+
+def test_squared_tube_of_no_width_is_least_squares():
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((50, 4)), rng.standard_normal((50, 1))
+    axes = {"task": "regression", "C": 0.7, "epsilon": 0.0}
+    for batch_size in (1, 4):
+        squares = trained(X, y, loss="least_squares", batch_size=batch_size, **axes)
+        tube = trained(X, y, loss="squared_epsilon_insensitive", batch_size=batch_size, **axes)
+        close(tube, squares)
+
+
+def test_least_squares_have_no_tube():
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((50, 4)), rng.standard_normal((50, 1))
+    wide, none = (
+        trained(X, y, task="regression", loss="least_squares", epsilon=epsilon)
+        for epsilon in (0.5, 0.0)
+    )
+    assert same_state(wide, none)
+
+
+def test_equal_rows_in_a_batch_share_a_price():
+    """k equal rows are one row at k times the price."""
+    x, y = np.array([[1.0, -2.0, 0.5]]), np.array([1])
+    for loss in ("hinge", "squared_hinge"):
+        settings = Settings(task="binary", loss=loss, C=0.03, batch_size=3)
+        three = teach(make_learner(settings, 3, 1), np.repeat(x, 3, axis=0), np.repeat(y, 3))
+        close(three, teach(make_learner(settings, 3, 1), x, y, [3.0]))

@@ -1,0 +1,122 @@
+"""Where scikit-learn solves the same problem, the answers are the same; so is the interface."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.linear_model as theirs
+from linear_support import make_problem, stored
+
+import aggro
+
+rng = np.random.default_rng(11)
+N, D = 200, 9
+KINDS = {"pa1": ("hinge", "epsilon_insensitive"),
+         "pa2": ("squared_hinge", "squared_epsilon_insensitive")}  # fmt: skip
+PAIRS = [(theirs.SGDClassifier, aggro.PassiveAggressiveClassifier),
+         (theirs.SGDRegressor, aggro.PassiveAggressiveRegressor)]  # fmt: skip
+
+
+def both(task, kind, C, average, passes, **more):
+    """Their estimator and ours, set to the same rule."""
+    common = {
+        "fit_intercept": False, "shuffle": False, "tol": None, "max_iter": passes,
+        "average": average,
+    }  # fmt: skip
+    sgd = {"learning_rate": kind, "penalty": None, "eta0": C, **common}
+    if task == "regression":
+        losses = KINDS[kind]
+        return (
+            theirs.SGDRegressor(loss="epsilon_insensitive", epsilon=0.1, **sgd),
+            aggro.PassiveAggressiveRegressor(C=C, loss=losses[1], epsilon=0.1, **common),
+        )
+    return (
+        theirs.SGDClassifier(loss="hinge", **sgd),
+        aggro.PassiveAggressiveClassifier(C=C, loss=KINDS[kind][0], multiclass="ovr", **common),
+    )
+
+
+@pytest.mark.parametrize("average", [False, True, 50])
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("kind", ["pa1", "pa2"])
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_same_weights(task, kind, passes, average):
+    """PA-I and PA-II without intercept, one-vs-rest, dense and CSR."""
+    X, y = make_problem(task, 1 if task != "multiclass" else 4, rng, N, D)
+    X = X[np.any(X != 0, axis=1)]
+    y = y.ravel()[: len(X)]
+    for C in (0.02, 1.0):
+        for storage in ("dense", "csr32"):
+            one, two = both(task, kind, C, average, passes)
+            rows = stored(X, storage)
+            one.fit(rows, y)
+            two.fit(rows, y)
+            scale = 1e-12 * (1 + np.abs(one.coef_).max())
+            np.testing.assert_allclose(two.coef_, one.coef_, rtol=0, atol=scale)
+            assert two.t_ == one.t_
+            assert two.n_iter_ == one.n_iter_
+            np.testing.assert_array_equal(two.predict(rows), one.predict(rows))
+
+
+def test_same_weights_in_a_stream():
+    X, y = make_problem("binary", 1, rng, N, D)
+    one, two = both("binary", "pa1", 0.1, False, 1)
+    for start in range(0, N, 17):
+        some = slice(start, start + 17)
+        one.partial_fit(X[some], y[some], classes=[0, 1])
+        two.partial_fit(X[some], y[some], classes=[0, 1])
+        np.testing.assert_allclose(two.coef_, one.coef_, rtol=0, atol=1e-12)
+
+
+def old(name):
+    """scikit-learn's class of this name, while it lasts."""
+    if not hasattr(theirs, name):
+        pytest.skip(f"this scikit-learn has no {name} any more")
+    return getattr(theirs, name)
+
+
+NAMES = ["PassiveAggressiveClassifier", "PassiveAggressiveRegressor"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_with_the_same_default(name):
+    ours = inspect.signature(getattr(aggro, name)).parameters
+    for parameter in inspect.signature(old(name)).parameters.values():
+        assert ours[parameter.name].default == parameter.default, parameter.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_method_and_its_arguments(name):
+    there, ours = old(name), getattr(aggro, name)
+    gone = {"loss_functions"}  # a table of scikit-learn's own loss objects
+    for method in set(dir(there)) - gone:
+        if method.startswith("_") or not callable(getattr(there, method)):
+            continue
+        wanted = inspect.signature(getattr(there, method)).parameters
+        assert list(inspect.signature(getattr(ours, method)).parameters) == list(wanted), method
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_old_script_runs_unchanged(name):
+    """The same lines with either class: methods, attributes and their shapes."""
+    X = rng.standard_normal((90, 5))
+    shown = []
+    for cls in (old(name), getattr(aggro, name)):
+        for y in ([X[:, 0] > 0] + [X.argmax(axis=1)] * name.endswith("Classifier")):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)
+                model = cls(C=0.5, max_iter=20, tol=1e-3, random_state=3, average=False)
+                model.set_params(early_stopping=False, n_iter_no_change=3)
+                model.fit(X, y, coef_init=None, intercept_init=None)
+                model.partial_fit(X[:10], y[:10])
+                model.sparsify()
+                sparse = model.coef_.shape
+                model.densify()
+                named = sorted(set("coef_ intercept_ classes_ n_iter_ t_ n_features_in_".split())
+                               & set(dir(model)))  # fmt: skip
+            scores = model.decision_function(X).shape if hasattr(cls, "decision_function") else ()
+            shown.append((named, sparse, model.coef_.shape, model.intercept_.shape, scores,
+                          model.predict(X).shape, model.score(X, y) > 0))  # fmt: skip
+    half = len(shown) // 2
+    assert shown[:half] == shown[half:]
