@@ -4,13 +4,14 @@
 // (or batch by batch) from their rows of kernel values, to which every new support vector adds a
 // column. The intercept is the kernel k + 1: it counts in the norm, and is the sum of coefficients.
 #pragma once
+#include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "batch.hpp"
 #include "budget.hpp"
 #include "examples.hpp"
 #include "kernel_block.hpp"
+#include "model.hpp"
 
 namespace aggro {
 
@@ -20,7 +21,7 @@ struct KernelShape {
     KernelFunction kernel;
     bool intercept = true;
     bool average = false;     ///< predict with the mean over all rounds
-    bool argmax = false;      ///< a mistake is a wrong best output, not one wrong output
+    Vote vote = Vote::each;   ///< what counts as a mistake
     std::size_t budget = 0;   ///< 0: none
     Forget forget = Forget::simple;
 
@@ -63,15 +64,19 @@ class KernelLearn {
         for (std::size_t j = 0; j < count; ++j)
             e.score(block.kernel(first + j), e.coefs.data(), scores.data() + j * e.stride);
         for (const Group& g : m.groups) learn_group(g, block, first, count);
-        if (m.shape.argmax)
-            for (std::size_t j = 0; j < count; ++j) m.tally.mistakes += picks_wrong(block, first, j);
+        if (m.shape.vote != Vote::each)
+            for (std::size_t j = 0; j < count; ++j)
+                m.tally.mistakes += vote_is_wrong(block.targets[first + j], scores.data() + j * e.stride);
         step(block, first, count);
         m.examples += static_cast<std::int64_t>(count);
     }
 
-    bool picks_wrong(const KernelBlock<Store>& block, std::size_t first, std::size_t j) const {
-        const double* s = scores.data() + j * e.stride;
-        return std::max_element(s, s + e.outputs) - s != block.targets[first + j].label;
+    /// The outputs together: the best one, or any of them.
+    bool vote_is_wrong(const Target& target, const double* s) const {
+        if (m.shape.vote == Vote::argmax) return std::max_element(s, s + e.outputs) - s != target.label;
+        return std::any_of(m.groups.begin(), m.groups.end(), [&](const Group& g) {
+            return (s[g.first] > 0) != (target.sign(g.positive) > 0);
+        });
     }
 
     void learn_group(const Group& g, KernelBlock<Store>& block, std::size_t first, std::size_t count) {
@@ -89,7 +94,7 @@ class KernelLearn {
                                       [&] { return block.self[r]; }, taus.data() + at, ranking);
         if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
         m.tally.loss += verdict.loss;
-        if (!m.shape.argmax) m.tally.mistakes += verdict.wrong;
+        if (m.shape.vote == Vote::each) m.tally.mistakes += verdict.wrong;
         return verdict;
     }
 

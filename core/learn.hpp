@@ -107,6 +107,14 @@ class Learn {
         if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
         m.tally[index].loss += verdict.loss;
         m.tally[index].mistakes += verdict.wrong;
+        Record& record = m.records[m.model_of[index]];
+        record.recent_loss += verdict.loss;
+        if (m.shape.vote == Vote::each) record_mistake(record, verdict.wrong);
+    }
+
+    static void record_mistake(Record& record, bool wrong) {
+        record.mistakes += wrong;
+        record.recent_mistakes += wrong;
     }
 
     const Rule& price(const Group& g, double weight) {
@@ -268,17 +276,29 @@ class Learn {
 
     static void clear(std::vector<T>& lanes) { std::fill(lanes.begin(), lanes.end(), T(0)); }
 
+    /// Begins a new line in every model's record, and counts the mistakes of joint votes.
     void count_votes(const Target& y) {
-        if (m.shape.vote == Vote::each) return;
-        bool wrong = false;
-        if (m.shape.vote == Vote::argmax) {
-            const auto best = std::max_element(s.scores.begin(), s.scores.end()) - s.scores.begin();
-            wrong = best != y.label;
-        } else {
-            for (const Group& g : m.groups)
-                wrong = wrong || (s.scores[g.first] > 0) != (y.sign(g.positive) > 0);
+        for (Record& record : m.records) {
+            record.recent_mistakes *= m.memory;
+            record.recent_loss *= m.memory;
+            record.recent_examples = record.recent_examples * m.memory + 1;
         }
-        m.counters.mistakes += wrong;
+        if (m.shape.vote == Vote::each) return;
+        const std::size_t size = m.groups_per_model();
+        for (std::size_t i = 0; i < m.records.size(); ++i)
+            record_mistake(m.records[i], m.shape.vote == Vote::argmax ? wrong_argmax(i * size, size, y)
+                                                                      : wrong_anywhere(i * size, size, y));
+    }
+
+    bool wrong_argmax(std::size_t first, std::size_t count, const Target& y) const {
+        const double* scores = s.scores.data() + first;
+        return std::max_element(scores, scores + count) - scores != y.label;
+    }
+
+    bool wrong_anywhere(std::size_t first, std::size_t count, const Target& y) const {
+        for (std::size_t k = first; k < first + count; ++k)
+            if ((s.scores[k] > 0) != (y.sign(m.groups[k].positive) > 0)) return true;
+        return false;
     }
 
     void average_round(std::int64_t rounds) {

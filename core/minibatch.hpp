@@ -71,8 +71,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         if (!pulls && !acts) return;
         if (m.shape.reservoir > 0) offer(m, index);
         if (pulls) centre_all(index, batch);
-        const bool solved = solve(index, batch);
-        if (!solved) return one_by_one(index, batch);
+        solve(index, batch);
         count_updates(index, batch.size(), pulls);
         if (m.shape.metric == Metric::full) apply_full(index, batch);
     }
@@ -95,7 +94,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         }
     }
 
-    bool solve(std::size_t index, const std::vector<Member<Row>>& batch) {
+    void solve(std::size_t index, const std::vector<Member<Row>>& batch) {
         const Group& g = m.groups[index];
         const std::size_t n = batch.size();
         measure(index, batch);
@@ -110,11 +109,10 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
                 group_scores[j * g.count + k] = scores[j * m.shape.outputs + g.first + k];
         }
         const BatchProblem problem{n, gram.data(), group_scores.data(), targets.data(), rules.data()};
-        if (!solve_batch(g, problem, group_taus.data(), work)) return false;
+        if (!solve_batch(g, problem, group_taus.data(), work)) one_by_one(g);
         for (std::size_t j = 0; j < n; ++j)
             for (std::size_t k = 0; k < g.count; ++k)
                 taus[j * m.shape.outputs + g.first + k] = group_taus[j * g.count + k];
-        return true;
     }
 
     /// The Gram matrix x_j' Sigma x_k of the batch in the group's metric, constant feature included.
@@ -163,19 +161,17 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         return std::any_of(tau, tau + g.count, [](double t) { return t != 0; });
     }
 
-    /// Contradictory hard examples cannot all be met: they are taken one after another.
-    void one_by_one(std::size_t index, const std::vector<Member<Row>>& batch) {
-        const Group& g = m.groups[index];
-        for (const auto& [x, y, weight] : batch) {
-            this->look(x);
-            this->predict();
-            const Verdict verdict =
-                judge(g, g.rule, y, s.scores.data() + g.first, [&] { return this->length(index, x); },
-                      s.tau.data() + g.first, s.ranking);
-            if (!verdict.moves) continue;
-            ++m.tally[index].updates;
-            this->move(index, x, verdict.kappa);
-            this->step(x);
+    /// Contradictory hard examples cannot all be met: they are taken one after another, each from
+    /// where the ones before have moved the scores.
+    void one_by_one(const Group& g) {
+        const std::size_t n = targets.size();
+        for (std::size_t j = 0; j < n; ++j) {
+            double* at = group_scores.data() + j * g.count;
+            for (std::size_t i = 0; i < j; ++i)
+                for (std::size_t k = 0; k < g.count; ++k)
+                    at[k] += gram[j * n + i] * group_taus[i * g.count + k];
+            judge(g, rules[j], targets[j], at, [&] { return gram[j * n + j]; },
+                  group_taus.data() + j * g.count, s.ranking);
         }
     }
 

@@ -28,6 +28,7 @@ struct Shape {
     std::size_t queue = 1;     ///< a step starts from the mean of the last `queue` classifiers
     std::size_t reservoir = 0; ///< how many classifiers the reservoir holds
     Vote vote = Vote::each;
+    std::size_t models = 1;    ///< settings learned side by side, with the same number of groups each
 };
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
@@ -42,7 +43,6 @@ struct Means {
 struct Counters {
     std::int64_t examples = 0;      ///< examples learned from
     std::int64_t averaged = 0;      ///< rounds in the average
-    std::int64_t mistakes = 0;      ///< of the joint vote of all groups
     std::int64_t frozen = 0;        ///< the class means no longer move
     std::uint64_t random = 0;       ///< state of the reservoir's random numbers
 };
@@ -70,10 +70,13 @@ struct Model {
     std::vector<FullMetric<T>> full;     ///< one per group
     std::vector<Group> groups;
     std::vector<Tally> tally;            ///< one per group
+    std::vector<Record> records;         ///< one per model
+    std::vector<std::size_t> model_of;   ///< which model a group belongs to
     std::vector<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
     Counters counters;
     std::int64_t average_from = 0;  ///< examples to see before averaging begins
+    double memory = 1;              ///< what an example leaves of the recent record before it
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
@@ -88,6 +91,8 @@ struct Model {
         means.norm.assign(shape.sums, 0);
         means.cross.assign(shape.sums, 0);
         tally.assign(groups.size(), {});
+        records.assign(shape.models, {});
+        for (std::size_t i = 0; i < groups.size(); ++i) model_of.push_back(i * shape.models / groups.size());
         if (shape.predictor == Predictor::average) {
             trail = Block<T>(0, lanes);
             bias_sum.assign(k, 0);
@@ -111,6 +116,7 @@ struct Model {
         grow(features);
     }
 
+    std::size_t groups_per_model() const { return groups.size() / shape.models; }
     bool diagonal() const { return shape.metric == Metric::diagonal; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_lane() const { return shape.outputs + shape.sums; }
@@ -161,6 +167,8 @@ struct Model {
             visit(name, array->data(), array->size());
         static_assert(sizeof(Tally) == 4 * sizeof(std::int64_t));
         visit("tally", reinterpret_cast<std::int64_t*>(tally.data()), 4 * tally.size());
+        static_assert(sizeof(Record) == 4 * sizeof(double));
+        visit("records", reinterpret_cast<double*>(records.data()), 4 * records.size());
         visit("class_total", &means.total.count, 2);
         visit("counters", &counters.examples, sizeof(Counters) / sizeof(std::int64_t));
     }

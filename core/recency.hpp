@@ -19,13 +19,10 @@ class Recency {
         } else {
             unlink(slot);
         }
-        older_[at(slot)] = newest_;
-        newer_[at(slot)] = nobody;
-        (newest_ == nobody ? oldest_ : newer_[at(newest_)]) = slot;
-        newest_ = slot;
+        link(slot);
     }
 
-    /// All slots, the oldest first: touching them in this order makes the same list again.
+    /// All slots, the oldest first.
     std::vector<std::int32_t> order() const {
         std::vector<std::int32_t> slots;
         for (std::int32_t s = oldest_; s != nobody; s = newer_[at(s)]) slots.push_back(s);
@@ -37,17 +34,20 @@ class Recency {
         Recency recency;
         recency.older_.assign(slots.size(), nobody);
         recency.newer_.assign(slots.size(), nobody);
-        for (std::int32_t slot : slots) {
-            recency.older_[at(slot)] = recency.newest_;
-            (recency.newest_ == nobody ? recency.oldest_ : recency.newer_[at(recency.newest_)]) = slot;
-            recency.newest_ = slot;
-        }
+        for (std::int32_t slot : slots) recency.link(slot);
         return recency;
     }
 
   private:
     static constexpr std::int32_t nobody = -1;
     static std::size_t at(std::int32_t slot) { return static_cast<std::size_t>(slot); }
+
+    void link(std::int32_t slot) {
+        older_[at(slot)] = newest_;
+        newer_[at(slot)] = nobody;
+        (newest_ == nobody ? oldest_ : newer_[at(newest_)]) = slot;
+        newest_ = slot;
+    }
 
     void unlink(std::int32_t slot) {
         const std::int32_t older = older_[at(slot)], newer = newer_[at(slot)];

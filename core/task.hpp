@@ -36,6 +36,15 @@ struct Tally {
     double loss = 0;
 };
 
+/// What a whole prediction has lived through: one group, or several that vote together. The recent
+/// record forgets, so that it follows a stream that changes.
+struct Record {
+    double mistakes = 0;
+    double recent_mistakes = 0;
+    double recent_loss = 0;
+    double recent_examples = 0;
+};
+
 /// The answer to one example: a class, or a value for each column.
 struct Target {
     std::int64_t label = -1;

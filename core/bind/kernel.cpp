@@ -354,12 +354,12 @@ void bind_kernel(nb::module_& m) {
         .value("projection", Forget::projection).value("oldest", Forget::oldest);
     nb::class_<KernelShape>(m, "KernelShape", "What kind of kernel model to make.")
         .def("__init__", [](KernelShape* self, std::size_t features, std::size_t outputs, Kernel kernel, double gamma,
-                            int degree, double coef0, bool intercept, bool average, bool argmax, std::size_t budget,
+                            int degree, double coef0, bool intercept, bool average, Vote vote, std::size_t budget,
                             Forget forget) {
-                 new (self) KernelShape{features, outputs, {kernel, gamma, degree, coef0}, intercept, average, argmax,
+                 new (self) KernelShape{features, outputs, {kernel, gamma, degree, coef0}, intercept, average, vote,
                                         budget, forget};
              }, nb::kw_only(), "features"_a, "outputs"_a, "kernel"_a, "gamma"_a = 1.0, "degree"_a = 3, "coef0"_a = 0.0,
-             "intercept"_a = true, "average"_a = false, "argmax"_a = false, "budget"_a = 0, "forget"_a = Forget::simple);
+             "intercept"_a = true, "average"_a = false, "vote"_a = Vote::each, "budget"_a = 0, "forget"_a = Forget::simple);
 
     nb::class_<KernelCore>(m, "KernelModel", "Support vectors, their coefficients and the history.")
         .def(nb::init<const KernelShape&, std::vector<Group>, bool>(), "shape"_a, "groups"_a, "sparse"_a)

@@ -242,7 +242,14 @@ void bind_model(nb::module_& m, const char* name) {
         .def_prop_ro("keeps_total", [](G& self) { return self.model.shape.total; })
         .def_prop_ro("examples", [](G& self) { return self.model.counters.examples; })
         .def_prop_ro("averaged", [](G& self) { return self.model.counters.averaged; })
-        .def_prop_ro("joint_mistakes", [](G& self) { return self.model.counters.mistakes; })
+        .def("set_memory", [](G& self, double memory) { self.model.memory = memory; }, "memory"_a,
+             "What an example leaves of the recent records before it.")
+        .def_prop_ro("records", [](G& self) {
+            nb::list out;
+            for (const Record& r : self.model.records)
+                out.append(nb::make_tuple(r.mistakes, r.recent_mistakes, r.recent_loss, r.recent_examples));
+            return out;
+        })
         .def_prop_ro("tallies", [](G& self) {
             nb::list out;
             for (const Tally& t : self.model.tally) out.append(nb::make_tuple(t.mistakes, t.updates, t.loss));
@@ -278,10 +285,11 @@ void bind_linear(nb::module_& m) {
     nb::class_<Shape>(m, "Shape", "What kind of model to make.")
         .def("__init__", [](Shape* self, std::size_t features, std::size_t outputs, bool intercept, Metric metric,
                             Predictor predictor, std::size_t sums, bool total, std::size_t queue,
-                            std::size_t reservoir, Vote vote) {
-                 new (self) Shape{features, outputs, intercept, metric, predictor, sums, total, queue, reservoir, vote};
+                            std::size_t reservoir, Vote vote, std::size_t models) {
+                 new (self) Shape{features, outputs, intercept, metric, predictor, sums, total, queue, reservoir, vote, models};
              }, nb::kw_only(), "features"_a, "outputs"_a, "intercept"_a, "metric"_a, "predictor"_a, "sums"_a = 0,
-             "total"_a = false, "queue"_a = 1, "reservoir"_a = 0, "vote"_a = Vote::each);
+             "total"_a = false, "queue"_a = 1, "reservoir"_a = 0, "vote"_a = Vote::each,
+             "models"_a = 1);
     nb::class_<Rows>(m, "Rows", "Rows to learn from or to score, read in place.")
         .def(nb::init<const AnyArray&>(), "x"_a)
         .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a, "indices"_a,

@@ -30,14 +30,14 @@ def draw(axes: Axes, class_mean: float, colour: str, title: str, orders: int = 2
         errors.append(100 * (1 - model.score(X, y)))
     spread = f"error {np.mean(errors):.1f} ± {np.std(errors):.1f} %"
     axes.set(xlim=(-4.5, 4.5), ylim=(-4, 4), xlabel="feature 1", title=f"{title}: {spread}")
-    axes.legend(loc="upper left", fontsize=9)
+    axes.legend(loc="lower left", fontsize=9)
 
 
 def main() -> None:
     """Draw the picture."""
     figure, panels = plt.subplots(1, 2, figsize=(10, 4.4), sharey=True, layout="constrained")
     draw(quiet(panels[0]), 0.0, BLUE, "PA-I")
-    draw(quiet(panels[1]), 0.1, ORANGE, "PAm-1, class_mean=0.1")
+    draw(quiet(panels[1]), 1.0, ORANGE, "PAm-1, class_mean=1")
     panels[0].set_ylabel("feature 2")
     save(figure, "class-mean")
 

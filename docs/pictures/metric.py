@@ -27,12 +27,12 @@ def draw_lines(axes: Axes) -> None:
         axes.plot(*X[y == label].T, marker, color=colour, ms=4, alpha=0.7, label=f"class {label}")
     across = np.linspace(-4, 4, 2)
     for metric, colour, line in METRICS:
-        model = PassiveAggressiveClassifier(C=0.1, metric=metric).partial_fit(X, y)
+        model = PassiveAggressiveClassifier(metric=metric).partial_fit(X, y)
         (w1, w2), b = model.coef_[0], model.intercept_[0]
         axes.plot(across, -(w1 * across + b) / w2, line, color=colour, lw=2.2, label=metric)
     axes.set(xlabel="feature 1", ylabel="feature 2 (ten times the scale)", ylim=(-40, 40))
-    axes.set(title="Decision line after 300 examples, C = 0.1")
-    axes.legend(loc="upper left", ncols=2, fontsize=9)
+    axes.set(title="Decision line after 300 examples")
+    axes.legend(loc="lower right", ncols=2, fontsize=9)
 
 
 def draw_curves(axes: Axes, count: int = 1000, repeats: int = 20) -> None:
@@ -42,13 +42,13 @@ def draw_curves(axes: Axes, count: int = 1000, repeats: int = 20) -> None:
         errors = np.zeros((repeats, len(points)))
         for seed in range(repeats):
             X, y = stream(count, seed)
-            model, seen = PassiveAggressiveClassifier(C=0.1, metric=metric), 0
+            model, seen = PassiveAggressiveClassifier(metric=metric), 0
             for k, end in enumerate(points):
                 model.partial_fit(X[seen:end], y[seen:end], classes=[0, 1])
                 errors[seed, k], seen = 100 * model.n_mistakes_ / end, end
         axes.plot(points, errors.mean(axis=0), line, color=colour, lw=2.2, label=metric)
     axes.set(xscale="log", xlabel="examples seen", ylabel="mistakes so far, %", ylim=(0, None))
-    axes.set(title=f"Learning curves, mean of {repeats} streams")
+    axes.set(title=f"Learning curves, C = 1, mean of {repeats} streams")
     axes.legend()
 
 

@@ -7,7 +7,7 @@ from style import BLUE, GREEN, GREY, ORANGE, PINK, quiet, save
 
 from aggro.reference import slack, step_size
 
-X, W, C = np.array([1.1, 0.6]), np.array([0.9, -1.6]), 0.35
+X, W, C = np.array([1.1, 0.6]), np.array([0.0, -1.5]), 0.4
 KINDS = (
     ("hard", "PA  (hard)", BLUE, "o", "-"),
     ("squared_hinge", "PA-II  (squared_hinge)", GREEN, "D", "--"),
@@ -20,7 +20,7 @@ def draw_plane(axes: Axes) -> None:
     line = np.linspace(-1.5, 3.5, 2)
     axes.plot(line, (1 - X[0] * line) / X[1], color="black", lw=1.2)
     axes.fill_between(line, (1 - X[0] * line) / X[1], 5, color=GREY, alpha=0.15, lw=0)
-    axes.text(1.62, 0.72, "weights with\ny·⟨w, x⟩ ≥ 1", color="#333333")
+    axes.text(1.5, 0.3, "weights with\ny·⟨w, x⟩ ≥ 1", color="#333333")
     loss, q = 1 - W @ X, X @ X
     for loss_name, label, colour, marker, _ in KINDS:
         w = W + step_size(loss, q, slack(loss_name, C)) * X
@@ -28,10 +28,10 @@ def draw_plane(axes: Axes) -> None:
     end = W + step_size(loss, q, slack("hard", C)) * X
     axes.annotate("", end, W, arrowprops={"arrowstyle": "-", "color": GREY, "lw": 1.5})
     axes.plot(*W, "*", color="black", ms=13, label="w before the step", zorder=3)
-    axes.annotate("direction of y·x", W + 0.22 * X, (0.15, -1.05), color=GREY, ha="right")
-    axes.set(xlim=(-0.9, 3.1), ylim=(-2.1, 1.6), xlabel="weight of feature 1", aspect="equal")
+    axes.text(0.02, -1.2, "along y·x", color=GREY, rotation=28)
+    axes.set(xlim=(-0.6, 3.0), ylim=(-2.0, 0.9), xlabel="weight of feature 1", aspect="equal")
     axes.set(ylabel="weight of feature 2", title=f"One step from w, C = {C}")
-    axes.legend(loc="upper left")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
 
 
 def draw_sizes(axes: Axes) -> None:
@@ -44,15 +44,15 @@ def draw_sizes(axes: Axes) -> None:
     axes.plot(losses, tau, ":", color=PINK, lw=2.6, label="PALS  (least_squares)")
     axes.axhline(0, color=GREY, lw=0.8)
     axes.axvline(0, color=GREY, lw=0.8)
-    axes.annotate("cap = C", (2.6, C), (2.3, 0.02), arrowprops={"arrowstyle": "->"})
+    axes.annotate("cap = C", (2.6, C), (2.3, 0.08), arrowprops={"arrowstyle": "->"})
     axes.set(xlabel="loss = 1 − y·f(x)", ylabel="step τ", title="How far: τ for ‖x‖² = 1")
     axes.set(ylim=(-0.6, 2.0))
-    axes.legend(loc="upper left")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
 
 
 def main() -> None:
     """Draw the picture."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5), layout="constrained")
     draw_plane(quiet(left))
     draw_sizes(quiet(right))
     save(figure, "step")

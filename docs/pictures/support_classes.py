@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from style import BLUE, GREY, ORANGE, quiet, save
+from style import BLUE, ORANGE, quiet, save
 
 from aggro.reference import slack, step_size, support_classes
 
@@ -20,7 +20,9 @@ def draw(axes: Axes, after: np.ndarray, title: str, before: np.ndarray = SCORES)
             style = {"fill": False, "hatch": "///", "edgecolor": "black", "lw": 0.8}
             axes.bar(k, high - low, bottom=low, width=0.7, **style)
     axes.axhline(after[TRUE] - 1, color="black", ls="--", lw=1.2)
-    axes.text(5.45, after[TRUE] - 0.96, "true score − 1", ha="right", va="bottom")
+    left = after is before  # elsewhere the bars leave room on the right
+    place = {"x": -0.4, "ha": "left"} if left else {"x": 5.45, "ha": "right"}
+    axes.text(y=after[TRUE] - 0.97, s="true score − 1", va="bottom", **place)
     axes.set_xticks(range(6), ["true", "a", "b", "c", "d", "e"])
     axes.set(xlabel="class", title=title, ylim=(-1.3, 2.4))
 
@@ -37,7 +39,7 @@ def main() -> None:
     draw(quiet(panels[1]), top, 'multiclass="top": b and c still do')
     draw(quiet(panels[2]), support, 'multiclass="support": none does')
     panels[0].set_ylabel("score of this example")
-    figure.text(0.5, -0.035, "hatched: cut off wrong classes, or added to the true one: equal areas", ha="center", color=GREY)
+    figure.supxlabel("hatched: cut off wrong classes, added to the true one; equal areas")
     save(figure, "support-classes")
 
 

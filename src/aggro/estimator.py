@@ -30,7 +30,7 @@ def all_or_nothing(method: Method) -> Method:
         before = dict(self.__dict__)
         try:
             return method(self, *args, **kwargs)
-        except Exception:
+        except BaseException:  # Ctrl-C too
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
@@ -147,6 +147,9 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         validate: Callable[[Learner], float] | None = None,
     ) -> int:
         """Learn pass after pass until nothing improves; return the number of passes."""
+        weights = lesson["weights"]
+        if weights is not None and not weights.any():
+            raise ValueError("The weights of all rows are zero; give at least one positive weight.")
         rows = rows_of(X)
         random = check_random_state(self.random_state)
         train = np.arange(X.shape[0], dtype=np.int64)

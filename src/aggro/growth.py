@@ -118,8 +118,7 @@ def _move_histories(
     before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner
 ) -> None:
     """Counters go on; tallies begin anew, since ``past`` keeps the old ones."""
-    after["counters"] = before["counters"].copy()
-    after["counters"][2] = 0  # joint mistakes
+    after["counters"] = before["counters"]
     same = len(before["tally"]) == len(after["tally"])
     last = before["tally"].reshape(-1, 4)[:, 2]
     after["tally"].reshape(-1, 4)[:, 2] = last if same else last.max()

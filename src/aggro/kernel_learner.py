@@ -61,13 +61,13 @@ class KernelChoice:
         if not isinstance(self.gamma, str):
             return float(self.gamma)
         if self.gamma == "auto" or self.outside:
-            return 1.0 / X.shape[1]
+            return 1.0 / int(X.shape[1])
         if hasattr(X, "indptr"):
             squares = X.multiply(X).mean(dtype=np.float64)
             variance = float(squares - X.mean(dtype=np.float64) ** 2)
         else:
             variance = float(X.var(dtype=np.float64))
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
 
 
 class KernelLearner(Learner):
@@ -93,6 +93,7 @@ class KernelLearner(Learner):
         self.past = Progress()
         self.next_id = 0
         self.kept: Any = None  # support vectors of a kernel that is a Python function
+        self.kept_ids = np.empty(0, dtype=np.int64)
         name = "external" if choice.outside else str(choice.kernel)
         shape = _core.KernelShape(
             features=features,
@@ -103,7 +104,7 @@ class KernelLearner(Learner):
             coef0=float(choice.coef0),
             intercept=bool(settings.fit_intercept),
             average=bool(settings.average),
-            argmax=self._vote() is _core.Vote.argmax,
+            vote=self._vote(),
             budget=choice.budget or 0,
             forget=getattr(_core.Forget, choice.budget_strategy),
         )
@@ -114,20 +115,20 @@ class KernelLearner(Learner):
     def learn_rows(
         self,
         X: Any,
-        *,
-        labels: Array | None = None,
-        values: Array | None = None,
-        weights: Array | None = None,
+        lesson: dict[str, Array | None],
         order: Array | None = None,
         again: bool = False,
     ) -> None:
-        """Learn rows in the given order; ``again``: the same rows as in the last call."""
+        """Learn rows in the given order; ``again``: the same rows as in the last call.
+
+        The lesson holds ``labels`` or ``values``, and ``weights``.
+        """
         first = self.next_id - X.shape[0] if again else self.next_id
-        lesson = (labels, values, weights)
+        parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
         if self.choice.outside:
-            self._learn_outside(X, lesson, order, first)
+            self._learn_outside(X, parts, order, first)
         else:
-            self.model.learn(rows_of(X), *lesson, order, self.settings.batch_size, first)
+            self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
         self.next_id = first + X.shape[0]
 
     def score_rows(self, X: Any) -> Array:
@@ -141,11 +142,12 @@ class KernelLearner(Learner):
 
     def coef(self) -> Array:
         """Return the coefficients that predict, outputs x support vectors."""
-        return np.asarray(self.model.coef()).T
+        coef: Array = self.model.coef()
+        return coef.T
 
     def intercept(self) -> Array:
         """Return the intercepts: the constant of the kernel k + 1 gathers all coefficients."""
-        return self.coef().sum(axis=1) * bool(self.settings.fit_intercept)
+        return np.asarray(self.coef().sum(axis=1) * bool(self.settings.fit_intercept))
 
     def support(self) -> Any:
         """Return the support vectors, an array or a CSR matrix."""
@@ -164,7 +166,7 @@ class KernelLearner(Learner):
         new = KernelLearner(
             settings, self.choice, self.gamma, self.features, classes, self.sparse
         )
-        new.next_id, new.kept = self.next_id, self.kept
+        new.next_id, new.kept, new.kept_ids = self.next_id, self.kept, self.kept_ids
         state, change = self.state(), _output_map(self, new, position)
         for name in ("coef", "trail"):
             if name in state:
@@ -179,7 +181,8 @@ class KernelLearner(Learner):
     def __setstate__(self, kept: dict[str, Any]) -> None:
         make = ("settings", "choice", "gamma", "features", "outputs", "sparse")
         KernelLearner.__init__(self, *(kept[name] for name in make))
-        self.next_id, self.kept = kept["next_id"], kept["kept"]
+        for name in ("next_id", "kept", "kept_ids"):
+            setattr(self, name, kept[name])
         self.load_state(kept["state"])
 
     # -- kernels that are computed outside --------------------------------------------------
@@ -188,7 +191,7 @@ class KernelLearner(Learner):
         self, X: Any, lesson: tuple[Array | None, ...], order: Array | None, first: int
     ) -> None:
         """Learn block by block; if the kernel fails on the way, everything is as it was."""
-        state, kept = self.state(), self.kept
+        before = self.state(), self.kept, self.kept_ids
         try:
             for rows in self._blocks(X.shape[0], lesson[2], order):
                 some = X[rows]
@@ -203,9 +206,9 @@ class KernelLearner(Learner):
                 )
                 if callable(self.choice.kernel):
                     self._keep(some, ids)
-        except Exception:
-            self.load_state(state)
-            self.kept = kept
+        except BaseException:  # an interrupt too: rows and coefficients belong together
+            self.load_state(before[0])
+            self.kept, self.kept_ids = before[1:]
             raise
 
     def _blocks(self, count: int, weights: Array | None, order: Array | None) -> Iterator[Array]:
@@ -237,13 +240,14 @@ class KernelLearner(Learner):
 
     def _keep(self, X: Any, ids: Array) -> None:
         """Put the support vectors in the order in which the core holds them."""
-        if self.kept is None:
-            self._kept_ids, self.kept = ids[:0], X[:0]
-        where = {int(i): k for k, i in enumerate(np.concatenate([self._kept_ids, ids]))}
         now = self.model.ids()
-        if np.array_equal(now, self._kept_ids):
+        if self.kept is not None and np.array_equal(now, self.kept_ids):
             return
-        from scipy.sparse import issparse, vstack
+        rows, everybody = X, np.concatenate([self.kept_ids, ids])
+        if self.kept is not None:
+            from scipy.sparse import issparse, vstack
 
-        rows = vstack([self.kept, X], format="csr") if issparse(X) else np.vstack([self.kept, X])
-        self.kept, self._kept_ids = rows[[where[int(i)] for i in now]], now
+            both = [self.kept, X]
+            rows = vstack(both, format="csr") if issparse(X) else np.vstack(both)
+        where = {int(example): k for k, example in enumerate(everybody)}
+        self.kept, self.kept_ids = rows[[where[int(example)] for example in now]], now

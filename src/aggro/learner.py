@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,21 +33,23 @@ class Progress:
 
 
 class Learner:
-    """A linear model that learns one variant.
+    """Linear models that learn side by side from the same rows; most often just one.
 
-    ``outputs`` is the number of classes (2 for a binary task), labels or target columns.
+    ``outputs`` is the number of classes (2 for a binary task), labels or target columns. All
+    settings must agree in what makes the shape of a model (see ``same_shape``): one walk over a
+    row then serves all of them.
     """
 
     def __init__(
         self,
-        settings: Settings,
+        settings: Settings | Sequence[Settings],
         features: int,
         outputs: int,
         dtype: npt.DTypeLike = np.float64,
         seed: int = 0,
     ) -> None:
-        self.settings = settings
-        self.outputs = 1 if settings.task == "binary" else outputs
+        self.all_settings = (settings,) if isinstance(settings, Settings) else tuple(settings)
+        self.outputs = 1 if self.settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
         self.past = Progress()
         shape, own_sum = self._shape(features)
@@ -54,6 +57,16 @@ class Learner:
         self.model = make(shape, self._groups(), own_sum)
         self.model.average_from(self._average_from())
         self.model.seed(seed)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, or the first of them: all have the same shape."""
+        return self.all_settings[0]
+
+    @property
+    def models(self) -> int:
+        """How many models learn side by side."""
+        return len(self.all_settings)
 
     # -- learning and predicting ------------------------------------------------------------
 
@@ -69,17 +82,20 @@ class Learner:
         """Learn rows in the given order, by class label or by target values."""
         self.model.learn(rows, labels, values, weights, order, self.settings.batch_size)
 
-    def scores(self, rows: _core.Rows) -> Array:
-        """Return one row per example and one column per output."""
-        return self.model.score(rows)
+    def scores(self, rows: _core.Rows, which: int = 0) -> Array:
+        """Return the scores of one model: a row per example and a column per output."""
+        return self.model.score(rows)[:, self._part(which)]
+
+    def _part(self, which: int) -> slice:
+        return slice(which * self.outputs, (which + 1) * self.outputs)
 
     def freeze_means(self, frozen: bool = True) -> None:
         """Stop the class means from moving, or let them move again."""
         self.model.freeze_means(frozen)
 
-    def configure(self, settings: Settings) -> None:
+    def configure(self, settings: Settings | Sequence[Settings]) -> None:
         """Take over new prices (C, epsilon, class_mean ...) for what comes; the past stays."""
-        self.settings = settings
+        self.all_settings = (settings,) if isinstance(settings, Settings) else tuple(settings)
         self.model.set_groups(self._groups())
 
     # -- what was learned -------------------------------------------------------------------
@@ -94,29 +110,37 @@ class Learner:
         """Number of examples learned from."""
         return self.model.examples
 
-    def coef(self) -> Array:
+    def coef(self, which: int = 0) -> Array:
         """Return the weights that predict, outputs x features: in place where that is possible."""
-        plain = self.settings.average is False and self.settings.class_mean == 0
+        plain = self.settings.average is False and all(s.class_mean == 0 for s in self.all_settings)
         weights = self.model.weights_view() if plain else self.model.weights()
-        return weights.T
+        return weights.T[self._part(which)]
 
-    def intercept(self) -> Array:
+    def intercept(self, which: int = 0) -> Array:
         """Return the intercepts that predict."""
-        return self.model.bias().astype(self.dtype)
+        return self.model.bias().astype(self.dtype)[self._part(which)]
 
     def set_coef(self, coef: Array, intercept: Array) -> None:
         """Start from these weights, outputs x features, and intercepts."""
-        self.model.weights_view()[...] = np.asarray(coef, dtype=self.dtype).T
-        self.model.set_bias(np.asarray(intercept, dtype=np.float64).tolist())
+        self.model.weights_view()[...] = np.tile(np.asarray(coef, dtype=self.dtype).T, self.models)
+        self.model.set_bias(np.tile(np.asarray(intercept, dtype=np.float64), self.models).tolist())
 
     @property
     def progress(self) -> Progress:
-        """Mistakes, updates and loss so far."""
-        mistakes, updates, loss = (sum(column) for column in zip(*self.model.tallies, strict=True))
-        if self._vote() is not _core.Vote.each:
-            mistakes = self.model.joint_mistakes
-        past = self.past
-        return Progress(past.mistakes + mistakes, past.updates + updates, past.loss + loss)
+        """Mistakes, updates and loss so far (of the first model)."""
+        return self.progress_of(0)
+
+    def progress_of(self, which: int) -> Progress:
+        """Mistakes, updates and loss so far of one model."""
+        tallies = self.model.tallies
+        groups = len(tallies) // self.models
+        mine = tallies[which * groups : (which + 1) * groups]
+        past, mistakes = self.past, int(self.model.records[which][0])
+        return Progress(
+            past.mistakes + mistakes,
+            past.updates + sum(updates for _, updates, _ in mine),
+            past.loss + sum(loss for _, _, loss in mine),
+        )
 
     def state(self) -> dict[str, Array]:
         """Return every array of the state by name."""
@@ -131,7 +155,9 @@ class Learner:
         return {**kept, "features": self.features, "state": self.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        Learner.__init__(self, kept["settings"], kept["features"], kept["outputs"], kept["dtype"])
+        Learner.__init__(
+            self, kept["all_settings"], kept["features"], kept["outputs"], kept["dtype"]
+        )
         self.past = kept["past"]
         self.load_state(kept["state"])
 
@@ -141,38 +167,41 @@ class Learner:
         s = self.settings
         reservoir = s.average == "reservoir"
         averages = not reservoir and s.average is not False and s.average > 0
+        predictor = "reservoir" if reservoir else "average" if averages else "last"
         one_margin = not (s.task == "multiclass" and s.multiclass != "ovr")
-        sums = self.outputs if s.class_mean > 0 else 0
+        sums = self.outputs if any(s.class_mean > 0 for s in self.all_settings) else 0
         if s.metric == "full":
             self._check_memory(features)
         shape = _core.Shape(
             features=features,
-            outputs=self.outputs,
+            outputs=self.outputs * self.models,
             intercept=s.fit_intercept,
             metric=getattr(_core.Metric, s.metric),
-            predictor=getattr(
-                _core.Predictor, "reservoir" if reservoir else "average" if averages else "last"
-            ),
+            predictor=getattr(_core.Predictor, predictor),
             sums=sums,
             total=sums > 0 and one_margin,
             queue=s.queue,
             reservoir=s.reservoir_size if reservoir else 0,
             vote=self._vote(),
+            models=self.models,
         )
-        return shape, list(range(self.outputs))
+        return shape, list(range(self.outputs)) * self.models
 
     def _groups(self) -> list[_core.Group]:
-        s = self.settings
+        return [g for i, s in enumerate(self.all_settings) for g in self._groups_of(s, i)]
+
+    def _groups_of(self, s: Settings, which: int) -> list[_core.Group]:
+        first = which * self.outputs
         common = {"rule": s.rule(), "gamma": s.class_mean, "always": s.trigger == "always"}
         margin = _core.Task.margin
         if s.task == "binary":
-            return [_core.Group(first=0, count=1, task=margin, positive=1, **common)]
+            return [_core.Group(first=first, count=1, task=margin, positive=1, **common)]
         if s.task == "multiclass" and s.multiclass != "ovr":
             task = getattr(_core.Task, s.multiclass)
-            return [_core.Group(first=0, count=self.outputs, task=task, positive=0, **common)]
+            return [_core.Group(first=first, count=self.outputs, task=task, positive=0, **common)]
         task = _core.Task.tube if s.task == "regression" else margin
         return [
-            _core.Group(first=k, count=1, task=task, positive=k, **common)
+            _core.Group(first=first + k, count=1, task=task, positive=k, **common)
             for k in range(self.outputs)
         ]
 

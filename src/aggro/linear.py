@@ -246,8 +246,8 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):  # typ
         self._check_schedule()
         X = self._read(X, reset=True)
         settings = self._checked_settings("regression")
-        self._flat = np.ndim(y) == 1 or np.shape(y)[1] == 1
         values = read_values(y, X.shape[0])
+        self._flat = values.shape[1] == 1
         lesson = {"values": values, "weights": self._weights(sample_weight, X.shape[0])}
         learner = getattr(self, "_learner", None) if self.warm_start else None
         if learner is None:
@@ -281,7 +281,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):  # typ
         values = read_values(y, X.shape[0])
         weights = self._weights(sample_weight, X.shape[0])
         if first:
-            self._flat = np.ndim(y) == 1 or values.shape[1] == 1
+            self._flat = values.shape[1] == 1
             settings = self._checked_settings("regression")
             self._learner = Learner(settings, self.n_features_in_, values.shape[1], X.dtype)
             self._known_prices = self._prices()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from aggro.learner import Array
 from aggro.rules import near
@@ -27,6 +27,8 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if hasattr(y, "toarray"):
         y = y.toarray()
+    if np.asarray(y).dtype.kind == "f":
+        assert_all_finite(np.asarray(y), input_name="y")
     if type_of_target(y, input_name="y").startswith("multilabel"):
         values = np.ascontiguousarray(np.asarray(y, dtype=np.float64))
         check_length(values, count)

@@ -1,14 +1,16 @@
 """Models in files: safe to load, exact to continue.
 
->>> import aggro, pathlib, tempfile
->>> model = aggro.PassiveAggressiveClassifier().partial_fit([[0.0], [1.0]], [0, 1])
+>>> import pathlib, tempfile
+>>> from aggro import PassiveAggressiveClassifier
+>>> model = PassiveAggressiveClassifier().partial_fit([[0.0], [1.0]], [0, 1])
 >>> with tempfile.TemporaryDirectory() as folder:
-...     aggro.save(model, pathlib.Path(folder, "a.aggro"))
-...     aggro.load(pathlib.Path(folder, "a.aggro")).predict([[1.0]])
+...     save(model, pathlib.Path(folder, "a.aggro"))
+...     load(pathlib.Path(folder, "a.aggro")).predict([[1.0]])
 array([1])
 """
 
 from aggro.models.errors import ModelFileError
+from aggro.models.export import to_onnx, to_sklearn
 from aggro.models.store import load, save
 
-__all__ = ["ModelFileError", "load", "save"]
+__all__ = ["ModelFileError", "load", "save", "to_onnx", "to_sklearn"]

@@ -14,7 +14,7 @@ from aggro.models.values import Arrays, decode, encode
 from aggro.rules import LOSSES, Settings, Task, check_settings
 
 TABLES = ("weights", "trail", "ring", "pool", "pool_mean")  # one line for each feature
-FACTS = {"features": int, "outputs": int, "dtype": str, "mistakes": int, "updates": int}
+FACTS = {"features": int, "outputs": int, "dtype": str}
 MOST_FEATURES = 2**48
 
 
@@ -22,24 +22,27 @@ def encode_learner(learner: Learner, where: str, arrays: Arrays) -> dict[str, An
     """Return the facts about a learner; its arrays go to ``arrays``."""
     for name, array in learner.state().items():
         arrays[f"{where}.{name}"] = array.reshape(learner.features, -1) if name in TABLES else array
-    past = learner.past
     return {
-        "settings": {
-            name: encode(value, name, arrays)
-            for name, value in dataclasses.asdict(learner.settings).items()
-        },
+        **encode_past(learner, arrays),
         "features": learner.features,
         "outputs": learner.outputs,
         "dtype": learner.dtype.name,
-        "mistakes": past.mistakes,
-        "updates": past.updates,
-        "loss": encode(past.loss, "loss", arrays),
+    }
+
+
+def encode_past(learner: Learner, arrays: Arrays) -> dict[str, Any]:
+    """Return the settings, and what was counted before the classes last grew."""
+    settings = dataclasses.asdict(learner.settings)
+    past = dataclasses.asdict(learner.past)
+    return {
+        "settings": {name: encode(value, name, arrays) for name, value in settings.items()},
+        "past": {name: encode(value, name, arrays) for name, value in past.items()},
     }
 
 
 def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner:
     """Return the learner, or raise if its parts do not fit together."""
-    settings = _settings(facts["settings"], arrays)
+    settings = decode_settings(facts["settings"], arrays)
     for name, kind in FACTS.items():
         if type(facts[name]) is not kind:
             raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
@@ -50,11 +53,18 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
     _check_sizes(facts, settings, state)
     learner = _empty(facts, settings, facts["features"])
     learner.load_state({name: array.ravel() for name, array in state.items()})
-    learner.past = Progress(facts["mistakes"], facts["updates"], float(decode(facts["loss"], {})))
+    learner.past = decode_past(facts)
     return learner
 
 
-def _settings(given: dict[str, Any], arrays: Arrays) -> Settings:
+def decode_past(facts: dict[str, Any]) -> Progress:
+    """Return what was counted before the classes last grew."""
+    past = {name: decode(value, {}) for name, value in facts["past"].items()}
+    return Progress(int(past["mistakes"]), int(past["updates"]), float(past["loss"]))
+
+
+def decode_settings(given: dict[str, Any], arrays: Arrays) -> Settings:
+    """Return the settings, every one of a type and value that it can have."""
     values = {name: decode(value, arrays) for name, value in given.items()}
     if values.keys() - Settings.__dataclass_fields__.keys() or values["task"] not in get_args(Task):
         raise ModelFileError("the settings are those of no known variant")

@@ -28,6 +28,7 @@ CLASSIFIERS = (
     "Perceptron",
 )
 REGRESSORS = ("PassiveAggressiveRegressor", "AROWRegressor")
+KERNELS = ("KernelPassiveAggressiveClassifier", "KernelPassiveAggressiveRegressor")
 DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, IndexError)
 
 
@@ -82,12 +83,21 @@ def read_record(path: str | os.PathLike[str]) -> Record:
 
 
 def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
-    if isinstance(value, Learner):
+    if type(value) is Learner:
         return {"learner": encode_learner(value, name, arrays)}
+    if isinstance(value, Learner):
+        from aggro.models.kernels import encode_kernel_learner
+
+        return {"kernel_learner": encode_kernel_learner(value, name, arrays)}  # type: ignore[arg-type]
     return encode(value, name, arrays)
 
 
 def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
-    if isinstance(value, dict) and value.keys() == {"learner"}:
+    kinds = value.keys() if isinstance(value, dict) else ()
+    if "learner" in kinds:
         return decode_learner(value["learner"], name, arrays)
+    if "kernel_learner" in kinds:
+        from aggro.models.kernels import decode_kernel_learner
+
+        return decode_kernel_learner(value["kernel_learner"], name, arrays)
     return decode(value, arrays)

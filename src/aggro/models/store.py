@@ -11,10 +11,18 @@ import numpy as np
 import aggro
 from aggro.learner import Learner
 from aggro.models.errors import ModelFileError
-from aggro.models.record import CLASSIFIERS, DAMAGED, REGRESSORS, Record, read_record, write_record
+from aggro.models.record import (
+    CLASSIFIERS,
+    DAMAGED,
+    KERNELS,
+    REGRESSORS,
+    Record,
+    read_record,
+    write_record,
+)
 
-LINEAR = (*CLASSIFIERS, *REGRESSORS)
-# Fitted attributes of the linear estimators, and what they must be.
+ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
+# Fitted attributes of the estimators, and what they must be.
 ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_learner": Learner,
     "classes_": np.ndarray,
@@ -25,7 +33,9 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_classes_given": bool,
     "_counts": np.ndarray,
     "_flat": bool,
-    "_origin": dict,
+    "_gamma": float,
+    "_sparse": bool,
+    "_origin": dict,  # how the command line read the data
 }
 # Kept as a flag each: they follow from the rest.
 FLAGS = ("_known_prices", "_sparse_coef")
@@ -82,7 +92,7 @@ def model_of(record: Record) -> Any:
     return CODECS[record.name][1](record)
 
 
-def _linear_record(model: Any) -> Record:
+def _estimator_record(model: Any) -> Record:
     params = model.get_params(deep=False)
     attributes: dict[str, Any] = {}
     for name, value in vars(model).items():
@@ -97,7 +107,7 @@ def _linear_record(model: Any) -> Record:
     return Record(type(model).__name__, params, attributes)
 
 
-def _linear_model(record: Record) -> Any:
+def _estimator(record: Record) -> Any:
     model = getattr(aggro, record.name)(**record.params)
     for name, value in record.attributes.items():
         if name not in FLAGS and not isinstance(value, ATTRIBUTES.get(name, ())):
@@ -118,8 +128,9 @@ def _check_fitted(record: Record) -> None:
     fitted, learner = record.attributes, record.attributes["_learner"]
     names = fitted.get("feature_names_in_")
     fits = fitted["n_features_in_"] == learner.features
+    fits &= (type(learner) is Learner) == (record.name not in KERNELS)
     fits &= names is None or (names.dtype == object and names.shape == (learner.features,))
-    if record.name in REGRESSORS:
+    if record.name.endswith("Regressor"):
         fits &= learner.settings.task == "regression" and (learner.outputs == 1 or not fitted["_flat"])
     else:
         fits &= _classes_fit(fitted, learner)
@@ -141,4 +152,4 @@ def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
 
 
 Codec = tuple[Callable[[Any], Record], Callable[[Record], Any]]
-CODECS: dict[str, Codec] = dict.fromkeys(LINEAR, (_linear_record, _linear_model))
+CODECS: dict[str, Codec] = dict.fromkeys(ESTIMATORS, (_estimator_record, _estimator))

@@ -1,0 +1,171 @@
+// A dict of features as a row: names to slots, values to doubles.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "hash.hpp"
+#include "stream.hpp"
+#include "vocabulary.hpp"
+
+namespace aggro {
+
+namespace nb = nanobind;
+
+[[noreturn]] inline void raise_about(PyObject* error, const std::string& what, nb::handle value,
+                                     const char* advice) {
+    PyErr_Format(error, "%s is %R; %s.", what.c_str(), value.ptr(), advice);
+    throw nb::python_error();
+}
+
+inline std::string feature_called(nb::handle name) { return std::string("feature ") + nb::repr(name).c_str(); }
+
+/// A finite number out of an int, a float, a bool or a NumPy scalar. `what()` names it if it is none.
+template <class What>
+inline double number_of(nb::handle value, What&& what) {
+    PyObject* v = value.ptr();
+    const bool nested = PySequence_Check(v) || PyComplex_Check(v);
+    const double number = nested ? -1.0 : PyFloat_AsDouble(v);
+    if (nested || (number == -1.0 && PyErr_Occurred())) {
+        const bool large = !nested && PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+        if (!nested && !large && !PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+        PyErr_Clear();
+        if (large) raise_about(PyExc_ValueError, what(), value, "it is too large for a float");
+        raise_about(PyExc_TypeError, what(), value, "give a number");
+    }
+    if (!std::isfinite(number)) raise_about(PyExc_ValueError, what(), value, "give a finite number");
+    return number;
+}
+
+/// A hash that is the same in every process, for names made of str, bytes, numbers and tuples.
+/// Equal numbers hash alike, as Python has it.
+inline std::uint32_t stable_hash(nb::handle name, std::uint32_t seed = 0) {
+    PyObject* n = name.ptr();
+    if (PyUnicode_Check(n)) {
+        Py_ssize_t size = 0;
+        const char* text = PyUnicode_AsUTF8AndSize(n, &size);
+        if (!text) throw nb::python_error();
+        return murmur3({text, static_cast<std::size_t>(size)}, seed);
+    }
+    if (PyBytes_Check(n))
+        return murmur3({PyBytes_AsString(n), static_cast<std::size_t>(PyBytes_Size(n))}, seed + 1);
+    if (PyTuple_Check(n)) {
+        std::uint32_t hash = seed + 2;
+        for (nb::handle part : nb::borrow<nb::tuple>(name)) hash = stable_hash(part, hash);
+        return hash;
+    }
+    if (PyIndex_Check(n) || PyFloat_Check(n)) {
+        const Py_hash_t hash = Vocabulary::hash_of(name);  // of numbers: the same everywhere
+        char bytes[8];
+        for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(static_cast<std::uint64_t>(hash) >> 8 * i);
+        return murmur3({bytes, 8}, seed + 3);
+    }
+    raise_about(PyExc_TypeError, "the name of a feature", name,
+                "overflow='hash' needs names of str, bytes, numbers or tuples of these");
+}
+
+/// What one dict says: known features by slot, then those never met before.
+class Reading {
+  public:
+    struct Fresh {
+        nb::object name;
+        Py_hash_t hash;
+        double value;
+    };
+
+    std::vector<double> values;
+    std::vector<std::int32_t> slots;
+    std::vector<Fresh> fresh;
+
+    StreamRow row() const { return {values.data(), slots.data(), values.size()}; }
+    double largest() const { return largest_; }
+    double squared() const { return squared_; }
+
+    /// Reads a dict; `buckets` > 0 hashes the names, else the vocabulary knows them.
+    void read(nb::handle x, const Vocabulary& vocabulary, std::size_t buckets) {
+        values.clear();
+        slots.clear();
+        fresh.clear();
+        repeats_ = buckets > 0;
+        largest_ = squared_ = 0;
+        const nb::object copied = PyDict_Check(x.ptr()) ? nb::object() : as_dict(x);
+        PyObject *name, *value;
+        Py_ssize_t at = 0;
+        while (PyDict_Next(copied ? copied.ptr() : x.ptr(), &at, &name, &value)) {
+            const bool simple = PyUnicode_CheckExact(name) && PyFloat_CheckExact(value) && vocabulary.plain();
+            if (!simple) read_any(nb::borrow(name), nb::borrow(value), vocabulary, buckets);
+            else note(name, finite(name, value), vocabulary, buckets);
+        }
+    }
+
+    /// Appends a fresh feature that was given a slot.
+    void place(std::int32_t slot, double value) {
+        values.push_back(value);
+        slots.push_back(slot);
+    }
+
+    /// Sums the values of features that share a slot: counted apart, they would falsify the norm.
+    void merge(std::size_t capacity) {
+        if (!repeats_) return;
+        if (places_.size() < capacity) places_.resize(capacity);
+        std::size_t kept = 0;
+        for (std::size_t k = 0; k < slots.size(); ++k) {
+            std::uint32_t& place = places_[static_cast<std::size_t>(slots[k])];  // right, or rubbish
+            if (place < kept && slots[place] == slots[k]) {
+                values[place] += values[k];
+                continue;
+            }
+            place = static_cast<std::uint32_t>(kept);
+            slots[kept] = slots[k];
+            values[kept++] = values[k];
+        }
+        slots.resize(kept);
+        values.resize(kept);
+    }
+
+  private:
+    static nb::object as_dict(nb::handle x) {
+        if (!PyObject_HasAttrString(x.ptr(), "keys"))
+            raise_about(PyExc_TypeError, "x", x, "give a dict of feature names to numbers");
+        nb::object copy = nb::steal(PyDict_New());
+        if (PyDict_Merge(copy.ptr(), x.ptr(), 1) != 0) throw nb::python_error();
+        return copy;
+    }
+
+    static double finite(nb::handle name, nb::handle value) {
+        const double number = PyFloat_AsDouble(value.ptr());
+        if (!std::isfinite(number))
+            raise_about(PyExc_ValueError, feature_called(name), value, "give a finite number, or leave it out");
+        return number;
+    }
+
+    /// Anything but a plain str with a plain float. A string value is a feature of its own.
+    void read_any(nb::object name, const nb::object& value, const Vocabulary& vocabulary, std::size_t buckets) {
+        double number = 1.0;
+        if (PyUnicode_Check(value.ptr())) {
+            name = nb::steal(PyTuple_Pack(2, name.ptr(), value.ptr()));
+            repeats_ = true;
+        } else {
+            number = number_of(value, [&] { return feature_called(name); });
+        }
+        note(name, number, vocabulary, buckets);
+    }
+
+    void note(nb::handle name, double value, const Vocabulary& vocabulary, std::size_t buckets) {
+        largest_ = std::max(largest_, std::abs(value));
+        squared_ += value * value;
+        if (buckets > 0) return place(static_cast<std::int32_t>(stable_hash(name) % buckets), value);
+        const Py_hash_t hash = Vocabulary::hash_of(name);
+        const std::int32_t slot = vocabulary.find(name, hash);
+        if (slot != Vocabulary::absent) place(slot, value);
+        else fresh.push_back({nb::borrow(name), hash, value});
+    }
+
+    bool repeats_ = false;  ///< two entries may mean the same feature
+    double largest_ = 0, squared_ = 0;
+    std::vector<std::uint32_t> places_;
+};
+
+}  // namespace aggro

@@ -1,0 +1,484 @@
+"""Passive-Aggressive learning with kernels, and with a budget of support vectors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from aggro.estimator import LinearEstimator, all_or_nothing, keep_parameters
+from aggro.kernel_learner import KernelChoice, KernelLearner
+from aggro.learner import Array
+from aggro.linear import LinearClassifier, LinearRegressor
+from aggro.rules import CLASSIFIER_LOSSES, Settings, check_choice, check_count, check_number
+from aggro.targets import read_classes, read_values
+
+REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
+MULTICLASS = ("support", "top", "ovr")
+
+
+class KernelEstimator(LinearEstimator):
+    """What the kernel estimators share: reading input, passes over it, fitted attributes."""
+
+    _learner: KernelLearner
+
+    # -- input and settings -----------------------------------------------------------------
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return X as the core reads it: C-ordered or CSR, every value finite."""
+        precomputed = self.kernel == "precomputed"
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=False if precomputed else "csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+        )
+        if hasattr(X, "indptr"):
+            X.sum_duplicates()
+        if precomputed and reset and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel must be a square matrix of all rows with all rows; X has "
+                f"shape {X.shape}."
+            )
+        if precomputed and reset and not np.allclose(X, X.T, rtol=1e-6, atol=1e-8):
+            raise ValueError("A precomputed kernel must be a symmetric matrix; X is not.")
+        return X
+
+    def _choice(self) -> KernelChoice:
+        return KernelChoice(
+            self.kernel, self.gamma, self.degree, self.coef0, self.budget, self.budget_strategy
+        )
+
+    def _checked_settings(self, task: Any) -> Settings:
+        settings = super()._checked_settings(task)
+        if not isinstance(self.average, (bool, np.bool_)):
+            raise ValueError(f"average={self.average!r} is not valid; give True or False.")
+        self._choice().check(settings.batch_size)
+        if self.average and self.budget and self.budget_strategy in ("simple", "oldest"):
+            raise ValueError(
+                "average=True is the mean of all that was ever learned, and "
+                f"budget_strategy={self.budget_strategy!r} loses most of it; use 'projection' or "
+                "'nearest', or no budget."
+            )
+        return settings
+
+    def _check_schedule(self) -> None:
+        check_count("max_iter", self.max_iter)
+        if self.tol is not None:
+            check_number("tol", self.tol, above=-np.inf)
+        check_count("n_iter_no_change", self.n_iter_no_change)
+
+    def _look_at(self, X: Any) -> None:
+        """Take from the first rows what the kernel needs to know of them."""
+        self._gamma, self._sparse = self._choice().gamma_for(X), hasattr(X, "indptr")
+
+    def _kernel_learner(self, settings: Settings, outputs: int) -> KernelLearner:
+        shape = (self.n_features_in_, outputs)
+        return KernelLearner(settings, self._choice(), self._gamma, *shape, self._sparse)
+
+    def _reconfigure(self, task: Any) -> None:
+        """Let changed prices take effect; the kernel and its budget are fixed at the first call."""
+        super()._reconfigure(task)
+        if self._choice() != self._learner.choice:
+            raise ValueError(
+                "The kernel and the budget cannot change between calls of partial_fit; "
+                f"the model was begun with {self._learner.choice}."
+            )
+
+    def _check_stream(self) -> None:
+        if self.kernel == "precomputed":
+            raise ValueError(
+                "partial_fit needs the rows themselves, a precomputed kernel has none; use fit, "
+                "or a kernel by name or function."
+            )
+
+    # -- passes -----------------------------------------------------------------------------
+
+    def _passes(self, learner: KernelLearner, X: Any, lesson: dict[str, Array | None]) -> int:
+        """Learn pass after pass until the loss no longer falls; return the number of passes."""
+        weights = lesson["weights"]
+        if weights is not None and not weights.any():
+            raise ValueError("All sample weights are zero: there is nothing to learn from.")
+        random = check_random_state(self.random_state)
+        count, best, idle = X.shape[0], np.inf, 0
+        for epoch in range(1, self.max_iter + 1):
+            before = learner.progress.loss
+            order = random.permutation(count).astype(np.int64) if self.shuffle else None
+            learner.learn_rows(X, lesson, order, again=epoch > 1)
+            loss = learner.progress.loss - before
+            self._report(epoch, learner, loss / count)
+            if self.tol is None:
+                continue
+            idle = idle + 1 if loss > best - self.tol * count else 0
+            best = min(best, loss)
+            if idle >= self.n_iter_no_change:
+                return epoch
+        if self.tol is not None:
+            warnings.warn(
+                f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
+                "max_iter, or set tol=None to make a fixed number of passes.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return epoch
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._learner.score_rows(self._read(X, reset=False))
+
+    # -- fitted attributes ------------------------------------------------------------------
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, an array or a CSR matrix; empty for a precomputed kernel."""
+        return self._fitted("support_vectors_", lambda: self._learner.support())
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the support vectors, one row per output."""
+        result: Array = self._fitted("dual_coef_", lambda: self._learner.coef())
+        return result
+
+    @property
+    def support_(self) -> Array:
+        """Rows of the training data that became support vectors, counted over all calls."""
+        result: Array = self._fitted("support_", lambda: self._learner.model.ids())
+        return result
+
+    @property
+    def n_support_(self) -> int:
+        """Number of support vectors."""
+        return int(self._fitted("n_support_", lambda: self._learner.model.size))
+
+    @property  # type: ignore[misc]
+    def intercept_(self) -> Array:
+        """Intercept of each output: the sum of its coefficients."""
+        result: Array = self._fitted("intercept_", lambda: self._learner.intercept())
+        return result
+
+    @property
+    def sparsify(self) -> Any:
+        """Kernel models have no weights to make sparse."""
+        raise AttributeError("A kernel model has no weights to make sparse.")
+
+    densify = sparsify
+
+    @property  # type: ignore[misc]  # what a kernel model has learned is not to be set
+    def coef_(self) -> Array:
+        """Weights of the features, one row per output; for the linear kernel only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when kernel='linear'.")
+        result: Array = self._fitted("coef_", lambda: self.dual_coef_ @ self.support_vectors_)
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+class KernelPassiveAggressiveClassifier(KernelEstimator, LinearClassifier):
+    """Passive-Aggressive classifier on remembered examples: f(x) = sum_i a_i k(x_i, x) + b.
+
+    Each example solves, in the space of the kernel, ::
+
+        minimise  ½‖w − w_t‖² + C·ξ   subject to   y f(x) ≥ 1 − ξ,  ξ ≥ 0
+
+    whose solution remembers x with the coefficient ``y τ``, ``τ = min(C, loss/k(x, x))``. With an
+    intercept the kernel is ``k + 1``. When a budget is full the support vector whose removal,
+    after projection, costs least is forgotten; the score of the new example stays exact.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of a violated margin.
+    kernel : {"rbf", "poly", "linear", "sigmoid", "precomputed"} or callable, default="rbf"
+        A callable gets two sets of rows and returns the matrix of their kernel values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Width of rbf, factor of poly and sigmoid; "scale" is 1 / (n_features · X.var()), "auto"
+        1 / n_features.
+    degree : int, default=3
+        Power of poly.
+    coef0 : float, default=0.0
+        Constant of poly and sigmoid.
+    loss : {"hinge", "squared_hinge", "hard", "least_squares"}
+        PA-I (default), PA-II, PA and PALS.
+    multiclass : {"support", "top", "ovr"}
+        Every wrong class shares one slack (SPA, default), the best wrong class, or one-vs-rest.
+    fit_intercept : bool, default=True
+        Learn an intercept; it counts in the norm.
+    batch_size : int, default=1
+        Examples that are learned together, by the exact solution of their joint problem.
+    budget : int, optional
+        The most support vectors to keep.
+    budget_strategy : {"simple", "nearest", "projection", "oldest"}
+        Who absorbs a forgotten one: the new example (default), also its nearest neighbour, all
+        others; "oldest" drops the oldest.
+    max_iter, tol, n_iter_no_change, shuffle, verbose, random_state
+        Passes of ``fit``, as in ``PassiveAggressiveClassifier``.
+    class_weight : dict or "balanced", optional
+        Factor of C for each class.
+    average : bool, default=False
+        Predict with the mean of all rounds. A budget projects the mean as it projects the model
+        ("projection" and "nearest" only).
+
+    Examples
+    --------
+    >>> from aggro import KernelPassiveAggressiveClassifier
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["even", "even", "odd", "odd"]
+    >>> clf = KernelPassiveAggressiveClassifier(gamma=2.0, random_state=0).fit(X, y)
+    >>> clf.predict([[0.1, 0.1], [0.9, 0.1]]).tolist()
+    ['even', 'odd']
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online Passive-Aggressive Algorithms,
+    JMLR 7 (2006). Wang, Vucetic: Online Passive-Aggressive Algorithms on a Budget, AISTATS (2010).
+    """
+
+    _losses = CLASSIFIER_LOSSES
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: str | Callable[..., Any] = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        loss: str = "hinge",
+        multiclass: str = "support",
+        fit_intercept: bool = True,
+        batch_size: int = 1,
+        budget: int | None = None,
+        budget_strategy: str = "simple",
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        random_state: Any = None,
+        class_weight: Any = None,
+        average: bool = False,
+    ) -> None:
+        keep_parameters(self, locals())
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from; their kernel matrix for ``kernel="precomputed"``.
+        y : array of shape (n_samples,) or (n_samples, n_labels)
+            Classes, or an indicator matrix for several labels at once.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        self._check_schedule()
+        X = self._read(X, reset=True)
+        y, self._multilabel = read_classes(y, X.shape[0])
+        self._classes_given = True
+        self.classes_ = self._given_classes(None, y)
+        if len(self.classes_) < 2 and not self._multilabel:
+            raise ValueError(
+                "The number of classes has to be greater than one; got 1 class: "
+                f"{self.classes_[0]!r}. A stream may begin with one: use partial_fit."
+            )
+        self._counts = np.zeros(len(self.classes_))
+        lesson: dict[str, Array | None] = {"values": y}
+        if not self._multilabel:
+            lesson = {"labels": np.searchsorted(self.classes_, y).astype(np.int64)}
+        lesson["weights"] = self._all_weights(lesson.get("labels"), sample_weight, X.shape[0])
+        settings = self._checked_settings(self._task())
+        self._look_at(X)
+        learner = self._kernel_learner(settings, len(self.classes_))
+        self.n_iter_ = self._passes(learner, X, lesson)
+        self._learner, self._known_prices = learner, self._prices()
+        return self
+
+    @all_or_nothing
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        """Learn from X and y once, in the given order; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from.
+        y : array of shape (n_samples,) or (n_samples, n_labels)
+            Their classes.
+        classes : array, optional
+            All classes that may ever appear. When it is never given, classes may appear at any
+            time and enter with zero coefficients.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        self._check_stream()
+        first = not hasattr(self, "_learner")
+        X = self._read(X, reset=first)
+        if first:
+            self._look_at(X)
+        lesson = self._meet(X, y, classes, first)
+        lesson["weights"] = self._all_weights(lesson.get("labels"), sample_weight, X.shape[0])
+        self._reconfigure(self._task())
+        self._learner.learn_rows(X, lesson)
+        self.n_iter_ = 1
+        return self
+
+    def _checked_settings(self, task: Any) -> Settings:
+        check_choice("multiclass", self.multiclass, MULTICLASS)
+        return super()._checked_settings(task)
+
+    def _new_learner(self, settings: Settings, dtype: Any) -> KernelLearner:
+        return self._kernel_learner(settings, len(self.classes_))
+
+    def _admit(self, y: Array) -> None:
+        """Let classes that were never seen enter, with zero coefficients."""
+        everybody = np.union1d(self.classes_, y)
+        if len(everybody) == len(self.classes_):
+            return
+        position = np.searchsorted(everybody, self.classes_)
+        counts = np.zeros(len(everybody))
+        counts[position] = self._counts
+        self.classes_, self._counts = everybody, counts
+        settings = self._checked_settings(self._task())
+        self._learner = self._learner.grown(settings, position, len(everybody))
+
+
+class KernelPassiveAggressiveRegressor(KernelEstimator, LinearRegressor):
+    """Passive-Aggressive regressor on remembered examples: f(x) = sum_i a_i k(x_i, x) + b.
+
+    Each example solves, in the space of the kernel, ::
+
+        minimise  ½‖w − w_t‖² + C·ξ   subject to   |y − f(x)| ≤ ε + ξ
+
+    whose solution remembers x with the coefficient ``sign(y − f) τ``, ``τ = min(C, loss/k(x, x))``.
+
+    Parameters
+    ----------
+    C, kernel, gamma, degree, coef0, fit_intercept, batch_size, budget, budget_strategy, max_iter, \
+tol, n_iter_no_change, shuffle, verbose, random_state, average
+        As in ``KernelPassiveAggressiveClassifier``.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}
+        PA-I (default), PA-II and PA.
+    epsilon : float, default=0.1
+        Half the width of the tube.
+
+    Examples
+    --------
+    >>> from aggro import KernelPassiveAggressiveRegressor
+    >>> reg = KernelPassiveAggressiveRegressor(gamma=1.0, epsilon=0.0, C=10.0, random_state=0)
+    >>> reg = reg.fit([[-1.0], [0.0], [1.0]], [1.0, 0.0, 1.0])
+    >>> reg.predict([[-1.0], [0.0]]).round(1).tolist()
+    [1.0, 0.0]
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online Passive-Aggressive Algorithms,
+    JMLR 7 (2006). Wang, Vucetic: Online Passive-Aggressive Algorithms on a Budget, AISTATS (2010).
+    """
+
+    _losses = REGRESSOR_LOSSES
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: str | Callable[..., Any] = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        loss: str = "epsilon_insensitive",
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        batch_size: int = 1,
+        budget: int | None = None,
+        budget_strategy: str = "simple",
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        random_state: Any = None,
+        average: bool = False,
+    ) -> None:
+        keep_parameters(self, locals())
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from; their kernel matrix for ``kernel="precomputed"``.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        self._check_schedule()
+        X = self._read(X, reset=True)
+        lesson, learner = self._begin(X, y, sample_weight)
+        self.n_iter_ = self._passes(learner, X, lesson)
+        self._learner, self._known_prices = learner, self._prices()
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from X and y once, in the given order; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        self._check_stream()
+        first = not hasattr(self, "_learner")
+        X = self._read(X, reset=first)
+        if first:
+            lesson, self._learner = self._begin(X, y, sample_weight)
+            self._known_prices = self._prices()
+        else:
+            lesson = self._lesson(X, y, sample_weight)
+        self._reconfigure("regression")
+        values = lesson["values"]
+        assert values is not None
+        if values.shape[1] != self._learner.outputs:
+            raise ValueError(
+                f"y has {values.shape[1]} columns, but the model has {self._learner.outputs}."
+            )
+        self._learner.learn_rows(X, lesson)
+        self.n_iter_ = 1
+        return self
+
+    def _lesson(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Array | None]:
+        weights = self._weights(sample_weight, X.shape[0])
+        return {"values": read_values(y, X.shape[0]), "weights": weights}
+
+    def _begin(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[dict[str, Array | None], KernelLearner]:
+        """Read the targets and make a learner for them."""
+        lesson = self._lesson(X, y, sample_weight)
+        values = lesson["values"]
+        assert values is not None
+        self._flat = np.asarray(y).ndim == 1 or values.shape[1] == 1
+        settings = self._checked_settings("regression")
+        self._look_at(X)
+        return lesson, self._kernel_learner(settings, values.shape[1])

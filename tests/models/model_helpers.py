@@ -1,0 +1,50 @@
+"""What the tests of model files share: every row of the catalogue, and how to compare models."""
+
+import numpy as np
+import pytest
+
+import aggro
+
+ROWS = {row.name: row for row in aggro.catalogue()}
+
+
+def make(name, **params):
+    """A model of the catalogue, or a skipped test while its class does not exist."""
+    try:
+        return ROWS[name].make(**params)
+    except AttributeError as error:
+        pytest.skip(str(error))
+
+
+def problem(name, kind="strings", n=60, seed=0):
+    """Rows and targets that suit a variant; classes appear one after the other."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 6))
+    if ROWS[name].estimator.endswith("Regressor"):
+        return X, X[:, 0] * 2 - X[:, 1] + 0.1 * rng.standard_normal(n)
+    y = X[:, :3].argmax(axis=1)
+    labels = {
+        "strings": np.array(["ant", "bee", "wasp"])[y],
+        "ints": y * 7 - 3,
+        "floats": y - 1.0,
+        "bools": y > 0,
+        "objects": np.array(["ant", "bee", "wasp"], dtype=object)[y],
+        "two": np.where(y > 0, "x", "yy"),
+    }
+    return X, labels[kind]
+
+
+def plain(value):
+    """A value in which everything can be compared with ==."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tolist()
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    if hasattr(value, "__getstate__") and hasattr(value, "__dict__") and not callable(value):
+        return plain(value.__getstate__())
+    return value
+
+
+def same(one, two):
+    """Whether two models know exactly the same."""
+    return type(one) is type(two) and plain(vars(one)) == plain(vars(two))

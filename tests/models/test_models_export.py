@@ -1,0 +1,88 @@
+"""Models for scikit-learn and ONNX say what the originals say."""
+
+import numpy as np
+import pytest
+from model_helpers import problem
+
+import aggro
+from aggro.models import ModelFileError, to_onnx, to_sklearn
+
+LABELS = ("strings", "ints", "floats", "bools", "objects", "two", "several")
+DTYPES = (np.float32, np.float64)
+
+
+def classifier(kind, dtype):
+    X, y = problem("SPA-I", "ints" if kind == "several" else kind)
+    X = X.astype(dtype)
+    y = (X[:, :3] > 0).astype(int) if kind == "several" else y
+    return X, aggro.PassiveAggressiveClassifier(random_state=0, average=True).partial_fit(X, y)
+
+
+def regressor(outputs, dtype):
+    X = problem("PAR-I")[0].astype(dtype)
+    y = X[:, 0] * 2 if outputs == 1 else X[:, :outputs]
+    return X, aggro.PassiveAggressiveRegressor().partial_fit(X, y)
+
+
+def close(one, two, dtype):
+    tolerance = 1e-4 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance)
+    assert one.shape == two.shape
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", LABELS)
+def test_scikit_learn_classifies_alike(kind, dtype):
+    X, model = classifier(kind, dtype)
+    plain = to_sklearn(model)
+    assert type(plain).__module__.startswith("sklearn.")
+    close(plain.decision_function(X), model.decision_function(X), dtype)
+    assert plain.predict(X).tolist() == model.predict(X).tolist()
+    assert kind == "several" or plain.classes_.tolist() == model.classes_.tolist()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_scikit_learn_regresses_alike(outputs, dtype):
+    X, model = regressor(outputs, dtype)
+    close(to_sklearn(model).predict(X), model.predict(X), dtype)
+
+
+def test_the_copy_does_not_learn_on():
+    X, model = classifier("strings", np.float64)
+    plain = to_sklearn(model)
+    before = plain.coef_.copy()
+    model.partial_fit(X[::-1], np.roll(model.predict(X), 1))
+    assert np.array_equal(plain.coef_, before)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", LABELS)
+def test_onnx_classifies_alike(kind, dtype, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    X, model = classifier(kind, dtype)
+    to_onnx(model, tmp_path / "m.onnx")
+    label, scores = runtime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": X})
+    close(scores, model.decision_function(X), dtype)
+    assert label.tolist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_onnx_regresses_alike(outputs, dtype, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    X, model = regressor(outputs, dtype)
+    to_onnx(model, tmp_path / "m.onnx")
+    (prediction,) = runtime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": X})
+    close(prediction, model.predict(X), dtype)
+
+
+def test_what_cannot_be_converted_is_said():
+    with pytest.raises(ModelFileError, match="nothing yet"):
+        to_sklearn(aggro.PassiveAggressiveClassifier())
+    with pytest.raises(ModelFileError, match="one class"):
+        to_sklearn(aggro.PassiveAggressiveClassifier().partial_fit([[1.0]], ["a"]))
+    with pytest.raises(ModelFileError, match="list is not a linear model"):
+        to_sklearn([])
