@@ -57,6 +57,8 @@ class PivotedCholesky {
         for (std::size_t j = 0; j < rank; ++j) half[j] = -up * L[i * n + j];
         for (std::size_t j = rank; j < n; ++j) x[order[j]] = 0;
         back_substitute(x);
+        for (std::size_t j = 0; j < rank; ++j)
+            if (std::abs(x[order[j]]) < dependent) x[order[j]] = 0;  // rounding, not a way to a bound
         x[order[i]] = up;
         const double bend = L[i * n + i];
         return bend > 0 ? std::abs(residual[i]) / bend : infinity;

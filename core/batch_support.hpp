@@ -22,17 +22,13 @@ class SupportDual {
         n = size, classes = count, gram_ = gram, targets_ = targets, rules_ = rules, tau_ = tau;
         now.assign(scores, scores + n * classes);
         block.resize(classes);
-        double last = 0;
         ways.clear();
         std::fill_n(tau, n * classes, 0.0);
         for (std::size_t sweep = 0; sweep < most_sweeps; ++sweep) {
-            moved = distance = 0;
+            moved = 0;
             for (std::size_t k = 0; k < n; ++k) step(k);
             if (moved <= accuracy) return true;
-            const bool endless = std::abs(distance - last) <= 1e-12 * distance;  // a contradiction grows for ever
-            last = distance;
-            if (endless) break;
-            if (list_ways() || sweep % 8 == 7) newton();
+            if ((list_ways() || sweep % 8 == 7) && !climb()) return false;
         }
         return std::none_of(rules, rules + n, [](const Rule& r) { return r.cap == infinity && r.ridge == 0; });
     }
@@ -46,6 +42,12 @@ class SupportDual {
     struct Way {
         std::size_t k, up, down;
         bool capped;
+    };
+
+    /// How far a direction leads: until the tau of a class is zero, or (`down` is none) to a cap.
+    struct Stop {
+        double length;
+        std::size_t k, down;
     };
 
     std::size_t label(std::size_t k) const { return static_cast<std::size_t>(targets_[k].label); }
@@ -70,7 +72,6 @@ class SupportDual {
         for (std::size_t v = 0; v < classes; ++v) {
             const double change = block[v] - own[v];
             moved = std::max(moved, q * std::abs(change) / size);
-            distance += std::abs(change);
             shift(k, v, change);
         }
     }
@@ -81,18 +82,41 @@ class SupportDual {
         for (std::size_t j = 0; j < n; ++j) now[j * classes + v] += gram_[k * n + j] * change;
     }
 
-    /// One Newton step along all ways at once, cut at the first bound.
-    void newton() {
-        const std::size_t m = ways.size();
-        if (m < 2 || m > most_ways) return;
-        pose(m);
-        factor.of(matrix.data(), m, members);
+    /// To the maximum over the taus that are not zero: Newton steps, each of them full or ended by
+    /// a bound, which then is left alone. False if there is no maximum.
+    bool climb() {
+        for (std::size_t left = 2 * ways.size() + 2; left > 0; --left) {
+            if (ways.size() < 2 || ways.size() > most_ways) return true;
+            pose(ways.size());
+            const double longest = aim();
+            const Stop stop = first_stop();
+            if (longest == infinity && stop.length == infinity) return false;
+            walk(std::min(longest, stop.length));
+            if (longest <= stop.length) return true;
+            if (stop.down != classes) {  // exactly to zero, the sum of the example's taus unchanged
+                const double rest = tau_[stop.k * classes + stop.down];
+                shift(stop.k, stop.down, -rest);
+                shift(stop.k, label(stop.k), rest);
+            }
+            list_ways();
+        }
+        return true;
+    }
+
+    /// The direction, and how far it is useful: without end where the dual does not bend.
+    double aim() {
+        factor.of(matrix.data(), ways.size(), members);
         factor.solve(slope.data(), direction.data());
-        const double length = room();
-        for (std::size_t i = 0; i < m; ++i) {
-            const Way& way = ways[i];
-            shift(way.k, way.up, length * direction[i]);
-            shift(way.k, way.down, -length * direction[i]);
+        const std::size_t astray = factor.worst_residual(1e-10, noise.data());
+        if (astray != factor.none) factor.null_direction(astray, direction.data());
+        for (std::size_t i = 0; i < ways.size(); ++i) direction[i] /= lengths[i];
+        return astray == factor.none ? 1.0 : infinity;
+    }
+
+    void walk(double length) {
+        for (std::size_t i = 0; i < ways.size(); ++i) {
+            shift(ways[i].k, ways[i].up, length * direction[i]);
+            shift(ways[i].k, ways[i].down, -length * direction[i]);
         }
     }
 
@@ -104,7 +128,7 @@ class SupportDual {
             const double* own = tau_ + k * classes;
             const std::size_t y = label(k);
             if (!(own[y] > 0)) continue;
-            const bool capped = own[y] >= rules_[k].cap * (1 - 1e-14);
+            const bool capped = own[y] >= rules_[k].cap * (1 - 1e-12);
             std::size_t up = capped ? classes : y;
             for (std::size_t v = 0; v < classes; ++v) {
                 if (v == y || own[v] == 0) continue;
@@ -118,7 +142,7 @@ class SupportDual {
     /// The curvature between all ways, and the slope of the dual along each.
     void pose(std::size_t m) {
         matrix.resize(m * m);
-        for (auto* v : {&slope, &direction}) v->resize(m);
+        for (auto* v : {&slope, &direction, &noise}) v->resize(m);
         members.resize(m);
         for (std::size_t i = 0; i < m; ++i) {
             const Way& a = ways[i];
@@ -126,6 +150,7 @@ class SupportDual {
             const double ridge = a.capped ? 0 : rules_[a.k].ridge, margin = a.capped ? 0 : rules_[a.k].margin;
             members[i] = i;
             slope[i] = margin - s[a.up] + s[a.down] - ridge * tau_[a.k * classes + label(a.k)];
+            noise[i] = rules_[a.k].margin + std::abs(s[a.up]) + std::abs(s[a.down]);
             for (std::size_t j = 0; j <= i; ++j) {
                 const Way& b = ways[j];
                 const int common = (a.up == b.up) + (a.down == b.down) - (a.up == b.down) - (a.down == b.up);
@@ -137,28 +162,33 @@ class SupportDual {
 
     void to_unit_diagonal(std::size_t m) {
         lengths.resize(m);
-        for (std::size_t i = 0; i < m; ++i) slope[i] /= lengths[i] = std::sqrt(matrix[i * m + i]);
+        for (std::size_t i = 0; i < m; ++i) {
+            lengths[i] = std::sqrt(matrix[i * m + i]);
+            slope[i] /= lengths[i];
+            noise[i] /= lengths[i];
+        }
         for (std::size_t i = 0; i < m; ++i)
             for (std::size_t j = 0; j <= i; ++j) matrix[i * m + j] /= lengths[i] * lengths[j];
     }
 
-    /// How far the direction, put back into the units of tau, leads before a tau or a cap is hit.
-    double room() {
-        const std::size_t m = ways.size();
-        for (std::size_t i = 0; i < m; ++i) direction[i] /= lengths[i];
-        double length = 1;
-        for (std::size_t i = 0; i < m;) {
+    /// The first tau or cap that the direction runs into.
+    Stop first_stop() const {
+        Stop stop{infinity, 0, classes};
+        const auto meet = [&](double length, std::size_t k, std::size_t down) {
+            if (length < stop.length) stop = {std::max(length, 0.0), k, down};
+        };
+        for (std::size_t i = 0; i < ways.size();) {
             const Way& first = ways[i];
             const double* own = tau_ + first.k * classes;
             double total = 0;
-            for (; i < m && ways[i].k == first.k; ++i) {
+            for (; i < ways.size() && ways[i].k == first.k; ++i) {
                 total += direction[i];
-                if (direction[i] < 0) length = std::min(length, own[ways[i].down] / direction[i]);
+                if (direction[i] < 0) meet(own[ways[i].down] / direction[i], first.k, ways[i].down);
             }
-            const double left = first.capped ? -own[first.up] : rules_[first.k].cap - own[first.up];
-            if (total > 0) length = std::min(length, left / total);
+            if (total > 0 && first.capped) meet(-own[first.up] / total, first.k, first.up);
+            else if (total > 0) meet((rules_[first.k].cap - own[first.up]) / total, first.k, classes);
         }
-        return length;
+        return stop;
     }
 
     static constexpr std::size_t most_ways = 1024;  ///< beyond this the sweeps are cheaper
@@ -169,11 +199,10 @@ class SupportDual {
     const Rule* rules_ = nullptr;
     double* tau_ = nullptr;
     double moved = 0;           ///< the largest change of a sweep, relative
-    double distance = 0;        ///< the sum of all changes of a sweep
     std::vector<double> now;    ///< the scores with all blocks so far
     std::vector<double> block;  ///< the new coefficients of one example
     std::vector<Way> ways;
-    std::vector<double> matrix, slope, direction, lengths;
+    std::vector<double> matrix, slope, noise, direction, lengths;
     std::vector<std::size_t> members;
     PivotedCholesky factor;
     Ranking ranking;

@@ -28,6 +28,12 @@ struct KernelShape {
     double shift() const { return intercept ? 1.0 : 0.0; }
 };
 
+/// What a model has lived through, each example judged before it was learned.
+struct KernelHistory {
+    std::int64_t examples = 0, mistakes = 0, updates = 0;
+    double loss = 0;
+};
+
 /// The coefficients, what the budget knows of them, and the history. The support vectors
 /// themselves live in a store beside it.
 struct KernelModel {
@@ -35,8 +41,7 @@ struct KernelModel {
     std::vector<Group> groups;
     Expansion expansion;
     Budget budget;
-    std::int64_t examples = 0;
-    Tally tally;
+    KernelHistory history;
 
     KernelModel(const KernelShape& s, std::vector<Group> g)
         : shape(s), groups(std::move(g)), expansion(s.outputs, s.average), budget(s.budget, s.forget) {}
@@ -66,9 +71,9 @@ class KernelLearn {
         for (const Group& g : m.groups) learn_group(g, block, first, count);
         if (m.shape.vote != Vote::each)
             for (std::size_t j = 0; j < count; ++j)
-                m.tally.mistakes += vote_is_wrong(block.targets[first + j], scores.data() + j * e.stride);
+                m.history.mistakes += vote_is_wrong(block.targets[first + j], scores.data() + j * e.stride);
         step(block, first, count);
-        m.examples += static_cast<std::int64_t>(count);
+        m.history.examples += static_cast<std::int64_t>(count);
     }
 
     /// The outputs together: the best one, or any of them.
@@ -84,7 +89,7 @@ class KernelLearn {
         for (std::size_t j = 0; j < count; ++j) acts |= judge_at(g, block, first, j).moves;
         if (!acts) return;
         if (count > 1) solve(g, block, first, count);
-        for (std::size_t j = 0; j < count; ++j) m.tally.updates += moves(j, g.first, g.count);
+        for (std::size_t j = 0; j < count; ++j) m.history.updates += moves(j, g.first, g.count);
     }
 
     /// What example j suffers, before anything is learned; its own step, were it alone.
@@ -93,8 +98,8 @@ class KernelLearn {
         const Verdict verdict = judge(g, g.rule.priced(block.weights[r]), block.targets[r], scores.data() + at,
                                       [&] { return block.self[r]; }, taus.data() + at, ranking);
         if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
-        m.tally.loss += verdict.loss;
-        if (m.shape.vote == Vote::each) m.tally.mistakes += verdict.wrong;
+        m.history.loss += verdict.loss;
+        if (m.shape.vote == Vote::each) m.history.mistakes += verdict.wrong;
         return verdict;
     }
 
@@ -135,7 +140,7 @@ class KernelLearn {
     /// Adds the coefficients; examples that moved and are not support vectors yet become such.
     void step(KernelBlock<Store>& block, std::size_t first, std::size_t count) {
         newcomers.clear();
-        const auto rounds = static_cast<double>(m.examples);
+        const auto rounds = static_cast<double>(m.history.examples);
         for (std::size_t j = 0; j < count; ++j) {
             const double* tau = taus.data() + j * e.stride;
             if (!moves(j, 0, e.outputs)) continue;

@@ -80,7 +80,7 @@ inline void learn_values(KernelModel& m, OutsideStore& store, const Lesson& less
 /// Scores of the model's predictor, row-major: out[i * outputs + k].
 template <class Store>
 inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x, double* out) {
-    const std::vector<double> coefs = m.expansion.predictor(m.examples);
+    const std::vector<double> coefs = m.expansion.predictor(m.history.examples);
     std::vector<double> scores(m.expansion.stride);
     KernelBlock<Store> block;
     with_row_type<double>(x, [&](auto kind) {

@@ -6,6 +6,7 @@
 
 #include "centre.hpp"
 #include "examples.hpp"
+#include "independent.hpp"
 #include "reservoir.hpp"
 #include "space.hpp"
 
@@ -15,7 +16,8 @@ namespace aggro {
 template <class T, class Row, bool Single, bool Diagonal>
 class Learn {
   public:
-    Learn(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), space(model, scratch) {}
+    Learn(Model<T>& model, Scratch<T>& scratch)
+        : m(model), s(scratch), space(model, scratch), lanes(Single ? LaneRules() : LaneRules(model)) {}
 
     /// One example of the given weight.
     void operator()(const Row& given, const Target& y, double weight) {
@@ -24,7 +26,11 @@ class Learn {
         predict();
         count_votes(y);
         if (m.shape.sums > 0 && !m.counters.frozen) meet(x, y, weight);
-        for (std::size_t g = 0; g < m.groups.size(); ++g) learn_group(g, x, y, weight);
+        if (lanes.usable) {
+            learn_lanes(y, weight);
+        } else {
+            for (std::size_t g = 0; g < m.groups.size(); ++g) learn_group(g, x, y, weight);
+        }
         step(x);
         ++m.counters.examples;
         average_round(1);
@@ -97,24 +103,60 @@ class Learn {
             verdict = judge(g, price(g, weight / (1 + g.gamma)), y, scores, length, tau, s.ranking);
         }
         if (!verdict.moves && !moves) return;
-        ++m.tally[index].updates;
-        m.tally[index].last_update = m.counters.examples + 1;
+        ++m.tally.updates[index];
+        m.tally.last_update[index] = m.counters.examples + 1;
         if (verdict.moves) move(index, x, verdict.kappa);
+    }
+
+    /// The same for independent outputs, all at once: the loops are over lanes.
+    void learn_lanes(const Target& y, double weight) {
+        const std::size_t n = m.shape.outputs;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double v = Diagonal ? static_cast<double>(s.length[k]) : squared;
+            lanes.length[k] = size * v + (m.shape.intercept ? m.bias_variance[k] / size : 0);
+        }
+        lanes.judge(y, s.scores.data(), weight, size, s.tau.data());
+        bool finite = true, moved = false;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double tau = s.tau[k];
+            finite &= std::isfinite(tau) && std::isfinite(lanes.loss[k]);
+            moved |= tau != 0;
+            m.tally.loss[k] += lanes.loss[k];
+            m.tally.mistakes[k] += lanes.wrong[k] != 0;
+            m.tally.updates[k] += tau != 0;
+            m.tally.last_update[k] = tau != 0 ? m.counters.examples + 1 : m.tally.last_update[k];
+        }
+        if (!finite) throw BadExample("its score or step overflows; scale the features or the target");
+        for (std::size_t k = 0; k < n; ++k) m.record.recent_loss[m.model_of[k]] += lanes.loss[k];
+        for (std::size_t k = 0; m.shape.vote == Vote::each && k < n; ++k) m.record.mistake(m.model_of[k], lanes.wrong[k] != 0);
+        if (moved) move_lanes(weight);
+    }
+
+    /// Turns all tau into coefficients.
+    void move_lanes(double weight) {
+        const std::size_t n = m.shape.outputs;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double tau = s.tau[k];
+            s.coef[k] = static_cast<T>(tau);
+            if (m.shape.intercept) m.bias[k] += tau * m.bias_variance[k] / size;
+        }
+        if (m.trail.stride() > 0)
+            for (std::size_t k = 0; k < n; ++k) s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);
+        for (std::size_t k = 0; Diagonal && k < n; ++k) {
+            const double kappa = s.tau[k] != 0 ? lanes.kappa_of(k, weight) : 0;
+            s.kappa[k] = static_cast<T>(kappa * size * size);
+            if (m.shape.intercept) m.bias_variance[k] /= 1 + kappa * m.bias_variance[k];
+        }
+        pending = true;
     }
 
     /// What was lost before learning.
     void count(std::size_t index, const Verdict& verdict) {
         if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
-        m.tally[index].loss += verdict.loss;
-        m.tally[index].mistakes += verdict.wrong;
-        Record& record = m.records[m.model_of[index]];
-        record.recent_loss += verdict.loss;
-        if (m.shape.vote == Vote::each) record_mistake(record, verdict.wrong);
-    }
-
-    static void record_mistake(Record& record, bool wrong) {
-        record.mistakes += wrong;
-        record.recent_mistakes += wrong;
+        m.tally.loss[index] += verdict.loss;
+        m.tally.mistakes[index] += verdict.wrong;
+        m.record.recent_loss[m.model_of[index]] += verdict.loss;
+        if (m.shape.vote == Vote::each) m.record.mistake(m.model_of[index], verdict.wrong);
     }
 
     const Rule& price(const Group& g, double weight) {
@@ -265,11 +307,11 @@ class Learn {
     /// Moves the lanes by their coefficients, and forgets these.
     void step_only(const Row& x) {
         if (m.trail.stride() > 0) {
-            space.step_trail(x);
+            space.step(x, m.trail.data(), m.lanes, s.trail_coef, s.trail_plain);
             clear(s.trail_coef);
             clear(s.trail_plain);
         }
-        space.step(x, s.coef, s.plain);
+        space.step(x, m.weights.data(), m.weights.stride(), s.coef, s.plain);
         clear(s.coef);
         if (m.shape.sums > 0) clear(s.plain);
     }
@@ -278,16 +320,13 @@ class Learn {
 
     /// Begins a new line in every model's record, and counts the mistakes of joint votes.
     void count_votes(const Target& y) {
-        for (Record& record : m.records) {
-            record.recent_mistakes *= m.memory;
-            record.recent_loss *= m.memory;
-            record.recent_examples = record.recent_examples * m.memory + 1;
-        }
+        if (m.memory < 1) m.record.forget(m.memory);
+        else ++m.record.recent_examples;
         if (m.shape.vote == Vote::each) return;
-        const std::size_t size = m.groups_per_model();
-        for (std::size_t i = 0; i < m.records.size(); ++i)
-            record_mistake(m.records[i], m.shape.vote == Vote::argmax ? wrong_argmax(i * size, size, y)
-                                                                      : wrong_anywhere(i * size, size, y));
+        const std::size_t each = m.groups.size() / m.shape.models;
+        for (std::size_t i = 0; i < m.shape.models; ++i)
+            m.record.mistake(i, m.shape.vote == Vote::argmax ? wrong_argmax(i * each, each, y)
+                                                             : wrong_anywhere(i * each, each, y));
     }
 
     bool wrong_argmax(std::size_t first, std::size_t count, const Target& y) const {
@@ -334,6 +373,7 @@ class Learn {
     Model<T>& m;
     Scratch<T>& s;
     Space<T, Row, Single, Diagonal> space;
+    LaneRules lanes;
     double size = 1;      ///< the row is size * x; 1 but for rows of extreme norm
     double squared = 0;   ///< ||x||^2
     Row scaled{};         ///< x / size, where that was needed

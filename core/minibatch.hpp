@@ -152,8 +152,8 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         const Group& g = m.groups[index];
         std::int64_t moved = 0;
         for (std::size_t j = 0; j < n; ++j) moved += moves(g, j);
-        m.tally[index].updates += std::max<std::int64_t>(moved, pulled);
-        m.tally[index].last_update = m.counters.examples + static_cast<std::int64_t>(n);
+        m.tally.updates[index] += std::max<std::int64_t>(moved, pulled);
+        m.tally.last_update[index] = m.counters.examples + static_cast<std::int64_t>(n);
     }
 
     bool moves(const Group& g, std::size_t j) const {

@@ -69,8 +69,8 @@ struct Model {
     std::vector<std::size_t> own_sum;    ///< which class sum belongs to output k
     std::vector<FullMetric<T>> full;     ///< one per group
     std::vector<Group> groups;
-    std::vector<Tally> tally;            ///< one per group
-    std::vector<Record> records;         ///< one per model
+    Tally tally;                         ///< of each group
+    Record record;                       ///< of each model
     std::vector<std::size_t> model_of;   ///< which model a group belongs to
     std::vector<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
@@ -90,8 +90,8 @@ struct Model {
         means.count.assign(shape.sums, 0);
         means.norm.assign(shape.sums, 0);
         means.cross.assign(shape.sums, 0);
-        tally.assign(groups.size(), {});
-        records.assign(shape.models, {});
+        tally = Tally(groups.size());
+        record = Record(shape.models);
         for (std::size_t i = 0; i < groups.size(); ++i) model_of.push_back(i * shape.models / groups.size());
         if (shape.predictor == Predictor::average) {
             trail = Block<T>(0, lanes);
@@ -153,7 +153,9 @@ struct Model {
                  {"ring_bias", &ring_bias}, {"pool_bias", &pool_bias},
                  {"pool_mean_bias", &pool_mean_bias}, {"pool_key", &pool_key},
                  {"class_weight_seen", &means.count}, {"class_sum_norm", &means.norm},
-                 {"class_sum_cross", &means.cross}})
+                 {"class_sum_cross", &means.cross}, {"loss", &tally.loss},
+                 {"joint_mistakes", &record.mistakes}, {"recent_mistakes", &record.recent_mistakes},
+                 {"recent_loss", &record.recent_loss}})
             visit(name, array->data(), array->size());
         static_assert(sizeof(Mixture) == 6 * sizeof(double));
         visit("mixture", reinterpret_cast<double*>(mix.data()), 6 * mix.size());
@@ -163,12 +165,11 @@ struct Model {
         }
         for (auto [name, array] :
              std::initializer_list<std::pair<const char*, std::vector<std::int64_t>*>>{
-                 {"ring_fill", &ring_fill}, {"ring_next", &ring_next}, {"pool_fill", &pool_fill}})
+                 {"ring_fill", &ring_fill}, {"ring_next", &ring_next}, {"pool_fill", &pool_fill},
+                 {"mistakes", &tally.mistakes}, {"updates", &tally.updates},
+                 {"last_update", &tally.last_update}})
             visit(name, array->data(), array->size());
-        static_assert(sizeof(Tally) == 4 * sizeof(std::int64_t));
-        visit("tally", reinterpret_cast<std::int64_t*>(tally.data()), 4 * tally.size());
-        static_assert(sizeof(Record) == 4 * sizeof(double));
-        visit("records", reinterpret_cast<double*>(records.data()), 4 * records.size());
+        visit("recent_examples", &record.recent_examples, 1);
         visit("class_total", &means.total.count, 2);
         visit("counters", &counters.examples, sizeof(Counters) / sizeof(std::int64_t));
     }

@@ -26,6 +26,7 @@ struct Lesson {
     const std::int64_t* order = nullptr;     ///< null: as given
     std::size_t count = 0;                   ///< how many rows to learn
     std::size_t batch_size = 1;
+    bool undo = true;                        ///< put the model back as it was when a row is refused
     std::function<bool()> interrupted;
 
     std::size_t row(std::size_t i) const { return order ? static_cast<std::size_t>(order[i]) : i; }

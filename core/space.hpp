@@ -44,23 +44,17 @@ class Space {
         }
     }
 
-    /// Moves every lane by coef * Sigma x + plain * x.
-    void step(const Row& x, const std::vector<T>& coef, const std::vector<T>& plain) {
-        T* w = m.weights.data();
+    /// Moves every lane of `target` by coef * Sigma x + plain * x. Spoils `coef`.
+    void step(const Row& x, T* target, std::size_t target_stride, std::vector<T>& coef,
+              const std::vector<T>& plain) {
+        const bool sums = m.shape.sums > 0;
         if constexpr (!Diagonal) {
-            add(x, w, stride, coef);
-            if (m.shape.sums > 0) add(x, w, stride, plain);
+            for (std::size_t l = 0; sums && l < m.lanes; ++l) coef[l] += plain[l];
+            add(x, target, target_stride, coef);
         } else {
-            if (m.shape.sums > 0) add(x, w, stride, plain);
-            add_scaled(x, w, stride, coef);
+            if (sums) add(x, target, target_stride, plain);
+            add_scaled(x, target, target_stride, coef);
         }
-    }
-
-    /// Moves the trail by trail_coef * Sigma x + trail_plain * x.
-    void step_trail(const Row& x) {
-        if constexpr (!Diagonal) add(x, m.trail.data(), m.lanes, s.trail_coef);
-        else add_scaled(x, m.trail.data(), m.lanes, s.trail_coef);
-        if (m.shape.sums > 0) add(x, m.trail.data(), m.lanes, s.trail_plain);
     }
 
     /// Diagonal metric: the precision of every lane grows by kappa * x^2.
@@ -83,11 +77,14 @@ class Space {
         if constexpr (Single) {
             if (coef[0] != T(0)) add_one(x, target, target_stride, coef[0]);
         } else {
+            std::size_t moving = 0;
+            for (std::size_t l = 0; l < m.lanes; ++l) moving += coef[l] != T(0);
+            if (moving == 0) return;
+            if (moving * 64 >= m.lanes * sizeof(T))
+                return add_lanes(x, target, target_stride, m.lanes, coef.data());
             s.active.clear();
             for (std::size_t l = 0; l < m.lanes; ++l)
                 if (coef[l] != T(0)) s.active.push_back(l);
-            if (s.active.size() * 64 >= m.lanes * sizeof(T))
-                return add_lanes(x, target, target_stride, m.lanes, coef.data());
             for (std::size_t k = 0; k < x.size; ++k) {
                 T* lane = target + x.feature(k) * target_stride;
                 for (std::size_t l : s.active) lane[l] += x.values[k] * coef[l];

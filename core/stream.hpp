@@ -64,8 +64,8 @@ class StreamLoop : public LearnBatch<double, StreamRow, Single, Diagonal> {
         this->look(x);
         this->predict();
         bool fine = true;
-        for (double dot : this->s.dot) fine &= std::abs(dot) <= Limits::score;
-        for (double score : this->s.scores) fine &= std::abs(score) <= Limits::score;
+        for (double dot : this->One::s.dot) fine &= std::abs(dot) <= Limits::score;
+        for (double score : this->One::s.scores) fine &= std::abs(score) <= Limits::score;
         return fine;
     }
 };

@@ -28,21 +28,34 @@ struct Group {
     bool always = false;       ///< pull even when no loss was suffered
 };
 
-/// What a group has lived through, judged before each example was learned.
+/// What each group has lived through, judged before each example was learned.
 struct Tally {
-    std::int64_t mistakes = 0;
-    std::int64_t updates = 0;
-    std::int64_t last_update = 0;  ///< how many examples had been seen then
-    double loss = 0;
+    std::vector<std::int64_t> mistakes, updates;
+    std::vector<std::int64_t> last_update;  ///< how many examples had been seen then
+    std::vector<double> loss;
+
+    explicit Tally(std::size_t groups = 0)
+        : mistakes(groups), updates(groups), last_update(groups), loss(groups) {}
 };
 
-/// What a whole prediction has lived through: one group, or several that vote together. The recent
-/// record forgets, so that it follows a stream that changes.
+/// What each whole prediction has lived through: of one group, or of several that vote together.
+/// The recent record forgets, so that it follows a stream that changes.
 struct Record {
-    double mistakes = 0;
-    double recent_mistakes = 0;
-    double recent_loss = 0;
+    std::vector<double> mistakes, recent_mistakes, recent_loss;
     double recent_examples = 0;
+
+    explicit Record(std::size_t models = 0)
+        : mistakes(models), recent_mistakes(models), recent_loss(models) {}
+
+    void forget(double memory) {
+        for (double& v : recent_mistakes) v *= memory;
+        for (double& v : recent_loss) v *= memory;
+        recent_examples = recent_examples * memory + 1;
+    }
+    void mistake(std::size_t model, bool wrong) {
+        mistakes[model] += wrong;
+        recent_mistakes[model] += wrong;
+    }
 };
 
 /// The answer to one example: a class, or a value for each column.

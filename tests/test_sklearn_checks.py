@@ -27,6 +27,10 @@ SMALL_C = (
     "the check sets C=0.01 because of the class name: in a metric that shrinks with each update "
     "steps of that size add up to too little"
 )
+PULL = (
+    "an example of a class that costs nearly nothing still pulls all classes to their means, so "
+    "that weights of 1000 to 0.0001 do not make one class win everywhere"
+)
 
 
 def reasons(estimator):
@@ -37,6 +41,8 @@ def reasons(estimator):
     }
     if isinstance(estimator, PassiveAggressiveRegressor) and estimator.metric == "diagonal":
         failing["check_regressors_train"] = SMALL_C
+    if getattr(estimator, "class_mean", 0) > 0:
+        failing["check_class_weight_classifiers"] = PULL
     return failing
 
 

@@ -261,9 +261,9 @@ nb::dict state_of(KernelCore& core) {
     put(state, "table", m.budget.table.compact());
     put(state, "inverse", m.budget.gram.inverse.compact());
     put(state, "nearest", m.budget.neighbours.nearest), put(state, "distance", m.budget.neighbours.distance);
-    put(state, "counters", std::vector<std::int64_t>{m.examples, m.tally.mistakes, m.tally.updates, e.next_birth,
+    put(state, "counters", std::vector<std::int64_t>{m.history.examples, m.history.mistakes, m.history.updates, e.next_birth,
                                                      m.budget.gram.since_rebuilt});
-    put(state, "loss", std::vector<double>{m.tally.loss});
+    put(state, "loss", std::vector<double>{m.history.loss});
     std::visit([&](const auto& kept) { put_rows(state, kept); }, core.store);
     return state;
 }
@@ -292,9 +292,9 @@ void load_state(KernelCore& core, const nb::dict& state) {
     e.ids = get<std::int64_t>(state, "ids", slots);
     e.born = get<std::int64_t>(state, "born", slots);
     const auto counters = get<std::int64_t>(state, "counters", 5);
-    m.examples = counters[0], m.tally.mistakes = counters[1], m.tally.updates = counters[2];
+    m.history.examples = counters[0], m.history.mistakes = counters[1], m.history.updates = counters[2];
     e.next_birth = counters[3], m.budget.gram.since_rebuilt = counters[4];
-    m.tally.loss = get<double>(state, "loss", 1)[0];
+    m.history.loss = get<double>(state, "loss", 1)[0];
     e.rebuild_index();
     load_budget(state, m.budget, slots);
     std::visit([&](auto& kept) { load_rows(state, kept, slots); }, store);
@@ -378,7 +378,7 @@ void bind_kernel(nb::module_& m) {
         .def("coef", [](KernelCore& self) {
                  return reading(self, [&] {
                      const Expansion& e = self.model.expansion;
-                     return to_numpy(unpadded(e, e.predictor(self.model.examples)), {e.size(), e.outputs});
+                     return to_numpy(unpadded(e, e.predictor(self.model.history.examples)), {e.size(), e.outputs});
                  });
              }, "The coefficients that predict, support vectors x outputs.")
         .def("ids", [](KernelCore& self) {
@@ -401,10 +401,10 @@ void bind_kernel(nb::module_& m) {
              }, "The support vectors: `support`, or `data`, `indices` and `indptr`; nothing if they are kept outside.")
         .def_prop_ro("features", [](KernelCore& self) { return self.model.shape.features; })
         .def_prop_ro("size", [](KernelCore& self) { return self.model.expansion.size(); })
-        .def_prop_ro("examples", [](KernelCore& self) { return self.model.examples; })
-        .def_prop_ro("joint_mistakes", [](KernelCore& self) { return self.model.tally.mistakes; })
+        .def_prop_ro("examples", [](KernelCore& self) { return self.model.history.examples; })
+        .def_prop_ro("joint_mistakes", [](KernelCore& self) { return self.model.history.mistakes; })
         .def_prop_ro("tallies", [](KernelCore& self) {
-            const Tally& t = self.model.tally;
+            const KernelHistory& t = self.model.history;
             return std::vector{std::make_tuple(t.mistakes, t.updates, t.loss)};
         });
 

@@ -35,7 +35,8 @@ class Guarded {
             nb::gil_scoped_release release;
             std::unique_lock lock(mutex);
             check(lesson);
-            if (lesson.x.stored() < model.weights.size() && harmless(lesson.x)) return learn_all(model, lesson);
+            const bool safe = lesson.x.stored() < model.weights.size() && harmless(lesson.x);
+            if (safe || !lesson.undo) return learn_all(model, lesson);
             const Backup backup(model);
             try {
                 learn_all(model, lesson);
@@ -119,7 +120,7 @@ using Weights = std::optional<Column<double>>;
 using Values = std::optional<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
 
 Lesson lesson_of(const Rows& rows, const Labels& labels, const Values& values, const Weights& weights,
-                 const Labels& order, std::size_t batch_size) {
+                 const Labels& order, std::size_t batch_size, bool undo) {
     const std::size_t n = rows.matrix.rows;
     const bool fits = (!labels || labels->size() == n) && (!values || values->shape(0) == n) &&
                       (!weights || weights->size() == n);
@@ -133,6 +134,7 @@ Lesson lesson_of(const Rows& rows, const Labels& labels, const Values& values, c
     if (weights) lesson.weights = weights->data();
     if (order) lesson.order = order->data();
     lesson.batch_size = std::max<std::size_t>(batch_size, 1);
+    lesson.undo = undo;
     return lesson;
 }
 
@@ -202,10 +204,11 @@ void bind_model(nb::module_& m, const char* name) {
                  new (self) G(shape, std::move(groups), std::move(own_sum));
              }, "shape"_a, "groups"_a, "own_sum"_a)
         .def("learn", [](G& self, const Rows& rows, Labels labels, Values values, Weights weights, Labels order,
-                         std::size_t batch_size) { self.learn(lesson_of(rows, labels, values, weights, order, batch_size));
+                         std::size_t batch_size, bool undo) {
+                 self.learn(lesson_of(rows, labels, values, weights, order, batch_size, undo));
              }, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
              "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(),
-             "batch_size"_a = 1, "Learn the rows, in order. A bad row raises and leaves the model as it was.")
+             "batch_size"_a = 1, "undo"_a = true, "Learn the rows, in order. A bad row raises and leaves the model as it was.")
         .def("score", [](G& self, const Rows& rows) { return self.score(rows.matrix); }, "rows"_a,
              "Scores of the predictor, one row per example and one column per output.")
         .def("grow", [](G& self, std::size_t features) {
@@ -244,17 +247,19 @@ void bind_model(nb::module_& m, const char* name) {
         .def_prop_ro("averaged", [](G& self) { return self.model.counters.averaged; })
         .def("set_memory", [](G& self, double memory) { self.model.memory = memory; }, "memory"_a,
              "What an example leaves of the recent records before it.")
-        .def_prop_ro("records", [](G& self) {
-            nb::list out;
-            for (const Record& r : self.model.records)
-                out.append(nb::make_tuple(r.mistakes, r.recent_mistakes, r.recent_loss, r.recent_examples));
-            return out;
-        })
         .def_prop_ro("tallies", [](G& self) {
             nb::list out;
-            for (const Tally& t : self.model.tally) out.append(nb::make_tuple(t.mistakes, t.updates, t.loss));
+            const Tally& t = self.model.tally;
+            for (std::size_t i = 0; i < t.loss.size(); ++i) out.append(nb::make_tuple(t.mistakes[i], t.updates[i], t.loss[i]));
             return out;
-        });
+        }, "Mistakes, updates and loss of each group.")
+        .def_prop_ro("records", [](G& self) {
+            nb::list out;
+            const Record& r = self.model.record;
+            for (std::size_t i = 0; i < r.mistakes.size(); ++i)
+                out.append(nb::make_tuple(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i], r.recent_examples));
+            return out;
+        }, "Mistakes, recent mistakes, recent loss and recent examples of each model.");
 }
 
 }  // namespace

@@ -70,10 +70,11 @@ class Stream {
         return nb::borrow(known_.classes.name(best));
     }
 
-    std::vector<double> scores(nb::handle x) {
+    /// The classes and the scores of the outputs, of the same moment.
+    nb::tuple margins(nb::handle x) {
         const Turn turn(*this);
         read(x);
-        return known_.model->scores(reading_.row());
+        return nb::make_tuple(classes(), known_.model->scores(reading_.row()));
     }
 
     void flush() {
@@ -95,6 +96,7 @@ class Stream {
         for (nb::handle label : classes) names.add(label, Vocabulary::hash_of(label));
         for (std::int64_t& label : known_.waiting.labels)
             if (label >= 0) label = position.at(static_cast<std::size_t>(label));
+        known_.past = column<double>(arrays, "past");
         known_.model = std::move(model);
         known_.classes = std::move(names);
     }
@@ -137,13 +139,10 @@ class Stream {
     nb::tuple progress() {
         const Hold hold(*this);
         const Model<double>& m = known_.model->model;
-        double mistakes = m.shape.vote == Vote::each ? 0 : static_cast<double>(m.counters.mistakes);
         double updates = 0, loss = 0;
-        for (const Tally& tally : m.tally) {
-            if (m.shape.vote == Vote::each) mistakes += static_cast<double>(tally.mistakes);
-            updates += static_cast<double>(tally.updates);
-            loss += tally.loss;
-        }
+        for (const auto moves : m.tally.updates) updates += static_cast<double>(moves);
+        for (const double suffered : m.tally.loss) loss += suffered;
+        const auto mistakes = static_cast<double>(m.record.mistakes[0]);
         return nb::make_tuple(known_.past[0] + mistakes, known_.past[1] + updates, known_.past[2] + loss);
     }
 
@@ -344,7 +343,7 @@ void bind_stream(nb::module_& m) {
         .def("predict_one", &Stream::predict, "x"_a,
              "Predict the answer for the features x. Features never learned count as zero.")
         .def("flush", &Stream::flush, "Learn the examples that wait for their mini-batch to be full.")
-        .def("_scores", &Stream::scores, "x"_a)
+        .def("_margins", &Stream::margins, "x"_a)
         .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a, "own_sum"_a,
              "average_from"_a, "arrays"_a)
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a)

@@ -161,7 +161,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
             before = learner.progress.loss
             in_place = not self.shuffle and held_out is None
             order = None if in_place else random.permutation(train) if self.shuffle else train
-            learner.learn(rows, order=order, **lesson)
+            learner.learn(rows, order=order, undo=self.warm_start, **lesson)
             learner.freeze_means()
             loss = learner.progress.loss - before
             self._report(epoch, learner, loss / len(train))

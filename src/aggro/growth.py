@@ -119,9 +119,8 @@ def _move_histories(
 ) -> None:
     """Counters go on; tallies begin anew, since ``past`` keeps the old ones."""
     after["counters"] = before["counters"]
-    same = len(before["tally"]) == len(after["tally"])
-    last = before["tally"].reshape(-1, 4)[:, 2]
-    after["tally"].reshape(-1, 4)[:, 2] = last if same else last.max()
+    last = before["last_update"]
+    after["last_update"][:] = last if len(last) == len(after["last_update"]) else last.max()
     for name in ("ring_fill", "ring_next", "pool_fill"):
         if name in before:
             after[name][:] = before[name][0]

@@ -157,7 +157,7 @@ class KernelEstimator(LinearEstimator):
         """Number of support vectors."""
         return int(self._fitted("n_support_", lambda: self._learner.model.size))
 
-    @property  # type: ignore[misc]
+    @property
     def intercept_(self) -> Array:
         """Intercept of each output: the sum of its coefficients."""
         result: Array = self._fitted("intercept_", lambda: self._learner.intercept())

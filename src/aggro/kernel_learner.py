@@ -142,8 +142,7 @@ class KernelLearner(Learner):
 
     def coef(self) -> Array:
         """Return the coefficients that predict, outputs x support vectors."""
-        coef: Array = self.model.coef()
-        return coef.T
+        return np.asarray(self.model.coef().T)
 
     def intercept(self) -> Array:
         """Return the intercepts: the constant of the kernel k + 1 gathers all coefficients."""

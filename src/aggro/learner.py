@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro import _core
-from aggro.rules import Settings
+from aggro.rules import Settings, check_same_shape
 
 Array = npt.NDArray[Any]
 
@@ -78,9 +78,15 @@ class Learner:
         values: Array | None = None,
         weights: Array | None = None,
         order: Array | None = None,
+        undo: bool = True,
     ) -> None:
-        """Learn rows in the given order, by class label or by target values."""
-        self.model.learn(rows, labels, values, weights, order, self.settings.batch_size)
+        """Learn rows in the given order, by class label or by target values.
+
+        A row that cannot be learned raises and leaves the learner as it was, unless ``undo`` is
+        false because the caller will throw the learner away.
+        """
+        batch = self.settings.batch_size
+        self.model.learn(rows, labels, values, weights, order, batch, undo)
 
     def scores(self, rows: _core.Rows, which: int = 0) -> Array:
         """Return the scores of one model: a row per example and a column per output."""
@@ -95,7 +101,10 @@ class Learner:
 
     def configure(self, settings: Settings | Sequence[Settings]) -> None:
         """Take over new prices (C, epsilon, class_mean ...) for what comes; the past stays."""
-        self.all_settings = (settings,) if isinstance(settings, Settings) else tuple(settings)
+        fresh = (settings,) if isinstance(settings, Settings) else tuple(settings)
+        for old, new in zip(self.all_settings, fresh, strict=True):
+            check_same_shape(old, new)
+        self.all_settings = fresh
         self.model.set_groups(self._groups())
 
     # -- what was learned -------------------------------------------------------------------

@@ -110,7 +110,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         if self._multilabel:
             return (scores > 0).astype(np.int64)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[index]
+        return self.classes_[np.minimum(index, len(self.classes_) - 1)]  # a stream may know one
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -179,6 +179,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         everybody = np.union1d(self.classes_, y)
         if len(everybody) == len(self.classes_):
             return
+        self._reconfigure(self._task())
         position = np.searchsorted(everybody, self.classes_)
         counts = np.zeros(len(everybody))
         counts[position] = self._counts
@@ -192,7 +193,8 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             return weights
         if labels is None:
             raise ValueError("class_weight needs one label per row; y is an indicator matrix.")
-        self._counts = self._counts + np.bincount(labels, minlength=len(self.classes_))
+        present = labels if weights is None else labels[weights > 0]
+        self._counts = self._counts + np.bincount(present, minlength=len(self.classes_))
         by_class = class_weights(self.class_weight, self.classes_, self._counts)
         assert by_class is not None
         return by_class[labels] if weights is None else by_class[labels] * weights

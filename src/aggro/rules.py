@@ -182,6 +182,19 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
             raise ValueError(f"{clash.why[0].upper()}{clash.why[1:]}.")
 
 
+def check_same_shape(old: Settings, new: Settings) -> None:
+    """Raise unless a model made with the old settings has room for the new ones."""
+    shape = ["fit_intercept", "metric", "queue", "average", "reservoir_size"]
+    shape += ["multiclass"] * (new.task == "multiclass" and "ovr" in (old.multiclass, new.multiclass))
+    shape += ["class_mean"] * ((old.class_mean > 0) != (new.class_mean > 0))
+    for name in shape:
+        if getattr(old, name) != getattr(new, name):
+            raise ValueError(
+                f"{name} cannot change from {getattr(old, name)!r} to {getattr(new, name)!r} in the "
+                "middle of a stream; set it before the first partial_fit, or begin anew with fit."
+            )
+
+
 def check_average(average: Any) -> None:
     """Raise unless average is a flag, a number of examples or 'reservoir'."""
     if isinstance(average, str):

@@ -65,7 +65,7 @@ def encode(y: Array, classes: Array) -> Array:
     except TypeError:
         known = np.array([False])
     if not np.all(known):
-        strange = y[~known][0] if np.shape(known) == np.shape(y) else y[0]
+        strange = (y[~known] if np.shape(known) == np.shape(y) else y).tolist()[0]
         shown = ", ".join(repr(c) for c in classes[:10].tolist())
         more = ", ..." if len(classes) > 10 else ""
         raise ValueError(

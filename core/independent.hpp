@@ -1,0 +1,82 @@
+// Independent outputs judged together: the rule of each lane as a column of numbers, so that the
+// loop over lanes becomes vectors. One-vs-rest, several labels, several targets and sweeps use it.
+#pragma once
+#include <cmath>
+#include <vector>
+
+#include "model.hpp"
+
+namespace aggro {
+
+class LaneRules {
+  public:
+    LaneRules() = default;
+
+    template <class T>
+    explicit LaneRules(const Model<T>& m) {
+        usable = m.shape.sums == 0 && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
+                 m.shape.metric != Metric::full && m.groups.size() == m.shape.outputs;
+        for (const Group& g : m.groups) {
+            usable = usable && g.rule.doubt == Doubt::none && g.task == m.groups[0].task;
+            positive.push_back(static_cast<std::int64_t>(g.positive));
+            lo.push_back(g.rule.lo);
+            cap.push_back(g.rule.cap);
+            ridge.push_back(g.rule.ridge);
+            margin.push_back(g.rule.margin);
+            epsilon.push_back(g.rule.epsilon);
+            kappa.push_back(g.rule.kappa);
+            weigh_kappa = g.rule.weigh_kappa;
+        }
+        tube = m.groups[0].task == Task::tube;
+        for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
+    }
+
+    /// Fills `loss`, `wrong` and the signed steps of all lanes, given their `length`.
+    void judge(const Target& y, const double* scores, double weight, double size, double* tau) {
+        const std::size_t n = positive.size();
+        if (y.values)
+            for (std::size_t k = 0; k < n; ++k) target[k] = y.values[positive[k]];
+        else
+            for (std::size_t k = 0; k < n; ++k) target[k] = positive[k] == y.label ? 1.0 : -1.0;
+        if (tube) judge_tubes(scores, weight * size, tau);
+        else judge_margins(scores, weight * size, tau);
+    }
+
+    double kappa_of(std::size_t k, double weight) const { return weigh_kappa ? kappa[k] * weight : kappa[k]; }
+
+    bool usable = false;
+    std::vector<double> length, loss, wrong;
+
+  private:
+    // `grow` multiplies what the price multiplies: the example's weight and the size of its row.
+    void judge_margins(const double* scores, double grow, double* tau) {
+        for (std::size_t k = 0; k < positive.size(); ++k) {
+            const double sign = target[k] > 0 ? 1.0 : -1.0, m = sign * scores[k];
+            loss[k] = lo[k] < 0 ? std::abs(1 - m) : std::max(0.0, 1 - m);
+            wrong[k] = (scores[k] > 0) != (sign > 0) ? 1.0 : 0.0;
+            tau[k] = sign * step(k, margin[k] - m, grow);
+        }
+    }
+
+    void judge_tubes(const double* scores, double grow, double* tau) {
+        for (std::size_t k = 0; k < positive.size(); ++k) {
+            const double error = target[k] - scores[k], l = std::abs(error) - epsilon[k];
+            loss[k] = lo[k] < 0 ? std::abs(l) : std::max(0.0, l);
+            tau[k] = (error < 0 ? -1.0 : 1.0) * step(k, l, grow);
+        }
+    }
+
+    /// `step_size` of slack.hpp, without branches.
+    double step(std::size_t k, double l, double grow) const {
+        const bool acts = (l > 0) | ((l == 0) & (lo[k] > 0)) | ((l < 0) & (lo[k] < 0));
+        const double raw = l / (length[k] + ridge[k] / grow);
+        const double clipped = std::min(std::max(raw, lo[k] * grow), cap[k] * grow);
+        return acts & (length[k] > 0) ? clipped : 0.0;
+    }
+
+    std::vector<std::int64_t> positive;
+    std::vector<double> lo, cap, ridge, margin, epsilon, kappa, target;
+    bool tube = false, weigh_kappa = false;
+};
+
+}  // namespace aggro

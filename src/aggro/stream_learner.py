@@ -1,0 +1,200 @@
+"""What the stream learners share: settings, tables, growth, copies."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from aggro import _core
+from aggro.learner import Array, Learner, Progress
+from aggro.rules import Settings, check_count
+from aggro.stream_frames import column_like, rows_of_frame, values_of
+from aggro.stream_river import RiverProtocol
+from aggro.stream_settings import check_bounds, keywords_of, settings_of
+
+Stream = TypeVar("Stream", bound="StreamLearner")
+
+
+class StreamLearner(_core.Stream, RiverProtocol):
+    """A stream learner; ``learn_one`` and ``predict_one`` are the compiled core's own."""
+
+    _regression = False
+
+    def __init__(
+        self,
+        algorithm: str,
+        C: float,
+        max_features: int | None,
+        overflow: str,
+        seed: int,
+        params: dict[str, Any],
+    ) -> None:
+        check_bounds(max_features, overflow)
+        check_count("seed", seed, least=0)
+        self.algorithm, self.C, self.params = algorithm, C, params
+        self.max_features, self.overflow, self.seed = max_features, overflow, seed
+        self._keywords = keywords_of(algorithm, self._regression, {"C": C, **params})
+        settings = settings_of(self._keywords, self._regression)
+        hashed = max_features is not None and overflow == "hash"
+        super().__init__(self._regression, settings.batch_size, max_features or 0, hashed)
+        slots = max_features if max_features is not None and hashed else 0
+        self._install([], [], Learner(self._settings(0), slots, 1, seed=seed))
+        self._meet_river()
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn the rows of a table one after another; all of them, or none if one is bad.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame
+            One example per row; the columns are the features.
+        y : Series, array or list
+            The answer for each row.
+        w : Series, array or list, optional
+            How many times each row counts.
+        """
+        answers = values_of(y, "y", len(X))
+        weights = [1.0] * len(X) if w is None else values_of(w, "w", len(X))
+        before = self._remember()
+        i = 0
+        try:
+            for i, x in enumerate(rows_of_frame(X)):
+                self.learn_one(x, answers[i], weights[i])
+        except BaseException as error:
+            self._recall(before)
+            if type(error) in (TypeError, ValueError):
+                raise type(error)(f"row {i}: {error}") from None
+            raise
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the answer for each row of a table, as a column of the same kind."""
+        return column_like(X, map(self.predict_one, rows_of_frame(X)))
+
+    # -- what was learned -------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """Number of features met so far; the number of buckets if names are hashed."""
+        return len(self._names()) or int(self._slots)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Wrong predictions, each made before its example was learned."""
+        return int(self._progress()[0])
+
+    @property
+    def n_updates_(self) -> int:
+        """Examples that moved the model (for independent outputs: summed over outputs)."""
+        return int(self._progress()[1])
+
+    @property
+    def cumulative_loss_(self) -> float:
+        """Sum of the losses, each suffered before its example was learned."""
+        return float(self._progress()[2])
+
+    def _columns(self) -> tuple[list[dict[Any, float]], list[float]]:
+        """Return weights by name and the intercept of every output."""
+        weights, intercepts = self._weights()
+        names = self._names() or range(len(weights))
+        columns = [dict(zip(names, column, strict=False)) for column in weights.T.tolist()]
+        return columns, intercepts.tolist()
+
+    # -- models of another shape ------------------------------------------------------------
+
+    def _settings(self, classes: int) -> Settings:
+        return settings_of(self._keywords, self._regression, classes)
+
+    def _install(self, classes: list[Any], position: list[int], learner: Learner) -> None:
+        """Go on with what this learner knows."""
+        past = np.array([learner.past.mistakes, learner.past.updates, learner.past.loss])
+        shape, own_sum = learner._shape(learner.features)
+        blueprint = (shape, learner._groups(), own_sum, learner._average_from())
+        self._rebuild(classes, position, *blueprint, {**learner.state(), "past": past})
+
+    def _learner(self, classes: int) -> Learner:
+        """Return a learner that knows what this one knows."""
+        learner = Learner(self._settings(classes), self._slots, max(classes, 1))
+        arrays = self._arrays()
+        learner.load_state(arrays)
+        mistakes, updates, loss = arrays["past"].tolist()
+        learner.past = Progress(int(mistakes), int(updates), loss)
+        return learner
+
+    # -- copies and files -------------------------------------------------------------------
+
+    def _get_params(self) -> dict[str, Any]:
+        names = ("algorithm", "C", "max_features", "overflow", "seed")
+        return {**{name: getattr(self, name) for name in names}, **self.params}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return all that was learned: a description that JSON can hold, and arrays by name."""
+        names, classes = (list(map(_to_json, part)) for part in (self._names(), self._classes()))
+        description = {
+            "model": type(self).__name__,
+            "params": self._get_params(),
+            "names": names,
+            "classes": classes,
+        }
+        return description, self._arrays()
+
+    @classmethod
+    def from_state(
+        cls: type[Stream], description: dict[str, Any], arrays: dict[str, Array]
+    ) -> Stream:
+        """Return the model that gave this state."""
+        names, classes = (list(map(_from_json, description[key])) for key in ("names", "classes"))
+        return _revive(cls, description["params"], names, classes, arrays)
+
+    def __reduce__(self) -> Any:
+        before = (self._get_params(), self._names(), self._classes(), self._arrays())
+        return _revive, (type(self), *before), self.__dict__
+
+    def __repr__(self) -> str:
+        given = self._get_params()
+        plain = {"max_features": None, "overflow": "drop", "seed": 0}
+        shown = [repr(given.pop("algorithm"))]
+        shown += [f"{k}={v!r}" for k, v in given.items() if k not in plain or v != plain[k]]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        names = 100 * len(self._names())  # about the size of a name with its place in the table
+        return names + sum(array.nbytes for array in self._arrays().values())
+
+
+def _revive(
+    cls: type[Stream],
+    params: dict[str, Any],
+    names: list[Any],
+    classes: list[Any],
+    arrays: dict[str, Array],
+) -> Stream:
+    """Return the model that was put apart in these pieces."""
+    model = cls(**params)
+    settings = model._settings(len(classes))
+    learner = Learner(settings, len(names) or model._slots, max(len(classes), 1))
+    learner.load_state(arrays)
+    model._install(classes, [], learner)
+    model._resume(names, arrays)
+    return model
+
+
+def _to_json(name: Any) -> Any:
+    """Return a name as JSON holds it: tuples and bytes are marked."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, tuple):
+        return {"tuple": [_to_json(part) for part in name]}
+    if isinstance(name, bytes):
+        return {"bytes": name.hex()}
+    if name is None or isinstance(name, (str, int, float)):
+        return name
+    raise TypeError(f"{name!r} cannot be written to a file; name features and classes by text.")
+
+
+def _from_json(name: Any) -> Any:
+    if not isinstance(name, dict):
+        return name
+    ((kind, inner),) = name.items()
+    return tuple(map(_from_json, inner)) if kind == "tuple" else bytes.fromhex(inner)

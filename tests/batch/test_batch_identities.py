@@ -1,0 +1,102 @@
+"""What a mini-batch must be equal to, and when it has no solution."""
+
+import numpy as np
+import pytest
+from batch_problems import LOSSES, Batch, random_batch
+
+from aggro.reference import slack, step_size
+
+ONE_CONSTRAINT = ("margin", "tube", "top")
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("task", ONE_CONSTRAINT)
+def test_one_example_takes_its_own_step(task, loss):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        batch = random_batch(rng, task, loss, "plain", 1)
+        batch.epsilon = 0.0 if loss == "least_squares" else 0.1
+        Q, linear, width, _, _ = batch.dual()
+        D = batch.directions()
+        length = batch.gram[0, 0] * np.sum(D**2)
+        sign = np.sign(linear[0]) if task == "tube" else 1.0
+        raw = abs(linear[0]) - width if task == "tube" else linear[0]
+        tau = sign * step_size(raw, length, slack(loss, batch.C * batch.weights[0]))
+        np.testing.assert_allclose(batch.solve(), tau * D, rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("task", ["margin", "tube", "top", "support"])
+@pytest.mark.parametrize("copies", [2, 3, 7])
+def test_equal_rows_are_one_row_of_their_weight(task, copies):
+    rng = np.random.default_rng(copies)
+    for _ in range(20):
+        one = random_batch(rng, task, "hinge", "plain", 3)
+        again = np.repeat(np.arange(3), copies)
+        many = Batch(
+            task,
+            "hinge",
+            one.gram[np.ix_(again, again)].copy(),
+            one.scores[again].copy(),
+            one.y[again].copy(),
+            one.weights[again].copy(),
+            one.C,
+        )
+        one.weights = one.weights * copies
+        effect = many.solve().reshape(3, copies, -1).sum(axis=1)
+        np.testing.assert_allclose(effect, one.solve(), rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("task", ["margin", "tube", "top", "support"])
+def test_contradictory_hard_batches_are_reported(task):
+    outputs = 1 if task in ("margin", "tube") else 3
+    y = np.array([1.0, 2.0]) if task == "tube" else np.array([0, 1])
+    batch = Batch(task, "hard", np.ones((2, 2)), np.zeros((2, outputs)), y, np.ones(2))
+    assert batch.solve() is None
+    batch.loss = "hinge"
+    assert batch.solve() is not None
+
+
+def test_opposite_rows_contradict_without_an_intercept_only():
+    gram = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    labels = np.array([1, 1])
+    batch = Batch("margin", "hard", gram, np.zeros((2, 1)), labels, np.ones(2))
+    assert batch.solve() is None
+    batch.gram = gram + 1.0
+    np.testing.assert_allclose(batch.scores + batch.gram @ batch.solve(), np.ones((2, 1)))
+
+
+def test_hard_batch_meets_every_margin():
+    rng = np.random.default_rng(6)
+    for task in ("margin", "support"):
+        batch = random_batch(rng, task, "hard", "plain", 20)
+        after = batch.scores + batch.gram @ batch.solve()
+        if task == "margin":
+            assert np.all((2 * batch.y - 1) * after[:, 0] >= 1 - 1e-8)
+            continue
+        true = after[np.arange(20), batch.y]
+        after[np.arange(20), batch.y] = -np.inf
+        assert np.all(true - after.max(axis=1) >= 1 - 1e-8)
+
+
+def test_a_row_of_zeros_stays_out():
+    gram = np.diag([0.0, 2.0])
+    for loss in LOSSES:
+        batch = Batch("margin", loss, gram, np.zeros((2, 1)), np.array([1, 1]), np.ones(2))
+        tau = batch.solve()
+        assert tau[0, 0] == 0 and tau[1, 0] > 0
+
+
+def test_only_wrong_predictions_take_part():
+    scores = np.array([[0.9, 0.5], [0.2, 0.4]])  # the first is right, with too small a margin
+    batch = Batch("predicted", "hard", np.eye(2), scores, np.array([0, 0]), np.ones(2))
+    tau = batch.solve()
+    assert not tau[0].any() and tau[1, 0] == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_least_squares_regression_is_ridge(loss):
+    rng = np.random.default_rng(7)
+    batch = random_batch(rng, "tube", "least_squares", "flat", 12)
+    inverse = np.linalg.inv(batch.gram + np.diag(batch.ridges))
+    expected = inverse @ (batch.y - batch.scores[:, 0])
+    np.testing.assert_allclose(batch.solve()[:, 0], expected, rtol=1e-8, atol=1e-10)

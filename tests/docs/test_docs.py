@@ -1,0 +1,201 @@
+"""The documentation is true: its code runs and prints what it says, its tables are the code's.
+
+In README.md and docs/*.md every fenced ``python`` block is run, in order, file by file, each file
+in a directory of its own. A block that follows at once and is fenced ``output`` is what the block
+must print. A comment ``<!-- needs: river, aggro.Perceptron -->`` before a block lets it be passed
+over where a name cannot be imported; ``scikit-learn 1.8-1.9`` asks for versions.
+
+``python tests/docs/test_docs.py`` prints the tables of docs/algorithms.md anew.
+"""
+
+import doctest
+import io
+import re
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import aggro
+from aggro.rules import CLASHES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+FENCE = re.compile(
+    r"(?:<!-- needs: (?P<needs>[^>]*?) -->\n+)?"
+    r"^```(?P<language>\w+)\n(?P<text>.*?)^```$"
+    r"(?:\n+```output\n(?P<output>.*?)^```$)?",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass
+class Block:
+    """A block of code: where it stands, what it needs, what it must print."""
+
+    text: str
+    line: int
+    needs: list[str]
+    output: str | None
+
+
+def blocks_of(page):
+    source = page.read_text(encoding="utf-8")
+    for match in FENCE.finditer(source):
+        if match["language"] == "python":
+            line = source.count("\n", 0, match.start("text"))
+            needs = [name.strip() for name in (match["needs"] or "").split(",") if name.strip()]
+            yield Block(match["text"], line, needs, match["output"])
+
+
+def is_met(need):
+    """Tell whether a module, a public name of aggro or a version of scikit-learn is there."""
+    if versions := re.fullmatch(r"scikit-learn (\d+)\.(\d+)-(\d+)\.(\d+)", need):
+        low_major, low, high_major, high = map(int, versions.groups())
+        here = tuple(map(int, import_module("sklearn").__version__.split(".")[:2]))
+        return (low_major, low) <= here <= (high_major, high)
+    module, _, name = need.partition(".")
+    try:
+        return not name or hasattr(import_module(module), name)
+    except ImportError:
+        return False
+
+
+def run(block, page, names):
+    """Run a block and return what it printed."""
+    printed = io.StringIO()
+    if block.text.lstrip().startswith(">>>"):
+        test = doctest.DocTestParser().get_doctest(
+            block.text, names, page.name, str(page), block.line
+        )
+        result = doctest.DocTestRunner().run(test, out=printed.write, clear_globs=False)
+        names.update(test.globs)
+        assert result.failed == 0, printed.getvalue()
+        return printed.getvalue()
+    code = compile("\n" * block.line + block.text, str(page), "exec")
+    with redirect_stdout(printed):
+        exec(code, names)
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__main__"}
+    for block in blocks_of(page):
+        if not all(map(is_met, block.needs)):
+            continue
+        printed = run(block, page, names)
+        if block.output is not None:
+            assert printed == block.output, f"{page.name}, line {block.line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_pictures_exist(page):
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if "://" not in target and not target.startswith("mailto:"):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_picture_has_its_script():
+    scripts = {path.stem.replace("_", "-") for path in (ROOT / "docs/pictures").glob("*.py")}
+    assert {path.stem for path in (ROOT / "docs/images").glob("*.png")} <= scripts
+
+
+# -- the tables of docs/algorithms.md -------------------------------------------------------------
+
+CLASSIFIER, KERNEL = "PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier"
+ESTIMATORS = {  # label: class, keywords
+    "`PassiveAggressiveClassifier`, `hard`": (CLASSIFIER, {"loss": "hard"}),
+    "… `hinge`": (CLASSIFIER, {"loss": "hinge"}),
+    "… `squared_hinge`": (CLASSIFIER, {"loss": "squared_hinge"}),
+    "… `least_squares`": (CLASSIFIER, {"loss": "least_squares"}),
+    "`Perceptron`": ("Perceptron", {}),
+    "`AROWClassifier`": ("AROWClassifier", {}),
+    "`ConfidenceWeightedClassifier`": ("ConfidenceWeightedClassifier", {}),
+    "`SoftConfidenceWeightedClassifier`": ("SoftConfidenceWeightedClassifier", {}),
+    "`PassiveAggressiveRegressor`": ("PassiveAggressiveRegressor", {}),
+    "`AROWRegressor`": ("AROWRegressor", {}),
+    "`KernelPassiveAggressiveClassifier`": (KERNEL, {}),
+    "… `least_squares` with a kernel": (KERNEL, {"loss": "least_squares"}),
+    "`KernelPassiveAggressiveRegressor`": ("KernelPassiveAggressiveRegressor", {}),
+}
+AXES = {  # label: task, keywords
+    "`support`": ("multiclass", {"multiclass": "support"}),
+    "`top`": ("multiclass", {"multiclass": "top"}),
+    "`predicted`": ("multiclass", {"multiclass": "predicted"}),
+    "`ovr`": ("multiclass", {"multiclass": "ovr"}),
+    "labels": ("multilabel", {}),
+    "diagonal": ("binary", {"metric": "diagonal"}),
+    "full": ("binary", {"metric": "full"}),
+    "means": ("binary", {"class_mean": 0.1}),
+    "queue": ("binary", {"queue": 5}),
+    "batch": ("binary", {"batch_size": 8}),
+    "average": ("binary", {"average": True}),
+    "reservoir": ("binary", {"average": "reservoir"}),
+}
+
+
+def cell(estimator, keywords, task, choice):
+    """Return yes, no (refused with an error) or a dot (there is no such keyword)."""
+    home = "aggro.kernel" if estimator.startswith("Kernel") else "aggro"
+    kind = getattr(import_module(home), estimator)
+    regressor = estimator.endswith("Regressor")
+    if regressor:
+        if task != "binary":
+            return "·"
+        task = "regression"
+    known = set(kind().get_params())
+    fixed = {} if regressor else {"multiclass": kind()._settings(task).multiclass}
+    if not all(name in known or fixed.get(name) == value for name, value in choice.items()):
+        return "·"
+    chosen = {name: value for name, value in choice.items() if name in known}
+    try:
+        kind(**keywords, **chosen)._checked_settings(task)
+    except ValueError:
+        return "no"
+    return "yes"
+
+
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def combinations():
+    rows = [
+        [label, *(cell(*estimator, *axis) for axis in AXES.values())]
+        for label, estimator in ESTIMATORS.items()
+    ]
+    return table(["rule", *AXES], rows)
+
+
+def clashes():
+    rows = [[" × ".join(f"`{axis}`" for axis in clash.axes), clash.why] for clash in CLASHES]
+    return table(["axes", "why not"], rows)
+
+
+def catalogue():
+    rows = []
+    for row in aggro.catalogue():
+        given = {name: f'"{v}"' if isinstance(v, str) else v for name, v in row.params.items()}
+        keywords = ", ".join(f"{name}={value}" for name, value in given.items())
+        shown = f"`{keywords}`" if keywords else ""
+        rows.append([f"`{row.name}`", f"`{row.estimator}`", shown, row.rule, row.paper])
+    return table(["name", "estimator", "keywords", "rule", "from"], rows)
+
+
+@pytest.mark.parametrize("expected", [combinations, clashes, catalogue])
+def test_tables_agree_with_the_code(expected):
+    lines = (ROOT / "docs/algorithms.md").read_text(encoding="utf-8").splitlines()
+    wanted = expected()
+    start = lines.index(wanted[0])
+    shown = lines[start : start + len(wanted) + 1]
+    assert shown == [*wanted, ""]
+
+
+if __name__ == "__main__":
+    for make in (combinations, clashes, catalogue):
+        print("\n".join(make()), end="\n\n")

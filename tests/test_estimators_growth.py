@@ -1,0 +1,87 @@
+"""A class that enters late: the same as a twin to which a row of zeros was added by hand."""
+
+import itertools
+
+import numpy as np
+import pytest
+from linear_support import make_problem, teach_twin, twin_of
+
+from aggro import PassiveAggressiveClassifier
+from aggro.reference.linear import OutputGroup
+
+OLD, ALL = [1, 3, 4], 5
+GRID = list(
+    itertools.product(
+        ("support", "top", "predicted", "ovr"),
+        ("euclidean", "diagonal", "full"),
+        (0.0, 0.2),
+        (1, 3),
+        (False, True),
+    )
+)
+
+
+def spread(rows, position, count):
+    """Old rows at their new places, zeros elsewhere."""
+    out = np.zeros((count, rows.shape[1]))
+    out[position] = rows
+    return out
+
+
+def grown_twin(twin, settings, X, position, count):
+    """The twin with more classes."""
+    larger = twin_of(settings, twin.n_features, count)
+    if twin.coupled:
+        old, new = twin.groups[0], larger.groups[0]
+        new.W, new.total = (spread(rows, position, count) for rows in (old.W, old.total))
+        new.rounds, new.metric = old.rounds, old.metric
+        new.means.sums = spread(old.means.sums, position, count)
+        new.means.weights = spread(old.means.weights[:, None], position, count)[:, 0]
+        for past in old.centre.queue:
+            new.centre.queue.append(spread(past, position, count))
+        return larger
+    for place in range(count):
+        if place in position:
+            larger.groups[place] = twin.groups[position.index(place)]
+            larger.groups[place].settings = larger
+            continue
+        group = larger.groups[place] = OutputGroup(larger)  # so far, everybody was a negative
+        other = twin.groups[0]
+        group.means.absorb(twin._rows(X), np.zeros(len(X), dtype=int), np.ones(len(X)))
+        group.rounds = other.rounds
+        for past in other.centre.queue:
+            group.centre.queue.append(0 * past)
+    return larger
+
+
+@pytest.mark.parametrize(("multiclass", "metric", "class_mean", "queue", "average"), GRID)
+def test_grown_model_continues_like_the_twin(multiclass, metric, class_mean, queue, average):
+    if multiclass == "ovr" and queue > 1:
+        pytest.skip("each output fills its own queue; a new one starts with the first one's length")
+    rng = np.random.default_rng(3)
+    X, y = make_problem("multiclass", ALL, rng, 90, 5)
+    early = np.isin(y, OLD) & (np.arange(90) < 50)
+    late = ~early
+    model = PassiveAggressiveClassifier(
+        C=0.5, multiclass=multiclass, metric=metric, class_mean=class_mean, queue=queue,
+        average=average,
+    )  # fmt: skip
+    model.partial_fit(X[early], y[early])
+    twin = twin_of(model._learner.settings, 5, 3)
+    first = np.searchsorted(OLD, y[early])
+    mistakes = teach_twin(twin, X[early], first, np.ones(len(first)))
+    counted = twin.n_updates, twin.cumulative_loss
+    np.testing.assert_allclose(model.coef_, twin.W, atol=1e-9)
+
+    model.partial_fit(X[late], y[late])
+    larger = grown_twin(twin, model._learner.settings, X[early], OLD, ALL)
+    before = (0, 0.0) if twin.coupled else counted
+    more = teach_twin(larger, X[late], y[late], np.ones(late.sum()))
+    assert model.classes_.tolist() == list(range(ALL))
+    np.testing.assert_allclose(model.coef_, larger.W, atol=1e-9)
+    np.testing.assert_allclose(model.intercept_, larger.b, atol=1e-9)
+    assert model.n_updates_ == counted[0] + larger.n_updates - before[0]
+    total = counted[1] + larger.cumulative_loss - before[1]
+    assert model.cumulative_loss_ == pytest.approx(total, rel=1e-9)
+    assert model.n_mistakes_ == mistakes + more
+    assert model.t_ == 91
