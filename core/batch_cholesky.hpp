@@ -58,7 +58,7 @@ class PivotedCholesky {
         for (std::size_t j = rank; j < n; ++j) x[order[j]] = 0;
         back_substitute(x);
         for (std::size_t j = 0; j < rank; ++j)
-            if (std::abs(x[order[j]]) < dependent) x[order[j]] = 0;  // rounding, not a way to a bound
+            if (std::abs(x[order[j]]) < negligible) x[order[j]] = 0;  // no way to a bound
         x[order[i]] = up;
         const double bend = L[i * n + i];
         return bend > 0 ? std::abs(residual[i]) / bend : infinity;
@@ -66,6 +66,7 @@ class PivotedCholesky {
 
   private:
     static constexpr double dependent = 1e-12;  ///< a pivot this small, of 1, is rounding
+    static constexpr double negligible = 1e-9;  ///< and so is such a part of a direction
 
     double bring_largest_pivot() {
         std::size_t best = rank;

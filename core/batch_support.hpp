@@ -19,16 +19,19 @@ class SupportDual {
     /// contradicts itself.
     bool solve(std::size_t size, std::size_t count, const double* gram, const double* scores,
                const Target* targets, const Rule* rules, double* tau) {
-        n = size, classes = count, gram_ = gram, targets_ = targets, rules_ = rules, tau_ = tau;
-        now.assign(scores, scores + n * classes);
+        n = size, classes = count;
+        gram_ = gram, scores_ = scores, targets_ = targets, rules_ = rules, tau_ = tau;
         block.resize(classes);
         ways.clear();
         std::fill_n(tau, n * classes, 0.0);
+        rescore();
         for (std::size_t sweep = 0; sweep < most_sweeps; ++sweep) {
             moved = 0;
             for (std::size_t k = 0; k < n; ++k) step(k);
             if (moved <= accuracy) return true;
-            if ((list_ways() || sweep % 8 == 7) && !climb()) return false;
+            if (!list_ways() && sweep % 8 != 7) continue;
+            if (!climb()) return false;
+            rescore();
         }
         return std::none_of(rules, rules + n, [](const Rule& r) { return r.cap == infinity && r.ridge == 0; });
     }
@@ -74,6 +77,16 @@ class SupportDual {
             moved = std::max(moved, q * std::abs(change) / size);
             shift(k, v, change);
         }
+    }
+
+    /// The scores from scratch: steps that went far and came back have left their rounding there.
+    void rescore() {
+        now.assign(scores_, scores_ + n * classes);
+        for (std::size_t k = 0; k < n; ++k)
+            for (std::size_t v = 0; v < classes; ++v) {
+                const double own = tau_[k * classes + v];
+                for (std::size_t j = 0; own != 0 && j < n; ++j) now[j * classes + v] += gram_[k * n + j] * own;
+            }
     }
 
     void shift(std::size_t k, std::size_t v, double change) {
@@ -195,6 +208,7 @@ class SupportDual {
 
     std::size_t n = 0, classes = 0;
     const double* gram_ = nullptr;
+    const double* scores_ = nullptr;
     const Target* targets_ = nullptr;
     const Rule* rules_ = nullptr;
     double* tau_ = nullptr;

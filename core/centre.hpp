@@ -61,25 +61,35 @@ inline std::vector<double> effective_bias(const Model<T>& m) {
     return bias;
 }
 
+/// target_j[k] becomes scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) + keep * target_j[k].
+template <class T>
+inline void mix_into(Model<T>& m, Block<T>& target, std::size_t k, double scale, double own, double rest, double keep) {
+    const std::size_t sum = m.shape.outputs + (m.shape.sums > 0 ? m.own_sum[k] : 0), total = m.total_lane();
+    const bool sums = m.shape.sums > 0, others = m.shape.total;
+    for (std::size_t j = 0; j < m.shape.features; ++j) {
+        const T* lane = m.weights.row(j);
+        const double s = sums ? static_cast<double>(lane[sum]) : 0, t = others ? static_cast<double>(lane[total]) : s;
+        T& out = target.row(j)[k];
+        out = static_cast<T>(scale * static_cast<double>(lane[k]) + own * s + rest * (t - s) + keep * static_cast<double>(out));
+    }
+}
+
 /// Writes the weights of a group out in full, so that its mixture is the identity again.
 template <class T>
 inline void fold(Model<T>& m, const Group& g) {
-    const bool averages = m.trail.stride() > 0;
-    const double rounds = static_cast<double>(m.counters.averaged);
-    for (std::size_t j = 0; j < m.shape.features; ++j)
-        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-            if (averages && m.counters.averaged > 0)
-                m.trail.row(j)[k] = static_cast<T>(average_at(m, j, k) * rounds);
-            m.weights.row(j)[k] = static_cast<T>(weight_at(m, j, k));
-        }
-    for (std::size_t k = g.first; k < g.first + g.count; ++k) m.mix[k] = {};
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        Mixture& mix = m.mix[k];
+        if (m.trail.stride() > 0) mix_into(m, m.trail, k, mix.scale_sum, mix.own_sum, mix.rest_sum, 1);
+        mix_into(m, m.weights, k, mix.scale, mix.own, mix.rest, 0);
+        mix = {};
+    }
 }
 
 /// Folds before the numbers of the mixture lose digits (ALGORITHMS: class means in O(nnz)).
 template <class T>
 inline void fold_if_worn(Model<T>& m, const Group& g) {
     const bool averages = m.trail.stride() > 0;
-    const double smallest = averages ? 1e-6 : sizeof(T) == 8 ? 1e-100 : 1e-20;
+    const double smallest = averages ? 1e-6 : sizeof(T) == 8 ? 1e-100 : 1e-30;
     const double largest = sizeof(T) == 8 ? 1e6 : 1e3;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         const double own = m.means.count[m.own_sum[k]];

@@ -57,6 +57,11 @@ class Learn {
 
     /// Scores of the last weights for the row just looked at.
     void predict() {
+        if (m.shape.sums == 0) {
+            for (std::size_t k = 0; k < m.shape.outputs; ++k)
+                s.scores[k] = size * static_cast<double>(s.dot[k]) + m.bias[k];
+            return;
+        }
         for (std::size_t k = 0; k < m.shape.outputs; ++k)
             s.scores[k] = combine(k, m.mix[k].scale, m.mix[k].own, m.mix[k].rest) + m.bias[k];
     }
@@ -116,20 +121,33 @@ class Learn {
             lanes.length[k] = size * v + (m.shape.intercept ? m.bias_variance[k] / size : 0);
         }
         lanes.judge(y, s.scores.data(), weight, size, s.tau.data());
-        bool finite = true, moved = false;
+        const auto now = m.counters.examples + 1;
+        double most = 0;  // not a number, or infinite, if any loss or step is
         for (std::size_t k = 0; k < n; ++k) {
             const double tau = s.tau[k];
-            finite &= std::isfinite(tau) && std::isfinite(lanes.loss[k]);
-            moved |= tau != 0;
+            const std::int64_t moves = tau != 0;
+            most += std::abs(tau) + lanes.loss[k];
             m.tally.loss[k] += lanes.loss[k];
-            m.tally.mistakes[k] += lanes.wrong[k] != 0;
-            m.tally.updates[k] += tau != 0;
-            m.tally.last_update[k] = tau != 0 ? m.counters.examples + 1 : m.tally.last_update[k];
+            m.tally.mistakes[k] += static_cast<std::int64_t>(lanes.wrong[k]);
+            m.tally.updates[k] += moves;
+            m.tally.last_update[k] = moves ? now : m.tally.last_update[k];
         }
-        if (!finite) throw BadExample("its score or step overflows; scale the features or the target");
-        for (std::size_t k = 0; k < n; ++k) m.record.recent_loss[m.model_of[k]] += lanes.loss[k];
-        for (std::size_t k = 0; m.shape.vote == Vote::each && k < n; ++k) m.record.mistake(m.model_of[k], lanes.wrong[k] != 0);
-        if (moved) move_lanes(weight);
+        if (!std::isfinite(most)) throw BadExample("its score or step overflows; scale the features or the target");
+        record_lanes();
+        if (std::any_of(s.tau.begin(), s.tau.end(), [](double tau) { return tau != 0; })) move_lanes(weight);
+    }
+
+    /// Adds the lanes' losses and mistakes to the records of their models.
+    void record_lanes() {
+        const std::size_t models = m.shape.models, each = m.shape.outputs / models;
+        for (std::size_t i = 0, k = 0; i < models; ++i)
+            for (std::size_t end = k + each; k < end; ++k) m.record.recent_loss[i] += lanes.loss[k];
+        if (m.shape.vote != Vote::each) return;
+        for (std::size_t i = 0; i < models; ++i) {
+            const double wrong = lanes.wrong[i * each];
+            m.record.mistakes[i] += wrong;
+            m.record.recent_mistakes[i] += wrong;
+        }
     }
 
     /// Turns all tau into coefficients.

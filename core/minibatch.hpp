@@ -121,30 +121,82 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         gram_known = true;
         const std::size_t n = batch.size();
         gram.resize(n * n);
-        image.resize(m.shape.features, T(0));
+        if (Row::dense || m.shape.metric == Metric::full) return measure_images(index, batch);
+        number_features(batch);
+        for (std::size_t first = 0; first < n; first += width) measure_board(index, batch, first);
+        for (const auto& example : batch)
+            for (std::size_t k = 0; k < example.x.size; ++k) number[example.x.feature(k)] = -1;
+    }
+
+    /// Numbers the features of the batch one after another, so that its board stays in the cache.
+    void number_features(const std::vector<Member<Row>>& batch) {
+        number.resize(m.shape.features, -1);
+        numbers.clear();
+        std::int32_t used = 0;
+        for (const auto& example : batch)
+            for (std::size_t k = 0; k < example.x.size; ++k) {
+                std::int32_t& name = number[example.x.feature(k)];
+                if (name < 0) name = used++;
+                numbers.push_back(name);
+            }
+        board.grow(static_cast<std::size_t>(used));
+    }
+
+    /// Sparse rows: up to `width` of them are laid out side by side, one lane each, so that every
+    /// other row meets them all in one walk.
+    void measure_board(std::size_t index, const std::vector<Member<Row>>& batch, std::size_t first) {
+        const std::size_t n = batch.size(), count = std::min(width, n - first), lane = m.groups[index].first;
+        const double constant = m.shape.intercept ? m.bias_variance[lane] : 0;
+        std::fill_n(board.data(), board.size(), T(0));
+        const std::int32_t* names = numbers.data();
+        for (std::size_t j = 0; j < std::min(first + width, n); names += batch[j++].x.size)
+            for (std::size_t k = 0; j >= first && k < batch[j].x.size; ++k)
+                board.row(static_cast<std::size_t>(names[k]))[j - first] = batch[j].x.values[k];
+        T products[width];
+        names = numbers.data();
+        for (std::size_t k = 0; k < n; names += batch[k++].x.size) {
+            if (k < first) continue;
+            const Row scaled = in_metric(batch[k].x, lane);
+            const SparseRow<T, std::int32_t> x{scaled.values, names, scaled.size};
+            dot_lanes(x, board.data(), width, width, products);
+            for (std::size_t j = 0; j < count; ++j)
+                gram[k * n + first + j] = gram[(first + j) * n + k] = static_cast<double>(products[j]) + constant;
+        }
+    }
+
+    /// The row times the variances of the metric.
+    Row in_metric(const Row& x, std::size_t lane) {
+        if constexpr (!Diagonal) return x;
+        s.values.resize(x.size);
+        for (std::size_t k = 0; k < x.size; ++k)
+            s.values[k] = x.values[k] * m.variance()[x.feature(k) * m.weights.stride() + lane];
+        Row scaled = x;
+        scaled.values = s.values.data();
+        return scaled;
+    }
+
+    void measure_images(std::size_t index, const std::vector<Member<Row>>& batch) {
+        const std::size_t n = batch.size();
         for (std::size_t j = 0; j < n; ++j) {
             const double constant = write_image(index, batch[j].x);
             for (std::size_t k = 0; k <= j; ++k)
                 gram[j * n + k] = gram[k * n + j] =
                     static_cast<double>(glance(batch[k].x, image.data()).dot) + constant;
-            if (m.shape.metric == Metric::full) continue;
-            for (std::size_t i = 0; i < batch[j].x.size; ++i) image[batch[j].x.feature(i)] = 0;
         }
     }
 
     /// Sigma x in `image`; returns what the constant feature adds to every product with it.
     double write_image(std::size_t index, const Row& x) {
         const std::size_t lane = m.groups[index].first;
+        image.resize(m.shape.features);
         if (m.shape.metric == Metric::full) {
             m.full[index].look(x, 1.0);
             const auto& full = m.full[index].image();
             std::copy_n(full.begin(), m.shape.features, image.begin());
             return m.shape.intercept ? static_cast<double>(full[m.shape.features]) : 0;
         }
-        for (std::size_t k = 0; k < x.size; ++k) {
-            const std::size_t f = x.feature(k);
-            image[f] = Diagonal ? x.values[k] * m.variance()[f * m.weights.stride() + lane] : x.values[k];
-        }
+        const Row scaled = in_metric(x, lane);
+        for (std::size_t k = 0; k < x.size; ++k) image[x.feature(k)] = scaled.values[k];
         return m.shape.intercept ? m.bias_variance[lane] : 0;
     }
 
@@ -219,7 +271,10 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             if (moves(g, j)) sigma.shrink(g.rule.kappa, sigma.look(batch[j].x, 1.0));
     }
 
+    static constexpr std::size_t width = 64 / sizeof(T);
     BatchWork work;
+    Block<T> board{0, width};
+    std::vector<std::int32_t> number, numbers;  ///< of each feature, and of each entry of the batch
     bool gram_known = false;
     std::vector<T> image;
     std::vector<double> scores, taus, gram, group_scores, group_taus;

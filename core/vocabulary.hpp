@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace aggro {
@@ -14,6 +15,12 @@ class Vocabulary {
     static constexpr std::int32_t absent = -1;
 
     static Py_hash_t hash_of(nanobind::handle name) {
+#ifndef Py_LIMITED_API  // a str keeps its hash: no call is needed to read it
+        if (PyUnicode_CheckExact(name.ptr())) {
+            const Py_hash_t kept = reinterpret_cast<PyASCIIObject*>(name.ptr())->hash;
+            if (kept != -1) return kept;
+        }
+#endif
         const Py_hash_t hash = PyObject_Hash(name.ptr());
         if (hash == -1) throw nanobind::python_error();
         return hash;
@@ -62,6 +69,14 @@ class Vocabulary {
     };
 
     static bool equal(PyObject* a, PyObject* b) {
+#ifndef Py_LIMITED_API  // the same text in two objects is common: parsers make new ones
+        if (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b) && PyUnicode_IS_COMPACT_ASCII(a) &&
+            PyUnicode_IS_COMPACT_ASCII(b)) {
+            const Py_ssize_t size = PyUnicode_GET_LENGTH(a);
+            return size == PyUnicode_GET_LENGTH(b) &&
+                   std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), static_cast<std::size_t>(size)) == 0;
+        }
+#endif
         const int same = PyObject_RichCompareBool(a, b, Py_EQ);
         if (same < 0) throw nanobind::python_error();
         return same == 1;

@@ -76,13 +76,9 @@ def trained(X, y, outputs=1, weights=None, storage="dense", dtype=np.float64, **
 
 def twin_of(settings, features, outputs):
     """The same variant in plain NumPy."""
-    names = (
-        "task loss C epsilon multiclass fit_intercept metric class_mean trigger queue batch_size "
-        "average"
-    ).split()
-    return ReferenceLearner(
-        n_features=features, n_outputs=outputs, **{name: getattr(settings, name) for name in names}
-    )
+    known = settings.__dataclass_fields__.keys() & ReferenceLearner.__dataclass_fields__.keys()
+    axes = {name: getattr(settings, name) for name in known}
+    return ReferenceLearner(n_features=features, n_outputs=outputs, **axes)
 
 
 def twin_targets(task, y):

@@ -64,7 +64,9 @@ def test_other_parameters_change_too_or_say_why_not(change):
 
 def test_grid_search_varies_C():
     grid = {"C": [1e-4, 1e-2, 1.0]}
-    search = GridSearchCV(PassiveAggressiveRegressor(random_state=0, tol=None, max_iter=3), grid, cv=3)
+    search = GridSearchCV(
+        PassiveAggressiveRegressor(random_state=0, tol=None, max_iter=3), grid, cv=3
+    )
     search.fit(X, X @ np.arange(6.0))
     assert len(set(search.cv_results_["mean_test_score"].round(12))) == 3
     one = PassiveAggressiveClassifier(C=1e-3, **ONE_PASS)
@@ -152,7 +154,7 @@ def test_initial_weights():
     np.testing.assert_allclose(several.intercept_, b, atol=1e-9)
     with pytest.raises(ValueError, match=r"coef_init.*\(4, 6\)"):
         several.fit(X3, y3, coef_init=np.zeros((3, 6)))
-    with pytest.raises(ValueError, match="intercept_init.*4"):
+    with pytest.raises(ValueError, match=r"intercept_init.*4"):
         several.fit(X3, y3, intercept_init=[1.0])
 
 

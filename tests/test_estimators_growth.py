@@ -10,15 +10,17 @@ from aggro import PassiveAggressiveClassifier
 from aggro.reference.linear import OutputGroup
 
 OLD, ALL = [1, 3, 4], 5
-GRID = list(
-    itertools.product(
+GRID = [
+    row
+    for row in itertools.product(
         ("support", "top", "predicted", "ovr"),
         ("euclidean", "diagonal", "full"),
         (0.0, 0.2),
         (1, 3),
         (False, True),
     )
-)
+    if not (row[0] == "ovr" and row[3] > 1)  # each output fills its own queue
+]
 
 
 def spread(rows, position, count):
@@ -56,8 +58,6 @@ def grown_twin(twin, settings, X, position, count):
 
 @pytest.mark.parametrize(("multiclass", "metric", "class_mean", "queue", "average"), GRID)
 def test_grown_model_continues_like_the_twin(multiclass, metric, class_mean, queue, average):
-    if multiclass == "ovr" and queue > 1:
-        pytest.skip("each output fills its own queue; a new one starts with the first one's length")
     rng = np.random.default_rng(3)
     X, y = make_problem("multiclass", ALL, rng, 90, 5)
     early = np.isin(y, OLD) & (np.arange(90) < 50)

@@ -132,8 +132,11 @@ def test_weight_zero_is_absence(v):
     assert a.progress == b.progress
 
 
-@given(variants(cases=["binary", "ovr", "multilabel", "regression"], losses=[0], class_mean=0.0,
-                metric="euclidean", queue=1, batch_size=1, average=False), st.integers(1, 4))  # fmt: skip
+PLAIN = {"class_mean": 0.0, "metric": "euclidean", "queue": 1, "batch_size": 1, "average": False}
+MARGINS = ("binary", "ovr", "multilabel", "regression")
+
+
+@given(variants(cases=MARGINS, losses=[0], **PLAIN), st.integers(1, 4))
 def test_copies_are_weights(v, k):
     """k copies in a row are one example of weight k, for PA-I."""
     copies = v.taught(np.repeat(v.X, k, axis=0), np.repeat(v.y, k, axis=0))

@@ -1,5 +1,6 @@
 """The same examples in another form, cut or order of features give the same model."""
 
+import itertools
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -28,7 +29,7 @@ def test_any_cut_of_the_stream(v, storage):
     for marks in (v.rng.choice(len(v.y), 4, replace=False), range(len(v.y))):
         cuts = sorted({0, len(v.y), *(int(mark) // B * B for mark in marks)})
         parts = v.learner()
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        for start, end in itertools.pairwise(cuts):
             teach(parts, X[start:end], v.y[start:end])
         if v.settings.metric == "full":  # a pending change of the matrix is written elsewhere
             close(parts, whole)
@@ -47,10 +48,8 @@ def test_order_is_the_one_given(v):
 def test_partial_fit_keeps_the_order(v):
     """shuffle is for fit: partial_fit learns the rows as they come."""
     s = v.settings
-    common = {
-        name: getattr(s, name)
-        for name in "C loss fit_intercept metric queue batch_size".split()
-    } | {"shuffle": True, "random_state": 0}
+    names = ["C", "loss", "fit_intercept", "metric", "queue", "batch_size"]
+    common = {name: getattr(s, name) for name in names} | {"shuffle": True, "random_state": 0}
     if s.task == "regression":
         model = PassiveAggressiveRegressor(epsilon=s.epsilon, **common)
         model.partial_fit(v.X, v.y[:, 0])

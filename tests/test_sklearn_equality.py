@@ -76,6 +76,7 @@ def old(name):
     return getattr(theirs, name)
 
 
+FITTED = ("coef_", "intercept_", "classes_", "n_iter_", "t_", "n_features_in_")
 NAMES = ["PassiveAggressiveClassifier", "PassiveAggressiveRegressor"]
 
 
@@ -104,7 +105,7 @@ def test_an_old_script_runs_unchanged(name):
     X = rng.standard_normal((90, 5))
     shown = []
     for cls in (old(name), getattr(aggro, name)):
-        for y in ([X[:, 0] > 0] + [X.argmax(axis=1)] * name.endswith("Classifier")):
+        for y in [X[:, 0] > 0] + [X.argmax(axis=1)] * name.endswith("Classifier"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)
                 model = cls(C=0.5, max_iter=1000, tol=1e-3, random_state=3, average=False)
@@ -114,8 +115,7 @@ def test_an_old_script_runs_unchanged(name):
                 model.sparsify()
                 sparse = model.coef_.size
                 model.densify()
-                named = sorted(set("coef_ intercept_ classes_ n_iter_ t_ n_features_in_".split())
-                               & set(dir(model)))  # fmt: skip
+                named = [name for name in FITTED if hasattr(model, name)]
             scores = model.decision_function(X).shape if hasattr(cls, "decision_function") else ()
             shown.append((named, sparse, model.coef_.shape, model.intercept_.shape, scores,
                           model.predict(X).shape, model.score(X, y) > 0))  # fmt: skip

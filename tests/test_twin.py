@@ -101,15 +101,35 @@ def test_combinations(seed):
 PLAIN = {"metric": "euclidean", "class_mean": 0.0, "trigger": "loss", "queue": 1, "average": False}
 
 
-@pytest.mark.parametrize("loss", range(4))
-@pytest.mark.parametrize("case", CASES)
+RULES = [pair for pair in itertools.product(CASES, range(4))
+         if allowed(dict(zip(("case", "loss"), pair, strict=True)))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "loss"), RULES)
 @pytest.mark.parametrize("batch_size", [1, 5])
 def test_plain_rules(case, loss, batch_size):
     """PA, PA-I, PA-II, PALS and their batches, in every storage and precision."""
-    if not allowed({"case": case, "loss": loss}):
-        pytest.skip("refused: least squares with one shared slack")
     flags = itertools.product((True, False), (True, False), STORAGES, ("float64", "float32"))
     for fit_intercept, weighted, storage, dtype in flags:
         choice = {"fit_intercept": fit_intercept, "weighted": weighted}
         row = {"case": case, "loss": loss, "batch_size": batch_size, **PLAIN, **choice}
         compare({**row, "storage": storage, "dtype": dtype}, seed=17)
+
+
+@pytest.mark.parametrize("case", ["binary", "support", "ovr"])
+@pytest.mark.parametrize(
+    "axes", [{}, {"average": True}, {"metric": "diagonal"}, {"queue": 3}], ids=str
+)
+@pytest.mark.parametrize("gamma", [0.01, 2.0])
+def test_long_streams_of_class_means(case, axes, gamma):
+    """The weights are kept as a mixture with the class sums: it must not wear out."""
+    task, outputs, multiclass = CASES[case]
+    settings = Settings(task=task, multiclass=multiclass, C=0.4, class_mean=gamma, **axes)
+    X, y = make_problem(task, outputs, np.random.default_rng(3), 2500, 6)
+    twin = twin_of(settings, 6, outputs)
+    teach_twin(twin, X, y, np.ones(len(X)))
+    learner = trained(X, y, outputs, **vars(settings))
+    np.testing.assert_allclose(learner.coef(), twin.W, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(learner.intercept(), twin.b, rtol=0, atol=1e-8)
+    rough = trained(X.astype(np.float32), y, outputs, dtype=np.float32, **vars(settings))
+    np.testing.assert_allclose(rough.coef(), twin.W, rtol=0, atol=5e-2)

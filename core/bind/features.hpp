@@ -75,21 +75,27 @@ class Reading {
         double value;
     };
 
-    std::vector<double> values;
-    std::vector<std::int32_t> slots;
     std::vector<Fresh> fresh;
 
-    StreamRow row() const { return {values.data(), slots.data(), values.size()}; }
-    double largest() const { return largest_; }
-    double squared() const { return squared_; }
+    StreamRow row() const { return {values_.data(), slots_.data(), size_}; }
+
+    /// The largest value and the squared length, fresh features included.
+    std::pair<double, double> magnitude() const {
+        double largest = 0, squared = 0;
+        const auto see = [&](double value) {
+            largest = std::max(largest, std::abs(value));
+            squared += value * value;
+        };
+        for (std::size_t k = 0; k < size_; ++k) see(values_[k]);
+        for (const Fresh& feature : fresh) see(feature.value);
+        return {largest, squared};
+    }
 
     /// Reads a dict; `buckets` > 0 hashes the names, else the vocabulary knows them.
     void read(nb::handle x, const Vocabulary& vocabulary, std::size_t buckets) {
-        values.clear();
-        slots.clear();
+        size_ = 0;
         fresh.clear();
         repeats_ = buckets > 0;
-        largest_ = squared_ = 0;
         const nb::object copied = PyDict_Check(x.ptr()) ? nb::object() : as_dict(x);
         PyObject *name, *value;
         Py_ssize_t at = 0;
@@ -102,8 +108,12 @@ class Reading {
 
     /// Appends a fresh feature that was given a slot.
     void place(std::int32_t slot, double value) {
-        values.push_back(value);
-        slots.push_back(slot);
+        if (size_ == values_.size()) {
+            values_.resize(2 * size_ + 16);
+            slots_.resize(2 * size_ + 16);
+        }
+        values_[size_] = value;
+        slots_[size_++] = slot;
     }
 
     /// Sums the values of features that share a slot: counted apart, they would falsify the norm.
@@ -111,18 +121,17 @@ class Reading {
         if (!repeats_) return;
         if (places_.size() < capacity) places_.resize(capacity);
         std::size_t kept = 0;
-        for (std::size_t k = 0; k < slots.size(); ++k) {
-            std::uint32_t& place = places_[static_cast<std::size_t>(slots[k])];  // right, or rubbish
-            if (place < kept && slots[place] == slots[k]) {
-                values[place] += values[k];
+        for (std::size_t k = 0; k < size_; ++k) {
+            std::uint32_t& place = places_[static_cast<std::size_t>(slots_[k])];  // right, or rubbish
+            if (place < kept && slots_[place] == slots_[k]) {
+                values_[place] += values_[k];
                 continue;
             }
             place = static_cast<std::uint32_t>(kept);
-            slots[kept] = slots[k];
-            values[kept++] = values[k];
+            slots_[kept] = slots_[k];
+            values_[kept++] = values_[k];
         }
-        slots.resize(kept);
-        values.resize(kept);
+        size_ = kept;
     }
 
   private:
@@ -154,8 +163,6 @@ class Reading {
     }
 
     void note(nb::handle name, double value, const Vocabulary& vocabulary, std::size_t buckets) {
-        largest_ = std::max(largest_, std::abs(value));
-        squared_ += value * value;
         if (buckets > 0) return place(static_cast<std::int32_t>(stable_hash(name) % buckets), value);
         const Py_hash_t hash = Vocabulary::hash_of(name);
         const std::int32_t slot = vocabulary.find(name, hash);
@@ -164,7 +171,9 @@ class Reading {
     }
 
     bool repeats_ = false;  ///< two entries may mean the same feature
-    double largest_ = 0, squared_ = 0;
+    std::size_t size_ = 0;
+    std::vector<double> values_;
+    std::vector<std::int32_t> slots_;
     std::vector<std::uint32_t> places_;
 };
 

@@ -206,9 +206,8 @@ class Stream {
     bool moderate(double target, double weight) {
         const bool full = known_.waiting.size() + 1 == bounds_.batch_size;
         if (bounds_.batch_size > 1 && (known_.model->hard() || (full && known_.waiting.extreme))) return false;
-        const double q = reading_.squared();
-        return reading_.largest() <= Limits::value && std::abs(target) <= Limits::score &&
-               (q == 0 || q >= Limits::shortest) && weight >= Limits::shortest && weight <= Limits::score &&
+        const auto [largest, q] = reading_.magnitude();
+        return largest <= Limits::value && std::abs(target) <= Limits::score && (q == 0 || q >= Limits::shortest) && weight >= Limits::shortest && weight <= Limits::score &&
                known_.model->moderate(reading_.row());
     }
 
@@ -253,7 +252,8 @@ class Stream {
         StreamModel& model = *known_.model;
         const bool drops = bounds_.max_features > 0 && !bounds_.hashed;
         if (drops) make_room();
-        for (std::size_t k = 0; drops && k < reading_.slots.size(); ++k) known_.recency.touch(reading_.slots[k]);
+        const StreamRow row = reading_.row();
+        for (std::size_t k = 0; drops && k < row.size; ++k) known_.recency.touch(row.indices[k]);
         for (const Reading::Fresh& fresh : reading_.fresh) {
             std::int32_t slot = known_.features.find(fresh.name, fresh.hash);
             if (slot == Vocabulary::absent) slot = slot_for(fresh, drops);
@@ -281,7 +281,8 @@ class Stream {
     void make_room() const {
         if (reading_.fresh.empty()) return;
         std::vector<std::int32_t> needed = known_.waiting.slots;
-        needed.insert(needed.end(), reading_.slots.begin(), reading_.slots.end());
+        const StreamRow row = reading_.row();
+        needed.insert(needed.end(), row.indices, row.indices + row.size);
         std::sort(needed.begin(), needed.end());
         needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
         if (needed.size() + reading_.fresh.size() <= bounds_.max_features) return;

@@ -184,14 +184,17 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
 
 def check_same_shape(old: Settings, new: Settings) -> None:
     """Raise unless a model made with the old settings has room for the new ones."""
-    shape = ["fit_intercept", "metric", "queue", "average", "reservoir_size"]
-    shape += ["multiclass"] * (new.task == "multiclass" and "ovr" in (old.multiclass, new.multiclass))
+    shape = ["fit_intercept", "metric", "queue", "average"]
+    shape += ["reservoir_size"] * (new.average == "reservoir")
+    one_each = [s.task == "multiclass" and s.multiclass == "ovr" for s in (old, new)]
+    shape += ["multiclass"] * any(one_each)
     shape += ["class_mean"] * ((old.class_mean > 0) != (new.class_mean > 0))
     for name in shape:
-        if getattr(old, name) != getattr(new, name):
+        was, is_now = getattr(old, name), getattr(new, name)
+        if was != is_now:
             raise ValueError(
-                f"{name} cannot change from {getattr(old, name)!r} to {getattr(new, name)!r} in the "
-                "middle of a stream; set it before the first partial_fit, or begin anew with fit."
+                f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; set "
+                "it before the first partial_fit, or begin anew with fit."
             )
 
 

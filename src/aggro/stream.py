@@ -65,6 +65,7 @@ class StreamClassifier(StreamLearner):
     >>> model = StreamClassifier("PA-I")
     >>> model.learn_one({"free": 1.0, "money": 2.0}, "spam")
     >>> model.learn_one({"meeting": 1.0}, "ham")
+    >>> model.learn_one({"money": 1.0}, "spam")
     >>> model.predict_one({"money": 1.0})
     'spam'
 

@@ -138,14 +138,13 @@ def rows_of_shape(rng, shape, count):
 
 def random_batch(rng, task, loss, shape, count, classes=5):
     X = rows_of_shape(rng, shape, count)
-    if shape == "copies" and task != "tube":  # equal rows, equal labels: nothing contradicts
-        _, inverse = np.unique(X, axis=0, return_inverse=True)
-    else:
-        inverse = np.arange(count)
+    same = np.arange(count)
+    if shape == "copies":  # equal rows, equal targets: nothing contradicts
+        same = np.unique(X, axis=0, return_inverse=True)[1].ravel()
     outputs = 1 if task in ("margin", "tube") else classes
     scores = X @ rng.normal(size=(X.shape[1], outputs)) + rng.normal()
-    labels = rng.integers(0, 2 if task == "margin" else classes, count)[inverse.ravel()]
-    y = rng.normal(size=count) * 3 if task == "tube" else labels.astype(np.int64)
+    labels = rng.integers(0, 2 if task == "margin" else classes, count)[same]
+    y = rng.normal(size=count)[same] * 3 if task == "tube" else labels.astype(np.int64)
     gram = X @ X.T + (0.0 if shape == "zeros" else float(rng.integers(0, 2)))
     weights = rng.choice([0.5, 1.0, 3.0], count)
     return Batch(task, loss, gram, scores, y, weights, C=float(10.0 ** rng.uniform(-2, 2)))

@@ -16,7 +16,7 @@ def test_one_example_takes_its_own_step(task, loss):
     for _ in range(50):
         batch = random_batch(rng, task, loss, "plain", 1)
         batch.epsilon = 0.0 if loss == "least_squares" else 0.1
-        Q, linear, width, _, _ = batch.dual()
+        _, linear, width, _, _ = batch.dual()
         D = batch.directions()
         length = batch.gram[0, 0] * np.sum(D**2)
         sign = np.sign(linear[0]) if task == "tube" else 1.0
@@ -100,3 +100,41 @@ def test_least_squares_regression_is_ridge(loss):
     inverse = np.linalg.inv(batch.gram + np.diag(batch.ridges))
     expected = inverse @ (batch.y - batch.scores[:, 0])
     np.testing.assert_allclose(batch.solve()[:, 0], expected, rtol=1e-8, atol=1e-10)
+
+
+def feasible(batch):
+    """Whether some step meets every constraint: a linear programme over the span of the rows."""
+    from scipy.optimize import linprog
+
+    lengths, vectors = np.linalg.eigh(batch.gram)
+    real = lengths > 1e-9 * lengths.max()
+    rows = vectors[:, real] * np.sqrt(lengths[real])
+    outputs = batch.scores.shape[1]
+    below, limits = [], []
+    for k, x in enumerate(rows):
+        if batch.task == "support":
+            wrong = [v for v in range(outputs) if v != batch.y[k]]
+            directions = [np.eye(outputs)[batch.y[k]] - np.eye(outputs)[v] for v in wrong]
+        else:
+            directions = [batch.directions()[k]]
+        for d in directions:
+            below.append(-np.outer(d, x).ravel())
+            limits.append(d @ batch.scores[k] - (1 if batch.task != "tube" else 0))
+        if batch.task == "tube":
+            gap = batch.y[k] - batch.scores[k, 0]
+            below[-1:] = [x, -x]
+            limits[-1:] = [gap + batch.epsilon, batch.epsilon - gap]
+    zero = np.zeros(rows.shape[1] * outputs)
+    answer = linprog(zero, np.array(below), np.array(limits), bounds=(None, None), method="highs")
+    return answer.status == 0
+
+
+@pytest.mark.parametrize("task", ["margin", "tube", "top", "support"])
+def test_infeasible_exactly_when_no_step_exists(task):
+    rng = np.random.default_rng(8)
+    answers = []
+    for trial in range(60):
+        batch = random_batch(rng, task, "hard", "flat", (2, 3, 4, 6, 9)[trial % 5], classes=3)
+        answers.append(feasible(batch))
+        assert (batch.solve() is not None) == answers[-1]
+    assert any(answers) and not all(answers)

@@ -16,9 +16,9 @@ CASES = [(t, loss) for t in TASKS for loss in LOSSES if (t, loss) != ("support",
 @pytest.mark.parametrize(("task", "loss"), CASES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_optimality_conditions(task, loss, shape):
-    rng = np.random.default_rng(29)
+    rng = np.random.default_rng(1)
     solved = 0
-    for trial in range(600):
+    for trial in range(60):
         batch = random_batch(rng, task, loss, shape, SIZES[trial % len(SIZES)])
         tau = batch.solve()
         if tau is None:
@@ -36,7 +36,7 @@ def test_large_batches(task, loss, shape):
     for count in (100, 256):
         batch = random_batch(rng, task, loss, shape, count if task != "support" else count // 4)
         tau = batch.solve()
-        assert tau is not None or (loss == "hard" and shape == "flat") or task == "tube"
+        assert tau is not None or (loss == "hard" and shape == "flat")
         assert tau is None or kkt_violation(batch, tau) < 1e-8
 
 
@@ -80,14 +80,12 @@ def test_against_a_convex_solver(task, loss):
             elif task == "margin":
                 limits.append((2 * batch.y[k] - 1) * f[k, 0] >= 1 - xi[k])
             else:
-                limits += [f[k, batch.y[k]] - f[k, v] >= 1 - xi[k] for v in range(3) if v != batch.y[k]]
+                wrong = [v for v in range(3) if v != batch.y[k]]
+                limits += [f[k, batch.y[k]] - f[k, v] >= 1 - xi[k] for v in wrong]
         penalty = batch.weights @ (cp.square(xi) if loss == "squared_hinge" else xi)
         problem = cp.Problem(cp.Minimize(cp.sum_squares(step) / 2 + penalty), limits)
         problem.solve(solver=cp.CLARABEL)
         tau = batch.solve()
-        if shape == "copies" and task == "tube" and loss == "hard":
-            assert (tau is None) == (problem.status == "infeasible")
-            continue
         np.testing.assert_allclose(batch.scores + batch.gram @ tau, f.value, atol=2e-5)
 
 

@@ -191,8 +191,8 @@ def test_killed_while_saving_leaves_a_whole_file(tmp_path):
         child = subprocess.Popen(
             [sys.executable, "-c", SAVE_FOR_EVER, str(path)], stdout=subprocess.PIPE
         )
-        child.stdout.readline()
-        while not path.exists():
+        assert child.stdout.readline() == b"ready\n"
+        while not path.exists() and child.poll() is None:
             time.sleep(0.001)
         for _ in range(20):
             load(path)

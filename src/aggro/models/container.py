@@ -51,13 +51,13 @@ def write(path: str | os.PathLike[str], text: str, arrays: dict[str, Array]) -> 
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]:
-    """Return the text and the arrays; raise ModelFileError unless every bit is as it was written."""
+    """Return the text and the arrays; raise ModelFileError unless every bit is as it was."""
     name = os.fspath(path)
     with Path(path).open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         header = _read_header(stream, size, name)
         data = bytearray(size - 8 - len(header))
-        if stream.readinto(data) != len(data) or stream.read(1):  # type: ignore[attr-defined]
+        if stream.readinto(data) != len(data) or stream.read(1):
             raise ModelFileError(f"{name}: the file changed while it was read; try again.")
     blank = header[: DIGEST.start] + b"0" * 64 + header[DIGEST.stop :]
     digest = hashlib.sha256(_length(blank) + blank)
@@ -88,8 +88,8 @@ def _length(header: bytes) -> bytes:
     return len(header).to_bytes(8, "little")
 
 
-def _bytes(array: Array) -> memoryview:
-    return memoryview(np.ascontiguousarray(array)).cast("B") if array.size else memoryview(b"")
+def _bytes(array: Array) -> memoryview | bytes:
+    return np.ascontiguousarray(array).data.cast("B") if array.size else b""
 
 
 def _read_header(stream: IO[bytes], size: int, name: str) -> bytes:

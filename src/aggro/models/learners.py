@@ -100,16 +100,12 @@ def _check_sizes(facts: dict[str, Any], settings: Settings, state: Arrays) -> No
             raise ModelFileError(f"{name} has {found.size} values of {found.dtype}, not {size}")
     if state.keys() - pattern.keys():
         raise ModelFileError(f"an unknown array: {min(state.keys() - pattern.keys())}")
-    _check_places(settings, state)
+    check_places(settings.queue, settings.reservoir_size, state)
 
 
-def _check_places(settings: Settings, state: Arrays) -> None:
-    """Numbers that the core uses as places must lie within what they point into."""
-    limits = {
-        "ring_next": settings.queue - 1,
-        "ring_fill": settings.queue,
-        "pool_fill": settings.reservoir_size,
-    }
+def check_places(queue: int, reservoir_size: int, state: Arrays) -> None:
+    """Raise if a number that the core uses as a place lies outside of what it points into."""
+    limits = {"ring_next": queue - 1, "ring_fill": queue, "pool_fill": reservoir_size}
     for name, most in limits.items():
         values = state.get(name, np.zeros(0, np.int64))
         if ((values < 0) | (values > most)).any():

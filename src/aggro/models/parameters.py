@@ -44,6 +44,10 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
     "coef0": NUMBER,
     "budget": (int, NoneType),
     "budget_strategy": (str,),
+    "algorithm": (str,),
+    "max_features": (int, NoneType),
+    "overflow": (str,),
+    "seed": (int,),
 }
 
 

@@ -20,6 +20,7 @@ from aggro.models.record import (
     read_record,
     write_record,
 )
+from aggro.models.streams import STREAMS, stream_learner, stream_record
 
 ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
 # Fitted attributes of the estimators, and what they must be.
@@ -131,7 +132,9 @@ def _check_fitted(record: Record) -> None:
     fits &= (type(learner) is Learner) == (record.name not in KERNELS)
     fits &= names is None or (names.dtype == object and names.shape == (learner.features,))
     if record.name.endswith("Regressor"):
-        fits &= learner.settings.task == "regression" and (learner.outputs == 1 or not fitted["_flat"])
+        fits &= learner.settings.task == "regression" and (
+            learner.outputs == 1 or not fitted["_flat"]
+        )
     else:
         fits &= _classes_fit(fitted, learner)
     if not fits:
@@ -152,4 +155,7 @@ def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
 
 
 Codec = tuple[Callable[[Any], Record], Callable[[Record], Any]]
-CODECS: dict[str, Codec] = dict.fromkeys(ESTIMATORS, (_estimator_record, _estimator))
+CODECS: dict[str, Codec] = {
+    **dict.fromkeys(ESTIMATORS, (_estimator_record, _estimator)),
+    **dict.fromkeys(STREAMS, (stream_record, stream_learner)),
+}

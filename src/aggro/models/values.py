@@ -33,7 +33,9 @@ def encode(value: Any, where: str, arrays: Arrays) -> Any:
         return {kind: [encode(v, f"{where}.{i}", arrays) for i, v in enumerate(value)]}
     if type(value) is dict:
         pairs = enumerate(value.items())
-        return {"dict": [[_key(k, where), encode(v, f"{where}.{i}", arrays)] for i, (k, v) in pairs]}
+        return {
+            "dict": [[_key(k, where), encode(v, f"{where}.{i}", arrays)] for i, (k, v) in pairs]
+        }
     if type(value) is np.ndarray:
         return _encode_array(value, where, arrays)
     raise ModelFileError(
@@ -70,7 +72,9 @@ def _encode_array(value: Array, where: str, arrays: Arrays) -> Any:
             return {"objects": _store_strings(items, where, arrays)}
         return {"mixed": [_key(item, where) for item in items]}
     if kind == "U" and value.ndim == 1 and value.nbytes <= 4 * MOST_LETTERS:
-        return {"strings": [value.dtype.itemsize // 4, _store_strings(value.tolist(), where, arrays)]}
+        return {
+            "strings": [value.dtype.itemsize // 4, _store_strings(value.tolist(), where, arrays)]
+        }
     native = value.dtype.newbyteorder("<")
     if native not in NAMES or value.ndim > 2:
         raise ModelFileError(

@@ -1,0 +1,80 @@
+"""Stream learners in files go on exactly where they stopped."""
+
+import numpy as np
+import pytest
+from model_helpers import ROWS
+
+import aggro
+from aggro.models import ModelFileError, load, save, store
+
+if not hasattr(aggro, "StreamClassifier"):
+    pytest.skip("aggro.StreamClassifier is not public yet", allow_module_level=True)
+
+StreamClassifier, StreamRegressor = aggro.StreamClassifier, aggro.StreamRegressor
+LINEAR = [name for name, row in ROWS.items() if not row.estimator.startswith("Kernel")]
+
+
+def examples(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        values = rng.standard_normal(4)
+        x = dict(zip(["a", ("b", 1), "ü", 7], values.tolist(), strict=True))
+        if values[0] > 0:
+            x["word"] = "yes" if values[1] > 0 else "no"
+        yield x, ["ant", "bee", "wasp"][int(values[:3].argmax())], float(values[0] - values[2])
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_every_row_goes_on_where_it_stopped(name, tmp_path):
+    regression = ROWS[name].estimator.endswith("Regressor")
+    model = (StreamRegressor if regression else StreamClassifier)(name, seed=3)
+    for i, (x, label, value) in enumerate(examples()):
+        if i == 25:
+            model.flush() if hasattr(model, "flush") else None
+            save(model, tmp_path / "m")
+            loaded = load(tmp_path / "m")
+        if i >= 25:
+            loaded.learn_one(x, value if regression else label)
+        model.learn_one(x, value if regression else label)
+    assert repr(loaded) == repr(model)
+    before, after = model.state(), loaded.state()
+    assert before[0] == after[0]
+    assert {k: v.tobytes() for k, v in before[1].items()} == {
+        k: v.tobytes() for k, v in after[1].items()
+    }
+
+
+@pytest.mark.parametrize("overflow", ["drop", "hash"])
+def test_bounded_models(overflow, tmp_path):
+    model = StreamClassifier(max_features=4, overflow=overflow)
+    for x, label, _ in examples():
+        model.learn_one(x, label)
+    save(model, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    for x, label, _ in examples(seed=1):
+        assert loaded.predict_one(x) == model.predict_one(x)
+        loaded.learn_one(x, label)
+        model.learn_one(x, label)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: r.params.update(max_features=2**45, overflow="hash"),
+        lambda r: r.params.update(queue=2**45),
+        lambda r: r.params.update(average="reservoir", reservoir_size=2**45),
+        lambda r: r.attributes.update(names=[]),
+        lambda r: r.attributes.update(classes=["ant"]),
+        lambda r: r.attributes.update(extra=1),
+        lambda r: r.attributes["state"].pop("weights"),
+    ],
+)
+def test_hostile_files(change, tmp_path):
+    model = StreamClassifier()
+    for x, label, _ in examples():
+        model.learn_one(x, label)
+    record = store.record_of(model)
+    change(record)
+    store.write_record(record, tmp_path / "m")
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "m")

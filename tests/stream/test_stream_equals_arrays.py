@@ -1,0 +1,80 @@
+"""A stream of dicts and rows of an array teach the same model."""
+
+import numpy as np
+import pytest
+from sklearn.utils import check_random_state
+from stream_problems import AXES, CLASSIFIERS, REGRESSORS, as_dict, sparse_stream, teach
+
+import aggro
+from aggro.catalogue import from_name
+from aggro.stream import StreamClassifier, StreamRegressor
+
+SEED = int(check_random_state(0).randint(np.iinfo(np.int32).max))
+
+
+def by_rows(estimator, X, y, weights):
+    """Learn in the pieces in which a stream learns: single rows, or whole batches."""
+    step = getattr(estimator, "batch_size", 1)
+    kept = np.flatnonzero(weights > 0)
+    for first in range(0, len(kept), step):
+        rows = kept[first : first + step]
+        estimator.partial_fit(X[rows], y[rows], sample_weight=weights[rows])
+    return estimator
+
+
+def assert_same(stream, estimator, X):
+    """Compare weights, intercepts, scores and the record."""
+    coef = np.atleast_2d(estimator.coef_)
+    columns, intercepts = stream._columns()
+    ours = [[column.get(f"f{j}", 0.0) for j in range(X.shape[1])] for column in columns]
+    np.testing.assert_allclose(ours, coef, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(intercepts, np.ravel(estimator.intercept_), rtol=1e-9, atol=1e-11)
+    assert [stream.predict_one(as_dict(row)) for row in X] == pytest.approx(
+        estimator.predict(X).tolist(), rel=1e-9, abs=1e-11
+    )
+    assert stream.n_updates_ == estimator.n_updates_
+    assert stream.n_mistakes_ == estimator.n_mistakes_
+    assert stream.cumulative_loss_ == pytest.approx(estimator.cumulative_loss_)
+    assert stream.examples == estimator.t_ - 1
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_every_linear_classifier(name, classes):
+    X, y, weights = sparse_stream(classes=classes)
+    stream = teach(StreamClassifier(name, C=0.7, seed=SEED), X, y.tolist(), weights)
+    stream.flush()
+    estimator = from_name(name, random_state=0)
+    if "C" in estimator.get_params():
+        estimator.set_params(C=0.7)
+    assert_same(stream, by_rows(estimator, X, y, weights), X)
+    assert stream.classes == estimator.classes_.tolist()
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_every_linear_regressor(name):
+    X, y, weights = sparse_stream()
+    target = X[:, 0] - 2 * X[:, 1] + 0.1 * y
+    stream = teach(StreamRegressor(name), X, target, weights)
+    assert_same(stream, by_rows(from_name(name), X, target, weights), X)
+
+
+@pytest.mark.parametrize("axes", AXES, ids=str)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_axis(axes, classes):
+    X, y, weights = sparse_stream(classes=classes, seed=1)
+    params = {"loss": "hinge", "C": 0.5, **axes}
+    stream = teach(StreamClassifier("SPA-I", seed=SEED, **params), X, y.tolist(), weights)
+    stream.flush()
+    estimator = aggro.PassiveAggressiveClassifier(random_state=0, **params)
+    assert_same(stream, by_rows(estimator, X, y, weights), X)
+
+
+@pytest.mark.parametrize("params", [{"batch_size": 4}, {"average": True}, {"queue": 2}, {"metric": "full"}])
+def test_every_axis_of_regression(params):
+    X, y, weights = sparse_stream(seed=2)
+    target = X.sum(axis=1) + y
+    stream = teach(StreamRegressor(**params), X, target, weights)
+    stream.flush()
+    estimator = aggro.PassiveAggressiveRegressor(**params)
+    assert_same(stream, by_rows(estimator, X, target, weights), X)

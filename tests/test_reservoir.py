@@ -1,0 +1,82 @@
+"""average="reservoir": predicting with a sample of classifiers that survived some examples."""
+
+import numpy as np
+import pytest
+from linear_support import make_learner, make_problem, teach
+
+from aggro import PassiveAggressiveClassifier
+from aggro.rules import Settings
+
+rng = np.random.default_rng(47)
+X, y = make_problem("binary", 1, rng, 150, 5)
+X = X[np.any(X != 0, axis=1)]
+y = y[: len(X)]
+
+
+def survivors(**axes):
+    """The classifiers that met at least one example without moving, in the order of their end."""
+    learner = make_learner(Settings(task="binary", **axes), 5, 1)
+    pool, age = [], 0
+    for k in range(len(y)):
+        before = np.append(learner.coef()[0], learner.intercept())
+        updates = learner.progress.updates
+        teach(learner, X[k : k + 1], y[k : k + 1])
+        if learner.progress.updates == updates:
+            age += 1
+            continue
+        if age > 0:
+            pool.append(before)
+        age = 0
+    return np.array(pool)
+
+
+def reservoir(size, seed=0, **axes):
+    model = PassiveAggressiveClassifier(
+        average="reservoir", reservoir_size=size, random_state=seed, **axes
+    ).partial_fit(X, y)
+    return np.append(model.coef_[0], model.intercept_)
+
+
+@pytest.mark.parametrize(
+    "axes", [{}, {"C": 0.1}, {"metric": "diagonal"}, {"metric": "full"}, {"loss": "hard"}], ids=str
+)
+def test_room_for_all_is_their_mean(axes):
+    pool = survivors(**axes)
+    assert len(pool) > 5
+    np.testing.assert_allclose(reservoir(len(y), **axes), pool.mean(axis=0), atol=1e-9)
+
+
+def test_room_for_one_is_one_of_them():
+    pool = survivors()
+    picked = [reservoir(1, seed) for seed in range(12)]
+    distance = [np.abs(pool - one).max(axis=1).min() for one in picked]
+    assert max(distance) < 1e-12
+    assert len({one.tobytes() for one in picked}) > 1  # the seed decides which
+
+
+def test_seed_makes_it_repeatable():
+    assert np.array_equal(reservoir(4, seed=3), reservoir(4, seed=3))
+    assert not np.array_equal(reservoir(4, seed=3), reservoir(4, seed=4))
+
+
+def test_long_survivors_are_preferred():
+    """A classifier that lives through 200 examples is nearly always the one that is kept."""
+    x = np.array([[1.0], [-1.0]])
+    rows = np.concatenate([x[:1], np.tile(x[:1], (200, 1)), x[1:], np.tile(x[1:], (2, 1)), x[:1]])
+    labels = np.concatenate([np.ones(201), np.ones(1), np.ones(2), np.zeros(1)]).astype(int)
+    kept = []
+    for seed in range(40):
+        model = PassiveAggressiveClassifier(
+            average="reservoir", reservoir_size=1, random_state=seed, loss="hard",
+            fit_intercept=False,
+        ).partial_fit(rows, labels, classes=[0, 1])  # fmt: skip
+        kept.append(model.coef_[0, 0])
+    assert np.mean(np.array(kept) > 0) > 0.9
+
+
+def test_the_last_weights_until_something_survived():
+    model = PassiveAggressiveClassifier(average="reservoir").partial_fit(
+        X[:1], y[:1], classes=[0, 1]
+    )
+    last = PassiveAggressiveClassifier().partial_fit(X[:1], y[:1], classes=[0, 1])
+    assert np.array_equal(model.coef_, last.coef_)
