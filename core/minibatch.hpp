@@ -124,20 +124,23 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         if (Row::dense || m.shape.metric == Metric::full) return measure_images(index, batch);
         number_features(batch);
         for (std::size_t first = 0; first < n; first += width) measure_board(index, batch, first);
-        for (const auto& example : batch)
-            for (std::size_t k = 0; k < example.x.size; ++k) number[example.x.feature(k)] = -1;
     }
 
     /// Numbers the features of the batch one after another, so that its board stays in the cache.
+    /// Numbers of earlier batches lie below `base` and need no clearing.
     void number_features(const std::vector<Member<Row>>& batch) {
-        number.resize(m.shape.features, -1);
-        numbers.clear();
-        std::int32_t used = 0;
+        std::size_t entries = 0;
+        for (const auto& example : batch) entries += example.x.size;
+        if (number.size() < m.shape.features || base > (1 << 30)) number.assign(m.shape.features, base = 0);
+        base += used + 1;
+        used = 0;
+        numbers.resize(entries);
+        std::int32_t* name = numbers.data();
         for (const auto& example : batch)
             for (std::size_t k = 0; k < example.x.size; ++k) {
-                std::int32_t& name = number[example.x.feature(k)];
-                if (name < 0) name = used++;
-                numbers.push_back(name);
+                std::int32_t& known = number[example.x.feature(k)];
+                if (known < base) known = base + used++;
+                *name++ = known - base;
             }
         board.grow(static_cast<std::size_t>(used));
     }
@@ -147,7 +150,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
     void measure_board(std::size_t index, const std::vector<Member<Row>>& batch, std::size_t first) {
         const std::size_t n = batch.size(), count = std::min(width, n - first), lane = m.groups[index].first;
         const double constant = m.shape.intercept ? m.bias_variance[lane] : 0;
-        std::fill_n(board.data(), board.size(), T(0));
+        std::fill_n(board.data(), static_cast<std::size_t>(used) * width, T(0));
         const std::int32_t* names = numbers.data();
         for (std::size_t j = 0; j < std::min(first + width, n); names += batch[j++].x.size)
             for (std::size_t k = 0; j >= first && k < batch[j].x.size; ++k)
@@ -275,6 +278,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
     BatchWork work;
     Block<T> board{0, width};
     std::vector<std::int32_t> number, numbers;  ///< of each feature, and of each entry of the batch
+    std::int32_t base = 0, used = 0;
     bool gram_known = false;
     std::vector<T> image;
     std::vector<double> scores, taus, gram, group_scores, group_taus;

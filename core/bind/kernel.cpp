@@ -402,11 +402,10 @@ void bind_kernel(nb::module_& m) {
         .def_prop_ro("features", [](KernelCore& self) { return self.model.shape.features; })
         .def_prop_ro("size", [](KernelCore& self) { return self.model.expansion.size(); })
         .def_prop_ro("examples", [](KernelCore& self) { return self.model.history.examples; })
-        .def_prop_ro("joint_mistakes", [](KernelCore& self) { return self.model.history.mistakes; })
-        .def_prop_ro("tallies", [](KernelCore& self) {
-            const KernelHistory& t = self.model.history;
-            return std::vector{std::make_tuple(t.mistakes, t.updates, t.loss)};
-        });
+        .def_prop_ro("history", [](KernelCore& self) {
+            const KernelHistory& h = self.model.history;
+            return std::make_tuple(h.mistakes, h.updates, h.loss);
+        }, "Mistakes, updates and loss, each example judged before it was learned.");
 
     m.def("solve_batch", &solve_alone, "group"_a, "gram"_a, "scores"_a, "labels"_a.none() = nb::none(),
           "values"_a.none() = nb::none(), "weights"_a.none() = nb::none(),

@@ -339,12 +339,12 @@ void bind_stream(nb::module_& m) {
              }, "regression"_a, "batch_size"_a, "max_features"_a, "hashed"_a)
         .def("learn_one", [](nb::handle self, nb::handle x, nb::handle y, double w) {
                  nb::inst_ptr<Stream>(self)->learn(self, x, y, w);
-             }, "x"_a, "y"_a.none(), "w"_a = 1.0,
+             }, "x"_a.none(), "y"_a.none(), "w"_a = 1.0,
              "Learn from the features x and the answer y; w counts the example w times: it multiplies C.")
-        .def("predict_one", &Stream::predict, "x"_a,
+        .def("predict_one", &Stream::predict, "x"_a.none(),
              "Predict the answer for the features x. Features never learned count as zero.")
         .def("flush", &Stream::flush, "Learn the examples that wait for their mini-batch to be full.")
-        .def("_margins", &Stream::margins, "x"_a)
+        .def("_margins", &Stream::margins, "x"_a.none())
         .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a, "own_sum"_a,
              "average_from"_a, "arrays"_a)
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a)

@@ -87,10 +87,9 @@ class KernelLearner(Learner):
         outputs: int,
         sparse: bool = False,
     ) -> None:
-        self.settings, self.choice, self.gamma = settings, choice, gamma
+        self.all_settings, self.choice, self.gamma = (settings,), choice, gamma
         self.outputs = 1 if settings.task == "binary" else outputs
         self.sparse = sparse and features >= SPARSE_FROM
-        self.past = Progress()
         self.next_id = 0
         self.kept: Any = None  # support vectors of a kernel that is a Python function
         self.kept_ids = np.empty(0, dtype=np.int64)
@@ -140,6 +139,11 @@ class KernelLearner(Learner):
 
     # -- what was learned -------------------------------------------------------------------
 
+    @property
+    def progress(self) -> Progress:
+        """Mistakes, updates and loss so far."""
+        return Progress(*self.model.history)
+
     def coef(self) -> Array:
         """Return the coefficients that predict, outputs x support vectors."""
         return np.asarray(self.model.coef().T)
@@ -178,8 +182,8 @@ class KernelLearner(Learner):
         return {**kept, "features": self.features, "state": self.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        make = ("settings", "choice", "gamma", "features", "outputs", "sparse")
-        KernelLearner.__init__(self, *(kept[name] for name in make))
+        make = ("choice", "gamma", "features", "outputs", "sparse")
+        KernelLearner.__init__(self, kept["all_settings"][0], *(kept[name] for name in make))
         for name in ("next_id", "kept", "kept_ids"):
             setattr(self, name, kept[name])
         self.load_state(kept["state"])

@@ -36,10 +36,11 @@ class StreamLearner(_core.Stream, RiverProtocol):
         self.max_features, self.overflow, self.seed = max_features, overflow, seed
         self._keywords = keywords_of(algorithm, self._regression, {"C": C, **params})
         settings = settings_of(self._keywords, self._regression)
-        hashed = max_features is not None and overflow == "hash"
-        super().__init__(self._regression, settings.batch_size, max_features or 0, hashed)
-        slots = max_features if max_features is not None and hashed else 0
-        self._install([], [], Learner(self._settings(0), slots, 1, seed=seed))
+        self._buckets = max_features or 0 if overflow == "hash" else 0
+        super().__init__(
+            self._regression, settings.batch_size, max_features or 0, self._buckets > 0
+        )
+        self._install([], [], Learner(self._settings(0), self._buckets or 1, 1, seed=seed))
         self._meet_river()
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -76,7 +77,7 @@ class StreamLearner(_core.Stream, RiverProtocol):
     @property
     def n_features(self) -> int:
         """Number of features met so far; the number of buckets if names are hashed."""
-        return len(self._names()) or int(self._slots)
+        return self._buckets or len(self._names())
 
     @property
     def n_mistakes_(self) -> int:
@@ -96,7 +97,7 @@ class StreamLearner(_core.Stream, RiverProtocol):
     def _columns(self) -> tuple[list[dict[Any, float]], list[float]]:
         """Return weights by name and the intercept of every output."""
         weights, intercepts = self._weights()
-        names = self._names() or range(len(weights))
+        names = range(self._buckets) if self._buckets else self._names()
         columns = [dict(zip(names, column, strict=False)) for column in weights.T.tolist()]
         return columns, intercepts.tolist()
 
@@ -173,7 +174,7 @@ def _revive(
     """Return the model that was put apart in these pieces."""
     model = cls(**params)
     settings = model._settings(len(classes))
-    learner = Learner(settings, len(names) or model._slots, max(len(classes), 1))
+    learner = Learner(settings, max(len(names), model._slots), max(len(classes), 1))
     learner.load_state(arrays)
     model._install(classes, [], learner)
     model._resume(names, arrays)

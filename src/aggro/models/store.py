@@ -115,7 +115,7 @@ def _estimator(record: Record) -> Any:
             raise ModelFileError(f"{name} is unknown or of the wrong type")
     if "_learner" not in record.attributes:
         return model
-    _check_fitted(record)
+    check_fitted(record)
     vars(model).update({k: v for k, v in record.attributes.items() if k not in FLAGS})
     current = record.attributes.get("_known_prices") is True
     if current and model._checked_settings(model._learner.settings.task) != model._learner.settings:
@@ -124,7 +124,7 @@ def _estimator(record: Record) -> Any:
     return model.sparsify() if record.attributes.get("_sparse_coef") is True else model
 
 
-def _check_fitted(record: Record) -> None:
+def check_fitted(record: Record) -> None:
     """Raise unless the fitted attributes are those of one and the same model."""
     fitted, learner = record.attributes, record.attributes["_learner"]
     names = fitted.get("feature_names_in_")

@@ -1,0 +1,77 @@
+"""What people see: lines on standard output, notes and a progress bar on standard error."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any
+
+
+class Console:
+    """Prints lines, above a progress bar where there is a terminal and rich is installed."""
+
+    def __init__(self, total: int | None, quiet: bool, unit: str = "examples") -> None:
+        self.quiet = quiet
+        self._bar: Any = None
+        self._task: Any = None
+        if not quiet and sys.stderr.isatty():
+            self._start(total, unit)
+
+    def _start(self, total: int | None, unit: str) -> None:
+        try:
+            from rich.console import Console as RichConsole
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        except ImportError:
+            return
+        rate = TextColumn("{task.completed:,} " + unit + ", {task.fields[rate]:,.0f}/s")
+        self._bar = Progress(
+            BarColumn(), rate, TimeRemainingColumn(), console=RichConsole(stderr=True), transient=True
+        )
+        self._task = self._bar.add_task("", total=total, rate=0.0)
+        self._bar.start()
+
+    def advance(self, count: int) -> None:
+        """Move the bar by so many examples."""
+        if self._bar is not None:
+            speed = self._bar.tasks[0].speed or 0.0
+            self._bar.update(self._task, advance=count, rate=speed)
+
+    def expect(self, total: int) -> None:
+        """Correct the guess of how many examples there are."""
+        if self._bar is not None:
+            self._bar.update(self._task, total=total)
+
+    def line(self, text: str = "") -> None:
+        """Print a line of the result."""
+        if self.quiet:
+            return
+        if self._bar is not None and sys.stdout.isatty():
+            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, flush=True)
+
+    def note(self, text: str) -> None:
+        """Print a message beside the result."""
+        if self.quiet:
+            return
+        if self._bar is not None:
+            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Console:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

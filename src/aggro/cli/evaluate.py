@@ -1,0 +1,59 @@
+"""``aggro evaluate``: measure a model on labelled data."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from aggro.cli.metrics import Classification, Regression, metrics_for
+from aggro.cli.model import LinearModel
+from aggro.cli.options import FORMATS, add_tolerance, new_parser
+from aggro.cli.reading import Reading
+
+EXAMPLES = """
+aggro evaluate model.aggro data.t
+aggro evaluate model.aggro test.csv --json report.json
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    parser = new_parser("evaluate", "Measure a model on labelled data.", EXAMPLES)
+    parser.add_argument("model", help="a model file")
+    parser.add_argument("data", nargs="+", help="files, folders or patterns; - for standard input")
+    parser.add_argument("--json", metavar="FILE", help="write a report")
+    parser.add_argument("--format", choices=FORMATS, help="default: told from the file's name")
+    add_tolerance(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the figures."""
+    model, reading = LinearModel.load(args.model)
+    figures = measure(model, reading.but(args.format), args.data, args.skip_bad, args.cache)
+    print("\n".join(figures.lines()))
+    if args.json:
+        text = json.dumps(figures.report(), indent=2) + "\n"
+        Path(args.json).write_text(text, encoding="utf-8")
+    return 0
+
+
+def measure(
+    model: LinearModel,
+    reading: Reading,
+    paths: Sequence[str],
+    skip_bad: bool = False,
+    cache: str | bool | None = None,
+) -> Classification | Regression:
+    """Return how good a model's predictions for some files are."""
+    figures = metrics_for(model)
+    width, dtype = model.features, model.dtype
+    for X, y, _ in reading.open(paths, width=width, skip_bad=skip_bad, cache=cache, dtype=dtype):
+        if y is None:
+            raise ValueError("The data have no labels to compare with.")
+        figures.add(model, model.scores(X), np.asarray(y))
+    return figures

@@ -1,0 +1,182 @@
+"""A linear model as the command line trains and applies it: a record around a ``Learner``.
+
+It does what the estimators do in ``partial_fit``, so that ``aggro.load`` can hand the file over to
+them; but it needs no scikit-learn, whose import alone takes longer than most of the work here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from aggro import _core
+from aggro.catalogue import Variant
+from aggro.cli.reading import Reading
+from aggro.cli.variant import settings_for
+from aggro.growth import grow_classes
+from aggro.learner import Array, Learner, rows_of
+from aggro.models.errors import ModelFileError
+from aggro.models.record import CLASSIFIERS, REGRESSORS, Record, read_record, write_record
+from aggro.models.store import check_fitted
+from aggro.rules import LOSSES, Settings, Task, check_settings
+
+PRICES = ("C", "epsilon", "r", "eta")  # what may change when learning goes on
+
+
+class LinearModel:
+    """A variant, its parameters, and what was learned so far."""
+
+    def __init__(self, record: Record, settings: Settings, dtype: Any, title: str) -> None:
+        self.record, self.settings, self.title = record, settings, title
+        self.dtype = np.dtype(dtype)
+        self.classes: Array = np.empty(0)
+        self.learner: Learner | None = None
+
+    @classmethod
+    def create(cls, variant: Variant, params: dict[str, Any], dtype: Any, seed: int) -> LinearModel:
+        """Return a model that has learned nothing yet."""
+        settings = settings_for(variant, params)  # wrong ones are told before anything is read
+        kept = {**variant.params, **params, "random_state": seed}
+        return cls(Record(variant.estimator, kept), settings, dtype, variant.name)
+
+    @property
+    def regression(self) -> bool:
+        """Whether the model predicts numbers."""
+        return self.record.name in REGRESSORS
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def meet(self, X: Any, y: Array) -> dict[str, Array]:
+        """Make room for new features and classes; return the targets as the core reads them."""
+        if self.regression:
+            values = np.ascontiguousarray(y, dtype=np.float64).reshape(-1, 1)
+            if not np.isfinite(values).all():
+                raise ValueError("A target is NaN or infinite; every target must be finite.")
+            if self.learner is None:
+                self.learner = self._first(X.shape[1], 1)
+            lesson = {"values": values}
+        else:
+            self._admit(X.shape[1], y)
+            lesson = {"labels": np.searchsorted(self.classes, y).astype(np.int64)}
+        self._learner.model.grow(max(X.shape[1], self.features))
+        return lesson
+
+    def learn(
+        self, X: Any, lesson: dict[str, Array], weights: Array | None, begin: int, end: int
+    ) -> None:
+        """Learn the rows from begin to end."""
+        order = np.arange(begin, end, dtype=np.int64)
+        self._learner.learn(self._rows(X), weights=weights, order=order, **lesson)
+
+    def _first(self, features: int, outputs: int) -> Learner:
+        # The seed that the estimators would draw, so that both learn the same.
+        random = np.random.RandomState(self.record.params["random_state"])
+        seed = random.randint(np.iinfo(np.int32).max)
+        return Learner(self._settings_for(outputs), features, outputs, self.dtype, seed)
+
+    def _settings_for(self, classes: int) -> Settings:
+        task: Task = "binary" if classes == 2 else "multiclass"
+        return dataclasses.replace(self.settings, task="regression" if self.regression else task)
+
+    def _admit(self, features: int, y: Array) -> None:
+        """Let classes that were never seen enter, with zero weights."""
+        if self.learner is None:
+            self.classes = np.unique(y)
+            self.learner = self._first(features, len(self.classes))
+            return
+        everybody = np.union1d(self.classes, y)
+        if len(everybody) == len(self.classes):
+            return
+        if self.record.attributes.get("_classes_given"):
+            strange = np.setdiff1d(y, self.classes)[0]
+            raise ValueError(f"{strange!r} is not one of the classes the model was made for.")
+        position = np.searchsorted(everybody, self.classes)
+        settings = self._settings_for(len(everybody))
+        check_settings(settings, LOSSES)
+        self.learner = grow_classes(self.learner, settings, position, len(everybody))
+        self.classes = everybody
+
+    # -- predicting -------------------------------------------------------------------------
+
+    def scores(self, X: Any) -> Array:
+        """Return one row per example and one column per output."""
+        return self._learner.scores(self._rows(X))
+
+    def chosen(self, scores: Array) -> Array:
+        """Return the index of the class that the scores speak for."""
+        if len(self.classes) == 1:
+            return np.zeros(len(scores), dtype=np.intp)
+        if scores.shape[1] == 1:
+            return (scores[:, 0] > 0).astype(np.intp)
+        return scores.argmax(axis=1)
+
+    def _rows(self, X: Any) -> _core.Rows:
+        if hasattr(X, "indptr"):  # the rows of a block may be narrower than the model
+            return _core.Rows(X.data, X.indices, X.indptr, self.features)
+        return rows_of(X)
+
+    @property
+    def _learner(self) -> Learner:
+        if self.learner is None:
+            raise ValueError("There were no examples to learn from.")
+        return self.learner
+
+    @property
+    def features(self) -> int:
+        """Number of features met so far."""
+        return self._learner.features
+
+    # -- files ------------------------------------------------------------------------------
+
+    def save(self, path: str, reading: Reading, passes: int) -> None:
+        """Write the model, as the estimator that it is."""
+        learner = self._learner
+        attributes = {
+            **self.record.attributes,
+            "_learner": learner,
+            "n_features_in_": learner.features,
+            "n_iter_": passes,
+            "_known_prices": True,
+            "_origin": {"variant": self.title, **reading.origin()},
+        }
+        if self.regression:
+            attributes["_flat"] = True
+        else:
+            new = {"_multilabel": False, "_classes_given": False}
+            counts = np.zeros(len(self.classes))
+            attributes = {**new, **attributes, "classes_": self.classes, "_counts": counts}
+        write_record(Record(self.record.name, self.record.params, attributes), path)
+
+    @classmethod
+    def load(cls, path: str) -> tuple[LinearModel, Reading]:
+        """Read a model, and how its data are read."""
+        record = read_record(path)
+        learner = record.attributes.get("_learner")
+        if record.name not in (*CLASSIFIERS, *REGRESSORS) or type(learner) is not Learner:
+            raise ModelFileError(f"{path}: a {record.name} like this is for Python only.")
+        check_fitted(record)
+        if learner.settings.task == "multilabel" or not record.attributes.get("_flat", True):
+            raise ModelFileError(f"{path}: a model of several targets is for Python only.")
+        origin = record.attributes.get("_origin", {})
+        title = str(origin.get("variant", record.name))
+        model = cls(record, learner.settings, learner.dtype, title)
+        model.learner = learner
+        model.classes = record.attributes.get("classes_", model.classes)
+        return model, Reading.from_origin(origin)
+
+    def go_on_with(self, params: dict[str, Any]) -> None:
+        """Change prices for what comes."""
+        fixed = sorted(params.keys() - set(PRICES))
+        if fixed:
+            raise ValueError(f"{fixed[0]} is part of the model and cannot change with --resume.")
+        if self.record.params.get("class_weight") is not None:
+            raise ValueError("A model with class_weight is continued in Python, by partial_fit.")
+        strange = sorted(params.keys() - self.record.params.keys())
+        if strange:
+            raise ValueError(f"{self.title} has no {strange[0]}.")
+        self.settings = dataclasses.replace(self.settings, **params)
+        check_settings(self.settings, LOSSES)
+        self.record.params.update(params)
+        self._learner.configure(self.settings)

@@ -1,0 +1,105 @@
+"""``aggro predict``: apply a model to data, one line of output for each example."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from aggro.cli.metrics import label_text
+from aggro.cli.model import LinearModel
+from aggro.cli.options import FORMATS, add_tolerance, new_parser
+from aggro.learner import Array
+
+EXAMPLES = """
+aggro predict model.aggro new.svm > labels.txt
+aggro predict model.aggro new.csv --scores -o scores.tsv
+cat new.svm | aggro predict model.aggro - | sort | uniq -c
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    parser = new_parser("predict", "Apply a model to data.", EXAMPLES)
+    parser.add_argument("model", help="a model file")
+    parser.add_argument("data", nargs="+", help="files, folders or patterns; - for standard input")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--scores", action="store_true", help="the margins too, one column a class")
+    shown.add_argument("--proba", action="store_true", help="a softmax of the margins too")
+    parser.add_argument("--format", choices=FORMATS, help="default: told from the file's name")
+    add_tolerance(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the predictions."""
+    model, reading = LinearModel.load(args.model)
+    if args.proba and model.regression:
+        raise ValueError("A regression has no probabilities; leave --proba out.")
+    reading = reading.but(args.format).without_label(args.data)
+    reader = reading.open(
+        args.data,
+        width=model.features,
+        skip_bad=args.skip_bad,
+        cache=args.cache,
+        dtype=model.dtype,
+    )
+    writer = Writer(model, args.scores, args.proba)
+    with _opened(args.output) as stream:
+        stream.write(writer.heading())
+        for batch in reader:
+            stream.write(writer.lines(model.scores(batch.X)))
+    if reader.n_bad:
+        print(f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}", file=sys.stderr)
+    return 0
+
+
+@contextlib.contextmanager
+def _opened(path: str | None) -> Iterator[IO[str]]:
+    if path is None or path == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    with Path(path).open("w", encoding="utf-8") as stream:
+        yield stream
+
+
+class Writer:
+    """Scores to lines of text."""
+
+    def __init__(self, model: LinearModel, scores: bool, proba: bool) -> None:
+        self.model, self.scores, self.proba = model, scores, proba
+        self.names = [label_text(label) for label in model.classes.tolist()]
+
+    def heading(self) -> str:
+        """Return the line that names the columns, where there are several."""
+        if self.model.regression or not (self.scores or self.proba):
+            return ""
+        shown = self.names[1:] if self.scores and len(self.names) == 2 else self.names
+        return "\t".join(["label", *shown]) + "\n"
+
+    def lines(self, scores: Array) -> str:
+        """Return one line for each row of scores."""
+        if self.model.regression:
+            return "".join(f"{value!r}\n" for value in scores[:, 0].tolist())
+        labels = [self.names[index] for index in self.model.chosen(scores).tolist()]
+        if not (self.scores or self.proba):
+            return "".join(f"{label}\n" for label in labels)
+        table = softmax(scores) if self.proba else scores
+        rows = ("\t".join(f"{value:.6g}" for value in row) for row in table.tolist())
+        return "".join(f"{label}\t{row}\n" for label, row in zip(labels, rows, strict=True))
+
+
+def softmax(scores: Array) -> Array:
+    """Return the scores as probabilities of all classes: the same order, but not calibrated."""
+    if scores.shape[1] == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: Array = powers / powers.sum(axis=1, keepdims=True)
+    return shares

@@ -1,0 +1,266 @@
+"""``aggro train``: learn a model from files of any size."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggro.cli.console import Console
+from aggro.cli.evaluate import measure
+from aggro.cli.interrupt import Interrupt
+from aggro.cli.model import LinearModel
+from aggro.cli.options import add_reading, add_variant, new_parser
+from aggro.cli.reading import Reading, guess_rows
+from aggro.cli.variant import allowed, choose, given
+from aggro.cli.watch import Watch, heading
+from aggro.files import Batch, Reader
+from aggro.learner import Array
+
+EXAMPLES = """
+aggro train data.svm -o model.aggro --test data.t
+aggro train reviews.csv --label stars --text review -o model.aggro --algorithm SPA-I --C 0.1
+aggro train days/ --label price --task regression -o model.aggro --passes 3 --plot curve.png
+zcat log.vw.gz | aggro train - --format vw -o model.aggro
+aggro train tuesday.svm --resume model.aggro -o model.aggro
+"""
+MOST_NUMBERED_CLASSES = 100
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    parser = new_parser("train", "Learn a model from files of any size.", EXAMPLES)
+    parser.add_argument("data", nargs="+", help="files, folders or patterns; - for standard input")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="where to save")
+    parser.add_argument("--algorithm", help="a variant; aggro algorithms lists them")
+    parser.add_argument("--task", default="auto", choices=("auto", "classification", "regression"))
+    parser.add_argument("--passes", type=_count, default=1, help="over the data (default 1)")
+    parser.add_argument("--test", action="append", metavar="FILE", help="data to measure on")
+    parser.add_argument("--plot", metavar="PICTURE", help="draw the learning curve")
+    parser.add_argument("--json", metavar="FILE", help="write a report")
+    parser.add_argument("--resume", metavar="MODEL", help="go on with a saved model")
+    parser.add_argument("--skip", type=_count, default=0, help="leave out the first examples")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add_reading(parser)
+    add_variant(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, test, report and save."""
+    model: LinearModel | None = None
+    reading = Reading.from_arguments(args)
+    if args.resume:
+        model, kept = LinearModel.load(args.resume)
+        reading = kept.but(args.format)
+        model.go_on_with(given(args))
+    reading = reading.with_columns(args.data)
+    dtype = model.dtype if model else np.float32 if args.float32 else np.float64
+    reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
+    expected = guess_rows(args.data, reading.format)
+    with Console(expected, args.quiet) as console, Interrupt() as interrupt:
+        training = Training(args, reading, reader, console, interrupt, model)
+        training.all_passes()
+    if training.interrupted_in:
+        console.note(training.how_to_go_on())
+        return 130
+    training.finish()
+    return 0
+
+
+class Training:
+    """One run over the data."""
+
+    def __init__(
+        self,
+        args: argparse.Namespace,
+        reading: Reading,
+        reader: Reader,
+        console: Console,
+        interrupt: Interrupt,
+        model: LinearModel | None,
+    ) -> None:
+        self.args, self.reading, self.reader = args, reading, reader
+        self.console, self.interrupt = console, interrupt
+        self.model = model
+        self.watch: Watch | None = None
+        self.began = time.perf_counter()
+        self.interrupted_in = 0  # the pass
+        self.position = 0  # examples of this pass, learned or skipped
+
+    def all_passes(self) -> None:
+        """Learn pass after pass; save at the end, or when interrupted."""
+        for number in range(1, self.args.passes + 1):
+            self._one_pass(self.args.skip if number == 1 else 0)
+            if self.interrupt.asked:
+                self.interrupted_in = number
+                break
+            if number < self.args.passes:
+                self._model.learner.freeze_means()  # type: ignore[union-attr]
+                self.console.expect(self.position * self.args.passes)
+        if self.watch is None:
+            raise ValueError("There were no examples to learn from.")
+        shown = len(self.watch.lines)
+        self.watch.report()
+        for line in self.watch.lines[shown:]:
+            self.console.line(line.text(not self._model.regression))
+        self._model.save(self.args.output, self._final_reading(), self.args.passes)
+
+    def _one_pass(self, skip: int) -> None:
+        self.position = 0
+        for X, y, weights in self._batches(skip):
+            if self.watch is None:
+                self._begin(X, y)
+            assert self.watch is not None
+            for line in self.watch.learn(X, y, weights):
+                self.console.line(line.text(not self._model.regression))
+            self.console.advance(X.shape[0])
+            self.position += X.shape[0]
+            if self.interrupt.asked:
+                return
+
+    def _batches(self, skip: int) -> Iterator[Batch]:
+        """Yield the batches without the first ``skip`` rows."""
+        for batch in self.reader:
+            if batch.y is None:
+                raise ValueError("The data have no labels; name their column with --label.")
+            drop = min(skip - self.position, batch.n_rows) if self.position < skip else 0
+            self.position += drop
+            if drop == 0:
+                yield batch
+            elif drop < batch.n_rows:
+                X, y, weights = batch
+                yield Batch(X[drop:], y[drop:], None if weights is None else weights[drop:])
+
+    def _begin(self, X: Any, y: Array) -> None:
+        """Choose the variant by what the first labels look like."""
+        if self.model is None:
+            self.model = new_model(self.args, self.args.algorithm, X, y)
+        self._check_labels(y)
+        self.watch = Watch(self.model)
+        params = self.model.record.params
+        price = f", C={params['C']:g}" if "C" in params else ""
+        self.console.line(f"{self.model.title}{price}")
+        self.console.line(heading(self.model.regression))
+
+    def _check_labels(self, y: Array) -> None:
+        known = self._model.classes
+        if len(known) and (known.dtype.kind in "UO") != (y.dtype.kind in "UO"):
+            raise ValueError(
+                f"The model knows classes such as {known[0]!r}, but the data have {y[0]!r}."
+            )
+
+    @property
+    def _model(self) -> LinearModel:
+        if self.model is None:
+            raise ValueError("There were no examples to learn from.")
+        return self.model
+
+    def _final_reading(self) -> Reading:
+        """Return how later data are to be read: what was found out is fixed."""
+        texts = self._model.classes.dtype.kind == "U"
+        labels = "text" if texts else self.reading.labels
+        return dataclasses.replace(self.reading, zero_based=self.reader.zero_based, labels=labels)
+
+    def how_to_go_on(self) -> str:
+        """Return the command that does the rest."""
+        left = self.args.passes - self.interrupted_in + 1
+        words = ["aggro", "train", *self.args.data, "--resume", self.args.output]
+        words += ["-o", self.args.output, "--skip", str(self.position), "--passes", str(left)]
+        return (
+            f"Interrupted; the model is saved. Go on with:\n  {shlex.join(words)}"
+        )
+
+    def finish(self) -> None:
+        """Say how it went, test, draw and write the report."""
+        model, watch, console = self._model, self.watch, self.console
+        assert watch is not None and model.learner is not None
+        seconds = time.perf_counter() - self.began
+        outputs = "1 target" if model.regression else f"{len(model.classes)} classes"
+        console.line(
+            f"{watch.examples:,} examples, {model.features:,} features, {outputs} "
+            f"in {seconds:.2f} s ({watch.examples / seconds:,.0f} examples/s)"
+        )
+        tell_bad_lines(self.reader, console)
+        report = {
+            "model": self.args.output,
+            "algorithm": model.title,
+            "params": {k: _plain(v) for k, v in model.record.params.items()},
+            "classes": model.classes.tolist(),
+            "features": model.features,
+            "seconds": seconds,
+            "bad_lines": self.reader.n_bad,
+            "progress": [dataclasses.asdict(line) for line in watch.lines],
+        }
+        if self.args.test:
+            figures = measure(model, self._final_reading(), self.args.test, self.args.skip_bad)
+            report["test"] = figures.report()
+            for line in ["", "test", *figures.lines()]:
+                console.line(line)
+        if self.args.json:
+            Path(self.args.json).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        if self.args.plot:
+            from aggro.cli.plots import draw_curves
+
+            draw_curves({model.title: watch.lines}, model.regression, self.args.plot)
+        console.note(f"saved {self.args.output}")
+
+
+def new_model(
+    args: argparse.Namespace, algorithm: str | None, X: Any, y: Array, *, strict: bool = True
+) -> LinearModel:
+    """Return a new model of the variant asked for, or of the one that suits the first labels."""
+    found = looks_like(y)
+    variant = choose(algorithm, args.task, found)
+    if args.task == "auto" and found == "regression" and not variant.estimator.endswith("Regressor"):
+        raise ValueError(
+            f"{variant.name} tells classes apart, but the labels are numbers such as {y[0]:g}; "
+            "use --task regression without --algorithm, or --task classification to insist."
+        )
+    params = allowed(variant, given(args), strict=strict)
+    if params.get("C") == "auto":
+        params["C"] = _automatic_price(variant.name, params, X, y)
+    return LinearModel.create(variant, params, X.dtype, args.seed)
+
+
+def looks_like(y: Array) -> str:
+    """Tell the task from the first labels: many different numbers, or fractions, are values."""
+    if y.dtype.kind not in "iuf":
+        return "classification"
+    whole = bool(np.all(np.mod(y, 1) == 0))
+    few = len(np.unique(y)) <= MOST_NUMBERED_CLASSES
+    return "classification" if whole and few else "regression"
+
+
+def _automatic_price(name: str, params: dict[str, Any], X: Any, y: Array) -> float:
+    """Let ``aggro.auto`` choose C from the first batch."""
+    try:
+        from aggro.auto import choose_price  # type: ignore[import-not-found,unused-ignore]
+    except ImportError as error:
+        raise ValueError("--C auto is not available in this version; give a number.") from error
+    others = {key: value for key, value in params.items() if key != "C"}
+    return float(choose_price(name, others, X, y))
+
+
+def tell_bad_lines(reader: Reader, console: Console) -> None:
+    """Say how many lines were skipped, and why the first one was."""
+    if reader.n_bad:
+        console.note(f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
+    return number
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

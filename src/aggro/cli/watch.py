@@ -1,0 +1,113 @@
+"""Progressive validation: every example is judged before it is learned, told at 16, 32, 64 ..."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from aggro.cli.model import LinearModel
+from aggro.learner import Array
+
+FIRST = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """What is known after so many examples; losses are shares of mistakes for classes."""
+
+    examples: int
+    since_last: float
+    so_far: float
+    baseline: float
+    updates: int
+
+    def text(self, percent: bool) -> str:
+        """Return the line of the table."""
+        losses = (self.since_last, self.so_far, self.baseline)
+        shown = "".join(f"{v:>12.2%}" if percent else f"{v:>12.5g}" for v in losses)
+        return f"{self.examples:>12,}{shown}{self.updates:>14,}"
+
+
+def heading(regression: bool) -> str:
+    """Return the heading of the table."""
+    what = "loss" if regression else "error"
+    names = (f"{what} since", f"{what} so far", "constant")
+    return f"{'examples':>12}" + "".join(f"{name:>12}" for name in names) + f"{'updates':>14}"
+
+
+class Watch:
+    """Cuts batches at the examples to report on, and keeps the lines of the table."""
+
+    def __init__(self, model: LinearModel) -> None:
+        self.model = model
+        self.examples = 0
+        self.lines: list[Line] = []
+        self.next = FIRST
+        self.constant = Constant(model)
+        self._reported = (0, 0.0)
+        self._before = self._suffered()
+
+    def learn(self, X: Any, y: Array, weights: Array | None) -> list[Line]:
+        """Learn a batch; return the lines that became due."""
+        lesson, new = self.model.meet(X, y), len(self.lines)
+        step, begin, rows = self.model.settings.batch_size, 0, X.shape[0]
+        while begin < rows:
+            due = self.next - self.examples
+            end = min(rows, begin + -(-due // step) * step)  # whole mini-batches only
+            self.constant.judge(y[begin:end])
+            self.model.learn(X, lesson, weights, begin, end)
+            self.examples += end - begin
+            begin = end
+            if self.examples >= self.next:
+                self.report()
+                self.next *= 2
+        return self.lines[new:]
+
+    def report(self) -> None:
+        """Add a line to the table, unless there is nothing new."""
+        examples, loss = self._reported
+        if self.examples == examples:
+            return
+        now = self._suffered() - self._before
+        recent = (now - loss) / (self.examples - examples)
+        assert self.model.learner is not None
+        updates = self.model.learner.progress.updates
+        baseline = self.constant.loss()
+        self.lines.append(
+            Line(self.examples, recent, now / self.examples, baseline, updates)
+        )
+        self._reported = (self.examples, now)
+
+    def _suffered(self) -> float:
+        if self.model.learner is None:
+            return 0.0
+        progress = self.model.learner.progress
+        return progress.loss if self.model.regression else float(progress.mistakes)
+
+
+class Constant:
+    """The best that a constant answer could do: what any model must beat."""
+
+    def __init__(self, model: LinearModel) -> None:
+        self.regression, self.epsilon = model.regression, model.settings.epsilon
+        self.counts: dict[Any, int] = {}
+        self.seen, self.total, self.suffered = 0, 0.0, 0.0
+
+    def judge(self, y: Array) -> None:
+        """Take in some answers: classes are counted, numbers compared with the mean so far."""
+        if self.regression:
+            mean = self.total / self.seen if self.seen else 0.0
+            self.suffered += float(np.maximum(np.abs(y - mean) - self.epsilon, 0).sum())
+            self.total += float(np.sum(y))
+        else:
+            for label, count in zip(*np.unique(y, return_counts=True), strict=True):
+                self.counts[label] = self.counts.get(label, 0) + int(count)
+        self.seen += len(y)
+
+    def loss(self) -> float:
+        """Return the mean loss of the constant."""
+        if self.regression:
+            return self.suffered / self.seen
+        return 1 - max(self.counts.values()) / self.seen

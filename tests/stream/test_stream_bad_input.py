@@ -1,0 +1,200 @@
+"""What cannot be learned raises, names the culprit, and leaves the model exactly as it was."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stream_problems import everything, sparse_stream, teach
+
+from aggro.stream import StreamClassifier, StreamRegressor
+
+BAD_VALUES = [
+    (None, TypeError),
+    (float("nan"), ValueError),
+    (float("inf"), ValueError),
+    (-np.inf, ValueError),
+    (np.float32("nan"), ValueError),
+    (10**400, ValueError),
+    ([1.0], TypeError),
+    ((1.0,), TypeError),
+    ({"b": 1.0}, TypeError),
+    (np.array([1.0]), TypeError),
+    (np.array(1.0), TypeError),
+    (1j, TypeError),
+    (b"1", TypeError),
+    (pd.NA, TypeError),
+    (object(), TypeError),
+]
+
+
+def taught(**params):
+    X, y, _ = sparse_stream(rows=30)
+    return teach(StreamClassifier(**params), X, y.tolist())
+
+
+@pytest.mark.parametrize(("value", "error"), BAD_VALUES, ids=lambda v: repr(v)[:20])
+@pytest.mark.parametrize("bounds", [{}, {"max_features": 50}, {"max_features": 50, "overflow": "hash"}])
+def test_values(value, error, bounds):
+    model = taught(**bounds)
+    before = everything(model)
+    for learn in (True, False):
+        x = {"f1": 1.0, "new": 2.0, "bad one": value, "other": 1.0}
+        with pytest.raises(error, match="feature 'bad one' is"):
+            model.learn_one(x, 1) if learn else model.predict_one(x)
+    assert everything(model) == before
+
+
+@pytest.mark.parametrize("x", [None, 3, [1.0], "a", {"a"}, np.ones(3)])
+def test_things_that_are_no_dict(x):
+    model = taught()
+    with pytest.raises(TypeError, match="give a dict of feature names to numbers"):
+        model.learn_one(x, 1)
+    with pytest.raises(TypeError, match="give a dict"):
+        model.predict_proba_one(x)
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [(None, ValueError, "y is None"), (float("nan"), ValueError, "y is nan"), ([1], TypeError, "unhashable")],
+)
+def test_labels(y, error, message):
+    model = taught()
+    before = everything(model)
+    with pytest.raises(error, match=message):
+        model.learn_one({"new": 1.0}, y)
+    assert everything(model) == before
+
+
+@pytest.mark.parametrize("y", [None, "1", float("nan"), float("inf"), [1.0]])
+def test_targets(y):
+    model = StreamRegressor()
+    model.learn_one({"a": 1.0}, 1.0)
+    before = everything(model)
+    with pytest.raises((TypeError, ValueError), match="y is"):
+        model.learn_one({"new": 1.0}, y)
+    assert everything(model) == before
+
+
+@pytest.mark.parametrize("w", [-1.0, float("nan"), float("inf")])
+def test_weights(w):
+    model = taught()
+    before = everything(model)
+    with pytest.raises(ValueError, match="w must be zero or more"):
+        model.learn_one({"new": 1.0}, 1, w)
+    assert everything(model) == before
+
+
+def test_a_class_that_the_rule_cannot_take():
+    model = StreamClassifier("CW", multiclass="top")
+    model.learn_one({"a": 1.0}, 1)
+    model.learn_one({"b": 1.0}, 2)
+    before = everything(model)
+    with pytest.raises(ValueError, match="use multiclass='ovr'"):
+        model.learn_one({"new": 1.0}, 3)
+    assert everything(model) == before
+    assert model.classes == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"average": True}, {"queue": 2}, {"metric": "full"}, {"metric": "diagonal"}], ids=str
+)
+def test_a_step_that_overflows(params):
+    """A tiny row asks for a step beyond the largest float."""
+    model = StreamRegressor("PAR", fit_intercept=False, **params)
+    model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
+    before = everything(model)
+    with pytest.raises(ValueError, match="cannot be learned"):
+        model.learn_one({"a": 1e-150, "new": 1e-153}, 1e300)
+    assert everything(model) == before
+    model.learn_one({"a": 1.0, "new": 1.0}, 2.0)
+    assert model.n_features == 3
+
+
+def test_a_batch_that_overflows():
+    model = StreamRegressor("PAR", fit_intercept=False, batch_size=2)
+    model.learn_one({"a": 1.0}, 1.0)
+    before = everything(model)
+    with pytest.raises(ValueError, match="cannot be learned"):
+        model.learn_one({"new": 1e200}, 1.0)
+    assert everything(model) == before
+
+
+def test_large_rows_are_learned():
+    model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False)
+    model.learn_one({"a": 1e200, "b": 1e200}, 1.0)
+    assert model.predict_one({"a": 1e200, "b": 1e200}) == pytest.approx(1.0)
+
+
+class Rude:
+    """A name that uses the model while the model reads it."""
+
+    def __init__(self, use):
+        self.use = use
+
+    def __hash__(self):
+        return 7
+
+    def __eq__(self, other):
+        self.use()
+        return False
+
+
+def test_names_must_not_use_the_model():
+    model = StreamRegressor()
+    model.learn_one({7: 1.0}, 1.0)
+    with pytest.raises(RuntimeError, match="must not use the model"):
+        model.learn_one({Rude(lambda: model.learn_one({"a": 1.0}, 1.0)): 1.0}, 1.0)
+    model.learn_one({"a": 1.0}, 1.0)
+    assert model.n_features == 2
+
+
+def test_errors_of_names_are_handed_on():
+    def fail():
+        raise ZeroDivisionError
+
+    model = StreamRegressor()
+    model.learn_one({7: 1.0}, 1.0)
+    with pytest.raises(ZeroDivisionError):
+        model.predict_one({Rude(fail): 1.0})
+    assert model.predict_one({}) > 0
+
+
+def test_a_dict_that_changes_while_it_is_read():
+    x = {}
+    x[Rude(x.clear)] = 1.0
+    x.update({str(i): 1.0 for i in range(100)})
+    model = StreamRegressor()
+    model.learn_one({7: 1.0}, 1.0)
+    model.learn_one(x, 1.0)  # what is left of it is learned
+    assert model.n_features >= 2
+
+
+VALUES = st.one_of(
+    st.floats(), st.integers(), st.booleans(), st.text(max_size=3), st.none(), st.lists(st.integers(), max_size=2)
+)
+NAMES = st.one_of(st.text(max_size=2), st.integers(-3, 3), st.tuples(st.text(max_size=1)))
+
+
+@given(st.lists(st.tuples(st.dictionaries(NAMES, VALUES, max_size=5), st.integers(0, 3)), max_size=25), st.data())
+@settings(max_examples=150, deadline=None)
+def test_any_dict_is_learned_or_refused_whole(stream, data):
+    """Refused examples might as well never have come."""
+    params = data.draw(
+        st.sampled_from(
+            [{}, {"metric": "diagonal"}, {"max_features": 6}, {"max_features": 5, "overflow": "hash"}]
+            + [{"class_mean": 0.1, "average": True}, {"queue": 2}, {"batch_size": 3}]
+        )
+    )
+    model, witness = StreamClassifier(**params), StreamClassifier(**params)
+    for x, y in stream:
+        before = everything(model)
+        try:
+            model.learn_one(x, y)
+        except (TypeError, ValueError):
+            assert everything(model) == before
+        else:
+            witness.learn_one(x, y)
+        for array in model._arrays().values():
+            assert np.isfinite(array).all()
+    assert everything(model) == everything(witness)

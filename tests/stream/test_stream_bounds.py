@@ -1,0 +1,167 @@
+"""Memory that grows with the stream, or does not."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stream_problems import everything, sparse_stream, teach
+
+from aggro.stream import StreamClassifier, StreamRegressor
+
+VARIANTS = [
+    {"average": True},
+    {"metric": "diagonal"},
+    {"metric": "full"},
+    {"queue": 3},
+    {"class_mean": 0.5},
+    {"class_mean": 0.5, "average": True},
+    {"average": "reservoir", "reservoir_size": 2},
+]
+
+
+def test_features_and_classes_grow():
+    model = StreamClassifier("PAM-I-diag")
+    for i in range(1000):
+        model.learn_one({f"a{i}": 1.0, "always": 1.0}, i % 7)
+    assert model.n_features == 1001
+    assert model.classes == list(range(7))
+    assert len(model.coef()[3]) == 1001
+
+
+def test_the_oldest_feature_makes_room():
+    model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False, max_features=2)
+    model.learn_one({"a": 1.0}, 3.0)
+    model.learn_one({"b": 1.0}, 5.0)
+    model.learn_one({"a": 1.0}, 3.0)
+    model.predict_one({"b": 1.0})  # looking is not using
+    model.learn_one({"c": 1.0}, 7.0)
+    assert model.coef() == {"a": 3.0, "c": 7.0}
+    assert model.predict_one({"b": 1.0}) == 0.0
+
+
+@pytest.mark.parametrize("params", VARIANTS, ids=str)
+@pytest.mark.parametrize("multiclass", ["support", "ovr"])
+def test_a_dropped_feature_leaves_no_trace(params, multiclass):
+    """A feature in a place used before is as good as one in a new place."""
+    X, y, _ = sparse_stream(rows=40, features=4, classes=3)
+    small = StreamClassifier("SPA-I", multiclass=multiclass, max_features=5, **params)
+    large = StreamClassifier("SPA-I", multiclass=multiclass, max_features=6, **params)
+    for model in (small, large):
+        teach(model, X, y.tolist())
+        model.learn_one({"passing": 2.0, "f0": 1.0}, 0)
+        model.learn_one({f"f{j}": 1.0 for j in range(4)}, 1)
+    # no loss is suffered through it any more: what is left of it is its place
+    large_without = large._arrays()["weights"].reshape(6 if large._slots == 6 else 5, -1)
+    assert large_without.shape[0] == 5
+    small.learn_one({"f1": 1.0, "fresh": 1.0}, 2)
+    blank = small._arrays()
+    assert "passing" not in small._names()
+    assert small._names()[4] == "fresh"
+    assert blank["weights"].size == large._arrays()["weights"].size
+
+
+@pytest.mark.parametrize("params", VARIANTS, ids=str)
+def test_places_are_cleaned(params):
+    """After everything was dropped, only counters and intercepts tell of the past."""
+    model = StreamClassifier("SPA-I", max_features=3, fit_intercept=False, C=0.1, **params)
+    for i in range(30):
+        model.learn_one({"a": 1.0 + i, "b": -1.0, "c": 0.5}, i % 2)
+    model.learn_one({"x": 0.0, "y": 0.0, "z": 0.0}, 0)
+    coef = model.coef()[1]
+    assert coef == {"x": 0.0, "y": 0.0, "z": 0.0}
+    arrays = model._arrays()
+    if "class_sum_norm" in arrays:
+        np.testing.assert_allclose(arrays["class_sum_norm"], 0.0, atol=1e-9)
+        np.testing.assert_allclose(arrays["class_sum_cross"], 0.0, atol=1e-9)
+    if "full_0" in arrays:
+        assert arrays["full_0"].tolist() == [1.0, 0.0, 1.0, 0.0, 0.0, 1.0]
+
+
+@given(st.lists(st.sets(st.integers(0, 9), min_size=1, max_size=4), max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_the_features_kept_are_the_most_recent(stream):
+    model = StreamRegressor("PAR", max_features=4)
+    recent = []
+    for features in stream:
+        model.learn_one(dict.fromkeys(sorted(features), 1.0), 1.0)
+        known = [f for f in sorted(features) if f in recent]
+        new = [f for f in sorted(features) if f not in recent]
+        recent = [f for f in recent if f not in features] + known
+        for feature in new:
+            recent = (recent if len(recent) < 4 else recent[1:]) + [feature]
+        assert sorted(model.coef()) == sorted(recent)
+
+
+def test_too_many_features_at_once():
+    model = StreamRegressor(max_features=3)
+    model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
+    before = everything(model)
+    with pytest.raises(ValueError, match="max_features=3"):
+        model.learn_one({"a": 1.0, "c": 1.0, "d": 1.0, "e": 1.0}, 1.0)
+    assert everything(model) == before
+
+
+def test_a_waiting_batch_keeps_its_features():
+    model = StreamRegressor(max_features=3, batch_size=3)
+    model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
+    model.learn_one({"c": 1.0}, 1.0)
+    with pytest.raises(ValueError, match="max_features=3"):
+        model.learn_one({"d": 1.0}, 1.0)
+    model.flush()
+    model.learn_one({"d": 1.0}, 1.0)
+    assert set(model.coef()) == {"b", "c", "d"}
+
+
+def test_hashed_names_share_places():
+    model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False, max_features=1, overflow="hash")
+    model.learn_one({"a": 1.0, "b": 2.0}, 6.0)  # one feature of value 3
+    assert model.coef() == {0: 2.0}
+    assert (model.n_features, model.predict_one({"anything": 1.0})) == (1, 2.0)
+
+
+def test_hashing_is_rarely_felt():
+    X, y, _ = sparse_stream(classes=3)
+    plain, hashed = StreamClassifier(), StreamClassifier(max_features=2**20, overflow="hash")
+    for model in (plain, hashed):
+        teach(model, X, y.tolist())
+    assert plain.score_one({"f3": 1.0}) == pytest.approx(hashed.score_one({"f3": 1.0}))
+
+
+NAMES = ["a", "naïve", b"a", 0, 17, -3, 2**70, 2.5, ("colour", "red"), ("a", 1, ("b",))]
+
+
+def test_hashes_are_the_same_in_every_process():
+    code = f"""if True:
+        import sys; sys.path[:] = {sys.path!r}
+        from aggro.stream import StreamRegressor
+        model = StreamRegressor(max_features=1000, overflow="hash", fit_intercept=False)
+        for i, name in enumerate({NAMES!r}):
+            model.learn_one({{name: 1.0}}, i + 1.0)
+        print([(k, v) for k, v in model.coef().items() if v])
+    """
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_hashed_names_equal_in_python_are_one_feature():
+    model = StreamRegressor(max_features=2**20, overflow="hash", fit_intercept=False)
+    for name in (1, 1.0, True, np.int64(1)):
+        model.learn_one({name: 1.0}, 1.0)
+    assert sum(weight != 0 for weight in model.coef().values()) == 1
+    for name in ("1", b"1"):
+        model.learn_one({name: 1.0}, 1.0)
+    assert sum(weight != 0 for weight in model.coef().values()) == 3
+
+
+def test_names_that_have_no_stable_hash():
+    model = StreamRegressor(max_features=8, overflow="hash")
+    with pytest.raises(TypeError, match="overflow='hash' needs names of str"):
+        model.learn_one({frozenset(): 1.0}, 1.0)

@@ -1,0 +1,150 @@
+"""Copies in the middle of a stream go on as if nothing had happened."""
+
+import copy
+import json
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from stream_problems import AXES, CLASSIFIERS, everything, sparse_stream, teach
+
+from aggro.stream import StreamClassifier, StreamRegressor
+
+
+def by_pickle(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+def by_file(model):
+    description, arrays = model.state()
+    return type(model).from_state(json.loads(json.dumps(description)), arrays)
+
+
+COPIES = [by_pickle, by_file, copy.copy, copy.deepcopy]
+
+
+def assert_goes_on(model, duplicate):
+    X, y, weights = sparse_stream(rows=59, classes=3)
+    teach(model, X, y.tolist(), weights)
+    twin = duplicate(model)
+    assert everything(twin) == everything(model)
+    more, labels, weights = sparse_stream(rows=40, features=15, classes=5, seed=1)
+    for each in (model, twin):
+        teach(each, more, labels.tolist(), weights)
+    assert everything(twin) == everything(model)
+    assert repr(twin) == repr(model)
+
+
+@pytest.mark.parametrize("duplicate", COPIES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("axes", [*AXES, {"max_features": 9}, {"max_features": 9, "overflow": "hash"}], ids=str)
+def test_every_axis_goes_on(axes, duplicate):
+    params = {"loss": "hinge", **axes}
+    if "fit_intercept" in axes:
+        params["C"] = np.inf if axes["loss"] == "hard" else 0.3
+    if axes.get("max_features") == 9 and "overflow" not in axes:
+        params["max_features"] = 15
+    assert_goes_on(StreamClassifier("SPA-I", **params), duplicate)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_every_variant_goes_on(name):
+    assert_goes_on(StreamClassifier(name), by_pickle)
+
+
+def test_a_new_model_can_be_copied():
+    for model in (StreamClassifier(), StreamRegressor(max_features=4, overflow="hash")):
+        for duplicate in COPIES:
+            assert everything(duplicate(model)) == everything(model)
+
+
+def test_copies_are_independent():
+    model = StreamRegressor()
+    model.learn_one({"a": 1.0}, 1.0)
+    before = everything(model)
+    copy.copy(model).learn_one({"a": 1.0, "b": 1.0}, 9.0)
+    assert everything(model) == before
+
+
+def test_names_survive_json():
+    names = ["a", 1, 2.5, True, None, b"x", ("colour", "red"), (1, (b"y", None))]
+    model = StreamRegressor()
+    for i, name in enumerate(names):
+        model.learn_one({name: 1.0}, float(i))
+    assert by_file(model).coef() == model.coef()
+
+
+def test_names_that_no_file_can_hold():
+    model = StreamRegressor()
+    model.learn_one({frozenset(): 1.0}, 1.0)
+    with pytest.raises(TypeError, match="cannot be written"):
+        model.state()
+    assert by_pickle(model).coef() == model.coef()
+
+
+def test_attributes_of_the_user_are_kept():
+    model = StreamRegressor()
+    model.note = "mine"
+    assert by_pickle(model).note == "mine"
+
+
+def test_a_state_of_another_size():
+    model = StreamRegressor()
+    model.learn_one({"a": 1.0}, 1.0)
+    description, arrays = model.state()
+    with pytest.raises(ValueError, match="weights"):
+        StreamRegressor.from_state(description, {**arrays, "weights": np.zeros(7)})
+
+
+@pytest.mark.parametrize("params", [{}, {"max_features": 40}, {"batch_size": 4}], ids=str)
+def test_threads_share_a_model(params):
+    """Every example is learned once, whoever brings it, and readers see whole models."""
+    model = StreamClassifier(C=0.1, **params)
+    errors = []
+
+    def work(seed):
+        try:
+            X, y, _ = sparse_stream(rows=300, features=30, seed=seed)
+            for i, row in enumerate(X):
+                model.learn_one({f"f{j}": v for j, v in enumerate(row.tolist())}, int(y[i]))
+                assert sum(model.predict_proba_one({"f1": 1.0}).values()) == pytest.approx(1.0)
+                if i % 50 == 0:
+                    model.coef()
+                    by_pickle(model)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    model.flush()
+    assert model.examples == 4 * 300
+    assert model.n_features == 30
+    assert all(np.isfinite(list(column.values())).all() for column in model.coef().values())
+
+
+def test_threads_wait_for_slow_names():
+    """A name whose code lets other threads run does not let them in."""
+    model = StreamRegressor()
+    inside, waiting = threading.Event(), threading.Event()
+
+    class Slow(str):
+        def __hash__(self):
+            if threading.current_thread() is not threading.main_thread():
+                inside.set()
+                waiting.wait(5)
+            return str.__hash__(self)
+
+    x = {Slow("a"): 1.0}
+    thread = threading.Thread(target=model.learn_one, args=(x, 1.0))
+    thread.start()
+    assert inside.wait(5)
+    other = threading.Thread(target=model.learn_one, args=({"b": 1.0}, 1.0))
+    other.start()
+    waiting.set()
+    thread.join()
+    other.join()
+    assert set(model.coef()) == {"a", "b"}
