@@ -66,14 +66,20 @@ class KernelLearn {
         const std::size_t count = last - first;
         if (scores.size() < count * e.stride) scores.resize(count * e.stride);
         taus.assign(count * e.stride, 0.0);
-        for (std::size_t j = 0; j < count; ++j)
-            e.score(block.kernel(first + j), e.coefs.data(), scores.data() + j * e.stride);
+        for (std::size_t j = 0; j < count; ++j) predict(block, first + j, scores.data() + j * e.stride);
         for (const Group& g : m.groups) learn_group(g, block, first, count);
         if (m.shape.vote != Vote::each)
             for (std::size_t j = 0; j < count; ++j)
                 m.history.mistakes += vote_is_wrong(block.targets[first + j], scores.data() + j * e.stride);
         step(block, first, count);
         m.history.examples += static_cast<std::int64_t>(count);
+    }
+
+    void predict(const KernelBlock<Store>& block, std::size_t r, double* s) {
+        current = r;
+        e.score(block.kernel(r), e.coefs.data(), s);
+        const bool fine = std::all_of(s, s + e.outputs, [](double v) { return std::isfinite(v); });
+        if (!fine || !std::isfinite(block.self[r])) throw BadExample("its kernel values overflow; scale the features");
     }
 
     /// The outputs together: the best one, or any of them.

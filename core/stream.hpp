@@ -103,13 +103,20 @@ class StreamModel {
         return rule.cap == infinity && rule.ridge == 0;
     }
 
-    /// Looks through all numbers, after a step or a load that may have made extreme ones.
-    void survey() {
-        extreme_ = false;
+    /// Looks for extreme numbers, after a step or a load that may have made some. False if one of
+    /// them is not even finite.
+    bool survey() {
+        double largest = 0;
+        bool finite = true;
         model.visit([&](const char*, auto* data, std::size_t size) {
             if constexpr (std::is_same_v<decltype(data), double*>)
-                for (std::size_t i = 0; i < size; ++i) extreme_ |= !(std::abs(data[i]) <= Limits::stored);
+                for (std::size_t i = 0; i < size; ++i) {
+                    finite &= std::isfinite(data[i]);
+                    largest = std::max(largest, std::abs(data[i]));
+                }
         });
+        extreme_ = largest > Limits::stored;
+        return finite;
     }
 
     std::unique_ptr<StreamModel> copy() {

@@ -216,7 +216,7 @@ class Stream {
         Knowledge before = known_.copy();
         try {
             body();
-            known_.model->survey();
+            if (!known_.model->survey()) throw BadExample("the model overflows; scale the features or the target");
         } catch (const BadExample& bad) {
             known_ = std::move(before);
             throw nb::value_error((std::string("this example cannot be learned: ") + bad.what()).c_str());

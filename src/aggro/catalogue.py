@@ -77,7 +77,7 @@ ROWS: tuple[Variant, ...] = (
         "KBPALS", KERNEL, {"loss": "least_squares", "multiclass": "ovr", "batch_size": 8}, MINIBATCH, "t = (A + I/2C)⁻¹ l"
     ),
     Variant("BPA-S", KERNEL, {"budget": 100, "budget_strategy": "simple"}, BUDGET, "removed vector projected on x_t"),
-    Variant("BPA-NN", KERNEL, {"budget": 100, "budget_strategy": "nearest"}, BUDGET, "… on x_t and its nearest neighbour"),
+    Variant("BPA-NN", KERNEL, {"budget": 100, "budget_strategy": "nearest"}, BUDGET, "… on x_t and the removed vector’s nearest neighbour"),
     Variant("BPA-P", KERNEL, {"budget": 100, "budget_strategy": "projection"}, BUDGET, "… on all that remain"),
     Variant("AROW", "AROWClassifier", {}, "Crammer, Kulesza, Dredze (2009)", "τ = l/(x'Σx + r), Σ⁻¹ += xx'/r"),
     Variant("AROWR", "AROWRegressor", {}, "Vaits, Crammer (2011)", "τ = l/(x'Σx + r), Σ⁻¹ += xx'/r"),

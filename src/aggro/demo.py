@@ -21,7 +21,7 @@ def digits(copies: int = 8, seed: int = 0) -> tuple[Array, Array]:
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(seed)
     X, y = np.tile(X / 16.0, (copies, 1)), np.tile(y, copies)
-    X = X + rng.normal(scale=0.35, size=X.shape)
+    X = X + rng.normal(scale=0.25, size=X.shape)
     order = rng.permutation(len(y))
     return X[order], y[order]
 
@@ -87,7 +87,7 @@ def main() -> None:
     print(f"{len(y)} noisy handwritten digits, seen once, each predicted before it is learned.")
     histories = {}
     for name in NAMES:
-        params = {} if name == "Perceptron" else {"C": 0.1}
+        params = {} if name == "Perceptron" else {"C": 1.0 if name == "PAM-I-diag" else 0.1}
         histories[name] = watch(from_name(name, **params), X, y)
         print(table(name, histories[name]), flush=True)
     draw(histories, PICTURE)

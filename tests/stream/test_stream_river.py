@@ -52,7 +52,7 @@ def test_probabilities_in_a_pipeline():
 def test_a_regressor_in_a_pipeline():
     pipeline = preprocessing.StandardScaler() | StreamRegressor("AROWR")
     metric = evaluate.progressive_val_score(datasets.TrumpApproval(), pipeline, metrics.MAE())
-    assert metric.get() < 1.0
+    assert metric.get() < 2.0
 
 
 def test_several_classes_and_show_memory(capsys):

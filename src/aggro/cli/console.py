@@ -25,7 +25,11 @@ class Console:
             return
         rate = TextColumn("{task.completed:,} " + unit + ", {task.fields[rate]:,.0f}/s")
         self._bar = Progress(
-            BarColumn(), rate, TimeRemainingColumn(), console=RichConsole(stderr=True), transient=True
+            BarColumn(),
+            rate,
+            TimeRemainingColumn(),
+            console=RichConsole(stderr=True),
+            transient=True,
         )
         self._task = self._bar.add_task("", total=total, rate=0.0)
         self._bar.start()

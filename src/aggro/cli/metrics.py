@@ -53,7 +53,9 @@ class Classification:
 
     def _f1(self, name: str) -> float:
         hits = self.pairs[name, name]
-        others = sum(n for (true, guess), n in self.pairs.items() if (true == name) != (guess == name))
+        others = sum(
+            n for (true, guess), n in self.pairs.items() if (true == name) != (guess == name)
+        )
         return 2 * hits / max(2 * hits + others, 1)
 
     def lines(self) -> list[str]:

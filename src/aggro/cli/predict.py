@@ -56,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
         for batch in reader:
             stream.write(writer.lines(model.scores(batch.X)))
     if reader.n_bad:
-        print(f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}", file=sys.stderr)
+        print(
+            f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}", file=sys.stderr
+        )
     return 0
 
 

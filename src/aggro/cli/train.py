@@ -147,8 +147,9 @@ class Training:
         self.watch = Watch(self.model)
         params = self.model.record.params
         price = f", C={params['C']:g}" if "C" in params else ""
-        self.console.line(f"{self.model.title}{price}")
-        self.console.line(heading(self.model.regression))
+        what = "loss" if self.model.regression else "error"
+        self.console.line(f"{self.model.title}{price}: {what}, judged before learning")
+        self.console.line(heading())
 
     def _check_labels(self, y: Array) -> None:
         known = self._model.classes
@@ -174,9 +175,7 @@ class Training:
         left = self.args.passes - self.interrupted_in + 1
         words = ["aggro", "train", *self.args.data, "--resume", self.args.output]
         words += ["-o", self.args.output, "--skip", str(self.position), "--passes", str(left)]
-        return (
-            f"Interrupted; the model is saved. Go on with:\n  {shlex.join(words)}"
-        )
+        return f"Interrupted; the model is saved. Go on with:\n  {shlex.join(words)}"
 
     def finish(self) -> None:
         """Say how it went, test, draw and write the report."""
@@ -219,7 +218,11 @@ def new_model(
     """Return a new model of the variant asked for, or of the one that suits the first labels."""
     found = looks_like(y)
     variant = choose(algorithm, args.task, found)
-    if args.task == "auto" and found == "regression" and not variant.estimator.endswith("Regressor"):
+    if (
+        args.task == "auto"
+        and found == "regression"
+        and not variant.estimator.endswith("Regressor")
+    ):
         raise ValueError(
             f"{variant.name} tells classes apart, but the labels are numbers such as {y[0]:g}; "
             "use --task regression without --algorithm, or --task classification to insist."

@@ -15,7 +15,8 @@ SHARED = {"fit_intercept", "average", "reservoir_size"}
 CHOICES: dict[str, set[str]] = {
     "PassiveAggressiveClassifier": SHARED
     | {"C", "loss", "multiclass", "metric", "class_mean", "trigger", "queue", "batch_size"},
-    "PassiveAggressiveRegressor": SHARED | {"C", "loss", "epsilon", "metric", "queue", "batch_size"},
+    "PassiveAggressiveRegressor": SHARED
+    | {"C", "loss", "epsilon", "metric", "queue", "batch_size"},
     "Perceptron": SHARED | {"multiclass"},
     "AROWClassifier": SHARED | {"r", "metric", "multiclass"},
     "AROWRegressor": SHARED | {"r", "epsilon", "metric"},

@@ -30,10 +30,9 @@ class Line:
         return f"{self.examples:>12,}{shown}{self.updates:>14,}"
 
 
-def heading(regression: bool) -> str:
+def heading() -> str:
     """Return the heading of the table."""
-    what = "loss" if regression else "error"
-    names = (f"{what} since", f"{what} so far", "constant")
+    names = ("since last", "so far", "constant")
     return f"{'examples':>12}" + "".join(f"{name:>12}" for name in names) + f"{'updates':>14}"
 
 
@@ -75,9 +74,8 @@ class Watch:
         assert self.model.learner is not None
         updates = self.model.learner.progress.updates
         baseline = self.constant.loss()
-        self.lines.append(
-            Line(self.examples, recent, now / self.examples, baseline, updates)
-        )
+        line = Line(self.examples, recent, now / self.examples, baseline, updates)
+        self.lines.append(line)
         self._reported = (self.examples, now)
 
     def _suffered(self) -> float:

@@ -1,0 +1,102 @@
+"""``aggro info``: show what a model is and what it has learned."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggro.cli.metrics import label_text
+from aggro.cli.model import LinearModel
+from aggro.cli.options import new_parser
+from aggro.cli.reading import HASHED, Reading
+from aggro.learner import Array, Learner
+from aggro.models.record import Record, read_record
+
+EXAMPLES = """
+aggro info model.aggro
+aggro info model.aggro --top 20
+"""
+FEW_CLASSES = 20
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    parser = new_parser("info", "Show what a model is and what it has learned.", EXAMPLES)
+    parser.add_argument("model", help="a model file")
+    parser.add_argument("--top", type=int, default=5, help="strongest features to show (default 5)")
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what a model is."""
+    record = read_record(args.model)
+    learner = record.attributes.get("_learner")
+    size = Path(args.model).stat().st_size
+    print(f"{args.model}: {record.name}, {size:,} bytes")
+    for name, value in facts(record, learner):
+        print(f"{name:<12}{value}")
+    if type(learner) is Learner and args.top > 0:
+        model, reading = LinearModel.load(args.model)
+        for line in strongest(model, reading, args.top):
+            print(line)
+    return 0
+
+
+def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
+    """Return what is known about a model, by name."""
+    given = ", ".join(f"{k}={v!r}" for k, v in record.params.items() if v is not None)
+    found = [("parameters", given)]
+    origin = record.attributes.get("_origin", {})
+    if "variant" in origin:
+        found.insert(0, ("algorithm", origin["variant"]))
+    if "classes_" in record.attributes:
+        found.append(("classes", _listed(record.attributes["classes_"])))
+    if isinstance(learner, Learner):
+        progress = learner.progress
+        found += [
+            ("features", f"{learner.features:,}"),
+            ("outputs", f"{learner.outputs:,}"),
+            ("examples", f"{learner.examples:,}"),
+            ("mistakes", f"{progress.mistakes:,}"),
+            ("updates", f"{progress.updates:,}"),
+        ]
+    columns = [f"label {origin['label']}"] if origin.get("label") else []
+    columns += [f"text {name}" for name in origin.get("text", ())]
+    return [*found, ("columns", ", ".join(columns))] if columns else found
+
+
+def _listed(classes: Array) -> str:
+    shown = ", ".join(label_text(label) for label in classes[:FEW_CLASSES].tolist())
+    more = ", ..." if len(classes) > FEW_CLASSES else ""
+    return f"{len(classes)}: {shown}{more}"
+
+
+def strongest(model: LinearModel, reading: Reading, top: int) -> list[str]:
+    """Return a line for each output with the features that speak most for it."""
+    assert model.learner is not None
+    coef = model.learner.coef()
+    if model.regression:
+        heads = ["target"]
+    elif len(model.classes) == 2:
+        heads = [label_text(model.classes[1])]
+    else:
+        heads = [label_text(label) for label in model.classes.tolist()]
+    lines = ["strongest features"]
+    for head, weights in list(zip(heads, coef, strict=True))[:FEW_CLASSES]:
+        best = np.argsort(-np.abs(weights), kind="stable")[:top]
+        named = (f"{feature_name(int(j), reading)} {weights[j]:+.4g}" for j in best if weights[j])
+        lines.append(f"  {head}: {', '.join(named) or 'none'}")
+    return lines
+
+
+def feature_name(column: int, reading: Reading) -> str:
+    """Return a feature's name as the data show it; hashed ones have a number only."""
+    names = reading.features or ()
+    if column < len(names) and not reading.text:
+        return names[column]
+    if reading.format in HASHED or names:
+        return f"#{column}"
+    return str(column + (reading.zero_based is False))

@@ -1,0 +1,179 @@
+"""What the kernel estimators share: reading input, passes over it, fitted attributes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from aggro.estimator import LinearEstimator
+from aggro.kernel_learner import KernelChoice, KernelLearner
+from aggro.learner import Array
+from aggro.rules import Settings, check_count, check_number
+
+
+class KernelEstimator(LinearEstimator):
+    """A scikit-learn estimator around a ``KernelLearner``."""
+
+    _learner: KernelLearner
+
+    # -- input and settings -----------------------------------------------------------------
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return X as the core reads it: C-ordered or CSR, every value finite."""
+        precomputed = self.kernel == "precomputed"
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=False if precomputed else "csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+        )
+        if hasattr(X, "indptr"):
+            X.sum_duplicates()
+        if precomputed and reset and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel must be a square matrix of all rows with all rows; X has "
+                f"shape {X.shape}."
+            )
+        if precomputed and reset and not np.allclose(X, X.T, rtol=1e-6, atol=1e-8):
+            raise ValueError("A precomputed kernel must be a symmetric matrix; X is not.")
+        return X
+
+    def _choice(self) -> KernelChoice:
+        return KernelChoice(
+            self.kernel, self.gamma, self.degree, self.coef0, self.budget, self.budget_strategy
+        )
+
+    def _checked_settings(self, task: Any) -> Settings:
+        settings = super()._checked_settings(task)
+        if not isinstance(self.average, (bool, np.bool_)):
+            raise ValueError(f"average={self.average!r} is not valid; give True or False.")
+        self._choice().check(settings.batch_size)
+        if self.average and self.budget and self.budget_strategy in ("simple", "oldest"):
+            raise ValueError(
+                "average=True is the mean of all that was ever learned, and "
+                f"budget_strategy={self.budget_strategy!r} loses most of it; use 'projection' or "
+                "'nearest', or no budget."
+            )
+        return settings
+
+    def _check_schedule(self) -> None:
+        check_count("max_iter", self.max_iter)
+        if self.tol is not None:
+            check_number("tol", self.tol, above=-np.inf)
+        check_count("n_iter_no_change", self.n_iter_no_change)
+
+    def _look_at(self, X: Any) -> None:
+        """Take from the first rows what the kernel needs to know of them."""
+        self._gamma, self._sparse = self._choice().gamma_for(X), hasattr(X, "indptr")
+
+    def _kernel_learner(self, settings: Settings, outputs: int) -> KernelLearner:
+        shape = (self.n_features_in_, outputs)
+        return KernelLearner(settings, self._choice(), self._gamma, *shape, self._sparse)
+
+    def _reconfigure(self, task: Any) -> None:
+        """Let changed prices take effect; the kernel and its budget are fixed at the first call."""
+        super()._reconfigure(task)
+        if self._choice() != self._learner.choice:
+            raise ValueError(
+                "The kernel and the budget cannot change between calls of partial_fit; "
+                f"the model was begun with {self._learner.choice}."
+            )
+
+    def _check_stream(self) -> None:
+        if self.kernel == "precomputed":
+            raise ValueError(
+                "partial_fit needs the rows themselves, a precomputed kernel has none; use fit, "
+                "or a kernel by name or function."
+            )
+
+    # -- passes -----------------------------------------------------------------------------
+
+    def _passes(self, learner: KernelLearner, X: Any, lesson: dict[str, Array | None]) -> int:
+        """Learn pass after pass until the loss no longer falls; return the number of passes."""
+        weights = lesson["weights"]
+        if weights is not None and not weights.any():
+            raise ValueError("All sample weights are zero: there is nothing to learn from.")
+        random = check_random_state(self.random_state)
+        count, best, idle = X.shape[0], np.inf, 0
+        for epoch in range(1, self.max_iter + 1):
+            before = learner.progress.loss
+            order = random.permutation(count).astype(np.int64) if self.shuffle else None
+            learner.learn_rows(X, lesson, order, again=epoch > 1)
+            loss = learner.progress.loss - before
+            self._report(epoch, learner, loss / count)
+            if self.tol is None:
+                continue
+            idle = idle + 1 if loss > best - self.tol * count else 0
+            best = min(best, loss)
+            if idle >= self.n_iter_no_change:
+                return epoch
+        if self.tol is not None:
+            warnings.warn(
+                f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
+                "max_iter, or set tol=None to make a fixed number of passes.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return epoch
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._learner.score_rows(self._read(X, reset=False))
+
+    # -- fitted attributes ------------------------------------------------------------------
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, an array or a CSR matrix; empty for a precomputed kernel."""
+        return self._fitted("support_vectors_", lambda: self._learner.support())
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the support vectors, one row per output."""
+        result: Array = self._fitted("dual_coef_", lambda: self._learner.coef())
+        return result
+
+    @property
+    def support_(self) -> Array:
+        """Rows of the training data that became support vectors, counted over all calls."""
+        result: Array = self._fitted("support_", lambda: self._learner.model.ids())
+        return result
+
+    @property
+    def n_support_(self) -> int:
+        """Number of support vectors."""
+        return int(self._fitted("n_support_", lambda: self._learner.model.size))
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercept of each output: the sum of its coefficients."""
+        result: Array = self._fitted("intercept_", lambda: self._learner.intercept())
+        return result
+
+    @property
+    def sparsify(self) -> Any:
+        """Kernel models have no weights to make sparse."""
+        raise AttributeError("A kernel model has no weights to make sparse.")
+
+    densify = sparsify
+
+    @property  # type: ignore[misc]  # what a kernel model has learned is not to be set
+    def coef_(self) -> Array:
+        """Weights of the features, one row per output; for the linear kernel only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when kernel='linear'.")
+        result: Array = self._fitted("coef_", lambda: self.dual_coef_ @ self.support_vectors_)
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
