@@ -44,7 +44,7 @@ class LaneRules {
 
     double kappa_of(std::size_t k, double weight) const { return weigh_kappa ? kappa[k] * weight : kappa[k]; }
 
-    bool usable = false;
+    bool usable = false, tube = false;
     std::vector<double> length, loss, wrong;
 
   private:
@@ -76,7 +76,7 @@ class LaneRules {
 
     std::vector<std::int64_t> positive;
     std::vector<double> lo, cap, ridge, margin, epsilon, kappa, target;
-    bool tube = false, weigh_kappa = false;
+    bool weigh_kappa = false;
 };
 
 }  // namespace aggro

@@ -7,6 +7,7 @@
 #include "centre.hpp"
 #include "examples.hpp"
 #include "independent.hpp"
+#include "record.hpp"
 #include "reservoir.hpp"
 #include "space.hpp"
 
@@ -24,7 +25,7 @@ class Learn {
         if (weight == 0) return;
         const Row& x = look(given);
         predict();
-        count_votes(y);
+        record(x, y);
         if (m.shape.sums > 0 && !m.counters.frozen) meet(x, y, weight);
         if (lanes.usable) {
             learn_lanes(y, weight);
@@ -133,21 +134,8 @@ class Learn {
             m.tally.last_update[k] = moves ? now : m.tally.last_update[k];
         }
         if (!std::isfinite(most)) throw BadExample("its score or step overflows; scale the features or the target");
-        record_lanes();
+        for (std::size_t k = 0; !lanes.tube && k < n; ++k) m.record.recent_loss[m.model_of[k]] += lanes.loss[k];
         if (std::any_of(s.tau.begin(), s.tau.end(), [](double tau) { return tau != 0; })) move_lanes(weight);
-    }
-
-    /// Adds the lanes' losses and mistakes to the records of their models.
-    void record_lanes() {
-        const std::size_t models = m.shape.models, each = m.shape.outputs / models;
-        for (std::size_t i = 0, k = 0; i < models; ++i)
-            for (std::size_t end = k + each; k < end; ++k) m.record.recent_loss[i] += lanes.loss[k];
-        if (m.shape.vote != Vote::each) return;
-        for (std::size_t i = 0; i < models; ++i) {
-            const double wrong = lanes.wrong[i * each];
-            m.record.mistakes[i] += wrong;
-            m.record.recent_mistakes[i] += wrong;
-        }
     }
 
     /// Turns all tau into coefficients.
@@ -173,8 +161,7 @@ class Learn {
         if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
         m.tally.loss[index] += verdict.loss;
         m.tally.mistakes[index] += verdict.wrong;
-        m.record.recent_loss[m.model_of[index]] += verdict.loss;
-        if (m.shape.vote == Vote::each) m.record.mistake(m.model_of[index], verdict.wrong);
+        if (m.groups[index].task != Task::tube) m.record.recent_loss[m.model_of[index]] += verdict.loss;
     }
 
     const Rule& price(const Group& g, double weight) {
@@ -336,26 +323,13 @@ class Learn {
 
     static void clear(std::vector<T>& lanes) { std::fill(lanes.begin(), lanes.end(), T(0)); }
 
-    /// Begins a new line in every model's record, and counts the mistakes of joint votes.
-    void count_votes(const Target& y) {
-        if (m.memory < 1) m.record.forget(m.memory);
-        else ++m.record.recent_examples;
-        if (m.shape.vote == Vote::each) return;
-        const std::size_t each = m.groups.size() / m.shape.models;
-        for (std::size_t i = 0; i < m.shape.models; ++i)
-            m.record.mistake(i, m.shape.vote == Vote::argmax ? wrong_argmax(i * each, each, y)
-                                                             : wrong_anywhere(i * each, each, y));
-    }
-
-    bool wrong_argmax(std::size_t first, std::size_t count, const Target& y) const {
-        const double* scores = s.scores.data() + first;
-        return std::max_element(scores, scores + count) - scores != y.label;
-    }
-
-    bool wrong_anywhere(std::size_t first, std::size_t count, const Target& y) const {
-        for (std::size_t k = first; k < first + count; ++k)
-            if ((s.scores[k] > 0) != (y.sign(m.groups[k].positive) > 0)) return true;
-        return false;
+    /// Judges the prediction before the example is learned. Models in a race are judged by what
+    /// they would predict, a single one by its last weights, as it learns from them.
+    void record(const Row& x, const Target& y) {
+        const bool averages = m.shape.models > 1 && m.trail.stride() > 0 && m.counters.averaged > 0;
+        if (averages) score_average(x);
+        write_record(m, s.scores.data(), y);
+        if (averages) predict();
     }
 
     void average_round(std::int64_t rounds) {

@@ -45,7 +45,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             const auto& [x, y, weight] = batch[j];
             look_strictly(x);
             this->predict();
-            this->count_votes(y);
+            this->record(x, y);
             std::copy(s.scores.begin(), s.scores.end(), scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
             if (m.shape.sums == 0 || m.counters.frozen) continue;
             this->meet(x, y, weight);

@@ -169,7 +169,7 @@ struct Model {
                  {"mistakes", &tally.mistakes}, {"updates", &tally.updates},
                  {"last_update", &tally.last_update}})
             visit(name, array->data(), array->size());
-        visit("recent_examples", &record.recent_examples, 1);
+        visit("record", &record.recent_examples, 3);
         visit("class_total", &means.total.count, 2);
         visit("counters", &counters.examples, sizeof(Counters) / sizeof(std::int64_t));
     }

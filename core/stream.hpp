@@ -57,7 +57,9 @@ class StreamLoop : public LearnBatch<double, StreamRow, Single, Diagonal> {
     using Batch::Batch;
     using Batch::operator();
 
-    void operator()(const StreamRow& x, const Target& y, double weight) { One::operator()(x, y, weight); }
+    void operator()(const StreamRow& x, const Target& y, double weight) {
+        One::operator()(x, y, weight);
+    }
 
     /// True if all products of the row with the model are far from overflow.
     bool moderate(const StreamRow& x) {
@@ -120,7 +122,8 @@ class StreamModel {
     }
 
     std::unique_ptr<StreamModel> copy() {
-        auto twin = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum, model.average_from);
+        auto twin = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum,
+                                                  model.average_from);
         std::vector<const void*> sources;
         model.visit([&](const char*, auto* data, std::size_t) { sources.push_back(data); });
         std::size_t i = 0;
@@ -152,8 +155,8 @@ class StreamModel {
     Model<double> model;
 
   private:
-    using Loop = std::variant<StreamLoop<true, false>, StreamLoop<true, true>, StreamLoop<false, false>,
-                              StreamLoop<false, true>>;
+    using Loop = std::variant<StreamLoop<true, false>, StreamLoop<true, true>,
+                              StreamLoop<false, false>, StreamLoop<false, true>>;
 
     Loop choose() {
         const bool single = model.lanes == 1;

@@ -41,20 +41,20 @@ struct Tally {
 /// What each whole prediction has lived through: of one group, or of several that vote together.
 /// The recent record forgets, so that it follows a stream that changes.
 struct Record {
-    std::vector<double> mistakes, recent_mistakes, recent_loss;
+    std::vector<double> mistakes, recent_mistakes;
+    std::vector<double> recent_loss;  ///< hinge, or distance to the target
     double recent_examples = 0;
+    double chosen_mistakes = 0;       ///< of whichever model had the best record at that time
+    double chosen_error = 0;          ///< the same for the distance to the target
 
     explicit Record(std::size_t models = 0)
         : mistakes(models), recent_mistakes(models), recent_loss(models) {}
 
-    void forget(double memory) {
+    void begin(double memory) {
+        recent_examples = recent_examples * memory + 1;
+        if (memory == 1) return;
         for (double& v : recent_mistakes) v *= memory;
         for (double& v : recent_loss) v *= memory;
-        recent_examples = recent_examples * memory + 1;
-    }
-    void mistake(std::size_t model, bool wrong) {
-        mistakes[model] += wrong;
-        recent_mistakes[model] += wrong;
     }
 };
 

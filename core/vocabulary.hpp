@@ -29,6 +29,12 @@ class Vocabulary {
     std::size_t size() const { return names_.size(); }
     nanobind::handle name(std::size_t slot) const { return names_[slot]; }
 
+    nanobind::list list() const {
+        nanobind::list all;
+        for (const nanobind::object& name : names_) all.append(name);
+        return all;
+    }
+
     /// True if every name is a plain str: looking one up cannot run anybody's Python code.
     bool plain() const { return plain_; }
 
@@ -74,7 +80,8 @@ class Vocabulary {
             PyUnicode_IS_COMPACT_ASCII(b)) {
             const Py_ssize_t size = PyUnicode_GET_LENGTH(a);
             return size == PyUnicode_GET_LENGTH(b) &&
-                   std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), static_cast<std::size_t>(size)) == 0;
+                   std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
+                               static_cast<std::size_t>(size)) == 0;
         }
 #endif
         const int same = PyObject_RichCompareBool(a, b, Py_EQ);
@@ -84,7 +91,8 @@ class Vocabulary {
 
     // Small integers are their own hash: the product spreads them over the upper bits.
     std::size_t home(Py_hash_t hash) const {
-        return static_cast<std::size_t>((static_cast<std::uint64_t>(hash) * 0x9E3779B97F4A7C15ULL) >> shift_);
+        return static_cast<std::size_t>(
+            (static_cast<std::uint64_t>(hash) * 0x9E3779B97F4A7C15ULL) >> shift_);
     }
     std::size_t next(std::size_t i) const { return (i + 1) & (table_.size() - 1); }
 
@@ -115,7 +123,8 @@ class Vocabulary {
         table_.swap(larger);
         shift_ = 64;
         for (std::size_t n = size; n > 1; n /= 2) --shift_;
-        for (std::size_t slot = 0; slot < names_.size(); ++slot) put(static_cast<std::int32_t>(slot));
+        for (std::size_t slot = 0; slot < names_.size(); ++slot)
+            put(static_cast<std::int32_t>(slot));
     }
 
     std::vector<Entry> table_;  // a power of two, at most half full

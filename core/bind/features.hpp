@@ -20,9 +20,12 @@ namespace nb = nanobind;
     throw nb::python_error();
 }
 
-inline std::string feature_called(nb::handle name) { return std::string("feature ") + nb::repr(name).c_str(); }
+inline std::string feature_called(nb::handle name) {
+    return std::string("feature ") + nb::repr(name).c_str();
+}
 
-/// A finite number out of an int, a float, a bool or a NumPy scalar. `what()` names it if it is none.
+/// A finite number out of an int, a float, a bool or a NumPy scalar. `what()` names it if it is
+/// none.
 template <class What>
 inline double number_of(nb::handle value, What&& what) {
     PyObject* v = value.ptr();
@@ -35,7 +38,8 @@ inline double number_of(nb::handle value, What&& what) {
         if (large) raise_about(PyExc_ValueError, what(), value, "it is too large for a float");
         raise_about(PyExc_TypeError, what(), value, "give a number");
     }
-    if (!std::isfinite(number)) raise_about(PyExc_ValueError, what(), value, "give a finite number");
+    if (!std::isfinite(number))
+        raise_about(PyExc_ValueError, what(), value, "give a finite number");
     return number;
 }
 
@@ -59,7 +63,8 @@ inline std::uint32_t stable_hash(nb::handle name, std::uint32_t seed = 0) {
     if (PyIndex_Check(n) || PyFloat_Check(n)) {
         const Py_hash_t hash = Vocabulary::hash_of(name);  // of numbers: the same everywhere
         char bytes[8];
-        for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(static_cast<std::uint64_t>(hash) >> 8 * i);
+        for (int i = 0; i < 8; ++i)
+            bytes[i] = static_cast<char>(static_cast<std::uint64_t>(hash) >> 8 * i);
         return murmur3({bytes, 8}, seed + 3);
     }
     raise_about(PyExc_TypeError, "the name of a feature", name,
@@ -100,9 +105,12 @@ class Reading {
         PyObject *name, *value;
         Py_ssize_t at = 0;
         while (PyDict_Next(copied ? copied.ptr() : x.ptr(), &at, &name, &value)) {
-            const bool simple = PyUnicode_CheckExact(name) && PyFloat_CheckExact(value) && vocabulary.plain();
-            if (!simple) read_any(nb::borrow(name), nb::borrow(value), vocabulary, buckets);
-            else note(name, finite(name, value), vocabulary, buckets);
+            const bool simple =
+                PyUnicode_CheckExact(name) && PyFloat_CheckExact(value) && vocabulary.plain();
+            if (!simple)
+                read_any(nb::borrow(name), nb::borrow(value), vocabulary, buckets);
+            else
+                note(name, finite(name, value), vocabulary, buckets);
         }
     }
 
@@ -122,7 +130,8 @@ class Reading {
         if (places_.size() < capacity) places_.resize(capacity);
         std::size_t kept = 0;
         for (std::size_t k = 0; k < size_; ++k) {
-            std::uint32_t& place = places_[static_cast<std::size_t>(slots_[k])];  // right, or rubbish
+            std::uint32_t& place =
+                places_[static_cast<std::size_t>(slots_[k])];  // right, or rubbish
             if (place < kept && slots_[place] == slots_[k]) {
                 values_[place] += values_[k];
                 continue;
@@ -146,12 +155,14 @@ class Reading {
     static double finite(nb::handle name, nb::handle value) {
         const double number = PyFloat_AsDouble(value.ptr());
         if (!std::isfinite(number))
-            raise_about(PyExc_ValueError, feature_called(name), value, "give a finite number, or leave it out");
+            raise_about(PyExc_ValueError, feature_called(name), value,
+                        "give a finite number, or leave it out");
         return number;
     }
 
     /// Anything but a plain str with a plain float. A string value is a feature of its own.
-    void read_any(nb::object name, const nb::object& value, const Vocabulary& vocabulary, std::size_t buckets) {
+    void read_any(nb::object name, const nb::object& value, const Vocabulary& vocabulary,
+                  std::size_t buckets) {
         double number = 1.0;
         if (PyUnicode_Check(value.ptr())) {
             name = nb::steal(PyTuple_Pack(2, name.ptr(), value.ptr()));
@@ -163,11 +174,14 @@ class Reading {
     }
 
     void note(nb::handle name, double value, const Vocabulary& vocabulary, std::size_t buckets) {
-        if (buckets > 0) return place(static_cast<std::int32_t>(stable_hash(name) % buckets), value);
+        if (buckets > 0)
+            return place(static_cast<std::int32_t>(stable_hash(name) % buckets), value);
         const Py_hash_t hash = Vocabulary::hash_of(name);
         const std::int32_t slot = vocabulary.find(name, hash);
-        if (slot != Vocabulary::absent) place(slot, value);
-        else fresh.push_back({nb::borrow(name), hash, value});
+        if (slot != Vocabulary::absent)
+            place(slot, value);
+        else
+            fresh.push_back({nb::borrow(name), hash, value});
     }
 
     bool repeats_ = false;  ///< two entries may mean the same feature

@@ -259,7 +259,12 @@ void bind_model(nb::module_& m, const char* name) {
             for (std::size_t i = 0; i < r.mistakes.size(); ++i)
                 out.append(nb::make_tuple(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i], r.recent_examples));
             return out;
-        }, "Mistakes, recent mistakes, recent loss and recent examples of each model.");
+        }, "Mistakes, recent mistakes, recent loss and recent examples of each model.")
+        .def_prop_ro("chosen", [](G& self) { return best_record(self.model.record); },
+                     "The model with the best recent record.")
+        .def_prop_ro("chosen_record", [](G& self) {
+            return nb::make_tuple(self.model.record.chosen_mistakes, self.model.record.chosen_error);
+        }, "Mistakes and error of whichever model was the chosen one at its time.");
 }
 
 }  // namespace

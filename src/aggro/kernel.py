@@ -141,9 +141,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, LinearClassifier):
         return self
 
     @all_or_nothing
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from X and y once, in the given order; return the estimator.
 
         Parameters
@@ -174,7 +172,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, LinearClassifier):
         check_choice("multiclass", self.multiclass, MULTICLASS)
         return super()._checked_settings(task)
 
-    def _new_learner(self, settings: Settings, dtype: Any) -> KernelLearner:
+    def _new_learner(self, settings: Settings, dtype: Any) -> Any:
         return self._kernel_learner(settings, len(self.classes_))
 
     def _admit(self, y: Array) -> None:

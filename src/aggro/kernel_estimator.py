@@ -19,7 +19,7 @@ from aggro.rules import Settings, check_count, check_number
 class KernelEstimator(LinearEstimator):
     """A scikit-learn estimator around a ``KernelLearner``."""
 
-    _learner: KernelLearner
+    _learner: Any  # a KernelLearner
 
     # -- input and settings -----------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class KernelEstimator(LinearEstimator):
 
     # -- passes -----------------------------------------------------------------------------
 
-    def _passes(self, learner: KernelLearner, X: Any, lesson: dict[str, Array | None]) -> int:
+    def _passes(self, learner: Any, X: Any, lesson: dict[str, Array | None]) -> int:
         """Learn pass after pass until the loss no longer falls; return the number of passes."""
         weights = lesson["weights"]
         if weights is not None and not weights.any():
@@ -125,7 +125,8 @@ class KernelEstimator(LinearEstimator):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self._learner.score_rows(self._read(X, reset=False))
+        scores: Array = self._learner.score_rows(self._read(X, reset=False))
+        return scores
 
     # -- fitted attributes ------------------------------------------------------------------
 
@@ -151,7 +152,7 @@ class KernelEstimator(LinearEstimator):
         """Number of support vectors."""
         return int(self._fitted("n_support_", lambda: self._learner.model.size))
 
-    @property
+    @property  # type: ignore[misc]  # the intercept of a kernel model is not to be set
     def intercept_(self) -> Array:
         """Intercept of each output: the sum of its coefficients."""
         result: Array = self._fitted("intercept_", lambda: self._learner.intercept())
@@ -164,7 +165,7 @@ class KernelEstimator(LinearEstimator):
 
     densify = sparsify
 
-    @property  # type: ignore[misc]  # what a kernel model has learned is not to be set
+    @property
     def coef_(self) -> Array:
         """Weights of the features, one row per output; for the linear kernel only."""
         if self.kernel != "linear":

@@ -11,7 +11,7 @@ import numpy as np
 
 from aggro import _core
 from aggro.growth import _output_map
-from aggro.learner import Array, Learner, Progress, rows_of
+from aggro.learner import Array, Progress, rows_of
 from aggro.rules import Settings, check_choice, check_count, check_number
 
 KERNELS = ("rbf", "poly", "linear", "sigmoid", "precomputed")
@@ -70,13 +70,31 @@ class KernelChoice:
         return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
 
 
-class KernelLearner(Learner):
+def groups_of(s: Settings, outputs: int) -> list[Any]:
+    """Return the outputs as the core groups them: those that answer one question together."""
+    rule, margin = s.rule(), _core.Task.margin
+    if s.task == "binary":
+        return [_core.Group(first=0, count=1, task=margin, positive=1, rule=rule)]
+    if s.task == "multiclass" and s.multiclass != "ovr":
+        task = getattr(_core.Task, s.multiclass)
+        return [_core.Group(first=0, count=outputs, task=task, positive=0, rule=rule)]
+    task = _core.Task.tube if s.task == "regression" else margin
+    columns = range(outputs)
+    return [_core.Group(first=k, count=1, task=task, positive=k, rule=rule) for k in columns]
+
+
+def vote_of(s: Settings) -> Any:
+    """Return what counts as a mistake: one output, the best of several, or any of them."""
+    one_vs_rest = s.task == "multiclass" and s.multiclass == "ovr"
+    votes = _core.Vote
+    return votes.all if s.task == "multilabel" else votes.argmax if one_vs_rest else votes.each
+
+
+class KernelLearner:
     """f = sum_i a_i k(x_i, .), learned by one variant.
 
     ``outputs`` is the number of classes (2 for a binary task) or target columns.
     """
-
-    model: Any
 
     def __init__(
         self,
@@ -87,7 +105,7 @@ class KernelLearner(Learner):
         outputs: int,
         sparse: bool = False,
     ) -> None:
-        self.all_settings, self.choice, self.gamma = (settings,), choice, gamma
+        self.settings, self.choice, self.gamma = settings, choice, gamma
         self.outputs = 1 if settings.task == "binary" else outputs
         self.sparse = sparse and features >= SPARSE_FROM
         self.next_id = 0
@@ -103,11 +121,12 @@ class KernelLearner(Learner):
             coef0=float(choice.coef0),
             intercept=bool(settings.fit_intercept),
             average=bool(settings.average),
-            vote=self._vote(),
+            vote=vote_of(settings),
             budget=choice.budget or 0,
             forget=getattr(_core.Forget, choice.budget_strategy),
         )
-        self.model = _core.KernelModel(shape, self._groups(), self.sparse)
+        groups = groups_of(settings, self.outputs)
+        self.model: Any = _core.KernelModel(shape, groups, self.sparse)
 
     # -- learning and predicting ------------------------------------------------------------
 
@@ -137,7 +156,22 @@ class KernelLearner(Learner):
         coef = self.model.coef()
         return np.asarray(self._values(X, self.kept) @ coef + self.intercept())
 
+    def configure(self, settings: Settings) -> None:
+        """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
+        self.model.set_groups(groups_of(settings, self.outputs))
+        self.settings = settings
+
     # -- what was learned -------------------------------------------------------------------
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+        return int(self.model.features)
+
+    @property
+    def examples(self) -> int:
+        """Number of examples learned from."""
+        return int(self.model.examples)
 
     @property
     def progress(self) -> Progress:
@@ -166,27 +200,27 @@ class KernelLearner(Learner):
 
     def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
         """Return a learner of more classes that continues this one; new ones begin with zero."""
-        new = KernelLearner(
-            settings, self.choice, self.gamma, self.features, classes, self.sparse
-        )
+        shape = (self.features, classes, self.sparse)
+        new: Any = KernelLearner(settings, self.choice, self.gamma, *shape)
         new.next_id, new.kept, new.kept_ids = self.next_id, self.kept, self.kept_ids
-        state, change = self.state(), _output_map(self, new, position)
+        old: Any = self
+        state, change = self.model.state(), _output_map(old, new, position)
         for name in ("coef", "trail"):
             if name in state:
                 state[name] = (state[name].reshape(-1, self.outputs) @ change.T).ravel()
-        new.load_state(state)
-        return new
+        new.model.load_state(state)
+        return new  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name != "model"}
-        return {**kept, "features": self.features, "state": self.state()}
+        return {**kept, "features": self.features, "state": self.model.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        make = ("choice", "gamma", "features", "outputs", "sparse")
-        KernelLearner.__init__(self, kept["all_settings"][0], *(kept[name] for name in make))
+        make = ("settings", "choice", "gamma", "features", "outputs", "sparse")
+        KernelLearner.__init__(self, *(kept[name] for name in make))
         for name in ("next_id", "kept", "kept_ids"):
             setattr(self, name, kept[name])
-        self.load_state(kept["state"])
+        self.model.load_state(kept["state"])
 
     # -- kernels that are computed outside --------------------------------------------------
 
@@ -194,7 +228,7 @@ class KernelLearner(Learner):
         self, X: Any, lesson: tuple[Array | None, ...], order: Array | None, first: int
     ) -> None:
         """Learn block by block; if the kernel fails on the way, everything is as it was."""
-        before = self.state(), self.kept, self.kept_ids
+        before = self.model.state(), self.kept, self.kept_ids
         try:
             for rows in self._blocks(X.shape[0], lesson[2], order):
                 some = X[rows]
@@ -210,7 +244,7 @@ class KernelLearner(Learner):
                 if callable(self.choice.kernel):
                     self._keep(some, ids)
         except BaseException:  # an interrupt too: rows and coefficients belong together
-            self.load_state(before[0])
+            self.model.load_state(before[0])
             self.kept, self.kept_ids = before[1:]
             raise
 

@@ -109,15 +109,13 @@ class StreamClassifier(StreamLearner):
 
     def coef(self) -> dict[Any, dict[Any, float]]:
         """Return the weights of each class by feature; for two classes those of the second."""
-        return dict(zip(self._outputs(), self._columns()[0], strict=False))
+        classes, columns, _ = self._columns()
+        return dict(zip(_owners(classes), columns, strict=False))
 
     def intercept(self) -> dict[Any, float]:
         """Return the intercept of each class; for two classes that of the second."""
-        return dict(zip(self._outputs(), self._columns()[1], strict=False))
-
-    def _outputs(self) -> list[Any]:
-        classes = self.classes
-        return classes[1:] if len(classes) == 2 else classes
+        classes, _, intercepts = self._columns()
+        return dict(zip(_owners(classes), intercepts, strict=False))
 
     def _admit(self, label: Any) -> None:
         """Let a class enter that was never seen; the core calls this in the midst of learning."""
@@ -132,6 +130,11 @@ class StreamClassifier(StreamLearner):
             settings = self._settings(len(everybody))
             learner = grow_classes(learner, settings, np.array(position), len(everybody))
         self._install(everybody, position, learner)
+
+
+def _owners(classes: list[Any]) -> list[Any]:
+    """Return the class that each output speaks for."""
+    return classes[1:] if len(classes) == 2 else classes
 
 
 def _place_of(label: Any, classes: list[Any]) -> int:
@@ -195,8 +198,8 @@ class StreamRegressor(StreamLearner):
 
     def coef(self) -> dict[Any, float]:
         """Return the weight of each feature."""
-        return self._columns()[0][0]
+        return self._columns()[1][0]
 
     def intercept(self) -> float:
         """Return the intercept."""
-        return self._columns()[1][0]
+        return self._columns()[2][0]

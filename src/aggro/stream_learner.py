@@ -94,12 +94,13 @@ class StreamLearner(_core.Stream, RiverProtocol):
         """Sum of the losses, each suffered before its example was learned."""
         return float(self._progress()[2])
 
-    def _columns(self) -> tuple[list[dict[Any, float]], list[float]]:
-        """Return weights by name and the intercept of every output."""
-        weights, intercepts = self._weights()
-        names = range(self._buckets) if self._buckets else self._names()
+    def _columns(self) -> tuple[list[Any], list[dict[Any, float]], list[float]]:
+        """Return the classes, and for every output weights by name and an intercept."""
+        names, classes, weights, intercepts = self._weights()
+        if self._buckets:
+            names = range(self._buckets)
         columns = [dict(zip(names, column, strict=False)) for column in weights.T.tolist()]
-        return columns, intercepts.tolist()
+        return classes, columns, intercepts.tolist()
 
     # -- models of another shape ------------------------------------------------------------
 
@@ -116,7 +117,7 @@ class StreamLearner(_core.Stream, RiverProtocol):
     def _learner(self, classes: int) -> Learner:
         """Return a learner that knows what this one knows."""
         learner = Learner(self._settings(classes), self._slots, max(classes, 1))
-        arrays = self._arrays()
+        arrays = self._dump()[2]
         learner.load_state(arrays)
         mistakes, updates, loss = arrays["past"].tolist()
         learner.past = Progress(int(mistakes), int(updates), loss)
@@ -130,14 +131,14 @@ class StreamLearner(_core.Stream, RiverProtocol):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return all that was learned: a description that JSON can hold, and arrays by name."""
-        names, classes = (list(map(_to_json, part)) for part in (self._names(), self._classes()))
+        names, classes, arrays = self._dump()
         description = {
             "model": type(self).__name__,
             "params": self._get_params(),
-            "names": names,
-            "classes": classes,
+            "names": list(map(_to_json, names)),
+            "classes": list(map(_to_json, classes)),
         }
-        return description, self._arrays()
+        return description, arrays
 
     @classmethod
     def from_state(
@@ -148,8 +149,7 @@ class StreamLearner(_core.Stream, RiverProtocol):
         return _revive(cls, description["params"], names, classes, arrays)
 
     def __reduce__(self) -> Any:
-        before = (self._get_params(), self._names(), self._classes(), self._arrays())
-        return _revive, (type(self), *before), self.__dict__
+        return _revive, (type(self), self._get_params(), *self._dump()), self.__dict__
 
     def __repr__(self) -> str:
         given = self._get_params()
@@ -160,8 +160,9 @@ class StreamLearner(_core.Stream, RiverProtocol):
 
     @property
     def _raw_memory_usage(self) -> int:
-        names = 100 * len(self._names())  # about the size of a name with its place in the table
-        return names + sum(array.nbytes for array in self._arrays().values())
+        names, _, arrays = self._dump()
+        size = sum(array.nbytes for array in arrays.values())
+        return int(size) + 100 * len(names)  # about the size of a name and its place in the table
 
 
 def _revive(

@@ -1,4 +1,4 @@
-"""What river asks of a model beyond learning and predicting. river itself is never imported here."""
+"""What river asks of a model beyond learning and predicting. river is never imported here."""
 
 from __future__ import annotations
 

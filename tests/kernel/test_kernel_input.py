@@ -96,7 +96,7 @@ def test_partial_fit(params, rows, y, more, message):
 KERNEL_MATRICES = [
     (K[:, :20], "square"),
     (K + np.triu(np.ones_like(K)), "symmetric"),
-    (np.where(K == K[3, 4], np.nan, K), "NaN"),
+    (np.where(K[3, 4] == K, np.nan, K), "NaN"),
 ]
 
 
@@ -147,10 +147,10 @@ def test_a_kernel_that_fails_half_way_changes_nothing():
 @pytest.mark.parametrize("params", [{"kernel": "poly", "degree": 9}, {"kernel": "linear"}])
 def test_overflow_changes_nothing(params):
     model = Classifier(gamma=1.0, **params).partial_fit(X, Y, classes=[0, 1, 2, 3])
-    before = model._learner.state()
+    before = model._learner.model.state()
     with pytest.raises(ValueError, match="row 29: its kernel values overflow"):
         model.partial_fit(np.vstack([X[:-1], X[-1:] * 1e200]), Y)
-    after = model._learner.state()
+    after = model._learner.model.state()
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 

@@ -11,8 +11,6 @@ from kernel_helpers import STRATEGIES, data, estimator, scores
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 
-from aggro.kernel import KernelPassiveAggressiveClassifier
-
 KINDS = [
     {},
     {"average": True},
@@ -200,9 +198,9 @@ def test_classes_that_appear():
 def test_prediction_changes_nothing():
     X, y = data("multiclass", seed=12)
     model = learn(estimator("multiclass", budget=10, budget_strategy="nearest"), X, y, [])
-    before = {k: v.copy() for k, v in model._learner.state().items()}
+    before = {k: v.copy() for k, v in model._learner.model.state().items()}
     model.predict(X), model.decision_function(X), model.score(X, y)
-    after = model._learner.state()
+    after = model._learner.model.state()
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 

@@ -34,7 +34,9 @@ def taught(**params):
 
 
 @pytest.mark.parametrize(("value", "error"), BAD_VALUES, ids=lambda v: repr(v)[:20])
-@pytest.mark.parametrize("bounds", [{}, {"max_features": 50}, {"max_features": 50, "overflow": "hash"}])
+@pytest.mark.parametrize(
+    "bounds", [{}, {"max_features": 50}, {"max_features": 50, "overflow": "hash"}]
+)
 def test_values(value, error, bounds):
     model = taught(**bounds)
     before = everything(model)
@@ -56,7 +58,11 @@ def test_things_that_are_no_dict(x):
 
 @pytest.mark.parametrize(
     ("y", "error", "message"),
-    [(None, ValueError, "y is None"), (float("nan"), ValueError, "y is nan"), ([1], TypeError, "unhashable")],
+    [
+        (None, ValueError, "y is None"),
+        (float("nan"), ValueError, "y is nan"),
+        ([1], TypeError, "unhashable"),
+    ],
 )
 def test_labels(y, error, message):
     model = taught()
@@ -97,7 +103,9 @@ def test_a_class_that_the_rule_cannot_take():
 
 
 @pytest.mark.parametrize(
-    "params", [{}, {"average": True}, {"queue": 2}, {"metric": "full"}, {"metric": "diagonal"}], ids=str
+    "params",
+    [{}, {"average": True}, {"queue": 2}, {"metric": "full"}, {"metric": "diagonal"}],
+    ids=str,
 )
 def test_a_step_that_overflows(params):
     """A tiny row asks for a step beyond the largest float."""
@@ -171,19 +179,34 @@ def test_a_dict_that_changes_while_it_is_read():
 
 
 VALUES = st.one_of(
-    st.floats(), st.integers(), st.booleans(), st.text(max_size=3), st.none(), st.lists(st.integers(), max_size=2)
+    st.floats(),
+    st.integers(),
+    st.booleans(),
+    st.text(max_size=3),
+    st.none(),
+    st.lists(st.integers(), max_size=2),
 )
 NAMES = st.one_of(st.text(max_size=2), st.integers(-3, 3), st.tuples(st.text(max_size=1)))
 
 
-@given(st.lists(st.tuples(st.dictionaries(NAMES, VALUES, max_size=5), st.integers(0, 3)), max_size=25), st.data())
+@given(
+    st.lists(st.tuples(st.dictionaries(NAMES, VALUES, max_size=5), st.integers(0, 3)), max_size=25),
+    st.data(),
+)
 @settings(max_examples=150, deadline=None)
 def test_any_dict_is_learned_or_refused_whole(stream, data):
     """Refused examples might as well never have come."""
     params = data.draw(
         st.sampled_from(
-            [{}, {"metric": "diagonal"}, {"max_features": 6}, {"max_features": 5, "overflow": "hash"}]
-            + [{"class_mean": 0.1, "average": True}, {"queue": 2}, {"batch_size": 3}]
+            [
+                {},
+                {"metric": "diagonal"},
+                {"max_features": 6},
+                {"max_features": 5, "overflow": "hash"},
+                {"class_mean": 0.1, "average": True},
+                {"queue": 2},
+                {"batch_size": 3},
+            ]
         )
     )
     model, witness = StreamClassifier(**params), StreamClassifier(**params)
@@ -195,6 +218,6 @@ def test_any_dict_is_learned_or_refused_whole(stream, data):
             assert everything(model) == before
         else:
             witness.learn_one(x, y)
-        for array in model._arrays().values():
+        for array in model._dump()[2].values():
             assert np.isfinite(array).all()
     assert everything(model) == everything(witness)

@@ -37,7 +37,9 @@ def assert_goes_on(model, duplicate):
 
 
 @pytest.mark.parametrize("duplicate", COPIES, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("axes", [*AXES, {"max_features": 9}, {"max_features": 9, "overflow": "hash"}], ids=str)
+@pytest.mark.parametrize(
+    "axes", [*AXES, {"max_features": 9}, {"max_features": 9, "overflow": "hash"}], ids=str
+)
 def test_every_axis_goes_on(axes, duplicate):
     params = {"loss": "hinge", **axes}
     if "fit_intercept" in axes:

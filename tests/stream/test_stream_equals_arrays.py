@@ -25,7 +25,7 @@ def by_rows(estimator, X, y, weights):
 def assert_same(stream, estimator, X):
     """Compare weights, intercepts, scores and the record."""
     coef = np.atleast_2d(estimator.coef_)
-    columns, intercepts = stream._columns()
+    _, columns, intercepts = stream._columns()
     ours = [[column.get(f"f{j}", 0.0) for j in range(X.shape[1])] for column in columns]
     np.testing.assert_allclose(ours, coef, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(intercepts, np.ravel(estimator.intercept_), rtol=1e-9, atol=1e-11)
@@ -70,7 +70,9 @@ def test_every_axis(axes, classes):
     assert_same(stream, by_rows(estimator, X, y, weights), X)
 
 
-@pytest.mark.parametrize("params", [{"batch_size": 4}, {"average": True}, {"queue": 2}, {"metric": "full"}])
+@pytest.mark.parametrize(
+    "params", [{"batch_size": 4}, {"average": True}, {"queue": 2}, {"metric": "full"}]
+)
 def test_every_axis_of_regression(params):
     X, y, weights = sparse_stream(seed=2)
     target = X.sum(axis=1) + y

@@ -26,14 +26,20 @@ def test_a_table_is_its_rows(frame, weights):
     columns = {**COLUMNS, "colour": COLOURS}
     model = StreamClassifier("PAM-I-diag")
     model.learn_many(frame(columns), LABELS, weights)
-    assert everything(model) == everything(one_by_one(StreamClassifier("PAM-I-diag"), columns, LABELS, weights))
+    assert everything(model) == everything(
+        one_by_one(StreamClassifier("PAM-I-diag"), columns, LABELS, weights)
+    )
 
 
-@pytest.mark.parametrize("y", [np.array([1.0, 2.0, 3.0, 4.0]), pd.Series([1, 2, 3, 4]), pl.Series([1, 2, 3, 4])])
+@pytest.mark.parametrize(
+    "y", [np.array([1.0, 2.0, 3.0, 4.0]), pd.Series([1, 2, 3, 4]), pl.Series([1, 2, 3, 4])]
+)
 def test_targets_of_every_kind(y):
     model = StreamRegressor()
     model.learn_many(pd.DataFrame(COLUMNS), y)
-    assert everything(model) == everything(one_by_one(StreamRegressor(), COLUMNS, [1.0, 2.0, 3.0, 4.0]))
+    assert everything(model) == everything(
+        one_by_one(StreamRegressor(), COLUMNS, [1.0, 2.0, 3.0, 4.0])
+    )
 
 
 def test_predictions_of_pandas():

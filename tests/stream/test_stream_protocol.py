@@ -66,7 +66,9 @@ def test_regressor():
 
 
 @pytest.mark.parametrize(
-    "value", [2, 2.0, np.float32(2), np.int64(2), np.float64(2), np.uint8(2)], ids=lambda v: type(v).__name__
+    "value",
+    [2, 2.0, np.float32(2), np.int64(2), np.float64(2), np.uint8(2)],
+    ids=lambda v: type(v).__name__,
 )
 def test_numbers_of_every_kind(value):
     models = [StreamRegressor(), StreamRegressor()]
@@ -95,13 +97,15 @@ def test_a_string_value_is_a_feature_of_its_own():
 def test_any_hashable_name():
     names = ["a", 3, 2.5, ("a", 1), b"x", None, frozenset({1}), np.str_("b"), object()]
     model = StreamRegressor()
-    model.learn_one({name: 1.0 for name in names}, 1.0)
+    model.learn_one(dict.fromkeys(names, 1.0), 1.0)
     assert list(model.coef()) == names
     model.learn_one({np.int64(3): 1.0, "b": 1.0}, 1.0)  # equal names are one feature
     assert model.n_features == len(names)
 
 
-@pytest.mark.parametrize("kind", [dict, collections.Counter, collections.OrderedDict, types.MappingProxyType])
+@pytest.mark.parametrize(
+    "kind", [dict, collections.Counter, collections.OrderedDict, types.MappingProxyType]
+)
 def test_any_mapping(kind):
     model = StreamRegressor("PAR", epsilon=0.0)
     model.learn_one(kind({"a": 1.0}), 1.0)
@@ -165,7 +169,9 @@ def test_a_class_may_appear_while_a_batch_waits():
 def test_repr_names_what_was_given():
     assert repr(StreamClassifier()) == "StreamClassifier('PA-I', C=1.0)"
     model = StreamRegressor("PAR-II", C=0.5, max_features=9, overflow="hash", epsilon=0.2)
-    assert eval(repr(model), {"StreamRegressor": StreamRegressor})._get_params() == model._get_params()
+    assert (
+        eval(repr(model), {"StreamRegressor": StreamRegressor})._get_params() == model._get_params()
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from aggro.cli.metrics import metrics_for
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.reading import Reading, guess_rows
-from aggro.cli.train import new_model, tell_bad_lines
+from aggro.cli.train import new_model
 from aggro.cli.watch import Watch
 from aggro.files import Batch
 
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         tests = _test(args, reading, runners) if args.test else [None] * len(runners)
         results = [runner.result(test) for runner, test in zip(runners, tests, strict=True)]
         _show(console, results, runners[0].watch)
-        tell_bad_lines(reader, console)
+        console.tell_bad_lines(reader)
     if args.json:
         Path(args.json).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     if args.plot:

@@ -80,6 +80,8 @@ def fish() -> str:
         lines.append(f"complete -c aggro -n __fish_use_subcommand -f -a {name} -d '{what}'")
         for option, words in options()[name].items():
             kind = "-l" if option.startswith("--") else "-s"
-            line = f"complete -c aggro -n '__fish_seen_subcommand_from {name}' {kind} {option.lstrip('-')}"
-            lines.append(line + (f" -x -a '{' '.join(words)}'" if words else ""))
+            line = f"complete -c aggro -n '__fish_seen_subcommand_from {name}' {kind} "
+            lines.append(
+                line + option.lstrip("-") + (f" -x -a '{' '.join(words)}'" if words else "")
+            )
     return "\n".join(lines)

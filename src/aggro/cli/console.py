@@ -6,31 +6,29 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from aggro.files import Reader
+
 
 class Console:
     """Prints lines, above a progress bar where there is a terminal and rich is installed."""
 
-    def __init__(self, total: int | None, quiet: bool, unit: str = "examples") -> None:
+    def __init__(self, total: int | None = None, quiet: bool = False, *, bar: bool = True) -> None:
         self.quiet = quiet
         self._bar: Any = None
         self._task: Any = None
-        if not quiet and sys.stderr.isatty():
-            self._start(total, unit)
+        if bar and not quiet and sys.stderr.isatty():
+            self._start(total)
 
-    def _start(self, total: int | None, unit: str) -> None:
+    def _start(self, total: int | None) -> None:
         try:
             from rich.console import Console as RichConsole
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
         except ImportError:
             return
-        rate = TextColumn("{task.completed:,} " + unit + ", {task.fields[rate]:,.0f}/s")
-        self._bar = Progress(
-            BarColumn(),
-            rate,
-            TimeRemainingColumn(),
-            console=RichConsole(stderr=True),
-            transient=True,
-        )
+        rate = TextColumn("{task.completed:,} examples, {task.fields[rate]:,.0f}/s")
+        errors = RichConsole(stderr=True)
+        columns = (BarColumn(), rate, TimeRemainingColumn())
+        self._bar = Progress(*columns, console=errors, transient=True)
         self._task = self._bar.add_task("", total=total, rate=0.0)
         self._bar.start()
 
@@ -62,6 +60,11 @@ class Console:
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
             print(text, file=sys.stderr, flush=True)
+
+    def tell_bad_lines(self, reader: Reader) -> None:
+        """Say how many lines were skipped, and why the first one was."""
+        if reader.n_bad:
+            self.note(f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}")
 
     def __enter__(self) -> Console:
         return self

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.cli.console import Console
 from aggro.cli.metrics import label_text
 from aggro.cli.options import add_reading, new_parser
 from aggro.cli.reading import Reading
@@ -44,11 +45,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         reader = reading.open([args.data], skip_bad=args.skip_bad, cache=args.cache)
         _write_text(reader, args.output)
-    print(f"{reader.n_rows:,} examples, {reader.n_features:,} features", file=sys.stderr)
-    if reader.n_bad:
-        print(
-            f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}", file=sys.stderr
-        )
+    console = Console(bar=False)
+    console.note(f"{reader.n_rows:,} examples, {reader.n_features:,} features")
+    console.tell_bad_lines(reader)
     return 0
 
 

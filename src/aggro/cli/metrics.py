@@ -53,9 +53,7 @@ class Classification:
 
     def _f1(self, name: str) -> float:
         hits = self.pairs[name, name]
-        others = sum(
-            n for (true, guess), n in self.pairs.items() if (true == name) != (guess == name)
-        )
+        others = sum(n for pair, n in self.pairs.items() if name in pair) - hits
         return 2 * hits / max(2 * hits + others, 1)
 
     def lines(self) -> list[str]:

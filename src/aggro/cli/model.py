@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from aggro import _core
 from aggro.catalogue import Variant
 from aggro.cli.reading import Reading
 from aggro.cli.variant import settings_for
@@ -48,7 +47,7 @@ class LinearModel:
 
     # -- learning ---------------------------------------------------------------------------
 
-    def meet(self, X: Any, y: Array) -> dict[str, Array]:
+    def meet(self, X: Any, y: Array) -> dict[str, Any]:
         """Make room for new features and classes; return the targets as the core reads them."""
         if self.regression:
             values = np.ascontiguousarray(y, dtype=np.float64).reshape(-1, 1)
@@ -64,7 +63,7 @@ class LinearModel:
         return lesson
 
     def learn(
-        self, X: Any, lesson: dict[str, Array], weights: Array | None, begin: int, end: int
+        self, X: Any, lesson: dict[str, Any], weights: Array | None, begin: int, end: int
     ) -> None:
         """Learn the rows from begin to end."""
         order = np.arange(begin, end, dtype=np.int64)
@@ -110,11 +109,12 @@ class LinearModel:
             return np.zeros(len(scores), dtype=np.intp)
         if scores.shape[1] == 1:
             return (scores[:, 0] > 0).astype(np.intp)
-        return scores.argmax(axis=1)
+        best: Array = scores.argmax(axis=1)
+        return best
 
-    def _rows(self, X: Any) -> _core.Rows:
-        if hasattr(X, "indptr"):  # the rows of a block may be narrower than the model
-            return _core.Rows(X.data, X.indices, X.indptr, self.features)
+    def _rows(self, X: Any) -> Any:
+        if hasattr(X, "indptr"):  # a block has the columns seen up to it; this copies nothing
+            X.resize((X.shape[0], self.features))
         return rows_of(X)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aggro.cli.watch import Line
 
@@ -10,7 +10,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "osD^vP*"
 
 
-def draw_curves(curves: dict[str, Sequence[Line]], regression: bool, path: str) -> None:
+def draw_curves(curves: Mapping[str, Sequence[Line]], regression: bool, path: str) -> None:
     """Draw the loss so far of each learner against the examples seen."""
     try:
         import matplotlib
@@ -24,9 +24,9 @@ def draw_curves(curves: dict[str, Sequence[Line]], regression: bool, path: str) 
     figure, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
     scale = 1.0 if regression else 100.0
     for number, (name, lines) in enumerate(curves.items()):
-        style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
-        seen = [line.examples for line in lines]
-        axes.plot(seen, [scale * line.so_far for line in lines], ms=4, label=name, **style)
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        seen, losses = zip(*((line.examples, scale * line.so_far) for line in lines), strict=True)
+        axes.plot(seen, losses, marker=marker, ms=4, color=colour, label=name)
     if lines:
         axes.axhline(scale * lines[-1].baseline, color="#999999", ls="--", label="constant")
     axes.set_xscale("log", base=2)

@@ -11,6 +11,7 @@ from typing import IO
 
 import numpy as np
 
+from aggro.cli.console import Console
 from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import FORMATS, add_tolerance, new_parser
@@ -55,10 +56,7 @@ def run(args: argparse.Namespace) -> int:
         stream.write(writer.heading())
         for batch in reader:
             stream.write(writer.lines(model.scores(batch.X)))
-    if reader.n_bad:
-        print(
-            f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}", file=sys.stderr
-        )
+    Console(bar=False).tell_bad_lines(reader)
     return 0
 
 

@@ -70,9 +70,9 @@ class Reading:
         if format not in TABLES:
             return self
         if self.label is None:
-            names = ", ".join(column_names(first, format, self.header))
+            present = ", ".join(column_names(first, format, self.header))
             raise ValueError(
-                f"{first}: which column is the label? Give --label COLUMN; its columns are {names}."
+                f"{first}: which column is the label? Give --label COLUMN; there are {present}."
             )
         if self.features is not None or first == STANDARD_INPUT:
             return self

@@ -8,6 +8,7 @@ import json
 import shlex
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from aggro.cli.interrupt import Interrupt
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.reading import Reading, guess_rows
-from aggro.cli.variant import allowed, choose, given
+from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
 from aggro.learner import Array
@@ -187,7 +188,7 @@ class Training:
             f"{watch.examples:,} examples, {model.features:,} features, {outputs} "
             f"in {seconds:.2f} s ({watch.examples / seconds:,.0f} examples/s)"
         )
-        tell_bad_lines(self.reader, console)
+        console.tell_bad_lines(self.reader)
         report = {
             "model": self.args.output,
             "algorithm": model.title,
@@ -218,11 +219,7 @@ def new_model(
     """Return a new model of the variant asked for, or of the one that suits the first labels."""
     found = looks_like(y)
     variant = choose(algorithm, args.task, found)
-    if (
-        args.task == "auto"
-        and found == "regression"
-        and not variant.estimator.endswith("Regressor")
-    ):
+    if args.task == "auto" and found == "regression" and not is_regression(variant):
         raise ValueError(
             f"{variant.name} tells classes apart, but the labels are numbers such as {y[0]:g}; "
             "use --task regression without --algorithm, or --task classification to insist."
@@ -245,17 +242,11 @@ def looks_like(y: Array) -> str:
 def _automatic_price(name: str, params: dict[str, Any], X: Any, y: Array) -> float:
     """Let ``aggro.auto`` choose C from the first batch."""
     try:
-        from aggro.auto import choose_price  # type: ignore[import-not-found,unused-ignore]
-    except ImportError as error:
+        auto = import_module("aggro.auto")
+    except ModuleNotFoundError as error:
         raise ValueError("--C auto is not available in this version; give a number.") from error
     others = {key: value for key, value in params.items() if key != "C"}
-    return float(choose_price(name, others, X, y))
-
-
-def tell_bad_lines(reader: Reader, console: Console) -> None:
-    """Say how many lines were skipped, and why the first one was."""
-    if reader.n_bad:
-        console.note(f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}")
+    return float(auto.choose_price(name, others, X, y))
 
 
 def _count(text: str) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggro.kernel_learner import KernelChoice, KernelLearner
 from aggro.models.errors import ModelFileError
-from aggro.models.learners import MOST_FEATURES, decode_past, decode_settings, encode_past
+from aggro.models.learners import MOST_FEATURES, decode_settings, encode_settings
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
 
@@ -24,10 +24,10 @@ def encode_kernel_learner(learner: KernelLearner, where: str, arrays: Arrays) ->
             f"kernel={learner.choice.kernel!r} cannot be saved: a model file holds no code. Use a "
             "kernel by name."
         )
-    arrays.update({f"{where}.{name}": array for name, array in learner.state().items()})
+    arrays.update({f"{where}.{name}": array for name, array in learner.model.state().items()})
     choice = dataclasses.asdict(learner.choice)
     return {
-        **encode_past(learner, arrays),
+        "settings": encode_settings(learner.settings, arrays),
         "choice": {name: encode(value, name, arrays) for name, value in choice.items()},
         **{name: kind(getattr(learner, name)) for name, kind in FACTS.items()},
     }
@@ -49,8 +49,8 @@ def decode_kernel_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> 
     _check_sizes(facts, state)
     shape = (facts["features"], 2 if settings.task == "binary" else facts["outputs"])
     learner = KernelLearner(settings, choice, facts["gamma"], *shape, facts["sparse"])
-    learner.load_state(state)
-    learner.next_id, learner.past = facts["next_id"], decode_past(facts)
+    learner.model.load_state(state)
+    learner.next_id = facts["next_id"]
     return learner
 
 

@@ -22,22 +22,20 @@ def encode_learner(learner: Learner, where: str, arrays: Arrays) -> dict[str, An
     """Return the facts about a learner; its arrays go to ``arrays``."""
     for name, array in learner.state().items():
         arrays[f"{where}.{name}"] = array.reshape(learner.features, -1) if name in TABLES else array
+    past = dataclasses.asdict(learner.past)  # what was counted before the classes last grew
     return {
-        **encode_past(learner, arrays),
+        "settings": encode_settings(learner.settings, arrays),
+        "past": {name: encode(value, name, arrays) for name, value in past.items()},
         "features": learner.features,
         "outputs": learner.outputs,
         "dtype": learner.dtype.name,
     }
 
 
-def encode_past(learner: Learner, arrays: Arrays) -> dict[str, Any]:
-    """Return the settings, and what was counted before the classes last grew."""
-    settings = dataclasses.asdict(learner.settings)
-    past = dataclasses.asdict(learner.past)
-    return {
-        "settings": {name: encode(value, name, arrays) for name, value in settings.items()},
-        "past": {name: encode(value, name, arrays) for name, value in past.items()},
-    }
+def encode_settings(settings: Settings, arrays: Arrays) -> dict[str, Any]:
+    """Return the settings by name."""
+    values = dataclasses.asdict(settings)
+    return {name: encode(value, name, arrays) for name, value in values.items()}
 
 
 def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner:
@@ -53,14 +51,9 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
     _check_sizes(facts, settings, state)
     learner = _empty(facts, settings, facts["features"])
     learner.load_state({name: array.ravel() for name, array in state.items()})
-    learner.past = decode_past(facts)
-    return learner
-
-
-def decode_past(facts: dict[str, Any]) -> Progress:
-    """Return what was counted before the classes last grew."""
     past = {name: decode(value, {}) for name, value in facts["past"].items()}
-    return Progress(int(past["mistakes"]), int(past["updates"]), float(past["loss"]))
+    learner.past = Progress(int(past["mistakes"]), int(past["updates"]), float(past["loss"]))
+    return learner
 
 
 def decode_settings(given: dict[str, Any], arrays: Arrays) -> Settings:

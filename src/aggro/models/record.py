@@ -12,9 +12,11 @@ import os
 from typing import Any
 
 import aggro
+from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
 from aggro.models import container
 from aggro.models.errors import ModelFileError
+from aggro.models.kernels import decode_kernel_learner, encode_kernel_learner
 from aggro.models.learners import decode_learner, encode_learner
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
@@ -83,12 +85,10 @@ def read_record(path: str | os.PathLike[str]) -> Record:
 
 
 def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
-    if type(value) is Learner:
-        return {"learner": encode_learner(value, name, arrays)}
     if isinstance(value, Learner):
-        from aggro.models.kernels import encode_kernel_learner
-
-        return {"kernel_learner": encode_kernel_learner(value, name, arrays)}  # type: ignore[arg-type]
+        return {"learner": encode_learner(value, name, arrays)}
+    if isinstance(value, KernelLearner):
+        return {"kernel_learner": encode_kernel_learner(value, name, arrays)}
     return encode(value, name, arrays)
 
 
@@ -97,7 +97,5 @@ def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
     if "learner" in kinds:
         return decode_learner(value["learner"], name, arrays)
     if "kernel_learner" in kinds:
-        from aggro.models.kernels import decode_kernel_learner
-
         return decode_kernel_learner(value["kernel_learner"], name, arrays)
     return decode(value, arrays)

@@ -1,0 +1,68 @@
+"""Run the benchmarks: ``python -m benchmarks [--quick] [--only NAME] [--json F] [--plot F]``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+
+from benchmarks import peers, report
+from benchmarks.work import Effort, measure
+
+KINDS = (
+    "linear", "classes", "full_metric", "kernels", "predict", "stream", "text_files", "out_of_core",
+)
+
+
+def main():
+    """Read the command line, run, print, save, draw."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="less data, fewer runs: a minute")
+    parser.add_argument("--only", metavar="NAME", default="", help="a kind, or part of a row's name")
+    parser.add_argument("--json", metavar="FILE", help="save the results")
+    parser.add_argument("--plot", metavar="FILE", help="draw the results")
+    parser.add_argument("--scaling", action="store_true", help="how time grows with the data")
+    options = parser.parse_args()
+    if options.scaling:
+        from benchmarks import scaling
+
+        return scaling.main(options)
+    rows = run(options.only, Effort(options.quick))
+    for name in sorted(peers.missing):
+        print(f"{name} is not installed: its rows are left out")
+    missed = sum(bool(row["problems"]) for row in rows)
+    print(f"{len(rows) - missed} of {len(rows)} rows meet their targets")
+    if options.json:
+        report.save(rows, options.json)
+    if options.plot:
+        report.plot(rows, options.plot)
+    return None
+
+
+def run(only, effort):
+    """Measure all rows of all kinds, or those that were asked for."""
+    rows = []
+    report.print_head()
+    for kind in KINDS:
+        if only in KINDS and only != kind:
+            continue
+        for work in works_of(kind, effort):
+            if only not in KINDS and only not in work.name:
+                continue
+            rows.append(measure(work, effort))
+            report.print_row(rows[-1])
+    return rows
+
+
+def works_of(kind, effort):
+    """Yield the pieces of work of one kind; one that cannot run here is left out with a note."""
+    if importlib.util.find_spec(f"benchmarks.{kind}") is None:
+        return
+    try:
+        yield from importlib.import_module(f"benchmarks.{kind}").works(effort)
+    except (ImportError, AttributeError) as error:
+        print(f"{kind}: left out ({error})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Many classes: support classes and one-vs-rest against as many binary fits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.data import measurements, split, texts
+from benchmarks.linear import fit
+from benchmarks.peers import error_of, sklearn_fit
+from benchmarks.work import Rival, Work
+
+
+def works(effort):
+    """20 classes of news, 10 of pictures, 1000 of products."""
+    news = texts(effort.rows(18_000), 62_000, 80, classes=20, contrast=1.0)
+    yield work("SPA-I, sparse, 20 classes", news, 1.25, 4)
+    yield work("one-vs-rest, sparse, 20 classes", news, 1.5, 6, multiclass="ovr")
+    pictures = measurements(effort.rows(20_000), 784, classes=10, noise=0.7)
+    yield work("SPA-I, dense, 784 features, 10 classes", pictures, 1.5, 5)
+    products = texts(effort.rows(5_000), 20_000, 75, classes=1000, contrast=2.0)
+    yield work("SPA-I, sparse, 1000 classes", products, 1.5, 5)
+
+
+def work(name, data, at_most, at_least, **params):
+    """One pass of a multiclass model; scikit-learn fits one model per class."""
+    X, y, X_test, y_test = split(*data)
+    W = np.ones((X.shape[1], len(np.unique(y))))
+    return Work(
+        name,
+        X.shape[0],
+        lambda: fit(X, y, **params),
+        error=error_of(X_test, y_test),
+        floor=lambda: X @ W,
+        floor_name="X @ W",
+        at_most=at_most,
+        peers={"scikit-learn": Rival(lambda: sklearn_fit(X, y), at_least, error_of(X_test, y_test))},
+        memory=True,
+    )

@@ -1,0 +1,34 @@
+"""The full metric: every update touches a whole matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.data import measurements
+from benchmarks.linear import fit
+from benchmarks.work import Work
+
+
+def works(effort):
+    """500 features; NumPy does the two passes over the matrix that an update needs."""
+    X, y = measurements(effort.rows(4_000), 500, noise=1.5)
+    updates = fit(X, y, metric="full").n_updates_
+
+    def floor():
+        S = np.eye(501)
+        x = np.ones(501)
+        for row in X[:updates]:
+            x[:500] = row
+            g = S @ x
+            S -= np.outer(g, g / (1 + x @ g))
+        return S
+
+    yield Work(
+        "PA-I, full metric, 500 features",
+        len(y),
+        lambda: fit(X, y, metric="full"),
+        floor=floor,
+        floor_name="S @ x, S -= g g'",
+        at_most=1.0,
+        memory=True,
+    )

@@ -1,0 +1,111 @@
+"""From text on disk to a model: parsing, learning while parsing, and the binary cache."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from aggro import PassiveAggressiveClassifier, files
+from benchmarks.data import texts
+from benchmarks.peers import peer, vw_run
+from benchmarks.work import Rival, Work
+
+WORDS = 47_000
+
+
+def works(effort):
+    """Write one data set as svmlight and as VW text, then read it back in several ways."""
+    X, y = texts(effort.rows(50_000), WORDS, 75)
+    with tempfile.TemporaryDirectory() as folder:
+        svm, vw = Path(folder, "data.svm"), Path(folder, "data.vw")
+        write(X, y, svm, vw)
+        yield parse(svm, len(y))
+        yield learn(svm, vw, len(y))
+        yield learn_from_cache(svm, vw, X, y)
+
+
+def write(X, y, svm, vw):
+    """Write the rows in both formats, with six digits as most files have."""
+    with svm.open("w") as out, vw.open("w") as other:
+        for i, label in enumerate(2 * y - 1):
+            part = slice(X.indptr[i], X.indptr[i + 1])
+            entries = zip(X.indices[part] + 1, X.data[part], strict=True)
+            line = " ".join(f"{index}:{value:.6f}" for index, value in entries)
+            out.write(f"{label} {line}\n")
+            other.write(f"{label} | {line}\n")
+
+
+def learn_file(path, **options):
+    """One pass over a file."""
+    model = PassiveAggressiveClassifier()
+    for X, y, _ in files.read(path, n_features=WORDS, **options):
+        model.partial_fit(X, y, classes=[-1, 1])
+    return model
+
+
+def floor_of(path):
+    """Read the bytes and count the lines."""
+    return lambda: path.read_bytes().count(b"\n")
+
+
+def rivals(path, arguments, at_least):
+    """Vowpal Wabbit on its own format, with as many weights as there are words."""
+    if peer("vowpalwabbit") is None:
+        return {}
+    run = f"-d {path} --loss_function hinge -b 18 --noconstant {arguments}"
+    return {"Vowpal Wabbit": Rival(lambda: vw_run(run), at_least)}
+
+
+def parse(svm, rows):
+    """Text to CSR."""
+    from sklearn.datasets import load_svmlight_file
+
+    return Work(
+        "svmlight text to CSR",
+        rows,
+        lambda: files.load_svmlight(svm),
+        floor=floor_of(svm),
+        floor_name="read, count lines",
+        at_most=4,
+        peers={"scikit-learn": Rival(lambda: load_svmlight_file(str(svm)), 15)},
+        memory=True,
+    )
+
+
+def learn(svm, vw, rows):
+    """Text to a model, in batches of bounded memory."""
+    return Work(
+        "svmlight text to model",
+        rows,
+        lambda: learn_file(svm),
+        floor=floor_of(svm),
+        floor_name="read, count lines",
+        at_most=4,
+        peers=rivals(vw, "", 2),
+        memory=True,
+    )
+
+
+def learn_from_cache(svm, vw, X, y):
+    """The same from parsed batches on disk."""
+    cache, vw_cache = svm.with_suffix(".cache"), vw.with_suffix(".cache")
+    learn_file(svm, cache=cache)
+    labels = 2 * y - 1
+    if others := rivals(vw, f"--cache_file {vw_cache}", 1):
+        others["Vowpal Wabbit"].run()
+
+    def from_memory():
+        return PassiveAggressiveClassifier().partial_fit(X, labels, classes=np.array([-1, 1]))
+
+    return Work(
+        "binary cache to model",
+        len(y),
+        lambda: learn_file(svm, cache=cache),
+        floor=from_memory,
+        floor_name="from memory",
+        at_most=1.5,
+        peers=others,
+        memory=True,
+    )

@@ -1,0 +1,140 @@
+"""A piece of work, and how it is timed: side by side, interleaved, the best of several."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Run = Callable[[], Any]
+
+
+@dataclass
+class Rival:
+    """Somebody else who does the same work."""
+
+    run: Run
+    at_least: float | None = None  # aggro should be this many times faster
+    error: Callable[[Any], float] | None = None  # of what ``run`` returned
+
+
+@dataclass
+class Work:
+    """One row of the table."""
+
+    name: str
+    rows: int  # examples per run
+    run: Run
+    error: Callable[[Any], float] | None = None
+    floor: Run | None = None
+    floor_name: str = ""
+    at_most: float | None = None  # times the floor
+    peers: dict[str, Rival] = field(default_factory=dict)
+    tolerance: float = 0.01  # how far the errors of peers may lie apart
+    memory: bool = False  # measure the peak too
+
+
+@dataclass
+class Effort:
+    """How long to measure."""
+
+    quick: bool
+
+    @property
+    def seconds(self) -> float:
+        """CPU time for each contender."""
+        return 0.1 if self.quick else 1.5
+
+    @property
+    def least(self) -> int:
+        """Runs of each contender, however long they take."""
+        return 1 if self.quick else 3
+
+    def rows(self, count: int) -> int:
+        """Return how many of these rows to use."""
+        return count // 5 if self.quick else count
+
+
+def best_times(runs: dict[str, Run], effort: Effort) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the best CPU time and the first result of each, all taking turns.
+
+    CPU time, because other processes on the machine must not count; in turns, because they slow
+    down caches and clock for a while and should hit everybody alike.
+    """
+    best = dict.fromkeys(runs, float("inf"))
+    spent = dict.fromkeys(runs, 0.0)
+    results: dict[str, Any] = {}
+    rounds = 0
+    while waiting := [k for k in runs if rounds < effort.least or spent[k] < effort.seconds]:
+        for name in waiting:
+            begin = time.process_time()
+            result = runs[name]()
+            took = time.process_time() - begin
+            best[name] = min(best[name], took)
+            spent[name] += took
+            results.setdefault(name, result)
+            del result
+        rounds += 1
+    return best, results
+
+
+def peak_memory(run: Run) -> float | None:
+    """Return by how many MiB the memory of the process grows at most, where Linux tells."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        before = _status("VmRSS")
+        run()
+        return max(0.0, _status("VmHWM") - before)
+    except OSError:
+        return None
+
+
+def _status(name: str) -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return int(line.split()[1]) / 1024
+    raise OSError(f"{name} is not in /proc/self/status")
+
+
+def measure(work: Work, effort: Effort) -> dict[str, Any]:
+    """Do the work and return its row of the table."""
+    runs = {"aggro": work.run, **{name: peer.run for name, peer in work.peers.items()}}
+    if work.floor is not None:
+        runs["floor"] = work.floor
+    best, results = best_times(runs, effort)
+    row: dict[str, Any] = {
+        "name": work.name,
+        "rows": work.rows,
+        "seconds": best["aggro"],
+        "floor": work.floor_name,
+        "of_floor": best["aggro"] / best["floor"] if work.floor else None,
+        "at_most": work.at_most,
+        "error": work.error(results["aggro"]) if work.error else None,
+        "peers": {},
+    }
+    for name, peer in work.peers.items():
+        row["peers"][name] = {
+            "times_faster": best[name] / best["aggro"],
+            "at_least": peer.at_least,
+            "error": peer.error(results[name]) if peer.error else None,
+        }
+    if work.memory:
+        row["mebibytes"] = peak_memory(work.run)
+        for name, peer in work.peers.items():
+            row["peers"][name]["mebibytes"] = peak_memory(peer.run)
+    row["problems"] = list(_problems(row, work))
+    return row
+
+
+def _problems(row: dict[str, Any], work: Work) -> Iterator[str]:
+    """Say which targets are missed, and which peers solved another problem."""
+    if work.at_most and row["of_floor"] > work.at_most:
+        yield f"{row['of_floor']:.2f} x the floor, wanted {work.at_most:g}"
+    for name, peer in row["peers"].items():
+        if peer["at_least"] and peer["times_faster"] < peer["at_least"]:
+            yield f"{peer['times_faster']:.1f} x {name}, wanted {peer['at_least']:g}"
+        # a peer that learned worse is no reason to complain about the comparison
+        if peer["error"] is not None and row["error"] > peer["error"] + work.tolerance:
+            yield f"error {row['error']:.3f}, but {name} has {peer['error']:.3f}"

@@ -1,0 +1,165 @@
+// All that a stream has learned: names, classes, the model, the examples that wait.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arrays.hpp"
+#include "features.hpp"
+#include "recency.hpp"
+
+namespace aggro {
+
+/// How much a stream may remember, and what happens to a feature too many.
+struct Bounds {
+    std::size_t batch_size = 1;
+    std::size_t max_features = 0;  ///< 0: no bound
+    bool hashed = false;           ///< names share slots by their hash; else the oldest makes room
+
+    bool drops() const { return max_features > 0 && !hashed; }
+    std::size_t buckets() const { return hashed ? max_features : 0; }
+};
+
+/// A copy of the array of this name.
+template <class V>
+inline std::vector<V> column(const nb::dict& arrays, const char* name) {
+    const auto array = nb::cast<Column<V>>(arrays[name]);
+    return {array.data(), array.data() + array.size()};
+}
+
+/// Fills a model with arrays of its own sizes.
+inline void load(Model<double>& model, const nb::dict& arrays) {
+    model.visit([&](const char* name, auto* data, std::size_t size) {
+        if (size == 0) return;
+        const auto values = column<std::remove_pointer_t<decltype(data)>>(arrays, name);
+        if (values.size() != size)
+            throw nb::value_error((std::string(name) + " has another size").c_str());
+        std::copy(values.begin(), values.end(), data);
+    });
+}
+
+struct Knowledge {
+    Vocabulary features, classes;
+    Recency recency;  ///< of the slots, where the oldest makes room
+    std::unique_ptr<StreamModel> model;
+    Waiting waiting;
+    std::vector<double> past{0, 0, 0};  ///< mistakes, updates and loss before the classes grew
+
+    Knowledge copy() const { return {features, classes, recency, model->copy(), waiting, past}; }
+
+    /// Gives slots to the features of a reading that were never met before.
+    void settle(Reading& reading, const Bounds& bounds) {
+        if (bounds.drops()) {
+            check_room(reading, bounds);
+            const StreamRow row = reading.row();
+            for (std::size_t k = 0; k < row.size; ++k) recency.touch(row.indices[k]);
+        }
+        for (const Reading::Fresh& fresh : reading.fresh) {
+            std::int32_t slot = features.find(fresh.name, fresh.hash);
+            if (slot == Vocabulary::absent) slot = slot_for(fresh, bounds);
+            reading.place(slot, fresh.value);
+        }
+        model->model.grow(std::max(features.size(), model->model.shape.features));
+        reading.merge(model->model.shape.features);
+    }
+
+    void learn_waiting() {
+        model->learn(waiting.members());
+        waiting = {};
+    }
+
+    nb::dict arrays() {
+        nb::dict state;
+        const auto keep = [&](const char* name, auto values) {
+            const std::size_t size = values.size();
+            state[name] = to_numpy(std::move(values), {size});
+        };
+        model->model.visit([&](const char* name, auto* data, std::size_t size) {
+            using V = std::remove_pointer_t<decltype(data)>;
+            if (size > 0) keep(name, std::vector<V>(data, data + size));
+        });
+        visit_waiting(keep);
+        keep("recency", recency.order());
+        keep("past", past);
+        return state;
+    }
+
+    /// Puts back what `arrays` gave, but for the model itself.
+    void resume(const nb::list& names, const nb::dict& arrays) {
+        features = {};
+        for (nb::handle name : names) features.add(name, Vocabulary::hash_of(name));
+        recency = Recency::from_order(column<std::int32_t>(arrays, "recency"));
+        past = column<double>(arrays, "past");
+        visit_waiting([&](const char* name, auto& values) {
+            values = column<typename std::decay_t<decltype(values)>::value_type>(arrays, name);
+        });
+        waiting.extreme = true;
+    }
+
+    /// Mistakes, updates and loss so far, each example judged before it was learned.
+    nb::tuple progress() const {
+        const Model<double>& m = model->model;
+        double updates = 0, loss = 0;
+        for (const auto moves : m.tally.updates) updates += static_cast<double>(moves);
+        for (const double suffered : m.tally.loss) loss += suffered;
+        const auto mistakes = static_cast<double>(m.record.mistakes[0]);
+        return nb::make_tuple(past[0] + mistakes, past[1] + updates, past[2] + loss);
+    }
+
+    /// The names and classes with the weights that predict, slots x outputs, and the intercepts.
+    nb::tuple weights() const {
+        const Model<double>& m = model->model;
+        const std::size_t slots = m.shape.features, outputs = m.shape.outputs;
+        std::vector<double> out(slots * outputs);
+        write_weights(m, out.data());
+        return nb::make_tuple(features.list(), classes.list(),
+                              to_numpy(std::move(out), {slots, outputs}),
+                              to_numpy(effective_bias(m), {outputs}));
+    }
+
+  private:
+    std::int32_t slot_for(const Reading::Fresh& fresh, const Bounds& bounds) {
+        if (!bounds.drops()) return features.add(fresh.name, fresh.hash);
+        std::int32_t slot;
+        if (features.size() < bounds.max_features) {
+            slot = features.add(fresh.name, fresh.hash);
+        } else {
+            slot = recency.oldest();
+            model->forget(static_cast<std::size_t>(slot));
+            features.replace(slot, fresh.name, fresh.hash);
+        }
+        recency.touch(slot);
+        return slot;
+    }
+
+    /// Raises if the features of this example and of those that wait are more than may be kept.
+    void check_room(const Reading& reading, const Bounds& bounds) const {
+        if (reading.fresh.empty()) return;
+        std::vector<std::int32_t> needed = waiting.slots;
+        const StreamRow row = reading.row();
+        needed.insert(needed.end(), row.indices, row.indices + row.size);
+        std::sort(needed.begin(), needed.end());
+        needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+        if (needed.size() + reading.fresh.size() <= bounds.max_features) return;
+        const std::string most = "max_features=" + std::to_string(bounds.max_features);
+        throw nb::value_error(("this example (with those of its batch) has more than " + most +
+                               " features; allow more")
+                                  .c_str());
+    }
+
+    template <class Visit>
+    void visit_waiting(Visit&& visit) {
+        visit("waiting_values", waiting.values);
+        visit("waiting_slots", waiting.slots);
+        visit("waiting_ends", waiting.ends);
+        visit("waiting_labels", waiting.labels);
+        visit("waiting_targets", waiting.targets);
+        visit("waiting_weights", waiting.weights);
+    }
+};
+
+}  // namespace aggro
