@@ -35,8 +35,7 @@ def vw_run(arguments):
     """Let Vowpal Wabbit do what its command line would."""
     from vowpalwabbit import Workspace
 
-    model = Workspace(f"--quiet {arguments}")
-    model.finish()
+    return Workspace(f"--quiet {arguments}")
 
 
 def error_of(X, y):

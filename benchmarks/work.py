@@ -124,17 +124,18 @@ def measure(work: Work, effort: Effort) -> dict[str, Any]:
         row["mebibytes"] = peak_memory(work.run)
         for name, peer in work.peers.items():
             row["peers"][name]["mebibytes"] = peak_memory(peer.run)
-    row["problems"] = list(_problems(row, work))
+    tolerance = 1.0 if effort.quick else work.tolerance  # a quick run has too few rows to tell
+    row["problems"] = list(_problems(row, work.at_most, tolerance))
     return row
 
 
-def _problems(row: dict[str, Any], work: Work) -> Iterator[str]:
+def _problems(row: dict[str, Any], at_most: float | None, tolerance: float) -> Iterator[str]:
     """Say which targets are missed, and which peers solved another problem."""
-    if work.at_most and row["of_floor"] > work.at_most:
-        yield f"{row['of_floor']:.2f} x the floor, wanted {work.at_most:g}"
+    if at_most and row["of_floor"] > at_most:
+        yield f"{row['of_floor']:.2f} x the floor, wanted {at_most:g}"
     for name, peer in row["peers"].items():
         if peer["at_least"] and peer["times_faster"] < peer["at_least"]:
             yield f"{peer['times_faster']:.1f} x {name}, wanted {peer['at_least']:g}"
         # a peer that learned worse is no reason to complain about the comparison
-        if peer["error"] is not None and row["error"] > peer["error"] + work.tolerance:
+        if peer["error"] is not None and row["error"] > peer["error"] + tolerance:
             yield f"error {row['error']:.3f}, but {name} has {peer['error']:.3f}"

@@ -123,7 +123,7 @@ class Learn {
         }
         lanes.judge(y, s.scores.data(), weight, size, s.tau.data());
         const auto now = m.counters.examples + 1;
-        double most = 0;  // not a number, or infinite, if any loss or step is
+        double most = 0;  // not finite if any loss or step is not
         for (std::size_t k = 0; k < n; ++k) {
             const double tau = s.tau[k];
             const std::int64_t moves = tau != 0;
@@ -133,7 +133,7 @@ class Learn {
             m.tally.updates[k] += moves;
             m.tally.last_update[k] = moves ? now : m.tally.last_update[k];
         }
-        if (!std::isfinite(most)) throw BadExample("its score or step overflows; scale the features or the target");
+        if (!std::isfinite(static_cast<T>(most))) throw BadExample("its score or step overflows; scale the features or the target");
         for (std::size_t k = 0; !lanes.tube && k < n; ++k) m.record.recent_loss[m.model_of[k]] += lanes.loss[k];
         if (std::any_of(s.tau.begin(), s.tau.end(), [](double tau) { return tau != 0; })) move_lanes(weight);
     }
@@ -276,8 +276,8 @@ class Learn {
     }
 
     void set_coef(std::size_t k, double tau) {
-        if (!std::isfinite(tau)) throw BadExample("its step overflows; scale the features or the target");
         s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
+        if (!std::isfinite(s.coef[k])) throw BadExample("its step overflows; scale the features or the target");
         if (m.trail.stride() > 0) s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
     }
 

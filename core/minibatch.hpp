@@ -36,14 +36,20 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         this->average_round(static_cast<std::int64_t>(n));
     }
 
+    /// The example of the batch that was looked at last, for complaints.
+    std::size_t current() const { return at; }
+
   private:
     /// Predicts every example before any is learned, and lets it join its class means.
     void meet_all(const std::vector<Member<Row>>& batch) {
         const std::size_t outputs = m.shape.outputs;
         scores.resize(batch.size() * outputs);
+        absent.resize(batch.size());
         for (std::size_t j = 0; j < batch.size(); ++j) {
             const auto& [x, y, weight] = batch[j];
+            at = j;
             look_strictly(x);
+            absent[j] = this->squared == 0 && !m.shape.intercept;
             this->predict();
             this->record(x, y);
             std::copy(s.scores.begin(), s.scores.end(), scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
@@ -60,14 +66,16 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
 
     void learn_group(std::size_t index, const std::vector<Member<Row>>& batch) {
         const Group& g = m.groups[index];
+        const bool hard = g.rule.cap == infinity && g.rule.ridge == 0;
         bool suffered = false, acts = false;
         for (std::size_t j = 0; j < batch.size(); ++j) {
             const Verdict verdict = judge_at(g, batch[j], j);
+            at = j;
             this->count(index, verdict);
-            suffered |= verdict.suffers;
-            acts |= verdict.moves;
+            suffered |= (verdict.suffers || g.always) && !(hard && absent[j]);  // which cannot be met
+            acts |= verdict.moves && !absent[j];
         }
-        const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && (suffered || g.always);
+        const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && suffered;
         if (!pulls && !acts) return;
         if (m.shape.reservoir > 0) offer(m, index);
         if (pulls) centre_all(index, batch);
@@ -280,6 +288,8 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
     std::vector<std::int32_t> number, numbers;  ///< of each feature, and of each entry of the batch
     std::int32_t base = 0, used = 0;
     bool gram_known = false;
+    std::size_t at = 0;
+    std::vector<char> absent;  ///< rows without length
     std::vector<T> image;
     std::vector<double> scores, taus, gram, group_scores, group_taus;
     std::vector<Rule> rules;

@@ -96,17 +96,23 @@ inline void learn_batches(Model<T>& m, const Lesson& lesson) {
     std::vector<Member<Row>> batch;
     Breath breath(lesson);
     with_loops<LearnBatch, T, Row>(m, scratch, [&](auto learn) {
-        for (std::size_t i = 0, first = 0; i < lesson.count; ++i) {
+        std::vector<std::size_t> numbers;
+        for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
-            if (batch.empty()) first = r;
             if (lesson.weight(r) > 0) {
                 auto& reader = readers[batch.size()];
+                numbers.push_back(r);
                 naming_the_row(r, [&] { batch.push_back({reader.row(r), lesson.target(r), lesson.weight(r)}); });
                 breath.after((batch.back().x.size + 8) * m.lanes * lesson.batch_size);
             }
             if (batch.size() < lesson.batch_size && i + 1 < lesson.count) continue;
-            naming_the_row(first, [&] { learn(batch); });
+            try {
+                learn(batch);
+            } catch (const BadExample& bad) {
+                throw BadRow(numbers[learn.current()], bad.what());
+            }
             batch.clear();
+            numbers.clear();
         }
     });
 }
@@ -138,15 +144,45 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out) {
     });
 }
 
-/// True if every stored value is finite and far from overflow: learning them cannot fail half-way.
-inline bool harmless(const Matrix& x) {
-    const auto check = [&](const auto* values, auto limit) {
+/// Mean squared norm of the first rows.
+inline double mean_square(const Matrix& x, std::size_t most) {
+    const std::size_t rows = std::min(x.rows, most);
+    const std::size_t end = x.sparse() ? static_cast<std::size_t>(x.start(rows)) : rows * x.features;
+    const auto sum = [&](const auto* values) {
+        double total = 0;
+        for (std::size_t k = 0; k < end; ++k) total += static_cast<double>(values[k]) * static_cast<double>(values[k]);
+        return total;
+    };
+    if (rows == 0) return 0;
+    return (x.doubles ? sum(static_cast<const double*>(x.values)) : sum(static_cast<const float*>(x.values))) /
+           static_cast<double>(rows);
+}
+
+/// True if all values and targets are far from overflow and all indices inside the matrix: learning
+/// them cannot fail half-way.
+template <class T>
+inline bool harmless(const Lesson& lesson) {
+    const double largest = sizeof(T) == 8 ? 1e75 : 1e15, smallest = sizeof(T) == 8 ? 1e-75 : 1e-10;
+    const Matrix& x = lesson.x;
+    const auto check = [&](const auto* values, std::size_t n, double least) {
         bool fine = true;
-        for (std::size_t k = 0, n = x.stored(); k < n; ++k) fine &= std::abs(values[k]) < limit;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double size = std::abs(static_cast<double>(values[k]));
+            fine &= size < largest && (size > least || size == 0);
+        }
         return fine;
     };
-    return x.doubles ? check(static_cast<const double*>(x.values), 1e75)
-                     : check(static_cast<const float*>(x.values), 1e15f);
+    const auto inside = [&](const auto* indices) {
+        bool fine = true;
+        for (std::size_t k = 0, n = x.stored(); k < n; ++k)
+            fine &= indices[k] >= 0 && static_cast<std::size_t>(indices[k]) < x.features;
+        return fine;
+    };
+    if (lesson.values && !check(lesson.values, x.rows * lesson.columns, 0)) return false;
+    if (x.sparse() && !(x.wide_indices ? inside(static_cast<const std::int64_t*>(x.indices))
+                                       : inside(static_cast<const std::int32_t*>(x.indices)))) return false;
+    return x.doubles ? check(static_cast<const double*>(x.values), x.stored(), smallest)
+                     : check(static_cast<const float*>(x.values), x.stored(), smallest);
 }
 
 }  // namespace aggro

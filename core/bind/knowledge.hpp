@@ -42,6 +42,18 @@ inline void load(Model<double>& model, const nb::dict& arrays) {
     });
 }
 
+/// The names of a list, in this order; none may come twice.
+inline Vocabulary vocabulary_of(const nb::list& names) {
+    Vocabulary vocabulary;
+    for (nb::handle name : names) {
+        const Py_hash_t hash = Vocabulary::hash_of(name);
+        if (vocabulary.find(name, hash) != Vocabulary::absent)
+            throw nb::value_error("a name is given twice");
+        vocabulary.add(name, hash);
+    }
+    return vocabulary;
+}
+
 struct Knowledge {
     Vocabulary features, classes;
     Recency recency;  ///< of the slots, where the oldest makes room
@@ -88,16 +100,20 @@ struct Knowledge {
         return state;
     }
 
-    /// Puts back what `arrays` gave, but for the model itself.
-    void resume(const nb::list& names, const nb::dict& arrays) {
-        features = {};
-        for (nb::handle name : names) features.add(name, Vocabulary::hash_of(name));
-        recency = Recency::from_order(column<std::int32_t>(arrays, "recency"));
+    /// Puts back what `arrays` gave, but for the model itself. The core trusts it from here on, so
+    /// it must fit together.
+    void resume(const nb::list& names, const nb::dict& arrays, const Bounds& bounds) {
+        features = vocabulary_of(names);
+        const auto order = column<std::int32_t>(arrays, "recency");
         past = column<double>(arrays, "past");
         visit_waiting([&](const char* name, auto& values) {
             values = column<typename std::decay_t<decltype(values)>::value_type>(arrays, name);
         });
         waiting.extreme = true;
+        const bool listed = order.size() == (bounds.drops() ? features.size() : 0) && whole(order);
+        if (!listed || past.size() != 3 || !waiting_fits(bounds))
+            throw nb::value_error("the state of the stream does not fit together");
+        recency = Recency::from_order(order);
     }
 
     /// Mistakes, updates and loss so far, each example judged before it was learned.
@@ -122,6 +138,32 @@ struct Knowledge {
     }
 
   private:
+    /// True for the numbers 0 .. n-1 in any order.
+    static bool whole(std::vector<std::int32_t> numbers) {
+        std::sort(numbers.begin(), numbers.end());
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            if (numbers[i] != static_cast<std::int32_t>(i)) return false;
+        return true;
+    }
+
+    bool waiting_fits(const Bounds& bounds) const {
+        const Waiting& w = waiting;
+        const std::size_t n = w.size();
+        const auto within = [](const auto& values, std::size_t end) {
+            return std::all_of(values.begin(), values.end(),
+                               [&](auto v) { return v >= 0 && static_cast<std::size_t>(v) < end; });
+        };
+        const bool unlabelled =
+            std::all_of(w.labels.begin(), w.labels.end(), [](auto c) { return c == -1; });
+        return n < std::max<std::size_t>(bounds.batch_size, 1) && w.labels.size() == n &&
+               w.targets.size() == n && w.weights.size() == n &&
+               w.slots.size() == w.values.size() && std::is_sorted(w.ends.begin(), w.ends.end()) &&
+               (n == 0 ? w.values.empty()
+                       : w.ends[0] >= 0 && w.ends[n - 1] == std::ssize(w.values)) &&
+               within(w.slots, model->model.shape.features) &&
+               (classes.size() == 0 ? unlabelled : within(w.labels, classes.size()));
+    }
+
     std::int32_t slot_for(const Reading::Fresh& fresh, const Bounds& bounds) {
         if (!bounds.drops()) return features.add(fresh.name, fresh.hash);
         std::int32_t slot;

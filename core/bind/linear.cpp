@@ -35,7 +35,7 @@ class Guarded {
             nb::gil_scoped_release release;
             std::unique_lock lock(mutex);
             check(lesson);
-            const bool safe = lesson.x.stored() < model.weights.size() && harmless(lesson.x);
+            const bool safe = lesson.x.stored() < model.weights.size() && harmless<T>(lesson);
             if (safe || !lesson.undo) return learn_all(model, lesson);
             const Backup backup(model);
             try {
@@ -104,8 +104,8 @@ class Guarded {
             if (!classes && !lesson.labels && (!lesson.values || g.positive >= lesson.columns))
                 throw std::invalid_argument("a label or a column of targets is needed for each output");
             if (!classes) continue;
-            for (std::size_t r = 0; r < lesson.x.rows; ++r)
-                if (lesson.labels[r] < 0 || lesson.labels[r] >= static_cast<std::int64_t>(g.count))
+            for (std::size_t i = 0; i < lesson.count; ++i)
+                if (const std::size_t r = lesson.row(i); lesson.labels[r] < 0 || lesson.labels[r] >= static_cast<std::int64_t>(g.count))
                     throw std::out_of_range("a label is not one of the model's classes");
         }
     }
@@ -253,6 +253,7 @@ void bind_model(nb::module_& m, const char* name) {
             for (std::size_t i = 0; i < t.loss.size(); ++i) out.append(nb::make_tuple(t.mistakes[i], t.updates[i], t.loss[i]));
             return out;
         }, "Mistakes, updates and loss of each group.")
+        .def_prop_ro("memory", [](G& self) { return self.model.memory; })
         .def_prop_ro("records", [](G& self) {
             nb::list out;
             const Record& r = self.model.record;
@@ -303,7 +304,10 @@ void bind_linear(nb::module_& m) {
     nb::class_<Rows>(m, "Rows", "Rows to learn from or to score, read in place.")
         .def(nb::init<const AnyArray&>(), "x"_a)
         .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a, "indices"_a,
-             "indptr"_a, "features"_a);
+             "indptr"_a, "features"_a)
+        .def_prop_ro("count", [](const Rows& self) { return self.matrix.rows; })
+        .def("mean_square", [](const Rows& self, std::size_t most) { return mean_square(self.matrix, most); }, "most"_a,
+             "Mean squared norm of the first rows.");
     bind_model<float>(m, "Model32");
     bind_model<double>(m, "Model64");
 }

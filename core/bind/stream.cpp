@@ -78,8 +78,7 @@ class Stream {
                                                    average_from);
         load(model->model, arrays);
         model->survey();
-        Vocabulary names;
-        for (nb::handle label : classes) names.add(label, Vocabulary::hash_of(label));
+        Vocabulary names = vocabulary_of(classes);
         for (std::int64_t& label : known_.waiting.labels)
             if (label >= 0) label = position.at(static_cast<std::size_t>(label));
         known_.past = column<double>(arrays, "past");
@@ -89,7 +88,7 @@ class Stream {
 
     void resume(const nb::list& names, const nb::dict& arrays) {
         const Hold hold(*this);
-        known_.resume(names, arrays);
+        known_.resume(names, arrays, bounds_);
     }
 
     /// Names, classes and arrays, of the same moment.
@@ -112,7 +111,6 @@ class Stream {
 
     std::int64_t examples() const { return known_.model->model.counters.examples; }
     std::size_t slots() const { return known_.model->model.shape.features; }
-    std::size_t waiting() const { return known_.waiting.size(); }
 
     Knowledge remember() {
         const Hold hold(*this);
@@ -225,24 +223,40 @@ void bind_stream(nb::module_& m) {
                 nb::inst_ptr<Stream>(self)->learn(self, x, y, w);
             },
             "x"_a.none(), "y"_a.none(), "w"_a = 1.0,
+            nb::sig("def learn_one(self, x: collections.abc.Mapping[typing.Any, typing.Any], y: "
+                    "typing.Any, "
+                    "w: float = 1.0) -> None"),
             "Learn from the features x and the answer y; w counts the example w times: it "
             "multiplies C.")
         .def("predict_one", &Stream::predict, "x"_a.none(),
+             nb::sig("def predict_one(self, x: collections.abc.Mapping[typing.Any, typing.Any]) -> "
+                     "typing.Any"),
              "Predict the answer for the features x. Features never learned count as zero.")
         .def("flush", &Stream::flush,
              "Learn the examples that wait for their mini-batch to be full.")
-        .def("_margins", &Stream::margins, "x"_a.none())
+        .def("_margins", &Stream::margins, "x"_a.none(),
+             nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
         .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a,
-             "own_sum"_a, "average_from"_a, "arrays"_a)
-        .def("_resume", &Stream::resume, "names"_a, "arrays"_a)
-        .def("_dump", &Stream::dump)
-        .def("_names", &Stream::names)
-        .def("_classes", &Stream::classes)
-        .def("_progress", &Stream::progress)
-        .def("_weights", &Stream::weights)
+             "own_sum"_a, "average_from"_a, "arrays"_a,
+             nb::sig(
+                 "def _rebuild(self, classes: list[typing.Any], position: list[int], shape: Shape, "
+                 "groups: list[Group], own_sum: list[int], average_from: int, "
+                 "arrays: dict[str, typing.Any]) -> None"))
+        .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
+             nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
+                     "None"))
+        .def("_dump", &Stream::dump,
+             nb::sig("def _dump(self) -> tuple[list[typing.Any], list[typing.Any], dict[str, "
+                     "typing.Any]]"))
+        .def("_names", &Stream::names, nb::sig("def _names(self) -> list[typing.Any]"))
+        .def("_classes", &Stream::classes, nb::sig("def _classes(self) -> list[typing.Any]"))
+        .def("_progress", &Stream::progress,
+             nb::sig("def _progress(self) -> tuple[float, float, float]"))
+        .def("_weights", &Stream::weights,
+             nb::sig("def _weights(self) -> tuple[list[typing.Any], list[typing.Any], typing.Any, "
+                     "typing.Any]"))
         .def("_remember", &Stream::remember)
         .def("_recall", &Stream::recall, "knowledge"_a)
         .def_prop_ro("_slots", &Stream::slots)
-        .def_prop_ro("_waiting", &Stream::waiting)
         .def_prop_ro("examples", &Stream::examples, "Number of examples learned from.");
 }

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from aggro import _core
+from aggro.auto import AutoLearner
 from aggro.learner import Array, Learner, rows_of
 from aggro.rules import Settings, Task, check_count, check_number, check_settings
 
@@ -49,7 +49,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     """A scikit-learn estimator around a ``Learner``."""
 
     _losses: tuple[str, ...]
-    _learner: Learner
+    _learner: Learner | AutoLearner
 
     # -- input ------------------------------------------------------------------------------
 
@@ -266,6 +266,19 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def cumulative_loss_(self) -> float:
         """Sum of the losses, each suffered before its example was learned."""
         return float(self._fitted("cumulative_loss_", lambda: self._learner.progress.loss))
+
+    @property
+    def C_(self) -> float:
+        """The C in use: the chosen one when ``C="auto"``."""
+        return float(self._fitted("C_", lambda: getattr(self._learner, "C", self.C)))
+
+    @property
+    def lanes_(self) -> list[dict[str, Any]]:
+        """What ``C="auto"`` raced: each lane's C, averaging, mistakes and recent record."""
+        lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
+        if lanes is None:
+            raise AttributeError("lanes_ exists only with C='auto' or average='auto'.")
+        return list(lanes())
 
     def _fitted(self, name: str, value: Callable[[], Any]) -> Any:
         if not hasattr(self, "_learner"):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from aggro.learner import Array, Learner
 from aggro.rules import Settings
 
 
-def grow_classes(old: Learner, settings: Settings, position: Array, classes: int) -> Learner:
+def grow_classes(
+    old: Learner, settings: Settings | Sequence[Settings], position: Array, classes: int
+) -> Learner:
     """Return a learner of ``classes`` classes that continues ``old``.
 
     ``position[c]`` is the new index of the old class c. New classes enter with zero weights. The
@@ -17,6 +21,7 @@ def grow_classes(old: Learner, settings: Settings, position: Array, classes: int
     """
     new = Learner(settings, old.features, classes, old.dtype)
     new.past = old.progress
+    new.model.set_memory(old.model.memory)
     old.model.fold()
     before, after = old.state(), new.state()
     change = _output_map(old, new, position)
@@ -25,9 +30,9 @@ def grow_classes(old: Learner, settings: Settings, position: Array, classes: int
             _move_lanes(before, after, name, change, old, new)
     for name in ("bias", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias"):
         if name in before:
-            after[name] = (before[name].reshape(-1, old.outputs) @ change.T).ravel()
+            after[name] = (before[name].reshape(-1, change.shape[1]) @ change.T).ravel()
     _move_variances(before, after, old, new, position)
-    if settings.class_mean > 0:
+    if "class_weight_seen" in after:
         _move_sums(before, after, old, new, position)
     _move_histories(before, after, old, new)
     new.load_state(after)
@@ -42,7 +47,7 @@ def _output_map(old: Learner, new: Learner, position: Array) -> Array:
         change[position[0], 0], change[position[1], 0] = -half, half
     elif new.settings.task != "binary":
         change[position, np.arange(len(position))] = 1.0
-    return change
+    return np.kron(np.eye(old.models), change)
 
 
 def _by_feature(learner: Learner, array: Array) -> Array:
@@ -54,10 +59,10 @@ def _move_lanes(
 ) -> None:
     source, target = _by_feature(old, before[name]), _by_feature(new, after[name])
     if name in ("ring", "pool"):  # several classifiers side by side
-        slots = source.reshape(old.features, -1, old.outputs) @ change.T
+        slots = source.reshape(old.features, -1, change.shape[1]) @ change.T
         target[:] = slots.reshape(target.shape)
     else:
-        target[:, : new.outputs] = source[:, : old.outputs] @ change.T
+        target[:, : change.shape[0]] = source[:, : change.shape[1]] @ change.T
 
 
 def _move_variances(
@@ -65,30 +70,38 @@ def _move_variances(
 ) -> None:
     """A shared metric is every class's; independent outputs bring their own."""
     shared = new.settings.task == "multiclass" and new.settings.multiclass != "ovr"
-    source = np.zeros(new.outputs, dtype=int) if shared else np.full(new.outputs, -1)
+    source = np.full(new.outputs, 0 if shared or new.settings.task == "binary" else -1)
     if not shared and new.settings.task != "binary":
         source[position] = 0 if old.outputs == 1 else np.arange(old.outputs)
-    elif not shared:
-        source[0] = 0
-    known = source >= 0
-    after["bias_variance"][known] = before["bias_variance"][source[known]]
+    if old.settings.task == "multiclass" and old.outputs == 1:
+        source[:] = -1  # one class so far: nothing was learned
+    to = [m * new.outputs + k for m in range(old.models) for k in np.flatnonzero(source >= 0)]
+    of = [m * old.outputs + source[k] for m in range(old.models) for k in np.flatnonzero(source >= 0)]
+    after["bias_variance"][to] = before["bias_variance"][of]
     if new.settings.metric == "diagonal":
         variance = _by_feature(new, after["weights"])[:, new.model.lanes :]
-        olds = _by_feature(old, before["weights"])[:, old.model.lanes :]
-        variance[:, : new.outputs][:, known] = olds[:, source[known]]
-        if shared:
-            variance[:] = olds[:, :1]
+        variance[:, to] = _by_feature(old, before["weights"])[:, old.model.lanes :][:, of]
     if new.settings.metric == "full":
-        for group in range(1 if shared else new.outputs):
+        _move_matrices(before, after, old, source, shared)
+
+
+def _move_matrices(
+    before: dict[str, Array], after: dict[str, Array], old: Learner, source: Array, shared: bool
+) -> None:
+    groups_before, groups_after = (sum(n.startswith("full_") for n in s) for s in (before, after))
+    each, was = groups_after // old.models, groups_before // old.models
+    for model in range(old.models):
+        for group in range(each):
             if source[group] >= 0:
-                after[f"full_{group}"] = before[f"full_{source[group]}"]
+                of = model * was + (0 if was == 1 else source[group])
+                after[f"full_{model * each + group}"] = before[f"full_{of}"]
 
 
 def _move_sums(
     before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner, position: Array
 ) -> None:
     """Class sums and their norms, laid out anew."""
-    table = _by_feature(old, before["weights"])[:, old.outputs :]
+    table = _by_feature(old, before["weights"])[:, old.outputs * old.models :]
     sums, counts = table[:, : old.outputs], before["class_weight_seen"]
     if old.settings.task == "binary":
         rest = table[:, old.outputs] - table[:, 0]
@@ -105,9 +118,10 @@ def _move_sums(
     total = sums.sum(axis=1, dtype=np.float64)
     lanes = _by_feature(new, after["weights"])
     width = everything.shape[1]
-    lanes[:, new.outputs : new.outputs + width] = everything
+    first = new.outputs * new.models
+    lanes[:, first : first + width] = everything
     if new.model.keeps_total:
-        lanes[:, new.outputs + width] = total
+        lanes[:, first + width] = total
     after["class_weight_seen"] = seen
     after["class_sum_norm"] = (everything**2).sum(axis=0)
     after["class_sum_cross"] = total @ everything
@@ -118,7 +132,9 @@ def _move_histories(
     before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner
 ) -> None:
     """Counters go on; tallies begin anew, since ``past`` keeps the old ones."""
-    after["counters"] = before["counters"]
+    after["counters"], after["record"] = before["counters"], before["record"]
+    for name in ("recent_mistakes", "recent_loss"):
+        after[name] = before[name]
     last = before["last_update"]
     after["last_update"][:] = last if len(last) == len(after["last_update"]) else last.max()
     for name in ("ring_fill", "ring_next", "pool_fill"):

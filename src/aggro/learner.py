@@ -49,6 +49,7 @@ class Learner:
         seed: int = 0,
     ) -> None:
         self.all_settings = (settings,) if isinstance(settings, Settings) else tuple(settings)
+        self.classes = outputs
         self.outputs = 1 if self.settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
         self.past = Progress()
@@ -161,13 +162,15 @@ class Learner:
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name != "model"}
-        return {**kept, "features": self.features, "state": self.state()}
+        memory = self.model.memory
+        return {**kept, "features": self.features, "memory": memory, "state": self.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         Learner.__init__(
-            self, kept["all_settings"], kept["features"], kept["outputs"], kept["dtype"]
+            self, kept["all_settings"], kept["features"], kept["classes"], kept["dtype"]
         )
         self.past = kept["past"]
+        self.model.set_memory(kept["memory"])
         self.load_state(kept["state"])
 
     # -- how the settings look in the core --------------------------------------------------

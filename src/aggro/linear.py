@@ -10,8 +10,8 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from aggro.auto import grown, make_learner
 from aggro.estimator import LinearEstimator, all_or_nothing, keep_parameters
-from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, rows_of
 from aggro.rules import CLASSIFIER_LOSSES, REGRESSOR_LOSSES, Settings, Task
 from aggro.targets import class_weights, encode, read_classes, read_values
@@ -127,7 +127,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
 
     def _new_learner(self, settings: Settings, dtype: Any) -> Learner:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        return Learner(settings, self.n_features_in_, len(self.classes_), dtype, seed)
+        return make_learner(settings, self.n_features_in_, len(self.classes_), dtype, seed)
 
     def _first_learner(self, settings: Settings, dtype: Any) -> Learner:
         """Return a new learner, or the old one when ``warm_start`` asks for it."""
@@ -185,7 +185,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         counts[position] = self._counts
         self.classes_, self._counts = everybody, counts
         settings = self._checked_settings(self._task())
-        self._learner = grow_classes(self._learner, settings, position, len(everybody))
+        self._learner = grown(self._learner, settings, position, len(everybody))
 
     def _all_weights(self, labels: Array | None, sample_weight: Any, count: int) -> Array | None:
         weights = self._weights(sample_weight, count)
@@ -253,7 +253,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):  # typ
         lesson = {"values": values, "weights": self._weights(sample_weight, X.shape[0])}
         learner = getattr(self, "_learner", None) if self.warm_start else None
         if learner is None:
-            learner = Learner(settings, self.n_features_in_, values.shape[1], X.dtype)
+            learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
         learner.configure(settings)
         self._start(learner, coef_init, intercept_init)
         held_out, validate = self._validation(X, values)
@@ -285,7 +285,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):  # typ
         if first:
             self._flat = values.shape[1] == 1
             settings = self._checked_settings("regression")
-            self._learner = Learner(settings, self.n_features_in_, values.shape[1], X.dtype)
+            self._learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
             self._known_prices = self._prices()
         elif values.shape[1] != self._learner.outputs:
             raise ValueError(
@@ -331,9 +331,10 @@ class PassiveAggressiveClassifier(LinearClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float or "auto", default=1.0
         Price of a broken margin: the largest step (hinge) or the softness of all steps
-        (squared hinge). ``np.inf`` gives the hard rule.
+        (squared hinge). ``np.inf`` gives the hard rule. "auto" learns a grid of values side by
+        side and follows the one with the best recent record (``C_``, ``lanes_``).
     fit_intercept : bool, default=True
         Learn an intercept, as the weight of a constant feature that counts in the norm.
     max_iter : int, default=1000
@@ -360,9 +361,10 @@ class PassiveAggressiveClassifier(LinearClassifier):
         Continue from the model as it is when ``fit`` is called again.
     class_weight : dict, "balanced" or None
         Weight of each class: multiplies C. "balanced" follows the counts seen so far.
-    average : bool, int or "reservoir", default=False
+    average : bool, int, "reservoir" or "auto", default=False
         Predict with the mean of the weights of all rounds (from the given example on), or of a
-        reservoir of classifiers that survived long.
+        reservoir of classifiers that survived long. "auto" races the last weights against their
+        mean.
     multiclass : {"support", "top", "predicted", "ovr"}, default="support"
         Constrain every wrong class (SPA), the best wrong class, the predicted class only when it
         is wrong, or one binary problem for each class.

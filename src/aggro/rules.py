@@ -27,7 +27,7 @@ class Settings:
 
     task: Task
     loss: str = "hinge"
-    C: float = 1.0
+    C: Any = 1.0  # a number, or "auto"
     epsilon: float = 0.0
     multiclass: str = "support"
     fit_intercept: bool = True
@@ -148,7 +148,8 @@ def check_number(name: str, value: Any, *, above: float, strict: bool = True) ->
     fine = real and not isinstance(value, bool) and (value > above if strict else value >= above)
     if not fine:
         bound = f"{'greater than' if strict else 'at least'} {above:g}"
-        raise ValueError(f"{name}={value!r} is not valid; give a number {bound}.")
+        choice = ", or 'auto'" if name == "C" else ""
+        raise ValueError(f"{name}={value!r} is not valid; give a number {bound}{choice}.")
 
 
 def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> None:
@@ -162,7 +163,8 @@ def check_count(name: str, value: Any, *, least: int = 1, most: int | None = Non
 def check_settings(s: Settings, losses: Iterable[str]) -> None:
     """Raise a ValueError that says what is wrong with the settings, and what to do."""
     check_choice("loss", s.loss, losses)
-    check_number("C", s.C, above=0)
+    if s.C != "auto":
+        check_number("C", s.C, above=0)
     check_number("epsilon", s.epsilon, above=0, strict=False)
     check_choice("multiclass", s.multiclass, MULTICLASS)
     check_choice("metric", s.metric, METRICS)
@@ -199,8 +201,8 @@ def check_same_shape(old: Settings, new: Settings) -> None:
 
 
 def check_average(average: Any) -> None:
-    """Raise unless average is a flag, a number of examples or 'reservoir'."""
+    """Raise unless average is a flag, a number of examples, 'reservoir' or 'auto'."""
     if isinstance(average, str):
-        check_choice("average", average, ("reservoir",))
+        check_choice("average", average, ("reservoir", "auto"))
     elif not isinstance(average, bool):
         check_count("average", average, least=0)

@@ -96,9 +96,8 @@ class StreamLearner(_core.Stream, RiverProtocol):
 
     def _columns(self) -> tuple[list[Any], list[dict[Any, float]], list[float]]:
         """Return the classes, and for every output weights by name and an intercept."""
-        names, classes, weights, intercepts = self._weights()
-        if self._buckets:
-            names = range(self._buckets)
+        known, classes, weights, intercepts = self._weights()
+        names = range(self._buckets) if self._buckets else known
         columns = [dict(zip(names, column, strict=False)) for column in weights.T.tolist()]
         return classes, columns, intercepts.tolist()
 

@@ -17,7 +17,8 @@ from aggro.rules import (
 )
 
 OVERFLOWS = ("drop", "hash")
-SECOND_ORDER_LOSSES = ("perceptron", "arow", "cw", "cw_stdev", "scw1", "scw2")
+LOSSES_OF_CLASSIFIERS = (*CLASSIFIER_LOSSES, "perceptron", "arow", "cw", "cw_stdev", "scw1", "scw2")
+LOSSES_OF_REGRESSORS = (*REGRESSOR_LOSSES, "arow")
 
 # What the estimators of the catalogue's rows add to the keywords of the row.
 _CLASSIFIERS: dict[str, dict[str, Any]] = {
@@ -63,8 +64,7 @@ def settings_of(keywords: dict[str, Any], regression: bool, classes: int = 2) ->
     task: Task = "regression" if regression else "binary" if classes == 2 else "multiclass"
     settings = Settings(task=task, **keywords)
     if classes > 1:  # a single class asks for nothing yet
-        losses = REGRESSOR_LOSSES if regression else CLASSIFIER_LOSSES
-        check_settings(settings, (*losses, *SECOND_ORDER_LOSSES))
+        check_settings(settings, LOSSES_OF_REGRESSORS if regression else LOSSES_OF_CLASSIFIERS)
     return settings
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import aggro
+from aggro.catalogue import catalogue
 
-ROWS = {row.name: row for row in aggro.catalogue()}
+ROWS = {row.name: row for row in catalogue()}
 
 
 def make(name, **params):

@@ -38,15 +38,10 @@ def assert_goes_on(model, duplicate):
 
 @pytest.mark.parametrize("duplicate", COPIES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize(
-    "axes", [*AXES, {"max_features": 9}, {"max_features": 9, "overflow": "hash"}], ids=str
+    "axes", [*AXES, {"max_features": 13}, {"max_features": 9, "overflow": "hash"}], ids=str
 )
 def test_every_axis_goes_on(axes, duplicate):
-    params = {"loss": "hinge", **axes}
-    if "fit_intercept" in axes:
-        params["C"] = np.inf if axes["loss"] == "hard" else 0.3
-    if axes.get("max_features") == 9 and "overflow" not in axes:
-        params["max_features"] = 15
-    assert_goes_on(StreamClassifier("SPA-I", **params), duplicate)
+    assert_goes_on(StreamClassifier("SPA-I", **axes), duplicate)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -88,6 +83,35 @@ def test_attributes_of_the_user_are_kept():
     model = StreamRegressor()
     model.note = "mine"
     assert by_pickle(model).note == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("recency", np.array([0, 2], dtype=np.int32)),
+        ("recency", np.array([0, 0], dtype=np.int32)),
+        ("recency", np.array([0], dtype=np.int32)),
+        ("past", np.zeros(2)),
+        ("waiting_slots", np.array([99], dtype=np.int32)),
+        ("waiting_slots", np.array([-1], dtype=np.int32)),
+        ("waiting_ends", np.array([5])),
+        ("waiting_ends", np.array([-1])),
+        ("waiting_labels", np.array([2])),
+        ("waiting_labels", np.array([-1])),
+        ("waiting_weights", np.ones(2)),
+        ("waiting_targets", np.ones(0)),
+    ],
+)
+def test_a_state_that_does_not_fit_together(name, values):
+    model = StreamClassifier("BPAI", batch_size=4, max_features=3)
+    for i in range(5):
+        model.learn_one({"b": 1.0} if i else {"a": 1.0}, i % 2)
+    description, arrays = model.state()
+    assert everything(StreamClassifier.from_state(description, arrays)) == everything(model)
+    with pytest.raises(ValueError, match="does not fit together"):
+        StreamClassifier.from_state(description, {**arrays, name: values})
+    with pytest.raises(ValueError, match="twice"):
+        StreamClassifier.from_state({**description, "names": ["a", "a"]}, arrays)
 
 
 def test_a_state_of_another_size():

@@ -120,7 +120,7 @@ def test_an_empty_dict_teaches_the_intercept():
 
 def test_weights_multiply_c():
     heavy, dear = StreamRegressor(C=0.1), StreamRegressor(C=0.3)
-    heavy.learn_one({"a": 1.0}, 9.0, w=3.0)
+    heavy.learn_one({"a": 1.0}, 9.0, w=np.float32(3))
     dear.learn_one(x={"a": 1.0}, y=9.0)
     assert heavy.coef() == pytest.approx(dear.coef())
     before = everything(heavy)
@@ -186,6 +186,7 @@ def test_repr_names_what_was_given():
         (lambda: StreamClassifier(max_features=0), "max_features=0"),
         (lambda: StreamClassifier(overflow="hashes"), "Did you mean 'hash'"),
         (lambda: StreamClassifier(seed=-1), "seed=-1"),
+        (lambda: StreamRegressor(loss="cw"), "loss='cw' is not valid"),
     ],
 )
 def test_bad_settings(make, message):

@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.catalogue import Variant
 from aggro.cli.reading import Reading
-from aggro.cli.variant import settings_for
+from aggro.cli.variant import CHOICES, settings_for
 from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, rows_of
 from aggro.models.errors import ModelFileError
@@ -173,7 +173,7 @@ class LinearModel:
             raise ValueError(f"{fixed[0]} is part of the model and cannot change with --resume.")
         if self.record.params.get("class_weight") is not None:
             raise ValueError("A model with class_weight is continued in Python, by partial_fit.")
-        strange = sorted(params.keys() - self.record.params.keys())
+        strange = sorted(params.keys() - CHOICES[self.record.name])
         if strange:
             raise ValueError(f"{self.title} has no {strange[0]}.")
         self.settings = dataclasses.replace(self.settings, **params)

@@ -140,7 +140,7 @@ def column_names(path: str, format: str, header: bool) -> list[str]:
 
 def _has_key(path: str, key: str | None) -> bool:
     with open_bytes(path) as raw:
-        line = io.BufferedReader(raw).readline()  # type: ignore[type-var]
+        line = raw.readline()
     try:
         return key in json.loads(line)
     except (ValueError, TypeError):

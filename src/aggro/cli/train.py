@@ -20,7 +20,7 @@ from aggro.cli.interrupt import Interrupt
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.reading import Reading, guess_rows
-from aggro.cli.variant import allowed, choose, given, is_regression
+from aggro.cli.variant import CHOICES, allowed, choose, given, is_regression
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
 from aggro.learner import Array
@@ -146,8 +146,8 @@ class Training:
             self.model = new_model(self.args, self.args.algorithm, X, y)
         self._check_labels(y)
         self.watch = Watch(self.model)
-        params = self.model.record.params
-        price = f", C={params['C']:g}" if "C" in params else ""
+        priced = "C" in CHOICES[self.model.record.name]
+        price = f", C={self.model.settings.C:g}" if priced else ""
         what = "loss" if self.model.regression else "error"
         self.console.line(f"{self.model.title}{price}: {what}, judged before learning")
         self.console.line(heading())

@@ -1,0 +1,58 @@
+"""Every command of the guide runs, in the order of the guide."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import write_csv, write_parquet_folder, write_svmlight, write_vw
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
+BLOCKS = re.findall(r"```console\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
+LINES = [line[2:] for block in BLOCKS for line in block.splitlines() if line.startswith("$ ")]
+
+
+def make_data(folder):
+    write_csv(folder / "messages.csv")
+    write_csv(folder / "new.csv", seed=1, label=False)
+    write_svmlight(folder / "data.svm")
+    write_svmlight(folder / "data.t", seed=1)
+    write_svmlight(folder / "tuesday.svm", seed=2)
+    write_parquet_folder(folder / "days")
+    write_vw(folder / "log.vw")
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f},{2 * a - b:.4f}" for a, b in rng.random((300, 2))]
+    (folder / "houses.csv").write_text("size,age,price\n" + "\n".join(rows) + "\n")
+    good = (folder / "data.svm").read_text()
+    (folder / "dirty.svm").write_text("0 1:one\n" + good)
+    table = (folder / "messages.csv").read_text().splitlines()
+    (folder / "gaps.csv").write_text("\n".join([*table, 'ham,"lunch",']) + "\n")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("guide")
+    make_data(folder)
+    return folder
+
+
+def test_the_guide_has_commands():
+    assert len(LINES) > 12
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_line_runs(line, folder):
+    script = f'set -e -o pipefail; aggro() {{ "{sys.executable}" -m aggro.cli "$@"; }}; {line}'
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "error" not in done.stderr
