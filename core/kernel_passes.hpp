@@ -103,7 +103,7 @@ inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x
 inline bool harmless(const KernelModel& m, const Lesson& lesson) {
     constexpr double limit = 1e100;
     const KernelFunction& k = m.shape.kernel;
-    if (!harmless(lesson.x)) return false;
+    if (!harmless<double>(lesson)) return false;
     const bool bounded = k.kind == Kernel::rbf || k.kind == Kernel::sigmoid;
     const bool long_enough = m.shape.intercept || k.kind == Kernel::rbf || m.groups[0].rule.cap < limit;
     double largest = 0;

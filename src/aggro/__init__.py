@@ -17,6 +17,10 @@ _HOMES = {
     "ConfidenceWeightedClassifier": "aggro.second_order",
     "SoftConfidenceWeightedClassifier": "aggro.second_order",
     "Perceptron": "aggro.second_order",
+    "KernelPassiveAggressiveClassifier": "aggro.kernel",
+    "KernelPassiveAggressiveRegressor": "aggro.kernel",
+    "StreamClassifier": "aggro.stream",
+    "StreamRegressor": "aggro.stream",
     "catalogue": "aggro.catalogue",
     "from_name": "aggro.catalogue",
 }

@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aggro.estimator import LinearEstimator
-from aggro.kernel_learner import KernelChoice, KernelLearner
+from aggro.kernel_choice import KernelChoice
+from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array
 from aggro.rules import Settings, check_count, check_number
 

@@ -1,93 +1,19 @@
-"""A learner on remembered examples: the kernel, the budget, and the core that holds both."""
+"""A learner on remembered examples, and the kernels that are computed outside the core."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from math import inf
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from aggro import _core
-from aggro.growth import _output_map
+from aggro.kernel_choice import KernelChoice, groups_of, output_map, vote_of
 from aggro.learner import Array, Progress, rows_of
-from aggro.rules import Settings, check_choice, check_count, check_number
+from aggro.rules import Settings
 
-KERNELS = ("rbf", "poly", "linear", "sigmoid", "precomputed")
-STRATEGIES = ("simple", "nearest", "projection", "oldest")
 SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
 OUTSIDE_BLOCK = 64  # rows whose kernel values are asked for together
-
-
-@dataclass(frozen=True)
-class KernelChoice:
-    """A kernel and how many support vectors it may keep."""
-
-    kernel: str | Callable[..., Any] = "rbf"
-    gamma: float | str = "scale"
-    degree: int = 3
-    coef0: float = 0.0
-    budget: int | None = None
-    budget_strategy: str = "simple"
-
-    def check(self, batch_size: int) -> None:
-        """Raise a ValueError that says what is wrong, and what to do."""
-        if not callable(self.kernel):
-            check_choice("kernel", self.kernel, KERNELS)
-        if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("scale", "auto"))
-        else:
-            check_number("gamma", self.gamma, above=0, strict=False)
-        check_count("degree", self.degree, least=0, most=1000)
-        check_number("coef0", self.coef0, above=-inf)
-        check_choice("budget_strategy", self.budget_strategy, STRATEGIES)
-        if self.budget is None:
-            return
-        check_count("budget", self.budget)
-        if self.budget < batch_size:
-            raise ValueError(
-                f"budget={self.budget} is not valid; it must hold at least one mini-batch, "
-                f"batch_size={batch_size}."
-            )
-
-    @property
-    def outside(self) -> bool:
-        """Whether the values come from the caller, not from the core."""
-        return callable(self.kernel) or self.kernel == "precomputed"
-
-    def gamma_for(self, X: Any) -> float:
-        """Return gamma as a number: 'scale' is 1 / (features * variance), 'auto' 1 / features."""
-        if not isinstance(self.gamma, str):
-            return float(self.gamma)
-        if self.gamma == "auto" or self.outside:
-            return 1.0 / int(X.shape[1])
-        if hasattr(X, "indptr"):
-            squares = X.multiply(X).mean(dtype=np.float64)
-            variance = float(squares - X.mean(dtype=np.float64) ** 2)
-        else:
-            variance = float(X.var(dtype=np.float64))
-        return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
-
-
-def groups_of(s: Settings, outputs: int) -> list[Any]:
-    """Return the outputs as the core groups them: those that answer one question together."""
-    rule, margin = s.rule(), _core.Task.margin
-    if s.task == "binary":
-        return [_core.Group(first=0, count=1, task=margin, positive=1, rule=rule)]
-    if s.task == "multiclass" and s.multiclass != "ovr":
-        task = getattr(_core.Task, s.multiclass)
-        return [_core.Group(first=0, count=outputs, task=task, positive=0, rule=rule)]
-    task = _core.Task.tube if s.task == "regression" else margin
-    columns = range(outputs)
-    return [_core.Group(first=k, count=1, task=task, positive=k, rule=rule) for k in columns]
-
-
-def vote_of(s: Settings) -> Any:
-    """Return what counts as a mistake: one output, the best of several, or any of them."""
-    one_vs_rest = s.task == "multiclass" and s.multiclass == "ovr"
-    votes = _core.Vote
-    return votes.all if s.task == "multilabel" else votes.argmax if one_vs_rest else votes.each
 
 
 class KernelLearner:
@@ -201,15 +127,15 @@ class KernelLearner:
     def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
         """Return a learner of more classes that continues this one; new ones begin with zero."""
         shape = (self.features, classes, self.sparse)
-        new: Any = KernelLearner(settings, self.choice, self.gamma, *shape)
+        new = KernelLearner(settings, self.choice, self.gamma, *shape)
         new.next_id, new.kept, new.kept_ids = self.next_id, self.kept, self.kept_ids
-        old: Any = self
-        state, change = self.model.state(), _output_map(old, new, position)
+        state = self.model.state()
+        change = output_map(self.settings, settings, position, classes)
         for name in ("coef", "trail"):
             if name in state:
                 state[name] = (state[name].reshape(-1, self.outputs) @ change.T).ravel()
         new.model.load_state(state)
-        return new  # type: ignore[no-any-return]
+        return new
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name != "model"}

@@ -160,7 +160,9 @@ def test_the_model_is_the_one_that_the_estimator_learns(inside, name):
     assert ours.partial_fit(X, y).n_updates_ == theirs.partial_fit(X, y).n_updates_
 
 
-@pytest.mark.parametrize("options", ["", "--average", "--batch-size 7", "--average reservoir"])
+@pytest.mark.parametrize(
+    "options", ["", "--average", "--batch-size 7", "--average reservoir", "--C auto"]
+)
 def test_resuming_is_the_same_as_not_stopping(inside, options):
     both = write_svmlight(inside / "both.svm").read_text().splitlines(keepends=True)
     Path("one.svm").write_text("".join(both[:245]))
@@ -171,8 +173,26 @@ def test_resuming_is_the_same_as_not_stopping(inside, options):
     run("train both.svm --resume part.aggro -o part.aggro --skip 245 --quiet")
     run("train two.svm --resume whole.aggro -o whole.aggro --quiet")
     whole, part = LinearModel.load("whole.aggro")[0], LinearModel.load("part.aggro")[0]
-    one, two = whole.learner.state(), part.learner.state()
-    assert {k: v.tobytes() for k, v in one.items()} == {k: v.tobytes() for k, v in two.items()}
+    for one, two in zip(states(whole.learner), states(part.learner), strict=True):
+        assert {k: v.tobytes() for k, v in one.items()} == {k: v.tobytes() for k, v in two.items()}
+
+
+def states(learner):
+    return [each.state() for each in getattr(learner, "learners", [learner])]
+
+
+def test_c_can_be_left_to_the_command(inside, capsys):
+    write_svmlight(inside / "data.svm", n=5000)
+    run("train data.svm -o m.aggro --C auto --passes 2 --test data.svm")
+    out = capsys.readouterr().out
+    assert out.startswith("SPA-I, C=auto: error")
+    assert "chosen: C=" in out
+    run("info m.aggro")
+    assert "chosen C" in capsys.readouterr().out
+    run("predict m.aggro data.svm -o p.txt")
+    X, _ = load_svmlight("data.svm")
+    guesses = load("m.aggro").predict(X)
+    assert [float(line) for line in Path("p.txt").read_text().split()] == guesses.tolist()
 
 
 def test_features_and_classes_may_come_later(inside, capsys):

@@ -40,8 +40,11 @@ def plain(value):
         return value.dtype.str, value.shape, value.tolist()
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
-    if hasattr(value, "__getstate__") and hasattr(value, "__dict__") and not callable(value):
-        return plain(value.__getstate__())
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if type(value).__module__.startswith("aggro."):
+        state = value.__getstate__() if hasattr(value, "model") else vars(value)
+        return type(value).__name__, plain(state)
     return value
 
 

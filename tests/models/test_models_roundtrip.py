@@ -40,6 +40,8 @@ def test_labels_keep_their_type(kind, dtype, tmp_path):
         {"average": 20},
         {"average": "reservoir", "reservoir_size": 4},
         {"C": np.inf},
+        {"C": "auto"},
+        {"C": "auto", "average": "auto"},
         {"C": np.float32(0.5)},
         {"class_weight": {"ant": 2.0, "bee": 0.5}},
         {"class_weight": "balanced"},

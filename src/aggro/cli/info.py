@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.auto import AutoLearner
 from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import new_parser
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"{args.model}: {record.name}, {size:,} bytes")
     for name, value in facts(record, learner):
         print(f"{name:<12}{value}")
-    if type(learner) is Learner and args.top > 0:
+    if isinstance(learner, (Learner, AutoLearner)) and args.top > 0:
         model, reading = LinearModel.load(args.model)
         for line in strongest(model, reading, args.top):
             print(line)
@@ -54,7 +55,9 @@ def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
         found.insert(0, ("algorithm", origin["variant"]))
     if "classes_" in record.attributes:
         found.append(("classes", _listed(record.attributes["classes_"])))
-    if isinstance(learner, Learner):
+    if isinstance(learner, AutoLearner):
+        found.append(("chosen C", f"{learner.C:g}"))
+    if isinstance(learner, (Learner, AutoLearner)):
         progress = learner.progress
         found += [
             ("features", f"{learner.features:,}"),

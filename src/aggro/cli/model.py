@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from aggro.auto import PIECE, AutoLearner, grown, make_learner
 from aggro.catalogue import Variant
 from aggro.cli.reading import Reading
 from aggro.cli.variant import CHOICES, settings_for
-from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, rows_of
 from aggro.models.errors import ModelFileError
 from aggro.models.record import CLASSIFIERS, REGRESSORS, Record, read_record, write_record
@@ -31,7 +31,7 @@ class LinearModel:
         self.record, self.settings, self.title = record, settings, title
         self.dtype = np.dtype(dtype)
         self.classes: Array = np.empty(0)
-        self.learner: Learner | None = None
+        self.learner: Learner | AutoLearner | None = None
 
     @classmethod
     def create(cls, variant: Variant, params: dict[str, Any], dtype: Any, seed: int) -> LinearModel:
@@ -59,8 +59,26 @@ class LinearModel:
         else:
             self._admit(X.shape[1], y)
             lesson = {"labels": np.searchsorted(self.classes, y).astype(np.int64)}
-        self._learner.model.grow(max(X.shape[1], self.features))
+        self._grow(X.shape[1])
         return lesson
+
+    @property
+    def step(self) -> int:
+        """How many rows belong together: where a batch may be cut without changing the model."""
+        return PIECE if isinstance(self.learner, AutoLearner) else self.settings.batch_size
+
+    def _grow(self, features: int) -> None:
+        """Let features that were never seen enter, with zero weights."""
+        learner = self._learner
+        if features <= learner.features:
+            return
+        if isinstance(learner, AutoLearner):
+            for each in learner.learners:
+                each.model.grow(features)
+            learner.features = features
+            learner._make = (features, *learner._make[1:])
+        else:
+            learner.model.grow(features)
 
     def learn(
         self, X: Any, lesson: dict[str, Any], weights: Array | None, begin: int, end: int
@@ -69,11 +87,11 @@ class LinearModel:
         order = np.arange(begin, end, dtype=np.int64)
         self._learner.learn(self._rows(X), weights=weights, order=order, **lesson)
 
-    def _first(self, features: int, outputs: int) -> Learner:
+    def _first(self, features: int, outputs: int) -> Learner | AutoLearner:
         # The seed that the estimators would draw, so that both learn the same.
         random = np.random.RandomState(self.record.params["random_state"])
         seed = random.randint(np.iinfo(np.int32).max)
-        return Learner(self._settings_for(outputs), features, outputs, self.dtype, seed)
+        return make_learner(self._settings_for(outputs), features, outputs, self.dtype, seed)
 
     def _settings_for(self, classes: int) -> Settings:
         task: Task = "binary" if classes == 2 else "multiclass"
@@ -94,7 +112,7 @@ class LinearModel:
         position = np.searchsorted(everybody, self.classes)
         settings = self._settings_for(len(everybody))
         check_settings(settings, LOSSES)
-        self.learner = grow_classes(self.learner, settings, position, len(everybody))
+        self.learner = grown(self.learner, settings, position, len(everybody))
         self.classes = everybody
 
     # -- predicting -------------------------------------------------------------------------
@@ -118,7 +136,7 @@ class LinearModel:
         return rows_of(X)
 
     @property
-    def _learner(self) -> Learner:
+    def _learner(self) -> Learner | AutoLearner:
         if self.learner is None:
             raise ValueError("There were no examples to learn from.")
         return self.learner
@@ -154,7 +172,9 @@ class LinearModel:
         """Read a model, and how its data are read."""
         record = read_record(path)
         learner = record.attributes.get("_learner")
-        if record.name not in (*CLASSIFIERS, *REGRESSORS) or type(learner) is not Learner:
+        if record.name not in (*CLASSIFIERS, *REGRESSORS) or not isinstance(
+            learner, (Learner, AutoLearner)
+        ):
             raise ModelFileError(f"{path}: a {record.name} like this is for Python only.")
         check_fitted(record)
         if learner.settings.task == "multilabel" or not record.attributes.get("_flat", True):

@@ -8,12 +8,12 @@ import json
 import shlex
 import time
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from aggro.auto import AutoLearner
 from aggro.cli.console import Console
 from aggro.cli.evaluate import measure
 from aggro.cli.interrupt import Interrupt
@@ -147,7 +147,7 @@ class Training:
         self._check_labels(y)
         self.watch = Watch(self.model)
         priced = "C" in CHOICES[self.model.record.name]
-        price = f", C={self.model.settings.C:g}" if priced else ""
+        price = f", C={self.model.settings.C}" if priced else ""
         what = "loss" if self.model.regression else "error"
         self.console.line(f"{self.model.title}{price}: {what}, judged before learning")
         self.console.line(heading())
@@ -188,6 +188,8 @@ class Training:
             f"{watch.examples:,} examples, {model.features:,} features, {outputs} "
             f"in {seconds:.2f} s ({watch.examples / seconds:,.0f} examples/s)"
         )
+        if isinstance(model.learner, AutoLearner):
+            console.line(f"chosen: C={model.learner.C:g}")
         console.tell_bad_lines(self.reader)
         report = {
             "model": self.args.output,
@@ -225,8 +227,6 @@ def new_model(
             "use --task regression without --algorithm, or --task classification to insist."
         )
     params = allowed(variant, given(args), strict=strict)
-    if params.get("C") == "auto":
-        params["C"] = _automatic_price(variant.name, params, X, y)
     return LinearModel.create(variant, params, X.dtype, args.seed)
 
 
@@ -237,16 +237,6 @@ def looks_like(y: Array) -> str:
     whole = bool(np.all(np.mod(y, 1) == 0))
     few = len(np.unique(y)) <= MOST_NUMBERED_CLASSES
     return "classification" if whole and few else "regression"
-
-
-def _automatic_price(name: str, params: dict[str, Any], X: Any, y: Array) -> float:
-    """Let ``aggro.auto`` choose C from the first batch."""
-    try:
-        auto = import_module("aggro.auto")
-    except ModuleNotFoundError as error:
-        raise ValueError("--C auto is not available in this version; give a number.") from error
-    others = {key: value for key, value in params.items() if key != "C"}
-    return float(auto.choose_price(name, others, X, y))
 
 
 def _count(text: str) -> int:

@@ -51,17 +51,17 @@ class Watch:
     def learn(self, X: Any, y: Array, weights: Array | None) -> list[Line]:
         """Learn a batch; return the lines that became due."""
         lesson, new = self.model.meet(X, y), len(self.lines)
-        step, begin, rows = self.model.settings.batch_size, 0, X.shape[0]
+        step, begin, rows = self.model.step, 0, X.shape[0]
         while begin < rows:
             due = self.next - self.examples
-            end = min(rows, begin + -(-due // step) * step)  # whole mini-batches only
+            end = min(rows, begin + -(-due // step) * step)  # whole steps only
             self.constant.judge(y[begin:end])
             self.model.learn(X, lesson, weights, begin, end)
             self.examples += end - begin
             begin = end
             if self.examples >= self.next:
                 self.report()
-                self.next *= 2
+                self.next = 1 << self.examples.bit_length()
         return self.lines[new:]
 
     def report(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from aggro.bundle import same_shape
 from aggro.learner import Learner, Progress
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
@@ -14,7 +15,7 @@ from aggro.models.values import Arrays, decode, encode
 from aggro.rules import LOSSES, Settings, Task, check_settings
 
 TABLES = ("weights", "trail", "ring", "pool", "pool_mean")  # one line for each feature
-FACTS = {"features": int, "outputs": int, "dtype": str}
+FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
 MOST_FEATURES = 2**48
 
 
@@ -24,7 +25,8 @@ def encode_learner(learner: Learner, where: str, arrays: Arrays) -> dict[str, An
         arrays[f"{where}.{name}"] = array.reshape(learner.features, -1) if name in TABLES else array
     past = dataclasses.asdict(learner.past)  # what was counted before the classes last grew
     return {
-        "settings": encode_settings(learner.settings, arrays),
+        "settings": [encode_settings(settings, arrays) for settings in learner.all_settings],
+        "memory": learner.model.memory,
         "past": {name: encode(value, name, arrays) for name, value in past.items()},
         "features": learner.features,
         "outputs": learner.outputs,
@@ -40,7 +42,9 @@ def encode_settings(settings: Settings, arrays: Arrays) -> dict[str, Any]:
 
 def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner:
     """Return the learner, or raise if its parts do not fit together."""
-    settings = decode_settings(facts["settings"], arrays)
+    settings = [decode_settings(each, arrays) for each in facts["settings"]]
+    if len({same_shape(each) for each in settings}) != 1:
+        raise ModelFileError("the settings cannot be those of one learner")
     for name, kind in FACTS.items():
         if type(facts[name]) is not kind:
             raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
@@ -50,6 +54,7 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
     state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
     _check_sizes(facts, settings, state)
     learner = _empty(facts, settings, facts["features"])
+    learner.model.set_memory(facts["memory"])
     learner.load_state({name: array.ravel() for name, array in state.items()})
     past = {name: decode(value, {}) for name, value in facts["past"].items()}
     learner.past = Progress(int(past["mistakes"]), int(past["updates"]), float(past["loss"]))
@@ -68,21 +73,22 @@ def decode_settings(given: dict[str, Any], arrays: Arrays) -> Settings:
     return settings
 
 
-def _empty(facts: dict[str, Any], settings: Settings, features: int) -> Learner:
-    outputs = 2 if settings.task == "binary" else facts["outputs"]
+def _empty(facts: dict[str, Any], settings: list[Settings], features: int) -> Learner:
+    outputs = 2 if settings[0].task == "binary" else facts["outputs"]
     return Learner(settings, features, outputs, facts["dtype"])
 
 
-def _check_sizes(facts: dict[str, Any], settings: Settings, state: Arrays) -> None:
+def _check_sizes(facts: dict[str, Any], all_settings: list[Settings], state: Arrays) -> None:
     """Compare every array with a learner of one feature, before anything large is made."""
+    settings, lanes = all_settings[0], facts["outputs"] * len(all_settings)
     features, outputs = facts["features"], facts["outputs"]
     slots = settings.reservoir_size if settings.average == "reservoir" else 1
-    if outputs < 1 or len(state["bias"]) != outputs or not 0 <= features < MOST_FEATURES:
+    if outputs < 1 or len(state["bias"]) != lanes or not 0 <= features < MOST_FEATURES:
         raise ModelFileError("the numbers of features and outputs do not fit the arrays")
     for count, name in ((settings.queue, "ring_bias"), (slots, "pool_bias")):
-        if count > 1 and len(state[name]) != count * outputs:
+        if count > 1 and len(state[name]) != count * lanes:
             raise ModelFileError(f"{name} does not fit the settings")
-    pattern = _empty(facts, settings, 1).state()
+    pattern = _empty(facts, all_settings, 1).state()
     side = features + settings.fit_intercept
     for name, one in pattern.items():
         size = len(one) * features if name in TABLES else len(one)

@@ -12,9 +12,11 @@ import os
 from typing import Any
 
 import aggro
+from aggro.auto import AutoLearner
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
 from aggro.models import container
+from aggro.models.autos import decode_auto_learner, encode_auto_learner
 from aggro.models.errors import ModelFileError
 from aggro.models.kernels import decode_kernel_learner, encode_kernel_learner
 from aggro.models.learners import decode_learner, encode_learner
@@ -87,6 +89,8 @@ def read_record(path: str | os.PathLike[str]) -> Record:
 def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, Learner):
         return {"learner": encode_learner(value, name, arrays)}
+    if isinstance(value, AutoLearner):
+        return {"auto_learner": encode_auto_learner(value, name, arrays)}
     if isinstance(value, KernelLearner):
         return {"kernel_learner": encode_kernel_learner(value, name, arrays)}
     return encode(value, name, arrays)
@@ -96,6 +100,8 @@ def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
     kinds = value.keys() if isinstance(value, dict) else ()
     if "learner" in kinds:
         return decode_learner(value["learner"], name, arrays)
+    if "auto_learner" in kinds:
+        return decode_auto_learner(value["auto_learner"], name, arrays)
     if "kernel_learner" in kinds:
         return decode_kernel_learner(value["kernel_learner"], name, arrays)
     return decode(value, arrays)

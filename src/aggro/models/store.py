@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import aggro
+from aggro.auto import AutoLearner
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
 from aggro.models.errors import ModelFileError
@@ -26,7 +27,7 @@ from aggro.models.streams import STREAMS, stream_learner, stream_record
 ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
 # Fitted attributes of the estimators, and what they must be.
 ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
-    "_learner": (Learner, KernelLearner),
+    "_learner": (Learner, AutoLearner, KernelLearner),
     "classes_": np.ndarray,
     "n_features_in_": int,
     "feature_names_in_": np.ndarray,
@@ -130,7 +131,7 @@ def check_fitted(record: Record) -> None:
     fitted, learner = record.attributes, record.attributes["_learner"]
     names = fitted.get("feature_names_in_")
     fits = fitted["n_features_in_"] == learner.features
-    fits &= isinstance(learner, Learner) == (record.name not in KERNELS)
+    fits &= isinstance(learner, (Learner, AutoLearner)) == (record.name not in KERNELS)
     fits &= names is None or (names.dtype == object and names.shape == (learner.features,))
     if record.name.endswith("Regressor"):
         fits &= learner.settings.task == "regression" and (

@@ -1,0 +1,68 @@
+"""A race of learners (``C="auto"``) in a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggro.auto import AutoLearner
+from aggro.models.errors import ModelFileError
+from aggro.models.learners import (
+    decode_learner,
+    decode_settings,
+    encode_learner,
+    encode_settings,
+)
+from aggro.models.values import Arrays
+
+FACTS = {"features": int, "classes": int, "dtype": str, "seed": int, "mistakes": float}
+MOST_LEARNERS = 16
+
+
+def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[str, Any]:
+    """Return the facts about a race; the arrays of its learners go to ``arrays``."""
+    _, classes, dtype, seed = race._make
+    return {
+        "settings": encode_settings(race.settings, arrays),
+        "features": race.features,
+        "classes": classes,
+        "dtype": dtype.name,
+        "seed": int(seed),
+        "mistakes": float(race.mistakes),
+        "fixed": None if race.fixed is None else list(race.fixed),
+        "learners": [
+            encode_learner(learner, f"{where}.{number}", arrays)
+            for number, learner in enumerate(race.learners)
+        ],
+    }
+
+
+def decode_auto_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> AutoLearner:
+    """Return the race, or raise if its parts do not fit together."""
+    settings = decode_settings(facts["settings"], arrays)
+    for name, kind in FACTS.items():
+        if type(facts[name]) is not kind:
+            raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
+    if facts["dtype"] not in ("float32", "float64") or len(facts["learners"]) > MOST_LEARNERS:
+        raise ModelFileError("it holds no race that makes sense")
+    shape = (facts["features"], facts["classes"], np.dtype(facts["dtype"]), facts["seed"])
+    race = AutoLearner(settings, *shape)
+    race.learners = [
+        decode_learner(each, f"{where}.{number}", arrays)
+        for number, each in enumerate(facts["learners"])
+    ]
+    race.mistakes = facts["mistakes"]
+    race.fixed = None if facts["fixed"] is None else _place(facts["fixed"], race)
+    for learner in race.learners:
+        same = (learner.features, learner.outputs, learner.dtype, learner.settings.task)
+        if same != (race.features, race.outputs, race.dtype, settings.task):
+            raise ModelFileError("the learners of the race are not of one shape")
+    return race
+
+
+def _place(fixed: Any, race: AutoLearner) -> tuple[int, int]:
+    number, lane = (int(each) for each in fixed)
+    if not (0 <= number < len(race.learners) and 0 <= lane < race.learners[number].models):
+        raise ModelFileError("the chosen learner is not there")
+    return number, lane
