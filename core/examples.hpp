@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "row.hpp"
+#include "lanes.hpp"
 
 namespace aggro {
 
@@ -51,7 +51,7 @@ class Reader {
             return {values, size};
         } else {
             const Index* indices = static_cast<const Index*>(x.indices) + begin;
-            if (well_formed(indices, size)) return {values, indices, size};
+            if (well_formed(values, indices, size)) return {values, indices, size};
             return put_in_order(values, indices, size);
         }
     }
@@ -73,12 +73,28 @@ class Reader {
         return converted.data();
     }
 
-    /// Strictly increasing and inside the matrix.
-    bool well_formed(const Index* indices, std::size_t size) const {
+    /// Strictly increasing and inside the matrix. The values will be walked next, and most likely
+    /// the rows that follow: memory is asked for both, one line of indices at a time.
+    bool well_formed(const T* values, const Index* indices, std::size_t size) const {
+        constexpr std::size_t bytes = 64, width = bytes / sizeof(Index), ahead = 1024;
         if (size == 0) return true;
-        Index falls = 0;  // as wide as the indices, so that the loop becomes vectors
-        for (std::size_t k = 1; k < size; ++k) falls |= static_cast<Index>(indices[k] <= indices[k - 1]);
-        return !falls && indices[0] >= 0 && static_cast<std::size_t>(indices[size - 1]) < x.features;
+        const auto falls = [&](std::size_t k) {
+            return load<Index, bytes>(indices + k) <= load<Index, bytes>(indices + k - 1);
+        };
+        bool rises = true;
+        if (size > width) {
+            auto bad = falls(size - width);  // the last block may overlap the one before
+            for (std::size_t k = 1; k + width <= size; k += width) {
+                __builtin_prefetch(reinterpret_cast<const char*>(indices + k) + ahead);
+                for (std::size_t line = 0; line < width * sizeof(T); line += bytes)
+                    __builtin_prefetch(reinterpret_cast<const char*>(values + k) + line + ahead);
+                bad |= falls(k);
+            }
+            for (std::size_t i = 0; i < width; ++i) rises &= bad[i] == 0;
+        } else {
+            for (std::size_t k = 1; k < size; ++k) rises &= indices[k] > indices[k - 1];
+        }
+        return rises && indices[0] >= 0 && static_cast<std::size_t>(indices[size - 1]) < x.features;
     }
 
     /// Repeated indices are summed: counted apart, they would falsify the norm.

@@ -81,7 +81,7 @@ inline Glance<T> glance(const SparseRow<T, Index>& x, const T* w) {
     static constexpr T fresh[16] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
     const auto pick = [&](const Index* i) { return Four{w[i[0]], w[i[1]], w[i[2]], w[i[3]]}; };
     Four d0{}, d1{}, n0{}, n1{};
-    const auto take = [&](std::size_t k, Four a, Four b) {
+    const auto take = [&](std::size_t k, Four a, Four b) __attribute__((always_inline)) {
         d0 += a * pick(x.indices + k);
         d1 += b * pick(x.indices + k + 4);
         n0 += a * a;

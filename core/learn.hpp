@@ -26,11 +26,11 @@ class Learn {
         const Row& x = look(given);
         predict();
         record(x, y);
-        if (m.shape.sums > 0 && !m.counters.frozen) meet(x, y, weight);
-        if (lanes.usable) {
+        if (sums() > 0 && !m.counters.frozen) meet(x, y, weight);
+        if (!Single && lanes.usable) {
             learn_lanes(y, weight);
         } else {
-            for (std::size_t g = 0; g < m.groups.size(); ++g) learn_group(g, x, y, weight);
+            for (std::size_t g = 0; g < groups(); ++g) learn_group(g, x, y, weight);
         }
         step(x);
         ++m.counters.examples;
@@ -46,6 +46,11 @@ class Learn {
     }
 
   protected:
+    // A single lane rules out other outputs, class sums and groups: the compiler may know.
+    std::size_t outputs() const { return Single ? 1 : m.shape.outputs; }
+    std::size_t sums() const { return Single ? 0 : m.shape.sums; }
+    std::size_t groups() const { return Single ? 1 : m.groups.size(); }
+
     /// Looks at a row: its products with all lanes and its squared length. A row whose squared
     /// length overflows comes back divided by its `size`; one that underflows counts as zero.
     const Row& look(const Row& x) {
@@ -58,8 +63,8 @@ class Learn {
 
     /// Scores of the last weights for the row just looked at.
     void predict() {
-        if (m.shape.sums == 0) {
-            for (std::size_t k = 0; k < m.shape.outputs; ++k)
+        if (sums() == 0) {
+            for (std::size_t k = 0; k < outputs(); ++k)
                 s.scores[k] = size * static_cast<double>(s.dot[k]) + m.bias[k];
             return;
         }
@@ -305,7 +310,7 @@ class Learn {
             space.sharpen(x);
             clear(s.kappa);
         }
-        if (!m.lazy_means()) return;
+        if (Single || !m.lazy_means()) return;
         for (const Group& g : m.groups) fold_if_worn(m, g);
     }
 
@@ -318,7 +323,7 @@ class Learn {
         }
         space.step(x, m.weights.data(), m.weights.stride(), s.coef, s.plain);
         clear(s.coef);
-        if (m.shape.sums > 0) clear(s.plain);
+        if (sums() > 0) clear(s.plain);
     }
 
     static void clear(std::vector<T>& lanes) { std::fill(lanes.begin(), lanes.end(), T(0)); }

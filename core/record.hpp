@@ -10,7 +10,7 @@ namespace aggro {
 /// True if model `i` predicts the wrong class, or some wrong label, with these scores.
 template <class T>
 inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t i, const Target& y) {
-    const std::size_t each = m.groups.size() / m.shape.models;
+    const std::size_t each = m.groups_per_model();
     const Group& g = m.groups[i * each];
     const double* mine = scores + g.first;
     if (g.task == Task::tube) return false;
@@ -24,7 +24,7 @@ inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t i, c
 /// How far model `i` is from the targets, for regression.
 template <class T>
 inline double distance(const Model<T>& m, const double* scores, std::size_t i, const Target& y) {
-    const std::size_t each = m.groups.size() / m.shape.models;
+    const std::size_t each = m.groups_per_model();
     double sum = 0;
     for (std::size_t k = i * each; k < (i + 1) * each; ++k)
         sum += std::abs(y.values[m.groups[k].positive] - scores[m.groups[k].first]);

@@ -21,8 +21,9 @@ _HOMES = {
     "KernelPassiveAggressiveRegressor": "aggro.kernel",
     "StreamClassifier": "aggro.stream",
     "StreamRegressor": "aggro.stream",
-    "catalogue": "aggro.catalogue",
-    "from_name": "aggro.catalogue",
+    "sweep": "aggro.sweeping",
+    "catalogue": "aggro.variants",
+    "from_name": "aggro.variants",
 }
 
 __all__ = [*_HOMES, "__version__"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.catalogue import from_name
+from aggro.variants import from_name
 from aggro.learner import Array
 
 NAMES = ("Perceptron", "PA-I", "SPA-I", "PAM-I-diag", "BPAI")

@@ -120,6 +120,14 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
 
     # -- classes ----------------------------------------------------------------------------
 
+    def _adopt(self, learner: Learner, classes: Array, multilabel: bool) -> Any:
+        """Become the fitted estimator around a learner."""
+        self._learner, self.classes_, self._multilabel = learner, classes, multilabel
+        self._classes_given, self._counts = True, np.zeros(len(classes))
+        self.n_features_in_, self.n_iter_ = learner.features, 1
+        self._known_prices = self._prices()
+        return self
+
     def _task(self) -> Task:
         if self._multilabel:
             return "multilabel"
@@ -294,6 +302,13 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):  # typ
         self._reconfigure("regression")
         self._learner.learn(rows_of(X), values=values, weights=weights)
         self.n_iter_ = 1
+        return self
+
+    def _adopt(self, learner: Learner, classes: Any, multilabel: bool) -> Any:
+        """Become the fitted estimator around a learner."""
+        self._learner, self._flat = learner, learner.outputs == 1
+        self.n_features_in_, self.n_iter_ = learner.features, 1
+        self._known_prices = self._prices()
         return self
 
     def predict(self, X: Any) -> Array:

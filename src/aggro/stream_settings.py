@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.catalogue import find
+from aggro.variants import find
 from aggro.rules import (
     CLASSIFIER_LOSSES,
     REGRESSOR_LOSSES,

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from aggro.catalogue import ROWS
+from aggro.variants import ROWS
 from aggro.rules import CLASHES
 
 ROOT = Path(__file__).resolve().parents[2]

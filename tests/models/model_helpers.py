@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggro.catalogue import catalogue
+from aggro.variants import catalogue
 
 ROWS = {row.name: row for row in catalogue()}
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggro.catalogue import ROWS
+from aggro.variants import ROWS
 from aggro.stream_settings import _CLASSIFIERS, _REGRESSORS
 
 CLASSIFIERS = [row.name for row in ROWS if row.estimator in _CLASSIFIERS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from aggro.catalogue import catalogue
+from aggro.variants import catalogue
 from aggro.cli.options import new_parser
 from aggro.cli.variant import CHOICES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from aggro.catalogue import catalogue
+from aggro.variants import catalogue
 from aggro.cli import COMMANDS, command
 from aggro.cli.options import new_parser
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggro.auto import PIECE, AutoLearner, grown, make_learner
-from aggro.catalogue import Variant
+from aggro.variants import Variant
 from aggro.cli.reading import Reading
 from aggro.cli.variant import CHOICES, settings_for
 from aggro.learner import Array, Learner, rows_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from aggro.catalogue import Variant, find
+from aggro.variants import Variant, find
 from aggro.cli.options import AXES
 from aggro.rules import Settings
 from aggro.stream_settings import keywords_of, settings_of

@@ -11,8 +11,9 @@ from aggro.models.errors import ModelFileError
 from aggro.models.learners import check_places
 from aggro.models.record import Record
 from aggro.models.values import Arrays
-from aggro.rules import Settings
+from aggro.stream_settings import keywords_of
 
+NOT_SETTINGS = ("algorithm", "max_features", "overflow", "seed")
 STREAMS = ("StreamClassifier", "StreamRegressor")
 
 
@@ -31,24 +32,25 @@ def stream_learner(record: Record) -> Any:
     params, fitted, state = record.params, record.attributes, record.attributes["state"]
     if not isinstance(state, dict) or fitted.keys() != {"names", "classes", "state"}:
         raise ModelFileError("its parts are not those of a stream learner")
-    _check_sizes(params, state)
+    _check_sizes(record.name, params, state)
     names = fitted["names"]
     names = names.tolist() if isinstance(names, np.ndarray) else names
     description = {"params": params, "names": names, "classes": fitted["classes"]}
     return getattr(aggro, record.name).from_state(description, state)
 
 
-def _check_sizes(params: dict[str, Any], state: Arrays) -> None:
+def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
     """Refuse numbers that would make the learner ask for more memory than the file has."""
-    size = {name: array.size for name, array in state.items()}
-    hashed = params.get("overflow") == "hash" and params.get("max_features")
-    limits = {
-        "max_features": (size["weights"], bool(hashed)),
-        "queue": (size.get("ring_bias", 1), True),
-        "reservoir_size": (size.get("pool_bias", 0), params.get("average") == "reservoir"),
-    }
-    for name, (most, counts) in limits.items():
-        if counts and (params.get(name) or 1) > most:
-            raise ModelFileError(f"{name}={params[name]!r} does not fit the arrays")
-    queue, slots = params.get("queue", Settings.queue), params.get("reservoir_size", 16)
-    check_places(queue if "ring_next" in state else 1, slots, state)
+    own = {key: value for key, value in params.items() if key not in NOT_SETTINGS}
+    keywords = keywords_of(params["algorithm"], name == "StreamRegressor", own)
+    queue, slots = keywords.get("queue", 1), keywords.get("reservoir_size", 16)
+    size = {key: array.size for key, array in state.items()}
+    limits = {"queue": (queue, size.get("ring_bias", 1))}
+    if params["overflow"] == "hash":
+        limits["max_features"] = (params["max_features"] or 1, size["weights"])
+    if keywords.get("average") == "reservoir":
+        limits["reservoir_size"] = (slots, size["pool_bias"])
+    for key, (asked, most) in limits.items():
+        if asked > most:
+            raise ModelFileError(f"{key}={asked!r} does not fit the arrays")
+    check_places(queue, slots, state)
