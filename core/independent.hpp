@@ -34,10 +34,12 @@ class LaneRules {
     /// Fills `loss`, `wrong` and the signed steps of all lanes, given their `length`.
     void judge(const Target& y, const double* scores, double weight, double size, double* tau) {
         const std::size_t n = positive.size();
-        if (y.values)
+        if (y.values) {
             for (std::size_t k = 0; k < n; ++k) target[k] = y.values[positive[k]];
-        else
+        } else {
+            AGGRO_LANES
             for (std::size_t k = 0; k < n; ++k) target[k] = positive[k] == y.label ? 1.0 : -1.0;
+        }
         if (tube) judge_tubes(scores, weight * size, tau);
         else judge_margins(scores, weight * size, tau);
     }
@@ -50,18 +52,20 @@ class LaneRules {
   private:
     // `grow` multiplies what the price multiplies: the example's weight and the size of its row.
     void judge_margins(const double* scores, double grow, double* tau) {
+        AGGRO_LANES
         for (std::size_t k = 0; k < positive.size(); ++k) {
             const double sign = target[k] > 0 ? 1.0 : -1.0, m = sign * scores[k];
-            loss[k] = lo[k] < 0 ? std::abs(1 - m) : std::max(0.0, 1 - m);
+            loss[k] = lo[k] < 0 ? std::abs(1 - m) : 1 - m <= 0 ? 0.0 : 1 - m;
             wrong[k] = (scores[k] > 0) != (sign > 0) ? 1.0 : 0.0;
             tau[k] = sign * step(k, margin[k] - m, grow);
         }
     }
 
     void judge_tubes(const double* scores, double grow, double* tau) {
+        AGGRO_LANES
         for (std::size_t k = 0; k < positive.size(); ++k) {
             const double error = target[k] - scores[k], l = std::abs(error) - epsilon[k];
-            loss[k] = lo[k] < 0 ? std::abs(l) : std::max(0.0, l);
+            loss[k] = lo[k] < 0 ? std::abs(l) : l <= 0 ? 0.0 : l;
             tau[k] = (error < 0 ? -1.0 : 1.0) * step(k, l, grow);
         }
     }

@@ -1,6 +1,7 @@
 // The loops over features. Weights are feature-major: one block of outputs ("lanes") per feature,
 // so that a row's non-zeros are walked once for all outputs.
 #pragma once
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -33,6 +34,13 @@ inline T sum(Vector<T, Bytes> v) {
     return total;
 }
 
+/// Before a loop over lanes: they are independent, so no check for overlap need precede its vectors.
+#if defined(__clang__)
+#define AGGRO_LANES _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define AGGRO_LANES _Pragma("GCC ivdep")
+#endif
+
 /// How many values one feature's block of `lanes` outputs takes, padded to whole vectors.
 template <class T>
 constexpr std::size_t padded(std::size_t lanes) {
@@ -40,6 +48,18 @@ constexpr std::size_t padded(std::size_t lanes) {
     const std::size_t bytes = lanes * sizeof(T);
     const std::size_t unit = bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64;
     return (bytes + unit - 1) / unit * unit / sizeof(T);
+}
+
+/// Ones for the last `rest` entries of a block that overlaps the one before, else zeros: what was
+/// counted already is masked out, for a loop over the rest would cost more than all of it.
+template <class T, std::size_t width>
+inline const T* uncounted(std::size_t rest) {
+    static constexpr auto mask = [] {
+        std::array<T, 2 * width> values{};
+        for (std::size_t i = width; i < 2 * width; ++i) values[i] = 1;
+        return values;
+    }();
+    return mask.data() + rest;
 }
 
 // ---- one output ------------------------------------------------------------------------------
@@ -72,13 +92,11 @@ inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
 }
 
 // Eight entries at a time in two chains hide the latency of the adds. The weights are put together
-// by scalar loads: a hardware gather is slower. The last block overlaps the one before, with what
-// was already counted masked out: a loop over the rest would cost more than all of it.
+// by scalar loads: a hardware gather is slower.
 template <class T, class Index>
 inline Glance<T> glance(const SparseRow<T, Index>& x, const T* w) {
     constexpr std::size_t bytes = 4 * sizeof(T);
     using Four = Vector<T, bytes>;
-    static constexpr T fresh[16] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
     const auto pick = [&](const Index* i) { return Four{w[i[0]], w[i[1]], w[i[2]], w[i[3]]}; };
     Four d0{}, d1{}, n0{}, n1{};
     const auto take = [&](std::size_t k, Four a, Four b) __attribute__((always_inline)) {
@@ -91,7 +109,7 @@ inline Glance<T> glance(const SparseRow<T, Index>& x, const T* w) {
     for (std::size_t k = 0; k < whole; k += 8)
         take(k, load<T, bytes>(x.values + k), load<T, bytes>(x.values + k + 4));
     if (whole > 0 && rest > 0) {
-        const T *last = x.values + x.size - 8, *mask = fresh + rest;
+        const T *last = x.values + x.size - 8, *mask = uncounted<T, 8>(rest);
         take(x.size - 8, load<T, bytes>(last) * load<T, bytes>(mask),
              load<T, bytes>(last + 4) * load<T, bytes>(mask + 4));
     }
@@ -106,9 +124,22 @@ inline Glance<T> glance(const SparseRow<T, Index>& x, const T* w) {
 /// ||x||^2.
 template <class Row>
 inline typename Row::Value squared_length(const Row& x) {
-    typename Row::Value n = 0;
-    for (std::size_t k = 0; k < x.size; ++k) n += x.values[k] * x.values[k];
-    return n;
+    using T = typename Row::Value;
+    constexpr std::size_t bytes = 64, width = bytes / sizeof(T);
+    if (x.size < width) {
+        T n = 0;
+        for (std::size_t k = 0; k < x.size; ++k) n += x.values[k] * x.values[k];
+        return n;
+    }
+    Vector<T, bytes> n{};
+    std::size_t k = 0;
+    for (; k + width <= x.size; k += width) {
+        const auto v = load<T, bytes>(x.values + k);
+        n += v * v;
+    }
+    const auto last = load<T, bytes>(x.values + x.size - width) *
+                      load<T, bytes>(uncounted<T, width>(x.size - k));
+    return sum<T, bytes>(n + last * last);
 }
 
 // ---- several outputs -------------------------------------------------------------------------

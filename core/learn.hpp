@@ -63,12 +63,14 @@ class Learn {
 
     /// Scores of the last weights for the row just looked at.
     void predict() {
+        const std::size_t n = outputs();
         if (sums() == 0) {
-            for (std::size_t k = 0; k < outputs(); ++k)
+            AGGRO_LANES
+            for (std::size_t k = 0; k < n; ++k)
                 s.scores[k] = size * static_cast<double>(s.dot[k]) + m.bias[k];
             return;
         }
-        for (std::size_t k = 0; k < m.shape.outputs; ++k)
+        for (std::size_t k = 0; k < n; ++k)
             s.scores[k] = combine(k, m.mix[k].scale, m.mix[k].own, m.mix[k].rest) + m.bias[k];
     }
 
@@ -122,30 +124,41 @@ class Learn {
     /// The same for independent outputs, all at once: the loops are over lanes.
     void learn_lanes(const Target& y, double weight) {
         const std::size_t n = m.shape.outputs;
+        AGGRO_LANES
         for (std::size_t k = 0; k < n; ++k) {
             const double v = Diagonal ? static_cast<double>(s.length[k]) : squared;
             lanes.length[k] = size * v + (m.shape.intercept ? m.bias_variance[k] / size : 0);
         }
         lanes.judge(y, s.scores.data(), weight, size, s.tau.data());
         const auto now = m.counters.examples + 1;
-        double most = 0;  // not finite if any loss or step is not
+        double way = 0, lost = 0;  // not finite if any step or loss is not
+        AGGRO_LANES
         for (std::size_t k = 0; k < n; ++k) {
             const double tau = s.tau[k];
             const std::int64_t moves = tau != 0;
-            most += std::abs(tau) + lanes.loss[k];
+            way += std::abs(tau);
+            lost += lanes.loss[k];
             m.tally.loss[k] += lanes.loss[k];
             m.tally.mistakes[k] += static_cast<std::int64_t>(lanes.wrong[k]);
             m.tally.updates[k] += moves;
             m.tally.last_update[k] = moves ? now : m.tally.last_update[k];
         }
-        if (!std::isfinite(static_cast<T>(most))) throw BadExample("its score or step overflows; scale the features or the target");
-        for (std::size_t k = 0; !lanes.tube && k < n; ++k) m.record.recent_loss[m.model_of[k]] += lanes.loss[k];
-        if (std::any_of(s.tau.begin(), s.tau.end(), [](double tau) { return tau != 0; })) move_lanes(weight);
+        if (!std::isfinite(static_cast<T>(way + lost))) throw BadExample("its score or step overflows; scale the features or the target");
+        if (!lanes.tube) add_losses();
+        if (way > 0) move_lanes(weight);
+    }
+
+    /// Adds the losses of the lanes to the records of their models.
+    void add_losses() {
+        const std::size_t models = m.shape.models, each = m.groups_per_model();
+        for (std::size_t i = 0, k = 0; i < models; ++i)
+            for (std::size_t end = k + each; k < end; ++k) m.record.recent_loss[i] += lanes.loss[k];
     }
 
     /// Turns all tau into coefficients.
     void move_lanes(double weight) {
         const std::size_t n = m.shape.outputs;
+        AGGRO_LANES
         for (std::size_t k = 0; k < n; ++k) {
             const double tau = s.tau[k];
             s.coef[k] = static_cast<T>(tau);

@@ -116,7 +116,9 @@ struct Model {
         grow(features);
     }
 
-    std::size_t groups_per_model() const { return groups.size() / shape.models; }
+    std::size_t groups_per_model() const {
+        return shape.models == 1 ? groups.size() : groups.size() / shape.models;  // a division is slow
+    }
     bool diagonal() const { return shape.metric == Metric::diagonal; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_lane() const { return shape.outputs + shape.sums; }

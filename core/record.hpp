@@ -7,26 +7,27 @@
 
 namespace aggro {
 
-/// True if model `i` predicts the wrong class, or some wrong label, with these scores.
+/// True if the model whose `each` groups begin with `first` predicts the wrong class, or some wrong
+/// label, with these scores.
 template <class T>
-inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t i, const Target& y) {
-    const std::size_t each = m.groups_per_model();
-    const Group& g = m.groups[i * each];
+inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t first, std::size_t each,
+                       const Target& y) {
+    const Group& g = m.groups[first];
     const double* mine = scores + g.first;
     if (g.task == Task::tube) return false;
     if (g.task != Task::margin) return std::max_element(mine, mine + g.count) - mine != y.label;
     if (m.shape.vote == Vote::argmax) return std::max_element(mine, mine + each) - mine != y.label;
     for (std::size_t k = 0; k < each; ++k)
-        if ((mine[k] > 0) != (y.sign(m.groups[i * each + k].positive) > 0)) return true;
+        if ((mine[k] > 0) != (y.sign(m.groups[first + k].positive) > 0)) return true;
     return false;
 }
 
-/// How far model `i` is from the targets, for regression.
+/// How far that model is from the targets, for regression.
 template <class T>
-inline double distance(const Model<T>& m, const double* scores, std::size_t i, const Target& y) {
-    const std::size_t each = m.groups_per_model();
+inline double distance(const Model<T>& m, const double* scores, std::size_t first, std::size_t each,
+                       const Target& y) {
     double sum = 0;
-    for (std::size_t k = i * each; k < (i + 1) * each; ++k)
+    for (std::size_t k = first; k < first + each; ++k)
         sum += std::abs(y.values[m.groups[k].positive] - scores[m.groups[k].first]);
     return sum;
 }
@@ -34,9 +35,13 @@ inline double distance(const Model<T>& m, const double* scores, std::size_t i, c
 /// The model with the best recent record: fewest mistakes, then least loss.
 inline std::size_t best_record(const Record& r) {
     std::size_t best = 0;
+    double mistakes = r.recent_mistakes[0], loss = r.recent_loss[0];
     for (std::size_t i = 1; i < r.mistakes.size(); ++i) {
-        const double gain = r.recent_mistakes[best] - r.recent_mistakes[i];
-        if (gain > 0 || (gain == 0 && r.recent_loss[i] < r.recent_loss[best])) best = i;
+        if (r.recent_mistakes[i] > mistakes) continue;
+        if (r.recent_mistakes[i] == mistakes && r.recent_loss[i] >= loss) continue;
+        best = i;
+        mistakes = r.recent_mistakes[i];
+        loss = r.recent_loss[i];
     }
     return best;
 }
@@ -48,13 +53,14 @@ inline void write_record(Model<T>& m, const double* scores, const Target& y) {
     r.begin(m.memory);
     const bool regression = m.groups[0].task == Task::tube;
     const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
+    const std::size_t each = m.groups_per_model();
+    if (m.shape.models > 1) r.chosen_mistakes += wrong_vote(m, scores, chosen * each, each, y);
     for (std::size_t i = 0; i < m.shape.models; ++i) {
-        const bool wrong = wrong_vote(m, scores, i, y);
+        const bool wrong = wrong_vote(m, scores, i * each, each, y);
         r.mistakes[i] += wrong;
         r.recent_mistakes[i] += wrong;
-        r.chosen_mistakes += wrong && i == chosen;
         if (!regression) continue;
-        const double error = distance(m, scores, i, y);
+        const double error = distance(m, scores, i * each, each, y);
         r.recent_loss[i] += error;
         if (i == chosen) r.chosen_error += error;
     }

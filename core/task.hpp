@@ -117,9 +117,11 @@ inline std::size_t best_wrong(const double* scores, std::size_t count, std::size
     return best;
 }
 
-/// The loss that is counted: the hinge whatever the rule, so that rules can be compared.
+/// The loss that is counted: the hinge whatever the rule, so that rules can be compared. What is
+/// not a number stays so, and is refused.
 inline double reported(double loss, const Rule& rule) {
-    return rule.lo < 0 ? std::abs(loss) : std::max(0.0, loss);
+    if (rule.lo < 0) return std::abs(loss);
+    return loss <= 0 ? 0.0 : loss;
 }
 
 /// One output: the margin or the tube. `length()` is asked for only when it is needed.
@@ -134,7 +136,7 @@ inline Verdict judge_one(const Group& g, const Rule& rule, const Target& target,
         if (rule.doubt != Doubt::none) {
             const double v = length(), m = sign * score;
             const Move move = confident_step(m, v, rule);
-            verdict.loss = std::max(0.0, 1 - m);
+            verdict.loss = reported(1 - m, rule);
             tau[0] = sign * move.tau;
             verdict.kappa = move.kappa;
             verdict.suffers = verdict.moves = move.tau != 0;

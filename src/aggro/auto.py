@@ -66,8 +66,9 @@ class AutoLearner:
         order = np.arange(count, dtype=np.int64) if order is None else order
         kept = [learner.state() for learner in self.learners] if undo else []
         try:
-            for start in range(0, count, PIECE):
-                self._learn_piece(rows, order[start : start + PIECE], lesson)
+            piece = max(PIECE // self.settings.batch_size, 1) * self.settings.batch_size
+            for start in range(0, count, piece):
+                self._learn_piece(rows, order[start : start + piece], lesson)
         except ValueError:
             for learner, state in zip(self.learners, kept, strict=False):
                 learner.load_state(state)

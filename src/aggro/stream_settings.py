@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.variants import find
 from aggro.rules import (
     CLASSIFIER_LOSSES,
     REGRESSOR_LOSSES,
@@ -15,6 +14,7 @@ from aggro.rules import (
     check_settings,
     near,
 )
+from aggro.variants import find
 
 OVERFLOWS = ("drop", "hash")
 LOSSES_OF_CLASSIFIERS = (*CLASSIFIER_LOSSES, "perceptron", "arow", "cw", "cw_stdev", "scw1", "scw2")

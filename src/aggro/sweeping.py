@@ -137,7 +137,8 @@ def sweep(
     y : array
         Classes, an indicator matrix, or targets of a regression.
     task : {"binary", "multiclass", "multilabel", "regression"}, optional
-        What y is; by default told from its values (floats that are not whole: regression).
+        What y is; by default told from its values: floats that are not whole, or that take many
+        values, make a regression.
     orders : int, default=1
         With more than one, the rows are learned in this many random orders.
     passes : int, default=1
@@ -173,7 +174,7 @@ def _read(X: Any, y: Any, task: Task | None) -> _Data:
     from aggro.targets import read_classes, read_values
 
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-    if task is None and np.asarray(y).dtype.kind == "f" and np.any(np.asarray(y) % 1 != 0):
+    if task is None and _looks_continuous(np.asarray(y)):
         task = "regression"
     if task == "regression":
         values = read_values(y, X.shape[0])
@@ -186,6 +187,13 @@ def _read(X: Any, y: Any, task: Task | None) -> _Data:
         raise ValueError(f"y holds one class only ({classes[0]!r}); two or more are needed.")
     kind: Task = "binary" if len(classes) == 2 else "multiclass"
     return _Data(X, kind, {"labels": labels.astype(np.int64)}, classes, len(classes))
+
+
+def _looks_continuous(y: Array) -> bool:
+    """Tell targets of a regression from class labels that happen to be floats."""
+    if y.dtype.kind != "f" or not np.isfinite(y).all():
+        return False
+    return bool(np.any(y % 1 != 0)) or len(np.unique(y)) > max(20, len(y) // 10)
 
 
 def _combinations(axes: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -239,9 +247,10 @@ def _orders(count: int, orders: int, seed: int) -> Iterator[Array]:
         yield np.arange(count) if orders == 1 else random.permutation(count)
 
 
-def _checkpoints(count: int) -> list[int]:
-    points = [int(count * 2.0**-k) for k in range(8, -1, -1)]
-    return sorted({p for p in points if p > 0})
+def _checkpoints(count: int, batch: int) -> list[int]:
+    """Return where the curve is noted: at powers of two, but never inside a mini-batch."""
+    points = [int(count * 2.0**-k) // batch * batch for k in range(8, 0, -1)]
+    return sorted({p for p in points if p > 0} | {count})
 
 
 def _run(data: _Data, rows: list[SweepRow], order: Array, passes: int) -> Learner:
@@ -250,7 +259,7 @@ def _run(data: _Data, rows: list[SweepRow], order: Array, passes: int) -> Learne
     lesson, start = rows_of(data.X), 0
     for row in rows:
         row.curve = []
-    for end in _checkpoints(data.count):
+    for end in _checkpoints(data.count, learner.settings.batch_size):
         learner.learn(lesson, order=order[start:end], undo=False, **data.lesson)
         start = end
         for row, error in zip(rows, _errors(learner, end), strict=True):

@@ -52,7 +52,7 @@ def _against_parameter(axes: Any, result: Any, against: str) -> None:
     if any(lines):
         axes.legend(frameon=False, fontsize=8)
     axes.set_xlabel(against)
-    axes.set_ylabel(f"{label} (each example judged before it is learned)")
+    axes.set_ylabel(f"{label}, judged before learning")
 
 
 def _over_time(axes: Any, result: Any) -> None:

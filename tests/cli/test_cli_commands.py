@@ -9,10 +9,10 @@ from cli_helpers import aggro as process
 from cli_helpers import normalise, write_csv, write_numbers, write_svmlight, write_vw
 
 import aggro
-from aggro.variants import catalogue
 from aggro.cli import COMMANDS, command, main
 from aggro.files import load_svmlight
 from aggro.models import save
+from aggro.variants import catalogue
 
 
 @pytest.fixture(autouse=True)

@@ -234,7 +234,7 @@ DATA = os.environ.get("AGGRO_DATA")
 )
 def test_real_data(folder, options, least, capsys):
     files = sorted(path for path in Path(DATA, folder).iterdir() if path.suffix == ".bz2")
-    test = [path for path in files if ".t." in path.name]
+    test = [path for path in files if ".t." in path.name or "test" in path.name]
     train = [path for path in files if path not in test]
     if not train:
         pytest.skip(f"no files of {folder}")

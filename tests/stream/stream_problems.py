@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from aggro.variants import ROWS
 from aggro.stream_settings import _CLASSIFIERS, _REGRESSORS
+from aggro.variants import ROWS
 
 CLASSIFIERS = [row.name for row in ROWS if row.estimator in _CLASSIFIERS]
 REGRESSORS = [row.name for row in ROWS if row.estimator in _REGRESSORS]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 
-from aggro.variants import catalogue
 from aggro.cli.options import new_parser
 from aggro.cli.variant import CHOICES
+from aggro.variants import catalogue
 
 EXAMPLES = """
 aggro algorithms

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from aggro.variants import catalogue
 from aggro.cli import COMMANDS, command
 from aggro.cli.options import new_parser
+from aggro.variants import catalogue
 
 EXAMPLES = """
 aggro completion bash > ~/.local/share/bash-completion/completions/aggro

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from aggro.auto import PIECE, AutoLearner, grown, make_learner
-from aggro.variants import Variant
 from aggro.cli.reading import Reading
 from aggro.cli.variant import CHOICES, settings_for
 from aggro.learner import Array, Learner, rows_of
 from aggro.models.errors import ModelFileError
-from aggro.models.record import CLASSIFIERS, REGRESSORS, Record, read_record, write_record
+from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
 from aggro.rules import LOSSES, Settings, Task, check_settings
+from aggro.variants import Variant
 
 PRICES = ("C", "epsilon", "r", "eta")  # what may change when learning goes on
 
@@ -172,11 +172,12 @@ class LinearModel:
         """Read a model, and how its data are read."""
         record = read_record(path)
         learner = record.attributes.get("_learner")
-        if record.name not in (*CLASSIFIERS, *REGRESSORS) or not isinstance(
-            learner, (Learner, AutoLearner)
-        ):
+        if record.name not in CHOICES or not isinstance(learner, (Learner, AutoLearner)):
             raise ModelFileError(f"{path}: a {record.name} like this is for Python only.")
-        check_fitted(record)
+        try:
+            check_fitted(record)
+        except DAMAGED as error:
+            raise ModelFileError(f"{path}: cannot be read: {error}") from error
         if learner.settings.task == "multilabel" or not record.attributes.get("_flat", True):
             raise ModelFileError(f"{path}: a model of several targets is for Python only.")
         origin = record.attributes.get("_origin", {})

@@ -66,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     dtype = model.dtype if model else np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     expected = guess_rows(args.data, reading.format)
-    with Console(expected, args.quiet) as console, Interrupt() as interrupt:
+    total = None if expected is None else expected * args.passes
+    with Console(total, args.quiet) as console, Interrupt() as interrupt:
         training = Training(args, reading, reader, console, interrupt, model)
         training.all_passes()
     if training.interrupted_in:

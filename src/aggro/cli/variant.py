@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from aggro.variants import Variant, find
 from aggro.cli.options import AXES
 from aggro.rules import Settings
 from aggro.stream_settings import keywords_of, settings_of
+from aggro.variants import Variant, find
 
 SHARED = {"fit_intercept", "average", "reservoir_size"}
 # What can be set on each estimator; the others' keywords it does not have.

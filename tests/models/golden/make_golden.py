@@ -27,8 +27,11 @@ MODELS = {
     "arow-regressor": aggro.AROWRegressor(),
     "cw": aggro.ConfidenceWeightedClassifier(),
     "scw": aggro.SoftConfidenceWeightedClassifier(),
-    "kernel": getattr(aggro, "KernelPassiveAggressiveClassifier", lambda **_: None)(budget=10),
-    "kernel-regressor": getattr(aggro, "KernelPassiveAggressiveRegressor", lambda: None)(),
+    "kernel": aggro.KernelPassiveAggressiveClassifier(budget=10),
+    "kernel-regressor": aggro.KernelPassiveAggressiveRegressor(),
+    "auto": aggro.PassiveAggressiveClassifier(C="auto"),
+    "stream": aggro.StreamClassifier("SPA-I"),
+    "stream-regressor": aggro.StreamRegressor("PAR-I", max_features=16, overflow="hash"),
 }
 
 
@@ -41,8 +44,20 @@ def data(name):
     return X, (y == "bee").astype(int) if name == "binary" else y
 
 
+def learn(model, X, y):
+    """Let a model learn rows, one by one if it is made for that."""
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(X, y)
+        return
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        model.learn_one(dict(zip("abcd", x, strict=True)), label)
+
+
 def scores(model, X):
-    """What a model says about its rows, as lists."""
+    """Return what a model says about rows, as lists."""
+    if hasattr(model, "predict_one"):
+        says = getattr(model, "predict_proba_one", model.predict_one)
+        return [says(dict(zip("abcd", x, strict=True))) for x in X.tolist()]
     says = getattr(model, "decision_function", model.predict)
     return np.asarray(says(X)).tolist()
 
@@ -50,10 +65,10 @@ def scores(model, X):
 if __name__ == "__main__":
     for name, model in MODELS.items():
         path = HERE / f"format-{FORMAT}-{name}.aggro"
-        if model is None or (path.exists() and "--replace" not in sys.argv):
+        if path.exists() and "--replace" not in sys.argv:
             continue
         X, y = data(name)
-        model.set_params(random_state=0).partial_fit(X, y)
+        learn(model, X, y)
         save(model, path)
         path.with_suffix(".json").write_text(json.dumps(scores(model, X)) + "\n")
         print(path.name, path.stat().st_size)

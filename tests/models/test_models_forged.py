@@ -1,0 +1,58 @@
+"""Forged arrays with a checksum that fits: refused, or loaded without harm."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from model_helpers import ROWS, make, problem
+
+import aggro
+from aggro.models import ModelFileError, container, load, save
+
+VALUES = (-1, 0, 7, 100, 2**31, 2**40, -(2**40), 2**62)
+
+
+def forgeries(path, rng, count=12):
+    """Write the file again and again, each time with one number or one length changed."""
+    text, arrays = container.read(path)
+    whole = [name for name, array in arrays.items() if array.dtype.kind in "iu" and array.size]
+    for _ in range(count):
+        name = whole[rng.integers(len(whole))] if rng.random() < 0.8 else rng.choice([*arrays])
+        changed = {key: array.copy() for key, array in arrays.items()}
+        flat = changed[name].reshape(-1)
+        if flat.size and flat.dtype.itemsize == 8:
+            flat[rng.integers(flat.size)] = rng.choice(VALUES)
+        if rng.random() < 0.2:
+            changed[name] = flat[:-1]
+        container.write(path, text, changed)
+        yield
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_estimators(name, tmp_path):
+    X, y = problem(name)
+    save(make(name, random_state=0).partial_fit(X[:29], y[:29]), tmp_path / "m")
+    for _ in forgeries(tmp_path / "m", np.random.default_rng(0)):
+        with contextlib.suppress(ModelFileError):
+            model = load(tmp_path / "m")
+            with contextlib.suppress(ValueError, OverflowError):
+                model.partial_fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("name", ["SPA-I", "PAmW-1", "PAM-I", "BPAI", "PAR-I"])
+@pytest.mark.parametrize("overflow", ["drop", "hash"])
+def test_streams(name, overflow, tmp_path):
+    X, y = problem(name)
+    rows = [dict(zip("abcdef", x, strict=True)) for x in X.tolist()]
+    kind = aggro.StreamRegressor if name == "PAR-I" else aggro.StreamClassifier
+    model = kind(name, max_features=60, overflow=overflow)
+    for x, label in zip(rows, y.tolist(), strict=True):
+        model.learn_one(x, label)
+    save(model, tmp_path / "m")
+    for _ in forgeries(tmp_path / "m", np.random.default_rng(1)):
+        with contextlib.suppress(ModelFileError):
+            loaded = load(tmp_path / "m")
+            with contextlib.suppress(ValueError, OverflowError):
+                for x, label in zip(rows, y.tolist(), strict=True):
+                    loaded.predict_one(x)
+                    loaded.learn_one({**x, "new": 1.0}, label)

@@ -1,0 +1,104 @@
+"""C="auto": the lane that leads, chosen only by examples judged before they were learned."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+
+import aggro
+
+
+def stream(name="cancer", seed=0):
+    load = {"cancer": load_breast_cancer, "digits": load_digits}[name]
+    X, y = load(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(y))
+    return X[order], y[order]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_auto_is_near_the_best_fixed_C_at_any_scale(metric, scale):
+    X, y = stream("digits")
+    auto = aggro.PassiveAggressiveClassifier(C="auto", metric=metric).partial_fit(X * scale, y)
+    best = min(lane["mistakes"] for lane in auto.lanes_)
+    assert auto.n_mistakes_ <= best + 0.02 * len(y)
+    assert auto.C_ in [lane["C"] for lane in auto.lanes_]
+    assert sum(lane["chosen"] for lane in auto.lanes_) == 1
+
+
+def test_the_leader_is_the_same_model_learned_alone():
+    X, y = stream()
+    auto = aggro.PassiveAggressiveClassifier(C="auto", metric="diagonal").partial_fit(X, y)
+    alone = aggro.PassiveAggressiveClassifier(C=auto.C_, metric="diagonal").partial_fit(X, y)
+    assert_allclose(auto.coef_, alone.coef_, rtol=1e-10)
+    assert_array_equal(auto.predict(X), alone.predict(X))
+
+
+def test_last_and_averaged_weights_are_raced():
+    X, y = stream("digits")
+    model = aggro.PassiveAggressiveClassifier(C="auto", average="auto").partial_fit(X, y)
+    assert {lane["average"] for lane in model.lanes_} == {False, True}
+    fixed = aggro.PassiveAggressiveClassifier(C=0.1, average="auto").partial_fit(X, y)
+    assert len(fixed.lanes_) == 2 and fixed.C_ == 0.1
+
+
+def test_fit_chooses_in_the_first_pass():
+    X, y = stream()
+    model = aggro.PassiveAggressiveClassifier(
+        C="auto", metric="diagonal", max_iter=4, tol=None, shuffle=False
+    ).fit(X, y)
+    first = aggro.PassiveAggressiveClassifier(C="auto", metric="diagonal").partial_fit(X, y)
+    assert model.C_ == first.C_
+    assert model.score(X, y) > 0.9
+
+
+def test_regression_follows_the_least_error():
+    X, y = load_diabetes(return_X_y=True)
+    model = aggro.PassiveAggressiveRegressor(C="auto", metric="diagonal").partial_fit(X, y)
+    least = min(model.lanes_, key=lambda lane: lane["recent_loss"])
+    assert least["chosen"]
+
+
+def test_the_grid_moves_when_its_edge_leads():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    y = 1e9 * X[:, 0]  # only steps far beyond the grid can follow
+    model = aggro.PassiveAggressiveRegressor(C="auto", fit_intercept=False, epsilon=0.0)
+    before = None
+    for start in range(0, 6000, 500):
+        model.partial_fit(X[start : start + 500], y[start : start + 500])
+        before = before or max(lane["C"] for lane in model.lanes_)
+    assert max(lane["C"] for lane in model.lanes_) > before
+
+
+def test_classes_may_appear_in_the_middle():
+    X, y = stream("digits")
+    model = aggro.PassiveAggressiveClassifier(C="auto", metric="diagonal", average="auto")
+    for start in range(0, len(y), 150):
+        model.partial_fit(X[start : start + 150], np.minimum(y[start : start + 150], start // 150))
+    assert_array_equal(model.classes_, np.arange(10))
+    assert model.score(X, y) > 0.8
+
+
+def test_pickle_and_a_refused_row_change_nothing():
+    X, y = stream()
+    model = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(X[:300], y[:300])
+    twin = pickle.loads(pickle.dumps(model))
+    bad = X[300:].copy()
+    bad[100, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(bad, y[300:])
+    for one in (model, twin):
+        one.partial_fit(X[300:], y[300:])
+    assert_array_equal(model.coef_, twin.coef_)
+    assert model.n_mistakes_ == twin.n_mistakes_ and model.C_ == twin.C_
+
+
+def test_nothing_is_raced_with_a_number():
+    X, y = stream()
+    model = aggro.PassiveAggressiveClassifier(C=0.5).partial_fit(X, y)
+    assert model.C_ == 0.5
+    with pytest.raises(AttributeError, match="auto"):
+        _ = model.lanes_
