@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := $(wildcard core/*.hpp core/*.cpp core/bind/*)
 ASAN   := $(shell $(CXX) -print-file-name=libasan.so 2>/dev/null)
-SANITIZED_TESTS := tests/test_twin.py tests/test_bad_input.py
+SANITIZED_TESTS := tests/test_twin.py tests/test_bad_input.py tests/test_extremes.py tests/batch tests/kernel/test_kernel_twin.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test dev lint unit sanitize format stubs bench clean
@@ -38,7 +38,7 @@ format: $(VENV)/core  ## put the code in its form
 	$(BIN)/clang-format -i $(CORE)
 
 stubs: $(VENV)/core  ## write the type stubs of the compiled core anew
-	$(BIN)/python -m nanobind.stubgen -m aggro._core_baseline -o src/aggro/_core.pyi
+	$(BIN)/python -m nanobind.stubgen -q -P -m aggro._core_baseline -o src/aggro/_core.pyi
 
 clean:  ## remove all that was made
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

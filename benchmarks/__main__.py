@@ -10,7 +10,14 @@ from benchmarks import peers, report
 from benchmarks.work import Effort, measure
 
 KINDS = (
-    "linear", "classes", "full_metric", "kernels", "predict", "stream", "text_files", "out_of_core",
+    "linear",
+    "classes",
+    "full_metric",
+    "kernels",
+    "predict",
+    "stream",
+    "text_files",
+    "out_of_core",
 )
 
 
@@ -18,7 +25,9 @@ def main():
     """Read the command line, run, print, save, draw."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="less data, fewer runs: a minute")
-    parser.add_argument("--only", metavar="NAME", default="", help="a kind, or part of a row's name")
+    parser.add_argument(
+        "--only", metavar="NAME", default="", help="a kind, or part of a row's name"
+    )
     parser.add_argument("--json", metavar="FILE", help="save the results")
     parser.add_argument("--plot", metavar="FILE", help="draw the results")
     parser.add_argument("--scaling", action="store_true", help="how time grows with the data")

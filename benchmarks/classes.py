@@ -33,6 +33,8 @@ def work(name, data, at_most, at_least, **params):
         floor=lambda: X @ W,
         floor_name="X @ W",
         at_most=at_most,
-        peers={"scikit-learn": Rival(lambda: sklearn_fit(X, y), at_least, error_of(X_test, y_test))},
+        peers={
+            "scikit-learn": Rival(lambda: sklearn_fit(X, y), at_least, error_of(X_test, y_test))
+        },
         memory=True,
     )

@@ -48,9 +48,7 @@ def works(effort):
         floor_name="product and exp",
         at_most=1.2,
         peers={
-            "scikit-learn SVC": Rival(
-                lambda: SVC(**params).fit(X, y), 1, error_of(X_test, y_test)
-            )
+            "scikit-learn SVC": Rival(lambda: SVC(**params).fit(X, y), 1, error_of(X_test, y_test))
         },
         tolerance=0.03,
         memory=True,

@@ -91,7 +91,11 @@ def plot(rows, path):
         axes.barh(i, times, color=PEERS.get(name, "#999999"), height=0.7)
         axes.annotate(
             f"{times:.0f}×" if times >= 10 else f"{times:.1f}×",
-            (max(times, 1), i), (4, 0), textcoords="offset points", va="center", fontsize=8,
+            (max(times, 1), i),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
         )
     axes.set_yticks(range(len(bars)), [work for work, _, _ in bars], fontsize=8)
     axes.set_xscale("log")

@@ -40,8 +40,10 @@ class LaneRules {
             AGGRO_LANES
             for (std::size_t k = 0; k < n; ++k) target[k] = positive[k] == y.label ? 1.0 : -1.0;
         }
-        if (tube) judge_tubes(scores, weight * size, tau);
-        else judge_margins(scores, weight * size, tau);
+        grow = weight * size;
+        shrink = 1 / grow;
+        if (tube) judge_tubes(scores, tau);
+        else judge_margins(scores, tau);
     }
 
     double kappa_of(std::size_t k, double weight) const { return weigh_kappa ? kappa[k] * weight : kappa[k]; }
@@ -50,36 +52,36 @@ class LaneRules {
     std::vector<double> length, loss, wrong;
 
   private:
-    // `grow` multiplies what the price multiplies: the example's weight and the size of its row.
-    void judge_margins(const double* scores, double grow, double* tau) {
+    void judge_margins(const double* scores, double* tau) {
         AGGRO_LANES
         for (std::size_t k = 0; k < positive.size(); ++k) {
             const double sign = target[k] > 0 ? 1.0 : -1.0, m = sign * scores[k];
             loss[k] = lo[k] < 0 ? std::abs(1 - m) : 1 - m <= 0 ? 0.0 : 1 - m;
             wrong[k] = (scores[k] > 0) != (sign > 0) ? 1.0 : 0.0;
-            tau[k] = sign * step(k, margin[k] - m, grow);
+            tau[k] = sign * step(k, margin[k] - m);
         }
     }
 
-    void judge_tubes(const double* scores, double grow, double* tau) {
+    void judge_tubes(const double* scores, double* tau) {
         AGGRO_LANES
         for (std::size_t k = 0; k < positive.size(); ++k) {
             const double error = target[k] - scores[k], l = std::abs(error) - epsilon[k];
             loss[k] = lo[k] < 0 ? std::abs(l) : l <= 0 ? 0.0 : l;
-            tau[k] = (error < 0 ? -1.0 : 1.0) * step(k, l, grow);
+            tau[k] = (error < 0 ? -1.0 : 1.0) * step(k, l);
         }
     }
 
     /// `step_size` of slack.hpp, without branches.
-    double step(std::size_t k, double l, double grow) const {
+    double step(std::size_t k, double l) const {
         const bool acts = (l > 0) | ((l == 0) & (lo[k] > 0)) | ((l < 0) & (lo[k] < 0));
-        const double raw = l / (length[k] + ridge[k] / grow);
+        const double raw = l / (length[k] + ridge[k] * shrink);
         const double clipped = std::min(std::max(raw, lo[k] * grow), cap[k] * grow);
         return acts & (length[k] > 0) ? clipped : 0.0;
     }
 
     std::vector<std::int64_t> positive;
     std::vector<double> lo, cap, ridge, margin, epsilon, kappa, target;
+    double grow = 1, shrink = 1;  ///< weight of the example times size of its row, and the inverse
     bool weigh_kappa = false;
 };
 

@@ -124,10 +124,11 @@ class Learn {
     /// The same for independent outputs, all at once: the loops are over lanes.
     void learn_lanes(const Target& y, double weight) {
         const std::size_t n = m.shape.outputs;
+        const double constant = m.shape.intercept ? 1 / size : 0;
         AGGRO_LANES
         for (std::size_t k = 0; k < n; ++k) {
             const double v = Diagonal ? static_cast<double>(s.length[k]) : squared;
-            lanes.length[k] = size * v + (m.shape.intercept ? m.bias_variance[k] / size : 0);
+            lanes.length[k] = size * v + m.bias_variance[k] * constant;
         }
         lanes.judge(y, s.scores.data(), weight, size, s.tau.data());
         const auto now = m.counters.examples + 1;
@@ -158,11 +159,12 @@ class Learn {
     /// Turns all tau into coefficients.
     void move_lanes(double weight) {
         const std::size_t n = m.shape.outputs;
+        const double constant = m.shape.intercept ? 1 / size : 0;
         AGGRO_LANES
         for (std::size_t k = 0; k < n; ++k) {
             const double tau = s.tau[k];
             s.coef[k] = static_cast<T>(tau);
-            if (m.shape.intercept) m.bias[k] += tau * m.bias_variance[k] / size;
+            m.bias[k] += tau * m.bias_variance[k] * constant;
         }
         if (m.trail.stride() > 0)
             for (std::size_t k = 0; k < n; ++k) s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);

@@ -17,9 +17,10 @@ inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t firs
     if (g.task == Task::tube) return false;
     if (g.task != Task::margin) return std::max_element(mine, mine + g.count) - mine != y.label;
     if (m.shape.vote == Vote::argmax) return std::max_element(mine, mine + each) - mine != y.label;
+    bool wrong = false;  // no early end: who errs is hard to foretell, and a loop without branches is not
     for (std::size_t k = 0; k < each; ++k)
-        if ((mine[k] > 0) != (y.sign(m.groups[first + k].positive) > 0)) return true;
-    return false;
+        wrong |= (mine[k] > 0) != (y.sign(m.groups[first + k].positive) > 0);
+    return wrong;
 }
 
 /// How far that model is from the targets, for regression.
@@ -38,7 +39,7 @@ inline std::size_t best_record(const Record& r) {
     double mistakes = r.recent_mistakes[0], loss = r.recent_loss[0];
     for (std::size_t i = 1; i < r.mistakes.size(); ++i) {
         if (r.recent_mistakes[i] > mistakes) continue;
-        if (r.recent_mistakes[i] == mistakes && r.recent_loss[i] >= loss) continue;
+        if (r.recent_mistakes[i] == mistakes && !(r.recent_loss[i] < loss)) continue;
         best = i;
         mistakes = r.recent_mistakes[i];
         loss = r.recent_loss[i];
@@ -54,11 +55,11 @@ inline void write_record(Model<T>& m, const double* scores, const Target& y) {
     const bool regression = m.groups[0].task == Task::tube;
     const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
     const std::size_t each = m.groups_per_model();
-    if (m.shape.models > 1) r.chosen_mistakes += wrong_vote(m, scores, chosen * each, each, y);
     for (std::size_t i = 0; i < m.shape.models; ++i) {
         const bool wrong = wrong_vote(m, scores, i * each, each, y);
         r.mistakes[i] += wrong;
         r.recent_mistakes[i] += wrong;
+        if (i == chosen) r.chosen_mistakes += wrong;
         if (!regression) continue;
         const double error = distance(m, scores, i * each, each, y);
         r.recent_loss[i] += error;

@@ -22,7 +22,9 @@ GRIDS = {
     "full": 10.0 ** np.arange(-3.0, 3.1, 0.5),
 }
 PREDICTORS: dict[Any, tuple[bool, ...]] = {"auto": (False, True)}
-MEMORY = 5000  # examples after which a record counts 1/e: long enough to choose, short enough to follow
+MEMORY = (
+    5000  # examples after which a record counts 1/e: long enough to choose, short enough to follow
+)
 PIECE = 1024  # examples between two looks at who leads
 SETTLED = 3000  # examples before the grid may move
 
@@ -44,7 +46,12 @@ class AutoLearner:
     """
 
     def __init__(
-        self, settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
+        self,
+        settings: Settings,
+        features: int,
+        outputs: int,
+        dtype: Any = np.float64,
+        seed: int = 0,
     ) -> None:
         self.settings = settings
         self._make = (features, outputs, np.dtype(dtype), seed)
@@ -57,7 +64,9 @@ class AutoLearner:
 
     # -- learning ---------------------------------------------------------------------------
 
-    def learn(self, rows: _core.Rows, *, order: Array | None = None, undo: bool = True, **lesson: Any) -> None:
+    def learn(
+        self, rows: _core.Rows, *, order: Array | None = None, undo: bool = True, **lesson: Any
+    ) -> None:
         """Learn rows in all lanes; raise without a trace when one of them is refused."""
         before = (list(self.learners), self.mistakes)
         if not self.learners:
@@ -114,7 +123,7 @@ class AutoLearner:
         if not self.learners:
             raise ValueError("C='auto' has nothing to choose by before the first example.")
         i, lane = self.best
-        return self.learners[i].all_settings[lane].C
+        return float(self.learners[i].all_settings[lane].C)
 
     def lanes(self) -> list[dict[str, Any]]:
         """Return what was raced: C, averaged or not, mistakes and recent record of each lane."""
@@ -144,6 +153,13 @@ class AutoLearner:
         """Return the scores of the leader."""
         i, lane = self.best
         return self.learners[i].scores(rows, lane)
+
+    def set_coef(self, coef: Array, intercept: Array) -> None:
+        """Refuse: there is no one model to start from."""
+        raise ValueError(
+            "C='auto' and average='auto' race models of their own, which cannot be given weights; "
+            "leave coef_init and intercept_init out, or choose C and average."
+        )
 
     def coef(self) -> Array:
         """Return the weights of the leader, outputs x features."""
@@ -196,6 +212,9 @@ def grown(
         lanes = [replace(settings, C=s.C, average=s.average) for s in old.all_settings]
         new.learners.append(grow_classes(old, lanes, position, classes))
     return new
+
+
+AnyLearner = Learner | AutoLearner
 
 
 def _move_grid(learner: Learner) -> Learner:

@@ -35,7 +35,9 @@ def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]
     outputs = (source[:, None] * learner.outputs + np.arange(learner.outputs)).ravel()
     each = len(before["updates"]) // learner.models
     groups = (source[:, None] * each + np.arange(each)).ravel()
-    after.update({name: before[name] for name in after if name.startswith(("class_", "record", "counters"))})
+    after.update(
+        {name: before[name] for name in after if name.startswith(("class_", "record", "counters"))}
+    )
     for name in PER_MODEL:
         after[name] = before[name][source]
     for name in PER_GROUP:
@@ -46,7 +48,9 @@ def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]
             after[name] = _columns(before[name], learner, outputs).ravel()
     after["mixture"] = before["mixture"].reshape(-1, 6)[outputs].ravel()
     if "pool_key" in after:
-        after["pool_key"] = before["pool_key"].reshape(-1, learner.settings.reservoir_size)[groups].ravel()
+        after["pool_key"] = (
+            before["pool_key"].reshape(-1, learner.settings.reservoir_size)[groups].ravel()
+        )
     for place, group in enumerate(groups):
         if f"full_{group}" in before:
             after[f"full_{place}"] = before[f"full_{group}"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.variants import from_name
 from aggro.learner import Array
+from aggro.variants import from_name
 
 NAMES = ("Perceptron", "PA-I", "SPA-I", "PAM-I-diag", "BPAI")
 PICTURE = Path("demo") / "learning-curve.png"
@@ -67,7 +67,15 @@ def draw(histories: dict[str, list[tuple[int, int, int]]], path: Path) -> None:
     for (name, history), (colour, marker) in zip(histories.items(), styles, strict=True):
         seen, mistakes, _ = np.array(history).T
         error = 100 * mistakes / seen
-        axes.plot(seen, error, marker=marker, color=colour, lw=1.8, ms=5, label=f"{name}  {error[-1]:.1f} %")
+        axes.plot(
+            seen,
+            error,
+            marker=marker,
+            color=colour,
+            lw=1.8,
+            ms=5,
+            label=f"{name}  {error[-1]:.1f} %",
+        )
     axes.set_xscale("log", base=2)
     axes.set_xticks(seen, [f"{n:,}" for n in seen], rotation=30)
     axes.set_xlabel("examples seen (each predicted first, then learned)")

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from aggro.auto import AutoLearner
-from aggro.learner import Array, Learner, rows_of
+from aggro.auto import AnyLearner
+from aggro.learner import Array, rows_of
 from aggro.rules import Settings, Task, check_count, check_number, check_settings
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -49,7 +49,8 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     """A scikit-learn estimator around a ``Learner``."""
 
     _losses: tuple[str, ...]
-    _learner: Learner | AutoLearner
+    _learner: AnyLearner
+    _known_prices: tuple[Any, ...]
 
     # -- input ------------------------------------------------------------------------------
 
@@ -140,11 +141,11 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     def _run_epochs(
         self,
-        learner: Learner,
+        learner: AnyLearner,
         X: Any,
-        lesson: dict[str, Array | None],
+        lesson: dict[str, Any],
         held_out: Array | None = None,
-        validate: Callable[[Learner], float] | None = None,
+        validate: Callable[[AnyLearner], float] | None = None,
     ) -> int:
         """Learn pass after pass until nothing improves; return the number of passes."""
         weights = lesson["weights"]
@@ -179,13 +180,13 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
             )
         return epoch
 
-    def _report(self, epoch: int, learner: Learner, loss: float) -> None:
+    def _report(self, epoch: int, learner: AnyLearner, loss: float) -> None:
         if not self.verbose:
             return
         norm = float(np.linalg.norm(learner.coef()))
         print(f"-- Epoch {epoch}: norm {norm:.6g}, examples {learner.examples}, loss {loss:.6g}")
 
-    def _start(self, learner: Learner, coef_init: Any, intercept_init: Any) -> None:
+    def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""
         shape = (learner.outputs, learner.features)
         coef, intercept = np.zeros(shape), np.zeros(shape[0])
@@ -193,7 +194,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
             coef = np.asarray(coef_init, dtype=np.float64)
             if coef.size != shape[0] * shape[1] or coef.shape not in (shape, (shape[1],)):
                 raise ValueError(
-                    f"coef_init has shape {coef.shape} and does not match dataset: expected {shape}."
+                    f"coef_init of shape {coef.shape} does not match dataset: expected {shape}."
                 )
         if intercept_init is not None:
             intercept = np.asarray(intercept_init, dtype=np.float64).ravel()
@@ -226,15 +227,15 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         """Weights, one row per output; sparse after ``sparsify``."""
         return self._fitted("coef_", lambda: getattr(self, "_sparse_coef", self._coef()))
 
-    def _coef(self) -> Array:
-        return self._learner.coef()
-
     @coef_.setter
     def coef_(self, value: Any) -> None:
         dense = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
         shape = (self._learner.outputs, self._learner.features)
         self._learner.set_coef(dense.reshape(shape), self._learner.intercept())
         self.__dict__.pop("_sparse_coef", None)
+
+    def _coef(self) -> Array:
+        return self._learner.coef()
 
     @property
     def intercept_(self) -> Array:
@@ -245,7 +246,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     @intercept_.setter
     def intercept_(self, value: npt.ArrayLike) -> None:
         intercept = np.broadcast_to(np.asarray(value, np.float64), (self._learner.outputs,))
-        self._learner.model.set_bias(intercept.tolist())
+        self._learner.set_coef(self._learner.coef(), intercept)
 
     @property
     def t_(self) -> int:

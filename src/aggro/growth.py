@@ -55,7 +55,12 @@ def _by_feature(learner: Learner, array: Array) -> Array:
 
 
 def _move_lanes(
-    before: dict[str, Array], after: dict[str, Array], name: str, change: Array, old: Learner, new: Learner
+    before: dict[str, Array],
+    after: dict[str, Array],
+    name: str,
+    change: Array,
+    old: Learner,
+    new: Learner,
 ) -> None:
     source, target = _by_feature(old, before[name]), _by_feature(new, after[name])
     if name in ("ring", "pool"):  # several classifiers side by side
@@ -76,7 +81,9 @@ def _move_variances(
     if old.settings.task == "multiclass" and old.outputs == 1:
         source[:] = -1  # one class so far: nothing was learned
     to = [m * new.outputs + k for m in range(old.models) for k in np.flatnonzero(source >= 0)]
-    of = [m * old.outputs + source[k] for m in range(old.models) for k in np.flatnonzero(source >= 0)]
+    of = [
+        m * old.outputs + source[k] for m in range(old.models) for k in np.flatnonzero(source >= 0)
+    ]
     after["bias_variance"][to] = before["bias_variance"][of]
     if new.settings.metric == "diagonal":
         variance = _by_feature(new, after["weights"])[:, new.model.lanes :]

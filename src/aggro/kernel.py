@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from aggro.classifier import LinearClassifier
 from aggro.estimator import all_or_nothing, keep_parameters
 from aggro.kernel_estimator import KernelEstimator
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array
-from aggro.linear import LinearClassifier, LinearRegressor
+from aggro.regressor import LinearRegressor
 from aggro.rules import CLASSIFIER_LOSSES, Settings, check_choice
 from aggro.targets import read_classes, read_values
 

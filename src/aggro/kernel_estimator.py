@@ -166,7 +166,7 @@ class KernelEstimator(LinearEstimator):
 
     densify = sparsify
 
-    @property
+    @property  # type: ignore[misc]  # weights of the linear estimators can be set, these follow
     def coef_(self) -> Array:
         """Weights of the features, one row per output; for the linear kernel only."""
         if self.kernel != "linear":

@@ -91,7 +91,8 @@ class Learner:
 
     def scores(self, rows: _core.Rows, which: int = 0) -> Array:
         """Return the scores of one model: a row per example and a column per output."""
-        return self.model.score(rows)[:, self._part(which)]
+        scores: Array = self.model.score(rows)
+        return scores[:, self._part(which)]
 
     def _part(self, which: int) -> slice:
         return slice(which * self.outputs, (which + 1) * self.outputs)
@@ -123,8 +124,8 @@ class Learner:
     def coef(self, which: int = 0) -> Array:
         """Return the weights that predict, outputs x features: in place where that is possible."""
         plain = self.settings.average is False and all(s.class_mean == 0 for s in self.all_settings)
-        weights = self.model.weights_view() if plain else self.model.weights()
-        return weights.T[self._part(which)]
+        weights: Array = self.model.weights_view() if plain else self.model.weights()
+        return np.asarray(weights.T[self._part(which)])
 
     def intercept(self, which: int = 0) -> Array:
         """Return the intercepts that predict."""
@@ -178,7 +179,7 @@ class Learner:
     def _shape(self, features: int) -> tuple[_core.Shape, list[int]]:
         s = self.settings
         reservoir = s.average == "reservoir"
-        averages = not reservoir and s.average is not False and s.average > 0
+        averages = not isinstance(s.average, str) and s.average > 0
         predictor = "reservoir" if reservoir else "average" if averages else "last"
         one_margin = not (s.task == "multiclass" and s.multiclass != "ovr")
         sums = self.outputs if any(s.class_mean > 0 for s in self.all_settings) else 0
@@ -204,7 +205,11 @@ class Learner:
 
     def _groups_of(self, s: Settings, which: int) -> list[_core.Group]:
         first = which * self.outputs
-        common = {"rule": s.rule(), "gamma": s.class_mean, "always": s.trigger == "always"}
+        common: dict[str, Any] = {
+            "rule": s.rule(),
+            "gamma": s.class_mean,
+            "always": s.trigger == "always",
+        }
         margin = _core.Task.margin
         if s.task == "binary":
             return [_core.Group(first=first, count=1, task=margin, positive=1, **common)]
@@ -233,8 +238,9 @@ class Learner:
         needed = len(self._groups()) * size * (size + 1) / 2 * self.dtype.itemsize / 2**30
         if needed > _memory_gib():
             raise MemoryError(
-                f"metric='full' on {features} features needs {needed:.1f} GiB for its matrices, but "
-                f"this machine has {_memory_gib():.1f} GiB; use metric='diagonal' or fewer features."
+                f"metric='full' on {features} features needs {needed:.1f} GiB for its matrices, "
+                f"but this machine has {_memory_gib():.1f} GiB; use metric='diagonal' or fewer "
+                "features."
             )
 
 

@@ -137,7 +137,9 @@ def check_choice(name: str, value: Any, valid: Iterable[str]) -> None:
     valid = tuple(valid)
     if not isinstance(value, str) or value not in valid:
         listed = ", ".join(map(repr, valid))
-        raise ValueError(f"{name}={value!r} is not valid; choose one of {listed}.{near(value, valid)}")
+        raise ValueError(
+            f"{name}={value!r} is not valid; choose one of {listed}.{near(value, valid)}"
+        )
 
 
 def check_number(name: str, value: Any, *, above: float, strict: bool = True) -> None:
@@ -157,7 +159,9 @@ def check_count(name: str, value: Any, *, least: int = 1, most: int | None = Non
     whole = hasattr(value, "__index__") and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         upper = f" and at most {most}" if most is not None else ""
-        raise ValueError(f"{name}={value!r} is not valid; give a whole number of at least {least}{upper}.")
+        raise ValueError(
+            f"{name}={value!r} is not valid; give a whole number of at least {least}{upper}."
+        )
 
 
 def check_settings(s: Settings, losses: Iterable[str]) -> None:
@@ -177,7 +181,9 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
     check_count("reservoir_size", s.reservoir_size)
     check_number("r", s.r, above=0)
     if not 0.5 <= s.eta < 1:
-        raise ValueError(f"eta={s.eta!r} is not valid; give a probability of at least 0.5, below 1.")
+        raise ValueError(
+            f"eta={s.eta!r} is not valid; give a probability of at least 0.5, below 1."
+        )
     check_average(s.average)
     for clash in CLASHES:
         if clash.when(s):

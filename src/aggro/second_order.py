@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+from aggro.classifier import LinearClassifier
 from aggro.estimator import keep_parameters
-from aggro.linear import LinearClassifier, LinearRegressor
+from aggro.regressor import LinearRegressor
 from aggro.rules import Settings, Task, check_choice
 
 
@@ -57,8 +58,8 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
     ) -> None:
         keep_parameters(self, locals())
 
-    def _settings(self, task: Task) -> Settings:
-        return super()._settings(task, loss="perceptron")
+    def _settings(self, task: Task, **fixed: Any) -> Settings:
+        return super()._settings(task, loss="perceptron", **fixed)
 
 
 class AROWClassifier(LinearClassifier):
@@ -118,8 +119,8 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
     ) -> None:
         keep_parameters(self, locals())
 
-    def _settings(self, task: Task) -> Settings:
-        return super()._settings(task, loss="arow")
+    def _settings(self, task: Task, **fixed: Any) -> Settings:
+        return super()._settings(task, loss="arow", **fixed)
 
 
 class AROWRegressor(LinearRegressor):
@@ -176,8 +177,8 @@ verbose, random_state, warm_start, average, reservoir_size
     ) -> None:
         keep_parameters(self, locals())
 
-    def _settings(self, task: Task) -> Settings:
-        return super()._settings(task, loss="arow")
+    def _settings(self, task: Task, **fixed: Any) -> Settings:
+        return super()._settings(task, loss="arow", **fixed)
 
 
 class ConfidenceWeightedClassifier(LinearClassifier):
@@ -215,7 +216,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
     """
 
     _losses = ("cw", "cw_stdev")
-    _forms = {"variance": "cw", "stdev": "cw_stdev"}
+    _forms: ClassVar = {"variance": "cw", "stdev": "cw_stdev"}
 
     def __init__(
         self,
@@ -239,9 +240,10 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
     ) -> None:
         keep_parameters(self, locals())
 
-    def _settings(self, task: Task) -> Settings:
+    def _settings(self, task: Task, **fixed: Any) -> Settings:
         check_choice("form", self.form, self._forms)
-        return super()._settings(task, loss=self._forms[self.form], multiclass="ovr")
+        loss = self._forms[self.form]
+        return super()._settings(task, loss=loss, multiclass="ovr", **fixed)
 
 
 class SoftConfidenceWeightedClassifier(LinearClassifier):
@@ -280,7 +282,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
     """
 
     _losses = ("scw1", "scw2")
-    _kinds = {"I": "scw1", "II": "scw2"}
+    _kinds: ClassVar = {"I": "scw1", "II": "scw2"}
 
     def __init__(
         self,
@@ -305,6 +307,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
     ) -> None:
         keep_parameters(self, locals())
 
-    def _settings(self, task: Task) -> Settings:
+    def _settings(self, task: Task, **fixed: Any) -> Settings:
         check_choice("kind", self.kind, self._kinds)
-        return super()._settings(task, loss=self._kinds[self.kind], multiclass="ovr")
+        loss = self._kinds[self.kind]
+        return super()._settings(task, loss=loss, multiclass="ovr", **fixed)

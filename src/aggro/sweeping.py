@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from aggro.bundle import same_shape, select
-from aggro.variants import find
 from aggro.learner import Array, Learner, rows_of
 from aggro.rules import CLASSIFIER_LOSSES, LOSSES, REGRESSOR_LOSSES, Settings, Task, check_settings
+from aggro.variants import find
 
 AXES = Settings.__dataclass_fields__.keys() - {"task"}
 COLUMNS = ("error", "loss", "updates")
@@ -113,7 +113,9 @@ class _Data:
 
         name = row.params.get("algorithm")
         params = {k: v for k, v in row.params.items() if k != "algorithm"}
-        kind = PassiveAggressiveRegressor if self.task == "regression" else PassiveAggressiveClassifier
+        kind = (
+            PassiveAggressiveRegressor if self.task == "regression" else PassiveAggressiveClassifier
+        )
         model = find(name).make(**params) if name else kind(**params)
         return model._adopt(learner, self.classes, self.task == "multilabel")
 
@@ -159,7 +161,9 @@ def sweep(
     {'C': 0.1}
     """
     data = _read(X, y, task)
-    rows = list({row.name: row for row in (_row(p, data.task) for p in _combinations(axes))}.values())
+    rows = list(
+        {row.name: row for row in (_row(p, data.task) for p in _combinations(axes))}.values()
+    )
     result = SweepResult(rows, data.count, orders, data)
     for order in _orders(data.count, orders, seed):
         for members in _bundles(rows):
@@ -203,7 +207,10 @@ def _combinations(axes: dict[str, Any]) -> Iterator[dict[str, Any]]:
             raise TypeError(f"sweep has no axis {name!r}; the axes are {listed}.")
     lists = [v if isinstance(v, (list, tuple, np.ndarray)) else [v] for v in axes.values()]
     for values in product(*lists):
-        yield {k: v.item() if isinstance(v, np.generic) else v for k, v in zip(axes, values, strict=True)}
+        yield {
+            k: v.item() if isinstance(v, np.generic) else v
+            for k, v in zip(axes, values, strict=True)
+        }
 
 
 def _row(params: dict[str, Any], task: Task) -> SweepRow:
@@ -277,4 +284,7 @@ def _run(data: _Data, rows: list[SweepRow], order: Array, passes: int) -> Learne
 
 def _errors(learner: Learner, examples: int) -> list[float]:
     column = 2 if learner.settings.task == "regression" else 0
-    return [record[column] / examples / (learner.outputs if column else 1) for record in learner.model.records]
+    return [
+        record[column] / examples / (learner.outputs if column else 1)
+        for record in learner.model.records
+    ]

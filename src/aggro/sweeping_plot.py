@@ -64,4 +64,6 @@ def _over_time(axes: Any, result: Any) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xlabel("examples seen")
     axes.set_ylabel(f"{label} so far")
-    axes.legend(frameon=False, fontsize=8, title="best settings" if len(result.rows) > len(ranked) else None)
+    axes.legend(
+        frameon=False, fontsize=8, title="best settings" if len(result.rows) > len(ranked) else None
+    )

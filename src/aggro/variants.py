@@ -36,7 +36,13 @@ class Variant:
         return getattr(aggro, self.estimator)(**{**self.params, **params})
 
 
-def _three(names: tuple[str, str, str], estimator: str, paper: str, rules: tuple[str, str, str], **params: Any) -> list[Variant]:
+def _three(
+    names: tuple[str, str, str],
+    estimator: str,
+    paper: str,
+    rules: tuple[str, str, str],
+    **params: Any,
+) -> list[Variant]:
     """Return the hard, the linear and the squared slack of one idea."""
     losses = ("hard", "epsilon_insensitive", "squared_epsilon_insensitive")
     if estimator != REGRESSOR:
@@ -50,14 +56,28 @@ def _three(names: tuple[str, str, str], estimator: str, paper: str, rules: tuple
 _PLAIN = ("τ = l/‖x‖²", "τ = min(C, l/‖x‖²)", "τ = l/(‖x‖² + 1/2C)")
 _TOP = ("τ = l/2‖x‖²", "τ = min(C, l/2‖x‖²)", "τ = l/(2‖x‖² + 1/2C)")
 _SUPPORT = ("Σ[l−θ]₊ = θ", "Σ[l−θ]₊ = min(θ, C‖x‖²)", "Σ[l−θ]₊ = θ‖x‖²/(‖x‖²+1/2C)")
-_MEANS = ("PA from (w+γm)/(1+γ)", "PA-I from (w+γm)/(1+γ), C/(1+γ)", "PA-II from (w+γm)/(1+γ), C/(1+γ)")
-_METRIC = ("τ = l/x'Σx, w += τyΣx", "τ = min(C, l/x'Σx), w += τyΣx", "τ = l/(x'Σx + 1/2C), w += τyΣx")
+_MEANS = (
+    "PA from (w+γm)/(1+γ)",
+    "PA-I from (w+γm)/(1+γ), C/(1+γ)",
+    "PA-II from (w+γm)/(1+γ), C/(1+γ)",
+)
+_METRIC = (
+    "τ = l/x'Σx, w += τyΣx",
+    "τ = min(C, l/x'Σx), w += τyΣx",
+    "τ = l/(x'Σx + 1/2C), w += τyΣx",
+)
 _BATCH = ("max l't − ½t'At, t ≥ 0", "max l't − ½t'At, 0 ≤ t ≤ C", "max l't − ½t'(A + I/2C)t, t ≥ 0")
 
 ROWS: tuple[Variant, ...] = (
     Variant("Perceptron", "Perceptron", {}, "Rosenblatt (1958)", "w += yx on a mistake"),
     *_three(("PA", "PA-I", "PA-II"), PA, CRAMMER, _PLAIN, multiclass="top"),
-    Variant("PALS", PA, {"loss": "least_squares", "multiclass": "ovr"}, MINIBATCH, "τ = (1−yf)/(‖x‖² + 1/2C)"),
+    Variant(
+        "PALS",
+        PA,
+        {"loss": "least_squares", "multiclass": "ovr"},
+        MINIBATCH,
+        "τ = (1−yf)/(‖x‖² + 1/2C)",
+    ),
     *_three(("PAR", "PAR-I", "PAR-II"), REGRESSOR, CRAMMER, _PLAIN),
     *_three(("MPA", "MPA-I", "MPA-II"), PA, CRAMMER, _TOP, multiclass="top"),
     *_three(("SPA", "SPA-I", "SPA-II"), PA, SUPPORT, _SUPPORT, multiclass="support"),
@@ -65,26 +85,94 @@ ROWS: tuple[Variant, ...] = (
     *_three(("PAmW", "PAmW-1", "PAmW-2"), PA, MEANS, _MEANS, class_mean=0.1, queue=5),
     *_three(("PAM", "PAM-I", "PAM-II"), PA, MAHALANOBIS, _METRIC, metric="full", multiclass="ovr"),
     *_three(
-        ("PAM-diag", "PAM-I-diag", "PAM-II-diag"), PA, MAHALANOBIS, _METRIC, metric="diagonal", multiclass="ovr"
+        ("PAM-diag", "PAM-I-diag", "PAM-II-diag"),
+        PA,
+        MAHALANOBIS,
+        _METRIC,
+        metric="diagonal",
+        multiclass="ovr",
     ),
     *_three(("BPA", "BPAI", "BPAII"), PA, MINIBATCH, _BATCH, batch_size=8),
     Variant(
-        "BPALS", PA, {"loss": "least_squares", "multiclass": "ovr", "batch_size": 8}, MINIBATCH, "t = (A + I/2C)⁻¹ l"
+        "BPALS",
+        PA,
+        {"loss": "least_squares", "multiclass": "ovr", "batch_size": 8},
+        MINIBATCH,
+        "t = (A + I/2C)⁻¹ l",
     ),
-    *_three(("KPA", "KPA-I", "KPA-II"), KERNEL, MINIBATCH, ("τ = l/k(x,x)", "τ = min(C, l/k(x,x))", "τ = l/(k(x,x) + 1/2C)")),
+    *_three(
+        ("KPA", "KPA-I", "KPA-II"),
+        KERNEL,
+        MINIBATCH,
+        ("τ = l/k(x,x)", "τ = min(C, l/k(x,x))", "τ = l/(k(x,x) + 1/2C)"),
+    ),
     *_three(("KBPA", "KBPAI", "KBPAII"), KERNEL, MINIBATCH, _BATCH, batch_size=8),
     Variant(
-        "KBPALS", KERNEL, {"loss": "least_squares", "multiclass": "ovr", "batch_size": 8}, MINIBATCH, "t = (A + I/2C)⁻¹ l"
+        "KBPALS",
+        KERNEL,
+        {"loss": "least_squares", "multiclass": "ovr", "batch_size": 8},
+        MINIBATCH,
+        "t = (A + I/2C)⁻¹ l",
     ),
-    Variant("BPA-S", KERNEL, {"budget": 100, "budget_strategy": "simple"}, BUDGET, "removed vector projected on x_t"),
-    Variant("BPA-NN", KERNEL, {"budget": 100, "budget_strategy": "nearest"}, BUDGET, "… on x_t and the removed vector’s nearest neighbour"),
-    Variant("BPA-P", KERNEL, {"budget": 100, "budget_strategy": "projection"}, BUDGET, "… on all that remain"),
-    Variant("AROW", "AROWClassifier", {}, "Crammer, Kulesza, Dredze (2009)", "τ = l/(x'Σx + r), Σ⁻¹ += xx'/r"),
-    Variant("AROWR", "AROWRegressor", {}, "Vaits, Crammer (2011)", "τ = l/(x'Σx + r), Σ⁻¹ += xx'/r"),
-    Variant("CW", "ConfidenceWeightedClassifier", {"form": "variance"}, "Dredze, Crammer, Pereira (2008)", "yf ≥ φ x'Σx"),
-    Variant("CW-stdev", "ConfidenceWeightedClassifier", {"form": "stdev"}, "Crammer, Dredze, Pereira (2008)", "yf ≥ φ √(x'Σx)"),
-    Variant("SCW-I", "SoftConfidenceWeightedClassifier", {"kind": "I"}, "Wang, Zhao, Hoi (2012)", "yf ≥ φ √(x'Σx) − ξ, price Cξ"),
-    Variant("SCW-II", "SoftConfidenceWeightedClassifier", {"kind": "II"}, "Wang, Zhao, Hoi (2012)", "yf ≥ φ √(x'Σx) − ξ, price Cξ²"),
+    Variant(
+        "BPA-S",
+        KERNEL,
+        {"budget": 100, "budget_strategy": "simple"},
+        BUDGET,
+        "removed vector projected on x_t",
+    ),
+    Variant(
+        "BPA-NN",
+        KERNEL,
+        {"budget": 100, "budget_strategy": "nearest"},
+        BUDGET,
+        "… on x_t and the removed vector’s nearest neighbour",
+    ),
+    Variant(
+        "BPA-P",
+        KERNEL,
+        {"budget": 100, "budget_strategy": "projection"},
+        BUDGET,
+        "… on all that remain",
+    ),
+    Variant(
+        "AROW",
+        "AROWClassifier",
+        {},
+        "Crammer, Kulesza, Dredze (2009)",
+        "τ = l/(x'Σx + r), Σ⁻¹ += xx'/r",
+    ),
+    Variant(
+        "AROWR", "AROWRegressor", {}, "Vaits, Crammer (2011)", "τ = l/(x'Σx + r), Σ⁻¹ += xx'/r"
+    ),
+    Variant(
+        "CW",
+        "ConfidenceWeightedClassifier",
+        {"form": "variance"},
+        "Dredze, Crammer, Pereira (2008)",
+        "yf ≥ φ x'Σx",
+    ),
+    Variant(
+        "CW-stdev",
+        "ConfidenceWeightedClassifier",
+        {"form": "stdev"},
+        "Crammer, Dredze, Pereira (2008)",
+        "yf ≥ φ √(x'Σx)",
+    ),
+    Variant(
+        "SCW-I",
+        "SoftConfidenceWeightedClassifier",
+        {"kind": "I"},
+        "Wang, Zhao, Hoi (2012)",
+        "yf ≥ φ √(x'Σx) − ξ, price Cξ",
+    ),
+    Variant(
+        "SCW-II",
+        "SoftConfidenceWeightedClassifier",
+        {"kind": "II"},
+        "Wang, Zhao, Hoi (2012)",
+        "yf ≥ φ √(x'Σx) − ξ, price Cξ²",
+    ),
 )
 
 
@@ -124,8 +212,8 @@ def find(name: str) -> Variant:
     if rows:
         both = sorted({row.name for row in rows} | {"PAm", "PAM"})
         raise ValueError(
-            f"{name!r} is ambiguous: PAm… (class means) and PAM… (Mahalanobis metric) differ in the "
-            f"case of one letter. Write it as one of {', '.join(both)}."
+            f"{name!r} is ambiguous: PAm… (class means) and PAM… (Mahalanobis metric) differ in "
+            f"the case of one letter. Write it as one of {', '.join(both)}."
         )
     hint = near(name, [row.name for row in ROWS]) or near(key.upper(), [row.name for row in ROWS])
     raise ValueError(f"There is no variant {name!r}.{hint} aggro.catalogue() lists them all.")

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from aggro.variants import ROWS
 from aggro.rules import CLASHES
+from aggro.variants import ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])

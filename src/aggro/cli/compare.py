@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from aggro.cli.begin import new_model
 from aggro.cli.console import Console
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.metrics import metrics_for
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.reading import Reading, guess_rows
-from aggro.cli.train import new_model
 from aggro.cli.watch import Watch
 from aggro.files import Batch
 

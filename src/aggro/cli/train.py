@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from aggro.auto import AutoLearner
+from aggro.cli.begin import new_model
 from aggro.cli.console import Console
 from aggro.cli.evaluate import measure
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.reading import Reading, guess_rows
-from aggro.cli.variant import CHOICES, allowed, choose, given, is_regression
+from aggro.cli.variant import CHOICES, given
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
 from aggro.learner import Array
@@ -32,7 +33,6 @@ aggro train days/ --label price --task regression -o model.aggro --passes 3 --pl
 zcat log.vw.gz | aggro train - --format vw -o model.aggro
 aggro train tuesday.svm --resume model.aggro -o model.aggro
 """
-MOST_NUMBERED_CLASSES = 100
 
 
 def parser() -> argparse.ArgumentParser:
@@ -108,7 +108,8 @@ class Training:
                 self._model.learner.freeze_means()  # type: ignore[union-attr]
                 self.console.expect(self.position * self.args.passes)
         if self.watch is None:
-            raise ValueError("There were no examples to learn from.")
+            left = f" after the first {self.args.skip:,}" if self.args.skip else ""
+            raise ValueError(f"There were no examples to learn from{left}.")
         shown = len(self.watch.lines)
         self.watch.report()
         for line in self.watch.lines[shown:]:
@@ -214,30 +215,6 @@ class Training:
 
             draw_curves({model.title: watch.lines}, model.regression, self.args.plot)
         console.note(f"saved {self.args.output}")
-
-
-def new_model(
-    args: argparse.Namespace, algorithm: str | None, X: Any, y: Array, *, strict: bool = True
-) -> LinearModel:
-    """Return a new model of the variant asked for, or of the one that suits the first labels."""
-    found = looks_like(y)
-    variant = choose(algorithm, args.task, found)
-    if args.task == "auto" and found == "regression" and not is_regression(variant):
-        raise ValueError(
-            f"{variant.name} tells classes apart, but the labels are numbers such as {y[0]:g}; "
-            "use --task regression without --algorithm, or --task classification to insist."
-        )
-    params = allowed(variant, given(args), strict=strict)
-    return LinearModel.create(variant, params, X.dtype, args.seed)
-
-
-def looks_like(y: Array) -> str:
-    """Tell the task from the first labels: many different numbers, or fractions, are values."""
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    whole = bool(np.all(np.mod(y, 1) == 0))
-    few = len(np.unique(y)) <= MOST_NUMBERED_CLASSES
-    return "classification" if whole and few else "regression"
 
 
 def _count(text: str) -> int:

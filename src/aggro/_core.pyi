@@ -1,0 +1,447 @@
+"""The compiled core of aggro."""
+
+from collections.abc import Mapping, Sequence
+import enum
+from typing import Annotated, Any, overload
+
+import numpy
+from numpy.typing import NDArray
+
+
+level: str = 'baseline'
+
+class Task(enum.Enum):
+    margin = 0
+
+    tube = 1
+
+    top = 2
+
+    predicted = 3
+
+    support = 4
+
+class Metric(enum.Enum):
+    euclidean = 0
+
+    diagonal = 1
+
+    full = 2
+
+class Predictor(enum.Enum):
+    last = 0
+
+    average = 1
+
+    reservoir = 2
+
+class Vote(enum.Enum):
+    each = 0
+
+    argmax = 1
+
+    all = 2
+
+class Doubt(enum.Enum):
+    none = 0
+
+    variance = 1
+
+    deviation = 2
+
+class Rule:
+    """The price of breaking a constraint, as numbers."""
+
+    def __init__(self, *, lo: float = 0.0, cap: float = float('inf'), ridge: float = 0.0, margin: float = 1.0, epsilon: float = 0.0, kappa: float = 1.0, phi: float = 0.0, doubt: Doubt = Doubt.none, weigh_kappa: bool = False) -> None: ...
+
+class Group:
+    """Outputs that answer one question, and the rule they learn by."""
+
+    def __init__(self, *, first: int, count: int, task: Task, positive: int, rule: Rule, gamma: float = 0.0, always: bool = False) -> None: ...
+
+class Shape:
+    """What kind of model to make."""
+
+    def __init__(self, *, features: int, outputs: int, intercept: bool, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1) -> None: ...
+
+class Rows:
+    """Rows to learn from or to score, read in place."""
+
+    @overload
+    def __init__(self, x: Annotated[NDArray, dict(order='C', device='cpu', writable=False)]) -> None: ...
+
+    @overload
+    def __init__(self, data: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], features: int) -> None: ...
+
+    @property
+    def count(self) -> int: ...
+
+    def mean_square(self, most: int) -> float:
+        """Mean squared norm of the first rows."""
+
+class Model32:
+    """A linear model: weights, metric, centre and counters."""
+
+    def __init__(self, shape: Shape, groups: Sequence[Group], own_sum: Sequence[int]) -> None: ...
+
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True) -> None:
+        """
+        Learn the rows, in order. A bad row raises and leaves the model as it was.
+        """
+
+    def score(self, rows: Rows) -> NDArray[numpy.float32]:
+        """
+        Scores of the predictor, one row per example and one column per output.
+        """
+
+    def grow(self, features: int) -> None:
+        """Make room for more features, with weight zero."""
+
+    def fold(self) -> None:
+        """Write all weights out in full, whatever they are made of."""
+
+    def state(self) -> dict:
+        """All arrays of the state by name."""
+
+    def load_state(self, state: dict) -> None:
+        """Put back what state() gave."""
+
+    def weights_view(self) -> NDArray[numpy.float32]:
+        """The last weights in place, features x outputs."""
+
+    def weights(self) -> NDArray[numpy.float32]:
+        """The weights that predict, features x outputs."""
+
+    def bias(self) -> NDArray[numpy.float64]:
+        """The intercepts that predict."""
+
+    def set_bias(self, bias: Sequence[float]) -> None:
+        """Set the last intercepts."""
+
+    def set_groups(self, groups: Sequence[Group]) -> None:
+        """Change the rules; what was learned stays."""
+
+    def freeze_means(self, frozen: bool) -> None: ...
+
+    def seed(self, seed: int) -> None: ...
+
+    def average_from(self, examples: int) -> None: ...
+
+    @property
+    def features(self) -> int: ...
+
+    @property
+    def lanes(self) -> int: ...
+
+    @property
+    def keeps_total(self) -> bool: ...
+
+    @property
+    def examples(self) -> int: ...
+
+    @property
+    def averaged(self) -> int: ...
+
+    def set_memory(self, memory: float) -> None:
+        """What an example leaves of the recent records before it."""
+
+    @property
+    def tallies(self) -> list:
+        """Mistakes, updates and loss of each group."""
+
+    @property
+    def memory(self) -> float: ...
+
+    @property
+    def records(self) -> list:
+        """
+        Mistakes, recent mistakes, recent loss and recent examples of each model.
+        """
+
+    @property
+    def chosen(self) -> int:
+        """The model with the best recent record."""
+
+    @property
+    def chosen_record(self) -> tuple:
+        """Mistakes and error of whichever model was the chosen one at its time."""
+
+class Model64:
+    """A linear model: weights, metric, centre and counters."""
+
+    def __init__(self, shape: Shape, groups: Sequence[Group], own_sum: Sequence[int]) -> None: ...
+
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True) -> None:
+        """
+        Learn the rows, in order. A bad row raises and leaves the model as it was.
+        """
+
+    def score(self, rows: Rows) -> NDArray[numpy.float64]:
+        """
+        Scores of the predictor, one row per example and one column per output.
+        """
+
+    def grow(self, features: int) -> None:
+        """Make room for more features, with weight zero."""
+
+    def fold(self) -> None:
+        """Write all weights out in full, whatever they are made of."""
+
+    def state(self) -> dict:
+        """All arrays of the state by name."""
+
+    def load_state(self, state: dict) -> None:
+        """Put back what state() gave."""
+
+    def weights_view(self) -> NDArray[numpy.float64]:
+        """The last weights in place, features x outputs."""
+
+    def weights(self) -> NDArray[numpy.float64]:
+        """The weights that predict, features x outputs."""
+
+    def bias(self) -> NDArray[numpy.float64]:
+        """The intercepts that predict."""
+
+    def set_bias(self, bias: Sequence[float]) -> None:
+        """Set the last intercepts."""
+
+    def set_groups(self, groups: Sequence[Group]) -> None:
+        """Change the rules; what was learned stays."""
+
+    def freeze_means(self, frozen: bool) -> None: ...
+
+    def seed(self, seed: int) -> None: ...
+
+    def average_from(self, examples: int) -> None: ...
+
+    @property
+    def features(self) -> int: ...
+
+    @property
+    def lanes(self) -> int: ...
+
+    @property
+    def keeps_total(self) -> bool: ...
+
+    @property
+    def examples(self) -> int: ...
+
+    @property
+    def averaged(self) -> int: ...
+
+    def set_memory(self, memory: float) -> None:
+        """What an example leaves of the recent records before it."""
+
+    @property
+    def tallies(self) -> list:
+        """Mistakes, updates and loss of each group."""
+
+    @property
+    def memory(self) -> float: ...
+
+    @property
+    def records(self) -> list:
+        """
+        Mistakes, recent mistakes, recent loss and recent examples of each model.
+        """
+
+    @property
+    def chosen(self) -> int:
+        """The model with the best recent record."""
+
+    @property
+    def chosen_record(self) -> tuple:
+        """Mistakes and error of whichever model was the chosen one at its time."""
+
+class Kernel(enum.Enum):
+    linear = 0
+
+    poly = 1
+
+    rbf = 2
+
+    sigmoid = 3
+
+    external = 4
+
+class Forget(enum.Enum):
+    simple = 0
+
+    nearest = 1
+
+    projection = 2
+
+    oldest = 3
+
+class KernelShape:
+    """What kind of kernel model to make."""
+
+    def __init__(self, *, features: int, outputs: int, kernel: Kernel, gamma: float = 1.0, degree: int = 3, coef0: float = 0.0, intercept: bool = True, average: bool = False, vote: Vote = Vote.each, budget: int = 0, forget: Forget = Forget.simple) -> None: ...
+
+class KernelModel:
+    """Support vectors, their coefficients and the history."""
+
+    def __init__(self, shape: KernelShape, groups: Sequence[Group], sparse: bool) -> None: ...
+
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, first_id: int = 0) -> None:
+        """
+        Learn the rows, in order. A bad row raises and leaves the model as it was.
+        """
+
+    def learn_values(self, with_support: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], within: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], batch_size: int = 1) -> None:
+        """Learn a block of examples from kernel values computed outside."""
+
+    def score(self, rows: Rows) -> NDArray[numpy.float64]:
+        """Scores, one row per example and one column per output."""
+
+    def coef(self) -> NDArray[numpy.float64]:
+        """The coefficients that predict, support vectors x outputs."""
+
+    def ids(self) -> NDArray[numpy.int64]:
+        """Which example each support vector was."""
+
+    def state(self) -> dict:
+        """All arrays of the state by name."""
+
+    def load_state(self, state: dict) -> None:
+        """Put back what state() gave."""
+
+    def set_groups(self, groups: Sequence[Group]) -> None:
+        """Change the rules; what was learned stays."""
+
+    def support(self) -> dict:
+        """
+        The support vectors: `support`, or `data`, `indices` and `indptr`; nothing if they are kept outside.
+        """
+
+    @property
+    def features(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def examples(self) -> int: ...
+
+    @property
+    def history(self) -> tuple[int, int, float]:
+        """Mistakes, updates and loss, each example judged before it was learned."""
+
+def solve_batch(group: Group, gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:
+    """
+    The exact step of a mini-batch: coefficients, or None if a hard batch contradicts itself.
+    """
+
+class Knowledge:
+    """All that a stream has learned, to go back to."""
+
+class Stream:
+    """A model that learns dicts one at a time."""
+
+    def __init__(self, regression: bool, batch_size: int, max_features: int, hashed: bool) -> None: ...
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        """
+        Learn from the features x and the answer y; w counts the example w times: it multiplies C.
+        """
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """
+        Predict the answer for the features x. Features never learned count as zero.
+        """
+
+    def flush(self) -> None:
+        """Learn the examples that wait for their mini-batch to be full."""
+
+    def _margins(self, x: Any) -> tuple[list[Any], list[float]]: ...
+
+    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, arrays: dict[str, Any]) -> None: ...
+
+    def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
+
+    def _dump(self) -> tuple[list[Any], list[Any], dict[str, Any]]: ...
+
+    def _names(self) -> list[Any]: ...
+
+    def _classes(self) -> list[Any]: ...
+
+    def _progress(self) -> tuple[float, float, float]: ...
+
+    def _weights(self) -> tuple[list[Any], list[Any], Any, Any]: ...
+
+    def _remember(self) -> Knowledge: ...
+
+    def _recall(self, knowledge: Knowledge) -> None: ...
+
+    @property
+    def _slots(self) -> int: ...
+
+    @property
+    def examples(self) -> int:
+        """Number of examples learned from."""
+
+class TextParser:
+    """Reads blocks of text lines into sparse rows."""
+
+    @staticmethod
+    def svmlight(float32: bool, names: bool, several: bool, skip_bad: bool, first_index: int, n_features: int) -> TextParser: ...
+
+    @staticmethod
+    def vw(float32: bool, names: bool, several: bool, skip_bad: bool, bits: int) -> TextParser: ...
+
+    def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], final: bool, most_rows: int) -> int:
+        """
+        Parse whole lines until the data, the rows or the patience end; returns the bytes used.
+        """
+
+    def take(self) -> dict:
+        """Hand over the rows read so far."""
+
+    def set_first_index(self, first_index: int, n_features: int) -> None: ...
+
+    def problems(self) -> list:
+        """The first bad lines: (line, column, message)."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def line(self) -> int: ...
+
+    @line.setter
+    def line(self, arg: int, /) -> None: ...
+
+    @property
+    def bad(self) -> int: ...
+
+    @property
+    def stopped(self) -> bool: ...
+
+def parse_float(text: bytes) -> object:
+    """One decimal number as the parsers read it; None when it is none."""
+
+def hash_name(name: str, seed: int = 0) -> int:
+    """Vowpal Wabbit's hash of a name: digits are their own number."""
+
+@overload
+def hash_strings(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: str, bits: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+@overload
+def hash_strings(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: str, bits: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """Hash prefix + string for every string of an Arrow column."""
+
+@overload
+def parse_numbers(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+@overload
+def parse_numbers(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    The number in every string of an Arrow column, NaN where there is none.
+    """
+
+@overload
+def hash_words(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: str, bits: int) -> tuple: ...
+
+@overload
+def hash_words(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: str, bits: int) -> tuple:
+    """Count hashed prefix + word for every string of an Arrow column."""
