@@ -12,10 +12,10 @@ namespace aggro {
 /// The examples of one batch as one group sees them, at the centre c.
 struct BatchProblem {
     std::size_t size = 0;
-    const double* gram = nullptr;      ///< size x size: x_j' Sigma x_k, with the constant feature
-    const double* scores = nullptr;    ///< size x group.count, at the centre
+    const double* gram = nullptr;    ///< size x size: x_j' Sigma x_k, with the constant feature
+    const double* scores = nullptr;  ///< size x group.count, at the centre
     const Target* targets = nullptr;
-    const Rule* rules = nullptr;       ///< one per example, priced by its weight (> 0)
+    const Rule* rules = nullptr;  ///< one per example, priced by its weight (> 0)
 };
 
 /// Memory that is used again from batch to batch.
@@ -38,7 +38,8 @@ inline BatchLoss batch_loss(const Group& g, const BatchProblem& p, std::size_t k
     const Target& target = p.targets[k];
     const Rule& rule = p.rules[k];
     if (g.task == Task::margin) return {rule.margin - target.sign(g.positive) * s[0]};
-    if (g.task == Task::tube) return {target.values[g.positive] - s[0], rule.lo < 0 ? 0 : rule.epsilon};
+    if (g.task == Task::tube)
+        return {target.values[g.positive] - s[0], rule.lo < 0 ? 0 : rule.epsilon};
     const auto y = static_cast<std::size_t>(target.label);
     const std::size_t rival = work.rivals[k] = best_wrong(s, g.count, y);
     const bool wrong = s[rival] > s[y] || (s[rival] == s[y] && rival < y);
@@ -91,9 +92,12 @@ inline void write_batch(const Group& g, const BatchProblem& p, const BatchWork& 
         const double t = work.box.t[k];
         double* own = tau + k * g.count;
         if (t == 0) continue;
-        if (g.task == Task::tube) own[0] = t;
-        else if (g.task == Task::margin) own[0] = t * p.targets[k].sign(g.positive);
-        else own[static_cast<std::size_t>(p.targets[k].label)] = t, own[work.rivals[k]] = -t;
+        if (g.task == Task::tube)
+            own[0] = t;
+        else if (g.task == Task::margin)
+            own[0] = t * p.targets[k].sign(g.positive);
+        else
+            own[static_cast<std::size_t>(p.targets[k].label)] = t, own[work.rivals[k]] = -t;
     }
 }
 

@@ -25,7 +25,8 @@ class BoxDual {
     void resize(std::size_t count) {
         size = count;
         Q.resize(size * size);
-        for (auto* v : {&linear, &epsilon, &lower, &upper, &t, &length, &gradient, &noise, &pull, &direction, &target})
+        for (auto* v : {&linear, &epsilon, &lower, &upper, &t, &length, &gradient, &noise, &pull,
+                        &direction, &target})
             v->resize(size);
         free.resize(size);
     }
@@ -102,7 +103,8 @@ class BoxDual {
     /// One exact step along each coordinate; the first from zero is sequential PA.
     void sweep() {
         for (std::size_t k = 0; k < size; ++k) {
-            const double best = std::clamp(soft(t[k] + gradient[k], epsilon[k]), lower[k], upper[k]);
+            const double best =
+                std::clamp(soft(t[k] + gradient[k], epsilon[k]), lower[k], upper[k]);
             const double step = best - t[k];
             if (step == 0) continue;
             t[k] = best;

@@ -22,7 +22,8 @@ class PivotedCholesky {
         column.resize(n);
         for (auto* v : {&half, &residual}) v->resize(n);
         for (std::size_t i = 0; i < n; ++i)
-            for (std::size_t j = 0; j <= i; ++j) L[i * n + j] = matrix[members[i] * stride + members[j]];
+            for (std::size_t j = 0; j <= i; ++j)
+                L[i * n + j] = matrix[members[i] * stride + members[j]];
         rank = 0;
         while (rank < n && bring_largest_pivot() > dependent) eliminate(), ++rank;
     }
@@ -33,8 +34,10 @@ class PivotedCholesky {
             double v = b[order[i]];
             const std::size_t known = i < rank ? i : rank;
             for (std::size_t j = 0; j < known; ++j) v -= L[i * n + j] * half[j];
-            if (i < rank) half[i] = v / L[i * n + i];
-            else residual[i] = v, x[order[i]] = 0;
+            if (i < rank)
+                half[i] = v / L[i * n + i];
+            else
+                residual[i] = v, x[order[i]] = 0;
         }
         back_substitute(x);
     }

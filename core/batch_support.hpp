@@ -33,7 +33,8 @@ class SupportDual {
             if (!climb()) return false;
             rescore();
         }
-        return std::none_of(rules, rules + n, [](const Rule& r) { return r.cap == infinity && r.ridge == 0; });
+        return std::none_of(rules, rules + n,
+                            [](const Rule& r) { return r.cap == infinity && r.ridge == 0; });
     }
 
   private:
@@ -85,7 +86,8 @@ class SupportDual {
         for (std::size_t k = 0; k < n; ++k)
             for (std::size_t v = 0; v < classes; ++v) {
                 const double own = tau_[k * classes + v];
-                for (std::size_t j = 0; own != 0 && j < n; ++j) now[j * classes + v] += gram_[k * n + j] * own;
+                for (std::size_t j = 0; own != 0 && j < n; ++j)
+                    now[j * classes + v] += gram_[k * n + j] * own;
             }
     }
 
@@ -145,8 +147,10 @@ class SupportDual {
             std::size_t up = capped ? classes : y;
             for (std::size_t v = 0; v < classes; ++v) {
                 if (v == y || own[v] == 0) continue;
-                if (up == classes) up = v;  // what the others win, this one loses
-                else ways.push_back({k, up, v, capped});
+                if (up == classes)
+                    up = v;  // what the others win, this one loses
+                else
+                    ways.push_back({k, up, v, capped});
             }
         }
         return ways.size() == before;
@@ -160,13 +164,15 @@ class SupportDual {
         for (std::size_t i = 0; i < m; ++i) {
             const Way& a = ways[i];
             const double* s = now.data() + a.k * classes;
-            const double ridge = a.capped ? 0 : rules_[a.k].ridge, margin = a.capped ? 0 : rules_[a.k].margin;
+            const double ridge = a.capped ? 0 : rules_[a.k].ridge,
+                         margin = a.capped ? 0 : rules_[a.k].margin;
             members[i] = i;
             slope[i] = margin - s[a.up] + s[a.down] - ridge * tau_[a.k * classes + label(a.k)];
             noise[i] = rules_[a.k].margin + std::abs(s[a.up]) + std::abs(s[a.down]);
             for (std::size_t j = 0; j <= i; ++j) {
                 const Way& b = ways[j];
-                const int common = (a.up == b.up) + (a.down == b.down) - (a.up == b.down) - (a.down == b.up);
+                const int common =
+                    (a.up == b.up) + (a.down == b.down) - (a.up == b.down) - (a.down == b.up);
                 matrix[i * m + j] = gram_[a.k * n + b.k] * common + (a.k == b.k ? ridge : 0);
             }
         }
@@ -198,8 +204,10 @@ class SupportDual {
                 total += direction[i];
                 if (direction[i] < 0) meet(own[ways[i].down] / direction[i], first.k, ways[i].down);
             }
-            if (total > 0 && first.capped) meet(-own[first.up] / total, first.k, first.up);
-            else if (total > 0) meet((rules_[first.k].cap - own[first.up]) / total, first.k, classes);
+            if (total > 0 && first.capped)
+                meet(-own[first.up] / total, first.k, first.up);
+            else if (total > 0)
+                meet((rules_[first.k].cap - own[first.up]) / total, first.k, classes);
         }
         return stop;
     }

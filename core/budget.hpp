@@ -1,8 +1,8 @@
 // Forgetting: which support vector goes when a budget is exceeded, and who absorbs it.
 //
 // Removing r and letting span(V) absorb it costs 1/2 |a_r|^2 (k_rr - k_rV K_VV^-1 k_Vr); the one of
-// least cost goes (Wang & Vucetic 2010; ALGORITHMS §9). V always holds the examples just learned, so
-// that their scores stay what the step has made them.
+// least cost goes (Wang & Vucetic 2010; ALGORITHMS §9). V always holds the examples just learned,
+// so that their scores stay what the step has made them.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -117,7 +117,8 @@ class Budget {
             double* row = half.data() + i * columns;
             const std::size_t own = newcomers[i].slot;
             std::copy_n(newcomers[i].kernel, columns, row);
-            for (std::size_t j = 0; j < i; ++j) subtract(half[j * columns + own], half.data() + j * columns, row);
+            for (std::size_t j = 0; j < i; ++j)
+                subtract(half[j * columns + own], half.data() + j * columns, row);
             const double pivot = row[own];
             const double scale = pivot > dependent * e.self[own] ? 1 / std::sqrt(pivot) : 0.0;
             for (std::size_t r = 0; r < columns; ++r) {
@@ -135,7 +136,8 @@ class Budget {
     void price_all(const Expansion& e) {
         const std::size_t n = e.size();
         prices.resize(n);
-        if (strategy == Forget::oldest) return std::copy(e.born.begin(), e.born.end(), prices.begin()), void();
+        if (strategy == Forget::oldest)
+            return std::copy(e.born.begin(), e.born.end(), prices.begin()), void();
         if (e.stride == 1)
             for (std::size_t r = 0; r < n; ++r) prices[r] = e.coefs[r] * e.coefs[r];
         else
@@ -151,13 +153,15 @@ class Budget {
     /// Whether the neighbour of r says more about r than the newcomers do.
     bool has_neighbour(std::size_t r, const Expansion& e) const {
         const auto m = neighbours.nearest[r];
-        return m >= 0 && residual[static_cast<std::size_t>(m)] > dependent * e.self[static_cast<std::size_t>(m)];
+        return m >= 0 && residual[static_cast<std::size_t>(m)] >
+                             dependent * e.self[static_cast<std::size_t>(m)];
     }
 
     /// What r and its neighbour m have in common beyond the newcomers.
     double overlap(std::size_t r, std::size_t m, const Expansion& e) const {
         double value = (e.self[m] - neighbours.distance[r]) / 2;
-        for (std::size_t i = 0; i < rows; ++i) value -= half[i * columns + r] * half[i * columns + m];
+        for (std::size_t i = 0; i < rows; ++i)
+            value -= half[i * columns + r] * half[i * columns + m];
         return value;
     }
 

@@ -20,7 +20,8 @@ class SquareTable {
     /// Adds a last row and column.
     void append(const double* row, double diagonal) {
         make_room(count + 1);
-        for (std::size_t j = 0; j < count; ++j) values[count * stride + j] = values[j * stride + count] = row[j];
+        for (std::size_t j = 0; j < count; ++j)
+            values[count * stride + j] = values[j * stride + count] = row[j];
         values[count * stride + count] = diagonal;
         ++count;
     }
@@ -53,7 +54,8 @@ class SquareTable {
         if (size <= stride) return;
         const std::size_t wider = std::max(size, stride + stride / 2 + 8);
         std::vector<double> moved(wider * wider);
-        for (std::size_t i = 0; i < count; ++i) std::copy_n(row(i), count, moved.data() + i * wider);
+        for (std::size_t i = 0; i < count; ++i)
+            std::copy_n(row(i), count, moved.data() + i * wider);
         values = std::move(moved);
         stride = wider;
     }
@@ -87,7 +89,8 @@ class Neighbours {
 
     /// To be called before the table loses slot r, whose place the last one takes.
     void remove(const SquareTable& k, const std::vector<double>& self, std::size_t r) {
-        const auto gone = static_cast<std::int64_t>(r), moved = static_cast<std::int64_t>(nearest.size() - 1);
+        const auto gone = static_cast<std::int64_t>(r),
+                   moved = static_cast<std::int64_t>(nearest.size() - 1);
         for (std::size_t i = 0; i < nearest.size(); ++i)
             if (i != r && nearest[i] == gone) search(k, self, i, r);
         nearest[r] = nearest.back(), distance[r] = distance.back();
@@ -98,7 +101,8 @@ class Neighbours {
 
   private:
     /// Looks through all that are settled, but `without`.
-    void search(const SquareTable& k, const std::vector<double>& self, std::size_t r, std::size_t without) {
+    void search(const SquareTable& k, const std::vector<double>& self, std::size_t r,
+                std::size_t without) {
         const double* row = k.row(r);
         nearest[r] = none;
         for (std::size_t j = 0; j < nearest.size(); ++j) {
@@ -110,14 +114,16 @@ class Neighbours {
     }
 };
 
-/// The inverse of the kernel matrix, by bordering: O(B^2) for each support vector that comes or goes.
+/// The inverse of the kernel matrix, by bordering: O(B^2) for each support vector that comes or
+/// goes.
 class InverseGram {
   public:
     SquareTable inverse;
     std::vector<double> share;  ///< phi_new = sum_i share_i phi_i + remainder, of the last try
     std::int64_t since_rebuilt = 0;
 
-    /// Takes in a new row of the kernel matrix. False, and nothing changes, if it depends on the others.
+    /// Takes in a new row of the kernel matrix. False, and nothing changes, if it depends on the
+    /// others.
     bool append(const double* k, double self) {
         constexpr double dependent = 1e-10;
         const double remainder = measure(k, self);

@@ -11,7 +11,9 @@ namespace aggro {
 class Expansion {
   public:
     explicit Expansion(std::size_t count = 1, bool averages = false)
-        : outputs(count), stride(std::max<std::size_t>(padded<double>(count), 1)), average(averages) {}
+        : outputs(count),
+          stride(std::max<std::size_t>(padded<double>(count), 1)),
+          average(averages) {}
 
     std::size_t size() const { return ids.size(); }
     double* coef(std::size_t slot) { return coefs.data() + slot * stride; }
@@ -45,7 +47,8 @@ class Expansion {
 
     /// `to` absorbs a share of what `from` stands for; of the past as well.
     void transfer(std::size_t from, std::size_t to, double share) {
-        for (std::size_t k = 0; k < stride; ++k) coefs[to * stride + k] += share * coefs[from * stride + k];
+        for (std::size_t k = 0; k < stride; ++k)
+            coefs[to * stride + k] += share * coefs[from * stride + k];
         for (std::size_t k = 0; average && k < stride; ++k)
             trails[to * stride + k] += share * trails[from * stride + k];
     }
@@ -67,8 +70,10 @@ class Expansion {
     /// scores[k] = sum_i values[i] a_i[k].
     void score(const double* values, const double* coefficients, double* scores) const {
         const DenseRow<double> row{values, size()};
-        if (stride == 1) scores[0] = glance(row, coefficients).dot;
-        else dot_lanes<double>(row, coefficients, stride, stride, scores);
+        if (stride == 1)
+            scores[0] = glance(row, coefficients).dot;
+        else
+            dot_lanes<double>(row, coefficients, stride, stride, scores);
     }
 
     void rebuild_index() {
@@ -79,9 +84,9 @@ class Expansion {
     std::size_t outputs, stride;
     bool average;
     std::int64_t next_birth = 0;
-    std::vector<double> coefs, trails;      ///< slots x stride
-    std::vector<double> self;               ///< k(x, x), the constant included
-    std::vector<std::int64_t> ids, born;    ///< which example it was, and when it came
+    std::vector<double> coefs, trails;    ///< slots x stride
+    std::vector<double> self;             ///< k(x, x), the constant included
+    std::vector<std::int64_t> ids, born;  ///< which example it was, and when it came
     std::unordered_map<std::int64_t, std::size_t> slots;
 
   private:

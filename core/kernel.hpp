@@ -20,9 +20,9 @@ struct KernelShape {
     std::size_t features = 0, outputs = 1;
     KernelFunction kernel;
     bool intercept = true;
-    bool average = false;     ///< predict with the mean over all rounds
-    Vote vote = Vote::each;   ///< what counts as a mistake
-    std::size_t budget = 0;   ///< 0: none
+    bool average = false;    ///< predict with the mean over all rounds
+    Vote vote = Vote::each;  ///< what counts as a mistake
+    std::size_t budget = 0;  ///< 0: none
     Forget forget = Forget::simple;
 
     double shift() const { return intercept ? 1.0 : 0.0; }
@@ -44,14 +44,18 @@ struct KernelModel {
     KernelHistory history;
 
     KernelModel(const KernelShape& s, std::vector<Group> g)
-        : shape(s), groups(std::move(g)), expansion(s.outputs, s.average), budget(s.budget, s.forget) {}
+        : shape(s),
+          groups(std::move(g)),
+          expansion(s.outputs, s.average),
+          budget(s.budget, s.forget) {}
 };
 
 /// Learns blocks of examples.
 template <class Store>
 class KernelLearn {
   public:
-    KernelLearn(KernelModel& model, Store& support) : m(model), e(model.expansion), store(support) {}
+    KernelLearn(KernelModel& model, Store& support)
+        : m(model), e(model.expansion), store(support) {}
 
     void operator()(KernelBlock<Store>& block, std::size_t batch_size) {
         for (std::size_t first = 0; first < block.rows; first += batch_size)
@@ -66,11 +70,13 @@ class KernelLearn {
         const std::size_t count = last - first;
         if (scores.size() < count * e.stride) scores.resize(count * e.stride);
         taus.assign(count * e.stride, 0.0);
-        for (std::size_t j = 0; j < count; ++j) predict(block, first + j, scores.data() + j * e.stride);
+        for (std::size_t j = 0; j < count; ++j)
+            predict(block, first + j, scores.data() + j * e.stride);
         for (const Group& g : m.groups) learn_group(g, block, first, count);
         if (m.shape.vote != Vote::each)
             for (std::size_t j = 0; j < count; ++j)
-                m.history.mistakes += vote_is_wrong(block.targets[first + j], scores.data() + j * e.stride);
+                m.history.mistakes +=
+                    vote_is_wrong(block.targets[first + j], scores.data() + j * e.stride);
         step(block, first, count);
         m.history.examples += static_cast<std::int64_t>(count);
     }
@@ -79,18 +85,21 @@ class KernelLearn {
         current = r;
         e.score(block.kernel(r), e.coefs.data(), s);
         const bool fine = std::all_of(s, s + e.outputs, [](double v) { return std::isfinite(v); });
-        if (!fine || !std::isfinite(block.self[r])) throw BadExample("its kernel values overflow; scale the features");
+        if (!fine || !std::isfinite(block.self[r]))
+            throw BadExample("its kernel values overflow; scale the features");
     }
 
     /// The outputs together: the best one, or any of them.
     bool vote_is_wrong(const Target& target, const double* s) const {
-        if (m.shape.vote == Vote::argmax) return std::max_element(s, s + e.outputs) - s != target.label;
+        if (m.shape.vote == Vote::argmax)
+            return std::max_element(s, s + e.outputs) - s != target.label;
         return std::any_of(m.groups.begin(), m.groups.end(), [&](const Group& g) {
             return (s[g.first] > 0) != (target.sign(g.positive) > 0);
         });
     }
 
-    void learn_group(const Group& g, KernelBlock<Store>& block, std::size_t first, std::size_t count) {
+    void learn_group(const Group& g, KernelBlock<Store>& block, std::size_t first,
+                     std::size_t count) {
         bool acts = false;
         for (std::size_t j = 0; j < count; ++j) acts |= judge_at(g, block, first, j).moves;
         if (!acts) return;
@@ -99,11 +108,14 @@ class KernelLearn {
     }
 
     /// What example j suffers, before anything is learned; its own step, were it alone.
-    Verdict judge_at(const Group& g, const KernelBlock<Store>& block, std::size_t first, std::size_t j) {
+    Verdict judge_at(const Group& g, const KernelBlock<Store>& block, std::size_t first,
+                     std::size_t j) {
         const std::size_t at = j * e.stride + g.first, r = current = first + j;
-        const Verdict verdict = judge(g, g.rule.priced(block.weights[r]), block.targets[r], scores.data() + at,
-                                      [&] { return block.self[r]; }, taus.data() + at, ranking);
-        if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
+        const Verdict verdict = judge(
+            g, g.rule.priced(block.weights[r]), block.targets[r], scores.data() + at,
+            [&] { return block.self[r]; }, taus.data() + at, ranking);
+        if (!std::isfinite(verdict.loss))
+            throw BadExample("its score overflows; scale the features or the target");
         m.history.loss += verdict.loss;
         if (m.shape.vote == Vote::each) m.history.mistakes += verdict.wrong;
         return verdict;
@@ -122,21 +134,26 @@ class KernelLearn {
         rules.clear();
         for (std::size_t j = 0; j < count; ++j) {
             rules.push_back(g.rule.priced(block.weights[first + j]));
-            for (std::size_t k = 0; k < count; ++k) gram[j * count + k] = block.inner(first + j, first + k);
-            std::copy_n(scores.data() + j * e.stride + g.first, g.count, group_scores.data() + j * g.count);
+            for (std::size_t k = 0; k < count; ++k)
+                gram[j * count + k] = block.inner(first + j, first + k);
+            std::copy_n(scores.data() + j * e.stride + g.first, g.count,
+                        group_scores.data() + j * g.count);
         }
-        const BatchProblem problem{count, gram.data(), group_scores.data(), block.targets.data() + first, rules.data()};
+        const BatchProblem problem{count, gram.data(), group_scores.data(),
+                                   block.targets.data() + first, rules.data()};
         if (!solve_batch(g, problem, group_taus.data(), work)) one_by_one(g, problem);
         for (std::size_t j = 0; j < count; ++j)
-            std::copy_n(group_taus.data() + j * g.count, g.count, taus.data() + j * e.stride + g.first);
+            std::copy_n(group_taus.data() + j * g.count, g.count,
+                        taus.data() + j * e.stride + g.first);
     }
 
     /// Contradictory hard examples cannot all be met: they are taken one after another.
     void one_by_one(const Group& g, const BatchProblem& p) {
         for (std::size_t j = 0; j < p.size; ++j) {
             double* tau = group_taus.data() + j * g.count;
-            judge(g, p.rules[j], p.targets[j], group_scores.data() + j * g.count,
-                  [&] { return p.gram[j * p.size + j]; }, tau, ranking);
+            judge(
+                g, p.rules[j], p.targets[j], group_scores.data() + j * g.count,
+                [&] { return p.gram[j * p.size + j]; }, tau, ranking);
             for (std::size_t k = j + 1; k < p.size; ++k)
                 for (std::size_t u = 0; u < g.count; ++u)
                     group_scores[k * g.count + u] += p.gram[k * p.size + j] * tau[u];
@@ -152,20 +169,26 @@ class KernelLearn {
             if (!moves(j, 0, e.outputs)) continue;
             current = first + j;
             for (std::size_t k = 0; k < e.outputs; ++k)
-                if (!std::isfinite(tau[k])) throw BadExample("its step overflows; scale the features or the target");
+                if (!std::isfinite(tau[k]))
+                    throw BadExample("its step overflows; scale the features or the target");
             const auto known = e.slots.find(block.ids[first + j]);
-            if (known == e.slots.end()) remember(block, first, first + j, tau, rounds);
-            else e.add(known->second, tau, rounds), newcomers.push_back({known->second, block.kernel(first + j)});
+            if (known == e.slots.end())
+                remember(block, first, first + j, tau, rounds);
+            else
+                e.add(known->second, tau, rounds),
+                    newcomers.push_back({known->second, block.kernel(first + j)});
         }
         if (newcomers.empty()) return;
         if (m.budget.exceeded_by(e.size())) forget(block, first);
         m.budget.settle(e);
     }
 
-    void remember(KernelBlock<Store>& block, std::size_t first, std::size_t r, const double* tau, double rounds) {
+    void remember(KernelBlock<Store>& block, std::size_t first, std::size_t r, const double* tau,
+                  double rounds) {
         if (!m.budget.take_in(block.kernel(r), block.self[r])) {
             for (std::size_t i = 0; i < e.size(); ++i) {
-                for (std::size_t k = 0; k < e.outputs; ++k) part[k] = m.budget.gram.share[i] * tau[k];
+                for (std::size_t k = 0; k < e.outputs; ++k)
+                    part[k] = m.budget.gram.share[i] * tau[k];
                 e.add(i, part.data(), rounds);
             }
             return;
@@ -195,7 +218,7 @@ class KernelLearn {
     Store& store;
     BatchWork work;
     Ranking ranking;
-    std::vector<double> scores, taus;              ///< of a batch: examples x stride
+    std::vector<double> scores, taus;  ///< of a batch: examples x stride
     std::vector<double> gram, group_scores, group_taus;
     std::vector<double> part = std::vector<double>(e.outputs);
     std::vector<Rule> rules;

@@ -18,7 +18,9 @@ struct KernelBlock {
 
     double* kernel(std::size_t r) { return values.data() + r * stride; }
     const double* kernel(std::size_t r) const { return values.data() + r * stride; }
-    double inner(std::size_t r, std::size_t s) const { return r == s ? self[r] : between[r * inner_stride + s]; }
+    double inner(std::size_t r, std::size_t s) const {
+        return r == s ? self[r] : between[r * inner_stride + s];
+    }
 
     void clear() { rows = 0, targets.clear(), weights.clear(), ids.clear(), has_inner = false; }
 
@@ -40,7 +42,8 @@ struct KernelBlock {
     void need_inner(const KernelFunction& k, double shift) {
         if (has_inner) return;
         has_inner = true;
-        if constexpr (std::is_same_v<Store, OutsideStore>) return;
+        if constexpr (std::is_same_v<Store, OutsideStore>)
+            return;
         else {
             if (rows == 1) return;
             Store own(width());
@@ -72,11 +75,14 @@ struct KernelBlock {
 
     std::size_t width() const { return examples.features; }
 
-    void fill(const KernelFunction& k, double shift, const Store& store, double* out, std::size_t width) {
+    void fill(const KernelFunction& k, double shift, const Store& store, double* out,
+              std::size_t width) {
         store.products(examples, rows, out, width);
         for (std::size_t r = 0; r < rows; ++r)
-            kernel_values(k, shift, examples.norms[r], store.squared_norms().data(), store.size(), out + r * width,
-                          [&](std::size_t slot) { return store.squared_distance(examples, r, slot); });
+            kernel_values(k, shift, examples.norms[r], store.squared_norms().data(), store.size(),
+                          out + r * width, [&](std::size_t slot) {
+                              return store.squared_distance(examples, r, slot);
+                          });
     }
 
     std::size_t stride = 0, inner_stride = 0;

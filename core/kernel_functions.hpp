@@ -39,8 +39,8 @@ inline Wide exp_of_negative(Wide x) {
     const Wide whole = __builtin_convertvector(n, Wide);
     const Wide r = (y - whole * 0.693147180369123816490) - whole * 1.90821492927058770002e-10;
     Wide p = Wide{} + 1.0 / 479001600;
-    for (const double c : {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
-                           1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0})
+    for (const double c : {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+                           1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0})
         p = p * r + c;
     const Longs exponent = (__builtin_convertvector(n, Longs) + 1023) << 52;
     const Wide result = p * reinterpret_cast<const Wide&>(exponent);
@@ -57,10 +57,14 @@ inline double power(double base, int degree) {
 /// k(x, x) from ||x||^2.
 inline double self_value(const KernelFunction& k, double norm) {
     switch (k.kind) {
-        case Kernel::linear: return norm;
-        case Kernel::poly: return power(k.gamma * norm + k.coef0, k.degree);
-        case Kernel::sigmoid: return std::tanh(k.gamma * norm + k.coef0);
-        default: return 1;
+        case Kernel::linear:
+            return norm;
+        case Kernel::poly:
+            return power(k.gamma * norm + k.coef0, k.degree);
+        case Kernel::sigmoid:
+            return std::tanh(k.gamma * norm + k.coef0);
+        default:
+            return 1;
     }
 }
 
@@ -68,8 +72,8 @@ inline double self_value(const KernelFunction& k, double norm) {
 /// Where x and z nearly agree the three terms cancel: `distance(i)` then measures it directly.
 /// `values` has room for whole vectors.
 template <class Distance>
-inline void rbf_values(double gamma, double shift, double norm, const double* norms, std::size_t count,
-                       double* values, Distance&& distance) {
+inline void rbf_values(double gamma, double shift, double norm, const double* norms,
+                       std::size_t count, double* values, Distance&& distance) {
     constexpr double cancels = 1e-5;
     std::int64_t near = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -81,7 +85,8 @@ inline void rbf_values(double gamma, double shift, double norm, const double* no
     for (std::size_t i = 0; near && i < count; ++i)
         if (values[i] > -gamma * cancels * (norm + norms[i])) values[i] = -gamma * distance(i);
     for (std::size_t i = 0; i < count; i += wide)
-        store<double, wide_bytes>(values + i, exp_of_negative(load<double, wide_bytes>(values + i)) + shift);
+        store<double, wide_bytes>(values + i,
+                                  exp_of_negative(load<double, wide_bytes>(values + i)) + shift);
 }
 
 /// Turns inner products of one example with `count` others into kernel values + shift, in place.
@@ -89,7 +94,8 @@ template <class Distance>
 inline void kernel_values(const KernelFunction& k, double shift, double norm, const double* norms,
                           std::size_t count, double* values, Distance&& distance) {
     switch (k.kind) {
-        case Kernel::rbf: return rbf_values(k.gamma, shift, norm, norms, count, values, distance);
+        case Kernel::rbf:
+            return rbf_values(k.gamma, shift, norm, norms, count, values, distance);
         case Kernel::poly:
             for (std::size_t i = 0; i < count; ++i)
                 values[i] = power(k.gamma * values[i] + k.coef0, k.degree) + shift;

@@ -16,8 +16,9 @@ inline std::size_t block_rows(std::size_t support, std::size_t batch_size) {
 
 /// Fills a block with the next rows of a lesson that have a weight, and their kernel values.
 template <class Store, class Row>
-inline void next_block(const KernelModel& m, const Store& store, const Lesson& lesson, std::int64_t first_id, std::size_t most,
-                       Reader<double, Row>& reader, std::size_t& at, KernelBlock<Store>& block) {
+inline void next_block(const KernelModel& m, const Store& store, const Lesson& lesson,
+                       std::int64_t first_id, std::size_t most, Reader<double, Row>& reader,
+                       std::size_t& at, KernelBlock<Store>& block) {
     block.clear();
     block.examples.resize(most, m.shape.features);
     for (; at < lesson.count && block.rows < most; ++at) {
@@ -50,7 +51,8 @@ inline void learn_rows(KernelModel& m, Store& store, const Lesson& lesson, std::
             try {
                 learn(block, lesson.batch_size);
             } catch (const BadExample& bad) {
-                throw BadRow(static_cast<std::size_t>(block.ids[learn.current] - first_id), bad.what());
+                throw BadRow(static_cast<std::size_t>(block.ids[learn.current] - first_id),
+                             bad.what());
             }
             breath.after(block.rows * (store.size() + 8) * (m.shape.features + 8));
         }
@@ -58,8 +60,9 @@ inline void learn_rows(KernelModel& m, Store& store, const Lesson& lesson, std::
 }
 
 /// Learns one block from its kernel values: with the support vectors (rows x slots) and within.
-inline void learn_values(KernelModel& m, OutsideStore& store, const Lesson& lesson, const double* with_support,
-                         const double* within, const std::int64_t* ids) {
+inline void learn_values(KernelModel& m, OutsideStore& store, const Lesson& lesson,
+                         const double* with_support, const double* within,
+                         const std::int64_t* ids) {
     KernelBlock<OutsideStore> block;
     const std::size_t n = store.size();
     block.rows = lesson.count;
@@ -71,7 +74,8 @@ inline void learn_values(KernelModel& m, OutsideStore& store, const Lesson& less
         block.targets.push_back(lesson.target(r));
         block.weights.push_back(lesson.weight(r));
         block.ids.push_back(ids[r]);
-        for (std::size_t i = 0; i < n; ++i) block.kernel(r)[i] = with_support[r * n + i] + m.shape.shift();
+        for (std::size_t i = 0; i < n; ++i)
+            block.kernel(r)[i] = with_support[r * n + i] + m.shape.shift();
     }
     KernelLearn<OutsideStore> learn(m, store);
     learn(block, lesson.batch_size);
@@ -105,14 +109,17 @@ inline bool harmless(const KernelModel& m, const Lesson& lesson) {
     const KernelFunction& k = m.shape.kernel;
     if (!harmless<double>(lesson)) return false;
     const bool bounded = k.kind == Kernel::rbf || k.kind == Kernel::sigmoid;
-    const bool long_enough = m.shape.intercept || k.kind == Kernel::rbf || m.groups[0].rule.cap < limit;
+    const bool long_enough =
+        m.shape.intercept || k.kind == Kernel::rbf || m.groups[0].rule.cap < limit;
     double largest = 0;
     const auto look = [&](const auto* values) {
         for (std::size_t i = 0, n = lesson.x.stored(); i < n; ++i)
             largest = std::max(largest, std::abs(static_cast<double>(values[i])));
     };
-    if (!bounded && lesson.x.doubles) look(static_cast<const double*>(lesson.x.values));
-    else if (!bounded) look(static_cast<const float*>(lesson.x.values));
+    if (!bounded && lesson.x.doubles)
+        look(static_cast<const double*>(lesson.x.values));
+    else if (!bounded)
+        look(static_cast<const float*>(lesson.x.values));
     const double norm = largest * largest * static_cast<double>(lesson.x.features);
     KernelFunction worst = k;
     worst.gamma = std::abs(k.gamma), worst.coef0 = std::abs(k.coef0);

@@ -69,7 +69,8 @@ class DenseStore {
         const double* x = block.row(r);
         const double* at = panels.data() + start(slot);
         double total = 0;
-        for (std::size_t j = 0; j < features; ++j) total += (x[j] - at[j * wide]) * (x[j] - at[j * wide]);
+        for (std::size_t j = 0; j < features; ++j)
+            total += (x[j] - at[j * wide]) * (x[j] - at[j * wide]);
         return total;
     }
 
@@ -78,7 +79,8 @@ class DenseStore {
         const std::size_t count = (size() + wide - 1) / wide;
         for (std::size_t r = 0; r < rows; ++r) std::fill_n(out + r * stride, count * wide, 0.0);
         for (std::size_t begin = 0; begin < features; begin += depth) {
-            const Tile tile{block.values.data() + begin, features, std::min(depth, features - begin), out, stride};
+            const Tile tile{block.values.data() + begin, features,
+                            std::min(depth, features - begin), out, stride};
             std::size_t r = 0;
             for (; r + tall <= rows; r += tall) sweep_panels<tall, 3>(tile, begin, r, count);
             for (; r < rows; ++r) sweep_panels<1, 8>(tile, begin, r, count);
@@ -91,7 +93,8 @@ class DenseStore {
 #else
     static constexpr std::size_t tall = 4;
 #endif
-    static constexpr std::size_t depth = 256;  ///< features at a time, so that rows stay in the cache
+    static constexpr std::size_t depth =
+        256;  ///< features at a time, so that rows stay in the cache
 
     struct Tile {
         const double* x;
@@ -100,13 +103,16 @@ class DenseStore {
         std::size_t stride;
     };
 
-    std::size_t start(std::size_t slot) const { return slot / wide * wide * features + slot % wide; }
+    std::size_t start(std::size_t slot) const {
+        return slot / wide * wide * features + slot % wide;
+    }
 
     template <std::size_t Rows, std::size_t Panels>
     void sweep_panels(const Tile& tile, std::size_t begin, std::size_t r, std::size_t count) const {
         const double* first = panels.data() + begin * wide;
         std::size_t p = 0;
-        for (; p + Panels <= count; p += Panels) multiply<Rows, Panels>(tile, r, p, first + p * features * wide);
+        for (; p + Panels <= count; p += Panels)
+            multiply<Rows, Panels>(tile, r, p, first + p * features * wide);
         for (; p < count; ++p) multiply<Rows, 1>(tile, r, p, first + p * features * wide);
     }
 
@@ -143,7 +149,9 @@ struct SparseExample {
     std::vector<std::int64_t> indices;
     double norm = 0;
 
-    SparseRow<double, std::int64_t> row() const { return {values.data(), indices.data(), values.size()}; }
+    SparseRow<double, std::int64_t> row() const {
+        return {values.data(), indices.data(), values.size()};
+    }
 };
 
 struct SparseBlock {
@@ -194,8 +202,10 @@ class SparseStore {
         const SparseExample &a = block.examples[r], &b = examples[slot];
         double total = 0;
         for (std::size_t i = 0, j = 0; i < a.indices.size() || j < b.indices.size();) {
-            const bool left = j == b.indices.size() || (i < a.indices.size() && a.indices[i] <= b.indices[j]);
-            const bool right = i == a.indices.size() || (j < b.indices.size() && b.indices[j] <= a.indices[i]);
+            const bool left =
+                j == b.indices.size() || (i < a.indices.size() && a.indices[i] <= b.indices[j]);
+            const bool right =
+                i == a.indices.size() || (j < b.indices.size() && b.indices[j] <= a.indices[i]);
             const double difference = (left ? a.values[i] : 0.0) - (right ? b.values[j] : 0.0);
             total += difference * difference;
             i += left, j += right;
@@ -203,7 +213,8 @@ class SparseStore {
         return total;
     }
 
-    /// Eight rows at a time are spread over all features; each support vector then meets them at once.
+    /// Eight rows at a time are spread over all features; each support vector then meets them at
+    /// once.
     void products(Block& block, std::size_t rows, double* out, std::size_t stride) const {
         block.spread.resize(features * lanes, 0.0);
         for (std::size_t begin = 0; begin < rows; begin += lanes) {

@@ -23,12 +23,12 @@ struct Shape {
     bool intercept = true;
     Metric metric = Metric::euclidean;
     Predictor predictor = Predictor::last;
-    std::size_t sums = 0;      ///< class sums kept for the class means; 0 when there is no pull
-    bool total = false;        ///< the sum of all examples is kept too (one margin: "the others")
-    std::size_t queue = 1;     ///< a step starts from the mean of the last `queue` classifiers
-    std::size_t reservoir = 0; ///< how many classifiers the reservoir holds
+    std::size_t sums = 0;       ///< class sums kept for the class means; 0 when there is no pull
+    bool total = false;         ///< the sum of all examples is kept too (one margin: "the others")
+    std::size_t queue = 1;      ///< a step starts from the mean of the last `queue` classifiers
+    std::size_t reservoir = 0;  ///< how many classifiers the reservoir holds
     Vote vote = Vote::each;
-    std::size_t models = 1;    ///< settings learned side by side, with the same number of groups each
+    std::size_t models = 1;  ///< settings learned side by side, with the same number of groups each
 };
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
@@ -41,10 +41,10 @@ struct Means {
 
 /// Numbers that are saved with the model.
 struct Counters {
-    std::int64_t examples = 0;      ///< examples learned from
-    std::int64_t averaged = 0;      ///< rounds in the average
-    std::int64_t frozen = 0;        ///< the class means no longer move
-    std::uint64_t random = 0;       ///< state of the reservoir's random numbers
+    std::int64_t examples = 0;  ///< examples learned from
+    std::int64_t averaged = 0;  ///< rounds in the average
+    std::int64_t frozen = 0;    ///< the class means no longer move
+    std::uint64_t random = 0;   ///< state of the reservoir's random numbers
 };
 
 /// w_k = scale * u_k + own_k * S_k + rest_k * (S_total - S_k), where u_k and the sums are lanes.
@@ -57,21 +57,21 @@ struct Mixture {
 template <class T>
 struct Model {
     Shape shape;
-    std::size_t lanes = 0;   ///< outputs, class sums and total, padded to whole vectors
-    Block<T> weights;        ///< per feature: lanes of u and sums, then (diagonal) their variances
-    Block<T> trail;          ///< what makes the average of all rounds out of the last weights
-    Block<T> ring;           ///< the last `queue` classifiers
-    Block<T> pool;           ///< the classifiers in the reservoir
+    std::size_t lanes = 0;  ///< outputs, class sums and total, padded to whole vectors
+    Block<T> weights;       ///< per feature: lanes of u and sums, then (diagonal) their variances
+    Block<T> trail;         ///< what makes the average of all rounds out of the last weights
+    Block<T> ring;          ///< the last `queue` classifiers
+    Block<T> pool;          ///< the classifiers in the reservoir
     Block<T> pool_mean;
     std::vector<double> bias, bias_variance, bias_sum, ring_bias, pool_bias, pool_mean_bias;
     std::vector<double> pool_key;
-    std::vector<Mixture> mix;            ///< one per output
-    std::vector<std::size_t> own_sum;    ///< which class sum belongs to output k
-    std::vector<FullMetric<T>> full;     ///< one per group
+    std::vector<Mixture> mix;          ///< one per output
+    std::vector<std::size_t> own_sum;  ///< which class sum belongs to output k
+    std::vector<FullMetric<T>> full;   ///< one per group
     std::vector<Group> groups;
-    Tally tally;                         ///< of each group
-    Record record;                       ///< of each model
-    std::vector<std::size_t> model_of;   ///< which model a group belongs to
+    Tally tally;                                                ///< of each group
+    Record record;                                              ///< of each model
+    std::vector<std::size_t> model_of;                          ///< which model a group belongs to
     std::vector<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
     Counters counters;
@@ -92,7 +92,8 @@ struct Model {
         means.cross.assign(shape.sums, 0);
         tally = Tally(groups.size());
         record = Record(shape.models);
-        for (std::size_t i = 0; i < groups.size(); ++i) model_of.push_back(i * shape.models / groups.size());
+        for (std::size_t i = 0; i < groups.size(); ++i)
+            model_of.push_back(i * shape.models / groups.size());
         if (shape.predictor == Predictor::average) {
             trail = Block<T>(0, lanes);
             bias_sum.assign(k, 0);
@@ -117,7 +118,8 @@ struct Model {
     }
 
     std::size_t groups_per_model() const {
-        return shape.models == 1 ? groups.size() : groups.size() / shape.models;  // a division is slow
+        return shape.models == 1 ? groups.size()
+                                 : groups.size() / shape.models;  // a division is slow
     }
     bool diagonal() const { return shape.metric == Metric::diagonal; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
@@ -136,8 +138,10 @@ struct Model {
         for (Block<T>* block : {&trail, &ring, &pool, &pool_mean})
             if (block->stride() > 0) block->grow(features);
         if (shape.metric == Metric::full) {
-            if (full.empty()) full.assign(groups.size(), FullMetric<T>(features, shape.intercept));
-            else for (auto& sigma : full) sigma.grow(features);
+            if (full.empty())
+                full.assign(groups.size(), FullMetric<T>(features, shape.intercept));
+            else
+                for (auto& sigma : full) sigma.grow(features);
         }
         shape.features = features;
     }
@@ -150,13 +154,21 @@ struct Model {
         visit("ring", ring.data(), ring.size());
         visit("pool", pool.data(), pool.size());
         visit("pool_mean", pool_mean.data(), pool_mean.size());
-        for (auto [name, array] : std::initializer_list<std::pair<const char*, std::vector<double>*>>{
-                 {"bias", &bias}, {"bias_variance", &bias_variance}, {"bias_sum", &bias_sum},
-                 {"ring_bias", &ring_bias}, {"pool_bias", &pool_bias},
-                 {"pool_mean_bias", &pool_mean_bias}, {"pool_key", &pool_key},
-                 {"class_weight_seen", &means.count}, {"class_sum_norm", &means.norm},
-                 {"class_sum_cross", &means.cross}, {"loss", &tally.loss},
-                 {"joint_mistakes", &record.mistakes}, {"recent_mistakes", &record.recent_mistakes},
+        for (auto [name, array] :
+             std::initializer_list<std::pair<const char*, std::vector<double>*>>{
+                 {"bias", &bias},
+                 {"bias_variance", &bias_variance},
+                 {"bias_sum", &bias_sum},
+                 {"ring_bias", &ring_bias},
+                 {"pool_bias", &pool_bias},
+                 {"pool_mean_bias", &pool_mean_bias},
+                 {"pool_key", &pool_key},
+                 {"class_weight_seen", &means.count},
+                 {"class_sum_norm", &means.norm},
+                 {"class_sum_cross", &means.cross},
+                 {"loss", &tally.loss},
+                 {"joint_mistakes", &record.mistakes},
+                 {"recent_mistakes", &record.recent_mistakes},
                  {"recent_loss", &record.recent_loss}})
             visit(name, array->data(), array->size());
         static_assert(sizeof(Mixture) == 6 * sizeof(double));
@@ -167,8 +179,11 @@ struct Model {
         }
         for (auto [name, array] :
              std::initializer_list<std::pair<const char*, std::vector<std::int64_t>*>>{
-                 {"ring_fill", &ring_fill}, {"ring_next", &ring_next}, {"pool_fill", &pool_fill},
-                 {"mistakes", &tally.mistakes}, {"updates", &tally.updates},
+                 {"ring_fill", &ring_fill},
+                 {"ring_next", &ring_next},
+                 {"pool_fill", &pool_fill},
+                 {"mistakes", &tally.mistakes},
+                 {"updates", &tally.updates},
                  {"last_update", &tally.last_update}})
             visit(name, array->data(), array->size());
         visit("record", &record.recent_examples, 3);

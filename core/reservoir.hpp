@@ -39,7 +39,8 @@ inline void offer(Model<T>& m, std::size_t index) {
             T* slots = m.pool.row(j);
             slots[slot * outputs + k] = static_cast<T>(weight_at(m, j, k));
             double mean = 0;
-            for (std::size_t q = 0; q < filled; ++q) mean += static_cast<double>(slots[q * outputs + k]);
+            for (std::size_t q = 0; q < filled; ++q)
+                mean += static_cast<double>(slots[q * outputs + k]);
             m.pool_mean.row(j)[k] = static_cast<T>(mean * share);
         }
         m.pool_bias[slot * outputs + k] = m.bias[k];

@@ -20,12 +20,12 @@ struct Rule {
     double lo = 0;
     double cap = infinity;
     double ridge = 0;
-    double margin = 1;                ///< the margin asked for
-    double epsilon = 0;               ///< half the width of the tube, for regression
-    double kappa = 1;                 ///< the precision grows by kappa * x x' at each update
-    double phi = 0;                   ///< how many deviations of doubt the margin must cover
+    double margin = 1;   ///< the margin asked for
+    double epsilon = 0;  ///< half the width of the tube, for regression
+    double kappa = 1;    ///< the precision grows by kappa * x x' at each update
+    double phi = 0;      ///< how many deviations of doubt the margin must cover
     Doubt doubt = Doubt::none;
-    bool weigh_kappa = false;         ///< AROW: the weight of an example also weighs its precision
+    bool weigh_kappa = false;  ///< AROW: the weight of an example also weighs its precision
 
     /// The same rule for an example that counts `weight` times: the weight multiplies C only.
     Rule priced(double weight) const {
@@ -47,7 +47,9 @@ struct Rule {
     }
 
     /// True if the rule moves on this loss. A Perceptron (lo > 0) also moves on a tie.
-    bool acts_on(double loss) const { return loss > 0 || (loss == 0 && lo > 0) || (loss < 0 && lo < 0); }
+    bool acts_on(double loss) const {
+        return loss > 0 || (loss == 0 && lo > 0) || (loss < 0 && lo < 0);
+    }
 };
 
 /// Lemma L1: the step along one constraint of squared length q.
@@ -73,13 +75,14 @@ inline Move confident_step(double m, double v, const Rule& rule) {
         if (m >= phi * v) return {};
         const double b = 1 + 2 * phi * m;
         const double root = std::hypot(1 - 2 * phi * m, phi * std::sqrt(8 * v));
-        const double alpha = b > 0 ? 2 * (phi * v - m) / (v * (b + root)) : (root - b) / (4 * phi * v);
+        const double alpha =
+            b > 0 ? 2 * (phi * v - m) / (v * (b + root)) : (root - b) / (4 * phi * v);
         return {alpha, 2 * alpha * phi};
     }
     if (m >= phi * std::sqrt(v)) return {};
     const double n = v + rule.ridge, p = phi * phi;
-    const double top = -(2 * m * n + p * m * v) +
-                       phi * std::sqrt(p * m * m * v * v + 4 * n * v * (n + v * p));
+    const double top =
+        -(2 * m * n + p * m * v) + phi * std::sqrt(p * m * m * v * v + 4 * n * v * (n + v * p));
     const double alpha = std::clamp(top / (2 * (n * n + n * v * p)), 0.0, rule.cap);
     const double after = (-alpha * v * phi + std::sqrt(alpha * alpha * v * v * p + 4 * v)) / 2;
     return {alpha, alpha * phi / after};

@@ -19,13 +19,13 @@ enum class Task {
 
 /// Several outputs that answer one question, and the rule they learn by.
 struct Group {
-    std::size_t first = 0;     ///< its outputs are lanes first .. first + count
+    std::size_t first = 0;  ///< its outputs are lanes first .. first + count
     std::size_t count = 1;
     Task task = Task::margin;
     std::size_t positive = 0;  ///< the class that is +1, or the column of the target
     Rule rule;
-    double gamma = 0;          ///< pull to the class means
-    bool always = false;       ///< pull even when no loss was suffered
+    double gamma = 0;     ///< pull to the class means
+    bool always = false;  ///< pull even when no loss was suffered
 };
 
 /// What each group has lived through, judged before each example was learned.
@@ -44,8 +44,8 @@ struct Record {
     std::vector<double> mistakes, recent_mistakes;
     std::vector<double> recent_loss;  ///< hinge, or distance to the target
     double recent_examples = 0;
-    double chosen_mistakes = 0;       ///< of whichever model had the best record at that time
-    double chosen_error = 0;          ///< the same for the distance to the target
+    double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
+    double chosen_error = 0;     ///< the same for the distance to the target
 
     explicit Record(std::size_t models = 0)
         : mistakes(models), recent_mistakes(models), recent_loss(models) {}
@@ -71,11 +71,11 @@ struct Target {
 
 /// What an example did to a group.
 struct Verdict {
-    double loss = 0;      ///< unsquared hinge or tube, before learning
-    double kappa = 0;     ///< growth of the precision; 0 when passive
-    bool wrong = false;   ///< the prediction was wrong
-    bool suffers = false; ///< the example asks for a step
-    bool moves = false;   ///< some tau is not zero
+    double loss = 0;       ///< unsquared hinge or tube, before learning
+    double kappa = 0;      ///< growth of the precision; 0 when passive
+    bool wrong = false;    ///< the prediction was wrong
+    bool suffers = false;  ///< the example asks for a step
+    bool moves = false;    ///< some tau is not zero
 };
 
 using Ranking = std::vector<std::pair<double, std::size_t>>;

@@ -41,7 +41,8 @@ inline Matrix dense_matrix(const AnyArray& x) {
 /// Rows of a CSR matrix, without copying. The pointers are checked here, the indices row by row.
 inline Matrix sparse_matrix(const AnyArray& data, const AnyArray& indices, const AnyArray& starts,
                             std::size_t features) {
-    if (starts.ndim() != 1 || starts.size() < 1) throw nb::value_error("indptr must have one entry more than there are rows");
+    if (starts.ndim() != 1 || starts.size() < 1)
+        throw nb::value_error("indptr must have one entry more than there are rows");
     Matrix m;
     m.rows = starts.size() - 1;
     m.features = features;
@@ -56,7 +57,8 @@ inline Matrix sparse_matrix(const AnyArray& data, const AnyArray& indices, const
     for (std::size_t i = 0; i < m.rows; ++i) rising &= m.start(i) <= m.start(i + 1);
     const auto stored = static_cast<std::size_t>(std::max<std::int64_t>(m.start(m.rows), 0));
     if (!rising || stored > data.size() || stored > indices.size())
-        throw nb::value_error("indptr must begin with 0, never fall, and end within data and indices");
+        throw nb::value_error(
+            "indptr must begin with 0, never fall, and end within data and indices");
     return m;
 }
 
@@ -66,13 +68,15 @@ struct Rows {
     std::vector<AnyArray> kept;
 
     explicit Rows(const AnyArray& x) : matrix(dense_matrix(x)), kept{x} {}
-    Rows(const AnyArray& data, const AnyArray& indices, const AnyArray& starts, std::size_t features)
+    Rows(const AnyArray& data, const AnyArray& indices, const AnyArray& starts,
+         std::size_t features)
         : matrix(sparse_matrix(data, indices, starts, features)), kept{data, indices, starts} {}
 };
 
 /// A new array that owns the vector it was given.
 template <class T>
-inline nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values, std::initializer_list<std::size_t> shape) {
+inline nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values,
+                                          std::initializer_list<std::size_t> shape) {
     auto* kept = new std::vector<T>(std::move(values));
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);

@@ -24,7 +24,8 @@ struct Targets {
     Weights weights;
 
     Lesson lesson(std::size_t rows, std::size_t batch_size) const {
-        const bool fits = (!labels || labels->size() == rows) && (!values || values->shape(0) == rows) &&
+        const bool fits = (!labels || labels->size() == rows) &&
+                          (!values || values->shape(0) == rows) &&
                           (!weights || weights->size() == rows);
         if (!fits) throw nb::value_error("labels, targets and weights need one entry for each row");
         Lesson lesson;
@@ -41,7 +42,8 @@ struct Targets {
     }
 };
 
-inline void check_targets(const std::vector<Group>& groups, const Lesson& lesson, std::size_t rows) {
+inline void check_targets(const std::vector<Group>& groups, const Lesson& lesson,
+                          std::size_t rows) {
     for (const Group& g : groups) {
         const bool classes = g.task != Task::margin && g.task != Task::tube;
         const bool column = lesson.values && g.positive < lesson.columns;
@@ -62,18 +64,22 @@ class KernelCore {
         : model(shape, std::move(groups)), store(store_for(shape, sparse)) {}
 
     /// Learns, or throws and leaves everything as it was.
-    void learn(const Rows& rows, const Targets& targets, const Labels& order, std::size_t batch_size,
-               std::int64_t first_id) {
+    void learn(const Rows& rows, const Targets& targets, const Labels& order,
+               std::size_t batch_size, std::int64_t first_id) {
         Lesson lesson = targets.lesson(rows.matrix.rows, batch_size);
         lesson.x = rows.matrix;
         if (order) lesson.order = order->data(), lesson.count = order->size();
         check(lesson);
         guarded(harmless_now(lesson), [&] {
-            std::visit([&](auto& kept) {
-                if constexpr (std::is_same_v<std::decay_t<decltype(kept)>, OutsideStore>)
-                    throw std::invalid_argument("this kernel is computed outside: use learn_values");
-                else learn_rows(model, kept, lesson, first_id);
-            }, store);
+            std::visit(
+                [&](auto& kept) {
+                    if constexpr (std::is_same_v<std::decay_t<decltype(kept)>, OutsideStore>)
+                        throw std::invalid_argument(
+                            "this kernel is computed outside: use learn_values");
+                    else
+                        learn_rows(model, kept, lesson, first_id);
+                },
+                store);
         });
     }
 
@@ -83,10 +89,14 @@ class KernelCore {
         const Lesson lesson = targets.lesson(rows, batch_size);
         auto& kept = std::get<OutsideStore>(store);
         check_targets(model.groups, lesson, rows);
-        if (with_support.shape(0) != rows || with_support.shape(1) != kept.size() || within.shape(0) != rows ||
-            within.shape(1) != rows)
-            throw nb::value_error("kernel values are needed with every support vector and every row");
-        guarded(false, [&] { aggro::learn_values(model, kept, lesson, with_support.data(), within.data(), ids.data()); });
+        if (with_support.shape(0) != rows || with_support.shape(1) != kept.size() ||
+            within.shape(0) != rows || within.shape(1) != rows)
+            throw nb::value_error(
+                "kernel values are needed with every support vector and every row");
+        guarded(false, [&] {
+            aggro::learn_values(model, kept, lesson, with_support.data(), within.data(),
+                                ids.data());
+        });
     }
 
     nb::ndarray<nb::numpy, double> score(const Rows& rows) {
@@ -96,11 +106,15 @@ class KernelCore {
         {
             nb::gil_scoped_release release;
             std::shared_lock lock(mutex);
-            std::visit([&](const auto& kept) {
-                if constexpr (std::is_same_v<std::decay_t<decltype(kept)>, OutsideStore>)
-                    throw std::invalid_argument("this kernel is computed outside: multiply by coef()");
-                else score_rows(model, kept, x, out.data());
-            }, store);
+            std::visit(
+                [&](const auto& kept) {
+                    if constexpr (std::is_same_v<std::decay_t<decltype(kept)>, OutsideStore>)
+                        throw std::invalid_argument(
+                            "this kernel is computed outside: multiply by coef()");
+                    else
+                        score_rows(model, kept, x, out.data());
+                },
+                store);
         }
         return to_numpy(std::move(out), {x.rows, model.shape.outputs});
     }
@@ -118,14 +132,17 @@ class KernelCore {
 
     void check_features(const Matrix& x) const {
         if (x.features == model.shape.features) return;
-        throw nb::value_error(("X has " + std::to_string(x.features) + " features, but the model has " +
-                               std::to_string(model.shape.features)).c_str());
+        throw nb::value_error(("X has " + std::to_string(x.features) +
+                               " features, but the model has " +
+                               std::to_string(model.shape.features))
+                                  .c_str());
     }
 
     void check(const Lesson& lesson) const {
         check_features(lesson.x);
         for (std::size_t i = 0; i < lesson.count; ++i)
-            if (lesson.row(i) >= lesson.x.rows) throw nb::value_error("order names a row that is not there");
+            if (lesson.row(i) >= lesson.x.rows)
+                throw nb::value_error("order names a row that is not there");
         check_targets(model.groups, lesson, lesson.x.rows);
     }
 

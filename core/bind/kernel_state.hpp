@@ -14,9 +14,11 @@ inline std::vector<double> unpadded(const Expansion& e, const std::vector<double
     return out;
 }
 
-inline std::vector<double> padded_again(const Expansion& e, const double* values, std::size_t slots) {
+inline std::vector<double> padded_again(const Expansion& e, const double* values,
+                                        std::size_t slots) {
     std::vector<double> out(slots * e.stride);
-    for (std::size_t i = 0; i < slots; ++i) std::copy_n(values + i * e.outputs, e.outputs, out.data() + i * e.stride);
+    for (std::size_t i = 0; i < slots; ++i)
+        std::copy_n(values + i * e.outputs, e.outputs, out.data() + i * e.stride);
     return out;
 }
 
@@ -30,7 +32,8 @@ template <class T>
 std::vector<T> get(const nb::dict& state, const char* name, std::size_t size) {
     if (!state.contains(name)) throw nb::key_error(name);
     const auto array = nb::cast<Column<T>>(state[name]);
-    if (array.size() != size) throw nb::value_error((std::string(name) + " has the wrong size").c_str());
+    if (array.size() != size)
+        throw nb::value_error((std::string(name) + " has the wrong size").c_str());
     return {array.data(), array.data() + size};
 }
 
@@ -74,7 +77,8 @@ inline void load_matrix(Store& s, const Matrix& x, const std::vector<double>& no
 
 inline void load_rows(const nb::dict& state, DenseStore& s, std::size_t slots) {
     const Rows rows(nb::cast<AnyArray>(state["support"]));
-    if (rows.matrix.rows != slots || rows.matrix.features != s.width()) throw nb::value_error("support has the wrong shape");
+    if (rows.matrix.rows != slots || rows.matrix.features != s.width())
+        throw nb::value_error("support has the wrong shape");
     load_matrix(s, rows.matrix, get<double>(state, "norms", slots));
 }
 
@@ -96,9 +100,11 @@ inline nb::dict state_of(KernelCore& core) {
     put(state, "self", e.self), put(state, "ids", e.ids), put(state, "born", e.born);
     put(state, "table", m.budget.table.compact());
     put(state, "inverse", m.budget.gram.inverse.compact());
-    put(state, "nearest", m.budget.neighbours.nearest), put(state, "distance", m.budget.neighbours.distance);
-    put(state, "counters", std::vector<std::int64_t>{m.history.examples, m.history.mistakes, m.history.updates, e.next_birth,
-                                                     m.budget.gram.since_rebuilt});
+    put(state, "nearest", m.budget.neighbours.nearest),
+        put(state, "distance", m.budget.neighbours.distance);
+    put(state, "counters",
+        std::vector<std::int64_t>{m.history.examples, m.history.mistakes, m.history.updates,
+                                  e.next_birth, m.budget.gram.since_rebuilt});
     put(state, "loss", std::vector<double>{m.history.loss});
     std::visit([&](const auto& kept) { put_rows(state, kept); }, core.store);
     return state;
@@ -107,12 +113,15 @@ inline nb::dict state_of(KernelCore& core) {
 inline void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
     const std::size_t square = slots * slots;
     const bool projects = b.projects(), nearest = b.limit > 0 && b.strategy == Forget::nearest;
-    b.table.assign(get<double>(state, "table", projects || nearest ? square : 0).data(), projects || nearest ? slots : 0);
-    b.gram.inverse.assign(get<double>(state, "inverse", projects ? square : 0).data(), projects ? slots : 0);
+    b.table.assign(get<double>(state, "table", projects || nearest ? square : 0).data(),
+                   projects || nearest ? slots : 0);
+    b.gram.inverse.assign(get<double>(state, "inverse", projects ? square : 0).data(),
+                          projects ? slots : 0);
     b.neighbours.nearest = get<std::int64_t>(state, "nearest", nearest ? slots : 0);
     b.neighbours.distance = get<double>(state, "distance", nearest ? slots : 0);
     for (const std::int64_t n : b.neighbours.nearest)
-        if (n < -1 || n >= static_cast<std::int64_t>(slots)) throw nb::value_error("nearest names a slot that is not there");
+        if (n < -1 || n >= static_cast<std::int64_t>(slots))
+            throw nb::value_error("nearest names a slot that is not there");
 }
 
 /// Puts back what `state_of` gave; the model is as before if something does not fit.
@@ -123,12 +132,14 @@ inline void load_state(KernelCore& core, const nb::dict& state) {
     if (!state.contains("ids")) throw nb::key_error("ids");
     const std::size_t slots = nb::cast<Column<std::int64_t>>(state["ids"]).size();
     e.coefs = padded_again(e, get<double>(state, "coef", slots * e.outputs).data(), slots);
-    if (e.average) e.trails = padded_again(e, get<double>(state, "trail", slots * e.outputs).data(), slots);
+    if (e.average)
+        e.trails = padded_again(e, get<double>(state, "trail", slots * e.outputs).data(), slots);
     e.self = get<double>(state, "self", slots);
     e.ids = get<std::int64_t>(state, "ids", slots);
     e.born = get<std::int64_t>(state, "born", slots);
     const auto counters = get<std::int64_t>(state, "counters", 5);
-    m.history.examples = counters[0], m.history.mistakes = counters[1], m.history.updates = counters[2];
+    m.history.examples = counters[0], m.history.mistakes = counters[1],
+    m.history.updates = counters[2];
     e.next_birth = counters[3], m.budget.gram.since_rebuilt = counters[4];
     m.history.loss = get<double>(state, "loss", 1)[0];
     e.rebuild_index();

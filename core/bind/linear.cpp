@@ -88,24 +88,29 @@ class Guarded {
 
     void check_features(const Matrix& x) const {
         if (x.features != model.shape.features)
-            throw std::invalid_argument("X has " + std::to_string(x.features) + " features, but the model has " +
+            throw std::invalid_argument("X has " + std::to_string(x.features) +
+                                        " features, but the model has " +
                                         std::to_string(model.shape.features));
     }
 
     void check(const Lesson& lesson) const {
         check_features(lesson.x);
         for (std::size_t i = 0; i < lesson.count; ++i)
-            if (lesson.row(i) >= lesson.x.rows) throw std::out_of_range("order names a row that is not there");
+            if (lesson.row(i) >= lesson.x.rows)
+                throw std::out_of_range("order names a row that is not there");
         for (const Group& g : model.groups) {
             const bool classes = g.task != Task::margin && g.task != Task::tube;
-            if (classes && !lesson.labels) throw std::invalid_argument("a class label is needed for each row");
+            if (classes && !lesson.labels)
+                throw std::invalid_argument("a class label is needed for each row");
             if (g.task == Task::tube && (!lesson.values || g.positive >= lesson.columns))
                 throw std::invalid_argument("a target value is needed for each row and output");
             if (!classes && !lesson.labels && (!lesson.values || g.positive >= lesson.columns))
-                throw std::invalid_argument("a label or a column of targets is needed for each output");
+                throw std::invalid_argument(
+                    "a label or a column of targets is needed for each output");
             if (!classes) continue;
             for (std::size_t i = 0; i < lesson.count; ++i)
-                if (const std::size_t r = lesson.row(i); lesson.labels[r] < 0 || lesson.labels[r] >= static_cast<std::int64_t>(g.count))
+                if (const std::size_t r = lesson.row(i);
+                    lesson.labels[r] < 0 || lesson.labels[r] >= static_cast<std::int64_t>(g.count))
                     throw std::out_of_range("a label is not one of the model's classes");
         }
     }
@@ -119,12 +124,13 @@ using Labels = std::optional<Column<std::int64_t>>;
 using Weights = std::optional<Column<double>>;
 using Values = std::optional<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
 
-Lesson lesson_of(const Rows& rows, const Labels& labels, const Values& values, const Weights& weights,
-                 const Labels& order, std::size_t batch_size, bool undo) {
+Lesson lesson_of(const Rows& rows, const Labels& labels, const Values& values,
+                 const Weights& weights, const Labels& order, std::size_t batch_size, bool undo) {
     const std::size_t n = rows.matrix.rows;
     const bool fits = (!labels || labels->size() == n) && (!values || values->shape(0) == n) &&
                       (!weights || weights->size() == n);
-    if (!fits) throw nb::value_error("labels, targets and weights need one entry for each row of X");
+    if (!fits)
+        throw nb::value_error("labels, targets and weights need one entry for each row of X");
     Lesson lesson;
     lesson.x = rows.matrix;
     lesson.count = order ? order->size() : n;
@@ -168,7 +174,9 @@ void load_state(Guarded<T>& g, const nb::dict& state) {
         if (!state.contains(name)) throw nb::key_error(name);
         const auto array = nb::cast<Column<V>>(state[name]);
         if (array.size() != size)
-            throw nb::value_error((std::string(name) + " has " + std::to_string(array.size()) + " values, expected " + std::to_string(size)).c_str());
+            throw nb::value_error((std::string(name) + " has " + std::to_string(array.size()) +
+                                   " values, expected " + std::to_string(size))
+                                      .c_str());
         std::memcpy(data, array.data(), size * sizeof(V));
     });
 }
@@ -179,7 +187,8 @@ nb::ndarray<nb::numpy, T> weights_view(Guarded<T>& g) {
     auto* kept = new std::shared_ptr<T[]>(g.model.weights.share());
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<T[]>*>(p); });
     const auto stride = static_cast<std::int64_t>(g.model.weights.stride());
-    return nb::ndarray<nb::numpy, T>(kept->get(), {g.model.shape.features, g.model.shape.outputs}, owner, {stride, 1});
+    return nb::ndarray<nb::numpy, T>(kept->get(), {g.model.shape.features, g.model.shape.outputs},
+                                     owner, {stride, 1});
 }
 
 /// The weights that predict, features x outputs, whatever they are made of.
@@ -200,114 +209,188 @@ template <class T>
 void bind_model(nb::module_& m, const char* name) {
     using G = Guarded<T>;
     nb::class_<G>(m, name, "A linear model: weights, metric, centre and counters.")
-        .def("__init__", [](G* self, const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum) {
-                 new (self) G(shape, std::move(groups), std::move(own_sum));
-             }, "shape"_a, "groups"_a, "own_sum"_a)
-        .def("learn", [](G& self, const Rows& rows, Labels labels, Values values, Weights weights, Labels order,
-                         std::size_t batch_size, bool undo) {
-                 self.learn(lesson_of(rows, labels, values, weights, order, batch_size, undo));
-             }, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
-             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(),
-             "batch_size"_a = 1, "undo"_a = true, "Learn the rows, in order. A bad row raises and leaves the model as it was.")
-        .def("score", [](G& self, const Rows& rows) { return self.score(rows.matrix); }, "rows"_a,
-             "Scores of the predictor, one row per example and one column per output.")
-        .def("grow", [](G& self, std::size_t features) {
-                 nb::gil_scoped_release release;
-                 std::unique_lock lock(self.mutex);
-                 self.model.grow(features);
-             }, "features"_a, "Make room for more features, with weight zero.")
-        .def("fold", [](G& self) {
-                 nb::gil_scoped_release release;
-                 std::unique_lock lock(self.mutex);
-                 for (const Group& group : self.model.groups) fold(self.model, group);
-             }, "Write all weights out in full, whatever they are made of.")
+        .def(
+            "__init__",
+            [](G* self, const Shape& shape, std::vector<Group> groups,
+               std::vector<std::size_t> own_sum) {
+                new (self) G(shape, std::move(groups), std::move(own_sum));
+            },
+            "shape"_a, "groups"_a, "own_sum"_a)
+        .def(
+            "learn",
+            [](G& self, const Rows& rows, Labels labels, Values values, Weights weights,
+               Labels order, std::size_t batch_size, bool undo) {
+                self.learn(lesson_of(rows, labels, values, weights, order, batch_size, undo));
+            },
+            "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
+            "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
+            "undo"_a = true,
+            "Learn the rows, in order. A bad row raises and leaves the model as it was.")
+        .def(
+            "score", [](G& self, const Rows& rows) { return self.score(rows.matrix); }, "rows"_a,
+            "Scores of the predictor, one row per example and one column per output.")
+        .def(
+            "grow",
+            [](G& self, std::size_t features) {
+                nb::gil_scoped_release release;
+                std::unique_lock lock(self.mutex);
+                self.model.grow(features);
+            },
+            "features"_a, "Make room for more features, with weight zero.")
+        .def(
+            "fold",
+            [](G& self) {
+                nb::gil_scoped_release release;
+                std::unique_lock lock(self.mutex);
+                for (const Group& group : self.model.groups) fold(self.model, group);
+            },
+            "Write all weights out in full, whatever they are made of.")
         .def("state", &state_of<T>, "All arrays of the state by name.")
         .def("load_state", &load_state<T>, "state"_a, "Put back what state() gave.")
         .def("weights_view", &weights_view<T>, "The last weights in place, features x outputs.")
         .def("weights", &effective_weights<T>, "The weights that predict, features x outputs.")
-        .def("bias", [](G& self) { return to_numpy(effective_bias(self.model), {self.model.shape.outputs}); },
-             "The intercepts that predict.")
-        .def("set_bias", [](G& self, std::vector<double> bias) {
-                 if (bias.size() != self.model.bias.size()) throw nb::value_error("one intercept per output is needed");
-                 self.model.bias = std::move(bias);
-             }, "bias"_a, "Set the last intercepts.")
-        .def("set_groups", [](G& self, std::vector<Group> groups) {
-                 if (groups.size() != self.model.groups.size()) throw nb::value_error("the number of groups is fixed");
-                 nb::gil_scoped_release release;
-                 std::unique_lock lock(self.mutex);
-                 self.model.groups = std::move(groups);
-             }, "groups"_a, "Change the rules; what was learned stays.")
-        .def("freeze_means", [](G& self, bool frozen) { self.model.counters.frozen = frozen; }, "frozen"_a)
-        .def("seed", [](G& self, std::uint64_t seed) { self.model.counters.random = seed; }, "seed"_a)
-        .def("average_from", [](G& self, std::int64_t examples) { self.model.average_from = examples; }, "examples"_a)
+        .def(
+            "bias",
+            [](G& self) {
+                return to_numpy(effective_bias(self.model), {self.model.shape.outputs});
+            },
+            "The intercepts that predict.")
+        .def(
+            "set_bias",
+            [](G& self, std::vector<double> bias) {
+                if (bias.size() != self.model.bias.size())
+                    throw nb::value_error("one intercept per output is needed");
+                self.model.bias = std::move(bias);
+            },
+            "bias"_a, "Set the last intercepts.")
+        .def(
+            "set_groups",
+            [](G& self, std::vector<Group> groups) {
+                if (groups.size() != self.model.groups.size())
+                    throw nb::value_error("the number of groups is fixed");
+                nb::gil_scoped_release release;
+                std::unique_lock lock(self.mutex);
+                self.model.groups = std::move(groups);
+            },
+            "groups"_a, "Change the rules; what was learned stays.")
+        .def(
+            "freeze_means", [](G& self, bool frozen) { self.model.counters.frozen = frozen; },
+            "frozen"_a)
+        .def(
+            "seed", [](G& self, std::uint64_t seed) { self.model.counters.random = seed; },
+            "seed"_a)
+        .def(
+            "average_from",
+            [](G& self, std::int64_t examples) { self.model.average_from = examples; },
+            "examples"_a)
         .def_prop_ro("features", [](G& self) { return self.model.shape.features; })
         .def_prop_ro("lanes", [](G& self) { return self.model.lanes; })
         .def_prop_ro("keeps_total", [](G& self) { return self.model.shape.total; })
         .def_prop_ro("examples", [](G& self) { return self.model.counters.examples; })
         .def_prop_ro("averaged", [](G& self) { return self.model.counters.averaged; })
-        .def("set_memory", [](G& self, double memory) { self.model.memory = memory; }, "memory"_a,
-             "What an example leaves of the recent records before it.")
-        .def_prop_ro("tallies", [](G& self) {
-            nb::list out;
-            const Tally& t = self.model.tally;
-            for (std::size_t i = 0; i < t.loss.size(); ++i) out.append(nb::make_tuple(t.mistakes[i], t.updates[i], t.loss[i]));
-            return out;
-        }, "Mistakes, updates and loss of each group.")
+        .def(
+            "set_memory", [](G& self, double memory) { self.model.memory = memory; }, "memory"_a,
+            "What an example leaves of the recent records before it.")
+        .def_prop_ro(
+            "tallies",
+            [](G& self) {
+                nb::list out;
+                const Tally& t = self.model.tally;
+                for (std::size_t i = 0; i < t.loss.size(); ++i)
+                    out.append(nb::make_tuple(t.mistakes[i], t.updates[i], t.loss[i]));
+                return out;
+            },
+            "Mistakes, updates and loss of each group.")
         .def_prop_ro("memory", [](G& self) { return self.model.memory; })
-        .def_prop_ro("records", [](G& self) {
-            nb::list out;
-            const Record& r = self.model.record;
-            for (std::size_t i = 0; i < r.mistakes.size(); ++i)
-                out.append(nb::make_tuple(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i], r.recent_examples));
-            return out;
-        }, "Mistakes, recent mistakes, recent loss and recent examples of each model.")
-        .def_prop_ro("chosen", [](G& self) { return best_record(self.model.record); },
-                     "The model with the best recent record.")
-        .def_prop_ro("chosen_record", [](G& self) {
-            return nb::make_tuple(self.model.record.chosen_mistakes, self.model.record.chosen_error);
-        }, "Mistakes and error of whichever model was the chosen one at its time.");
+        .def_prop_ro(
+            "records",
+            [](G& self) {
+                nb::list out;
+                const Record& r = self.model.record;
+                for (std::size_t i = 0; i < r.mistakes.size(); ++i)
+                    out.append(nb::make_tuple(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i],
+                                              r.recent_examples));
+                return out;
+            },
+            "Mistakes, recent mistakes, recent loss and recent examples of each model.")
+        .def_prop_ro(
+            "chosen", [](G& self) { return best_record(self.model.record); },
+            "The model with the best recent record.")
+        .def_prop_ro(
+            "chosen_record",
+            [](G& self) {
+                return nb::make_tuple(self.model.record.chosen_mistakes,
+                                      self.model.record.chosen_error);
+            },
+            "Mistakes and error of whichever model was the chosen one at its time.");
 }
 
 }  // namespace
 
 void bind_linear(nb::module_& m) {
     nb::enum_<Task>(m, "Task")
-        .value("margin", Task::margin).value("tube", Task::tube).value("top", Task::top)
-        .value("predicted", Task::predicted).value("support", Task::support);
+        .value("margin", Task::margin)
+        .value("tube", Task::tube)
+        .value("top", Task::top)
+        .value("predicted", Task::predicted)
+        .value("support", Task::support);
     nb::enum_<Metric>(m, "Metric")
-        .value("euclidean", Metric::euclidean).value("diagonal", Metric::diagonal).value("full", Metric::full);
+        .value("euclidean", Metric::euclidean)
+        .value("diagonal", Metric::diagonal)
+        .value("full", Metric::full);
     nb::enum_<Predictor>(m, "Predictor")
-        .value("last", Predictor::last).value("average", Predictor::average).value("reservoir", Predictor::reservoir);
-    nb::enum_<Vote>(m, "Vote").value("each", Vote::each).value("argmax", Vote::argmax).value("all", Vote::all);
+        .value("last", Predictor::last)
+        .value("average", Predictor::average)
+        .value("reservoir", Predictor::reservoir);
+    nb::enum_<Vote>(m, "Vote")
+        .value("each", Vote::each)
+        .value("argmax", Vote::argmax)
+        .value("all", Vote::all);
     nb::enum_<Doubt>(m, "Doubt")
-        .value("none", Doubt::none).value("variance", Doubt::variance).value("deviation", Doubt::deviation);
+        .value("none", Doubt::none)
+        .value("variance", Doubt::variance)
+        .value("deviation", Doubt::deviation);
 
     nb::class_<Rule>(m, "Rule", "The price of breaking a constraint, as numbers.")
-        .def("__init__", [](Rule* self, double lo, double cap, double ridge, double margin, double epsilon,
-                            double kappa, double phi, Doubt doubt, bool weigh_kappa) {
-                 new (self) Rule{lo, cap, ridge, margin, epsilon, kappa, phi, doubt, weigh_kappa};
-             }, nb::kw_only(), "lo"_a = 0.0, "cap"_a = infinity, "ridge"_a = 0.0, "margin"_a = 1.0, "epsilon"_a = 0.0,
-             "kappa"_a = 1.0, "phi"_a = 0.0, "doubt"_a = Doubt::none, "weigh_kappa"_a = false);
+        .def(
+            "__init__",
+            [](Rule* self, double lo, double cap, double ridge, double margin, double epsilon,
+               double kappa, double phi, Doubt doubt, bool weigh_kappa) {
+                new (self) Rule{lo, cap, ridge, margin, epsilon, kappa, phi, doubt, weigh_kappa};
+            },
+            nb::kw_only(), "lo"_a = 0.0, "cap"_a = infinity, "ridge"_a = 0.0, "margin"_a = 1.0,
+            "epsilon"_a = 0.0, "kappa"_a = 1.0, "phi"_a = 0.0, "doubt"_a = Doubt::none,
+            "weigh_kappa"_a = false);
     nb::class_<Group>(m, "Group", "Outputs that answer one question, and the rule they learn by.")
-        .def("__init__", [](Group* self, std::size_t first, std::size_t count, Task task, std::size_t positive,
-                            const Rule& rule, double gamma, bool always) {
-                 new (self) Group{first, count, task, positive, rule, gamma, always};
-             }, nb::kw_only(), "first"_a, "count"_a, "task"_a, "positive"_a, "rule"_a, "gamma"_a = 0.0, "always"_a = false);
+        .def(
+            "__init__",
+            [](Group* self, std::size_t first, std::size_t count, Task task, std::size_t positive,
+               const Rule& rule, double gamma, bool always) {
+                new (self) Group{first, count, task, positive, rule, gamma, always};
+            },
+            nb::kw_only(), "first"_a, "count"_a, "task"_a, "positive"_a, "rule"_a, "gamma"_a = 0.0,
+            "always"_a = false);
     nb::class_<Shape>(m, "Shape", "What kind of model to make.")
-        .def("__init__", [](Shape* self, std::size_t features, std::size_t outputs, bool intercept, Metric metric,
-                            Predictor predictor, std::size_t sums, bool total, std::size_t queue,
-                            std::size_t reservoir, Vote vote, std::size_t models) {
-                 new (self) Shape{features, outputs, intercept, metric, predictor, sums, total, queue, reservoir, vote, models};
-             }, nb::kw_only(), "features"_a, "outputs"_a, "intercept"_a, "metric"_a, "predictor"_a, "sums"_a = 0,
-             "total"_a = false, "queue"_a = 1, "reservoir"_a = 0, "vote"_a = Vote::each,
-             "models"_a = 1);
+        .def(
+            "__init__",
+            [](Shape* self, std::size_t features, std::size_t outputs, bool intercept,
+               Metric metric, Predictor predictor, std::size_t sums, bool total, std::size_t queue,
+               std::size_t reservoir, Vote vote, std::size_t models) {
+                new (self) Shape{features, outputs, intercept, metric, predictor, sums,
+                                 total,    queue,   reservoir, vote,   models};
+            },
+            nb::kw_only(), "features"_a, "outputs"_a, "intercept"_a, "metric"_a, "predictor"_a,
+            "sums"_a = 0, "total"_a = false, "queue"_a = 1, "reservoir"_a = 0,
+            "vote"_a = Vote::each, "models"_a = 1);
     nb::class_<Rows>(m, "Rows", "Rows to learn from or to score, read in place.")
         .def(nb::init<const AnyArray&>(), "x"_a)
-        .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a, "indices"_a,
-             "indptr"_a, "features"_a)
+        .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a,
+             "indices"_a, "indptr"_a, "features"_a)
         .def_prop_ro("count", [](const Rows& self) { return self.matrix.rows; })
-        .def("mean_square", [](const Rows& self, std::size_t most) { return mean_square(self.matrix, most); }, "most"_a,
-             "Mean squared norm of the first rows.");
+        .def(
+            "mean_square",
+            [](const Rows& self, std::size_t most) { return mean_square(self.matrix, most); },
+            "most"_a, "Mean squared norm of the first rows.");
     bind_model<float>(m, "Model32");
     bind_model<double>(m, "Model64");
 }
