@@ -85,7 +85,19 @@ inline void fold(Model<T>& m, const Group& g) {
     }
 }
 
-/// Folds before the numbers of the mixture lose digits (ALGORITHMS: class means in O(nnz)).
+/// Moves the scale of a group into its weights.
+template <class T>
+inline void rescale(Model<T>& m, const Group& g) {
+    std::vector<T> factor(m.lanes, T(1));
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        factor[k] = static_cast<T>(m.mix[k].scale);
+        m.mix[k].scale = 1;
+    }
+    scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.lanes, factor.data());
+}
+
+/// Folds before the numbers of the mixture lose digits (ALGORITHMS: class means in O(nnz)). The
+/// scale alone wears off soon and is cheaper to renew, but an average is made of it too.
 template <class T>
 inline void fold_if_worn(Model<T>& m, const Group& g) {
     const bool averages = m.trail.stride() > 0;
@@ -95,7 +107,9 @@ inline void fold_if_worn(Model<T>& m, const Group& g) {
         const double own = m.means.count[m.own_sum[k]];
         const double drift = std::max(std::abs(m.mix[k].own) * own,
                                       std::abs(m.mix[k].rest) * (m.means.total.count - own));
-        if (m.mix[k].scale < smallest || drift > largest) return fold(m, g);
+        const bool worn = m.mix[k].scale < smallest;
+        if (drift > largest || (worn && averages)) return fold(m, g);
+        if (worn) return rescale(m, g);
     }
 }
 

@@ -28,6 +28,7 @@ class LaneRules {
             weigh_kappa = g.rule.weigh_kappa;
         }
         tube = m.groups[0].task == Task::tube;
+        models = usable && !tube && m.shape.models == m.shape.outputs && m.trail.stride() == 0;
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }
 
@@ -49,6 +50,7 @@ class LaneRules {
     double kappa_of(std::size_t k, double weight) const { return weigh_kappa ? kappa[k] * weight : kappa[k]; }
 
     bool usable = false, tube = false;
+    bool models = false;  ///< each lane is a model that predicts by its last weights
     std::vector<double> length, loss, wrong;
 
   private:

@@ -165,23 +165,27 @@ inline void for_each_tile(std::size_t lanes, Tile&& tile) {
     }
 }
 
+// Each tile copies the row and the addresses it needs: held in registers, they cannot be what a
+// store to the weights changes, so the loop need not read them again.
+
 /// out[l] = sum over the row of x_j * block_j[l], for all lanes.
 template <class T, class Row>
 inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes, T* out) {
-    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+    for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
         constexpr std::size_t chains = V >= 3 ? 1 : V == 2 ? 2 : 4;
+        const Row row = x;
+        const T* const first = block + at;
+        const std::size_t step = stride;
         Vector<T, B> acc[chains][V] = {};
+        const auto take = [&](std::size_t k, Vector<T, B>* sums) __attribute__((always_inline)) {
+            const T* w = first + row.feature(k) * step;
+            for (std::size_t v = 0; v < V; ++v) sums[v] += row.values[k] * load<T, B>(w + v * width);
+        };
         std::size_t k = 0;
-        for (; k + chains <= x.size; k += chains)
-            for (std::size_t c = 0; c < chains; ++c) {
-                const T* w = block + x.feature(k + c) * stride + at;
-                for (std::size_t v = 0; v < V; ++v)
-                    acc[c][v] += x.values[k + c] * load<T, B>(w + v * width);
-            }
-        for (; k < x.size; ++k)
-            for (std::size_t v = 0; v < V; ++v)
-                acc[0][v] += x.values[k] * load<T, B>(block + x.feature(k) * stride + at + v * width);
+        for (; k + chains <= row.size; k += chains)
+            for (std::size_t c = 0; c < chains; ++c) take(k + c, acc[c]);
+        for (; k < row.size; ++k) take(k, acc[0]);
         for (std::size_t v = 0; v < V; ++v) {
             for (std::size_t c = 1; c < chains; ++c) acc[0][v] += acc[c][v];
             store<T, B>(out + at + v * width, acc[0][v]);
@@ -192,13 +196,16 @@ inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::siz
 /// out[l] = sum over the row of x_j^2 * block_j[l]: the row's squared length in a diagonal metric.
 template <class T, class Row>
 inline void length_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes, T* out) {
-    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+    for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
+        const Row row = x;
+        const T* const first = block + at;
+        const std::size_t step = stride;
         Vector<T, B> acc[V] = {};
-        for (std::size_t k = 0; k < x.size; ++k) {
-            const T square = x.values[k] * x.values[k];
-            for (std::size_t v = 0; v < V; ++v)
-                acc[v] += square * load<T, B>(block + x.feature(k) * stride + at + v * width);
+        for (std::size_t k = 0; k < row.size; ++k) {
+            const T square = row.values[k] * row.values[k];
+            const T* s = first + row.feature(k) * step;
+            for (std::size_t v = 0; v < V; ++v) acc[v] += square * load<T, B>(s + v * width);
         }
         for (std::size_t v = 0; v < V; ++v) store<T, B>(out + at + v * width, acc[v]);
     });
@@ -207,14 +214,17 @@ inline void length_lanes(const Row& x, const T* block, std::size_t stride, std::
 /// block_j[l] += x_j * coef[l], for all lanes.
 template <class T, class Row>
 inline void add_lanes(const Row& x, T* block, std::size_t stride, std::size_t lanes, const T* coef) {
-    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+    for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
+        const Row row = x;
+        T* const first = block + at;
+        const std::size_t step = stride;
         Vector<T, B> c[V];
         for (std::size_t v = 0; v < V; ++v) c[v] = load<T, B>(coef + at + v * width);
-        for (std::size_t k = 0; k < x.size; ++k) {
-            T* w = block + x.feature(k) * stride + at;
+        for (std::size_t k = 0; k < row.size; ++k) {
+            T* w = first + row.feature(k) * step;
             for (std::size_t v = 0; v < V; ++v)
-                store<T, B>(w + v * width, load<T, B>(w + v * width) + x.values[k] * c[v]);
+                store<T, B>(w + v * width, load<T, B>(w + v * width) + row.values[k] * c[v]);
         }
     });
 }
@@ -223,13 +233,20 @@ inline void add_lanes(const Row& x, T* block, std::size_t stride, std::size_t la
 template <class T, class Row>
 inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride, const T* variance,
                              std::size_t stride, std::size_t lanes, const T* coef) {
-    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+    for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
-        for (std::size_t k = 0; k < x.size; ++k) {
-            T* t = target + x.feature(k) * target_stride + at;
-            const T* s = variance + x.feature(k) * stride + at;
-            for (std::size_t v = 0; v < V * width; v += width)
-                store<T, B>(t + v, load<T, B>(t + v) + x.values[k] * load<T, B>(s + v) * load<T, B>(coef + at + v));
+        const Row row = x;
+        T* const first = target + at;
+        const T* const scale = variance + at;
+        const std::size_t step = target_stride, scale_step = stride;
+        Vector<T, B> c[V];
+        for (std::size_t v = 0; v < V; ++v) c[v] = load<T, B>(coef + at + v * width);
+        for (std::size_t k = 0; k < row.size; ++k) {
+            T* t = first + row.feature(k) * step;
+            const T* s = scale + row.feature(k) * scale_step;
+            for (std::size_t v = 0; v < V; ++v)
+                store<T, B>(t + v * width, load<T, B>(t + v * width) +
+                                               row.values[k] * load<T, B>(s + v * width) * c[v]);
         }
     });
 }
@@ -237,15 +254,34 @@ inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride,
 /// variance_j[l] becomes 1 / (1/variance_j[l] + kappa[l] * x_j^2): the precision grows.
 template <class T, class Row>
 inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::size_t lanes, const T* kappa) {
-    for_each_tile<T>(lanes, [&](auto bytes, auto vectors, std::size_t at) {
+    for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
-        for (std::size_t k = 0; k < x.size; ++k) {
-            T* s = variance + x.feature(k) * stride + at;
-            const T square = x.values[k] * x.values[k];
-            for (std::size_t v = 0; v < V * width; v += width) {
-                const auto old = load<T, B>(s + v);
-                store<T, B>(s + v, old / (T(1) + square * load<T, B>(kappa + at + v) * old));
+        const Row row = x;
+        T* const first = variance + at;
+        const std::size_t step = stride;
+        Vector<T, B> c[V];
+        for (std::size_t v = 0; v < V; ++v) c[v] = load<T, B>(kappa + at + v * width);
+        for (std::size_t k = 0; k < row.size; ++k) {
+            T* s = first + row.feature(k) * step;
+            const T square = row.values[k] * row.values[k];
+            for (std::size_t v = 0; v < V; ++v) {
+                const auto old = load<T, B>(s + v * width);
+                store<T, B>(s + v * width, old / (T(1) + square * c[v] * old));
             }
+        }
+    });
+}
+
+/// block_j[l] *= factor[l], for all features.
+template <class T>
+inline void scale_lanes(T* block, std::size_t features, std::size_t stride, std::size_t lanes, const T* factor) {
+    for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
+        constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
+        Vector<T, B> f[V];
+        for (std::size_t v = 0; v < V; ++v) f[v] = load<T, B>(factor + at + v * width);
+        for (std::size_t j = 0; j < features; ++j) {
+            T* w = block + j * stride + at;
+            for (std::size_t v = 0; v < V; ++v) store<T, B>(w + v * width, load<T, B>(w + v * width) * f[v]);
         }
     });
 }

@@ -25,7 +25,7 @@ class Learn {
         if (weight == 0) return;
         const Row& x = look(given);
         predict();
-        record(x, y);
+        if (Single || !lanes.models) record(x, y);
         if (sums() > 0 && !m.counters.frozen) meet(x, y, weight);
         if (!Single && lanes.usable) {
             learn_lanes(y, weight);
@@ -145,7 +145,8 @@ class Learn {
             m.tally.last_update[k] = moves ? now : m.tally.last_update[k];
         }
         if (!std::isfinite(static_cast<T>(way + lost))) throw BadExample("its score or step overflows; scale the features or the target");
-        if (!lanes.tube) add_losses();
+        if (lanes.models) write_records(m.record, m.memory, lanes.wrong.data(), lanes.loss.data());
+        else if (!lanes.tube) add_losses();
         if (way > 0) move_lanes(weight);
     }
 

@@ -68,4 +68,17 @@ inline void write_record(Model<T>& m, const double* scores, const Target& y) {
     }
 }
 
+/// The same for models of one margin each that were judged together: `wrong` is 0 or 1.
+inline void write_records(Record& r, double memory, const double* wrong, const double* loss) {
+    r.begin(memory);
+    r.chosen_mistakes += wrong[best_record(r)];
+    const std::size_t n = r.mistakes.size();
+    AGGRO_LANES
+    for (std::size_t i = 0; i < n; ++i) {
+        r.mistakes[i] += wrong[i];
+        r.recent_mistakes[i] += wrong[i];
+        r.recent_loss[i] += loss[i];
+    }
+}
+
 }  // namespace aggro

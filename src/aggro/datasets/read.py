@@ -1,0 +1,143 @@
+"""Files to arrays: svmlight as it stands, texts as hashed bags of words."""
+
+from __future__ import annotations
+
+import io
+import re
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggro.datasets.fetch import find, unpack
+from aggro.datasets.table import Source, files_of
+from aggro.files.batch import csr
+from aggro.files.hashing import hash_names
+from aggro.files.svmlight import load_svmlight
+
+BITS = 18  # texts become rows of 2**18 columns
+DENSE = 0.5  # rows at least this full become an ordinary array
+WORD = re.compile(r"\w+")
+ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+MEANT = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+@dataclass
+class Dataset:
+    """A data set in memory.
+
+    ``X`` is an array where at least half of the values are not zero, else a CSR matrix. ``ordered``
+    tells that the rows are in time order and should be kept so; all others are best shuffled. Sets
+    without a test part have ``X_test`` and ``y_test`` None.
+    """
+
+    name: str
+    X: Any
+    y: NDArray[Any]
+    task: str
+    ordered: bool
+    X_test: Any = None
+    y_test: NDArray[Any] | None = None
+
+    @property
+    def n_features(self) -> int:
+        """How many columns X has."""
+        return int(self.X.shape[1])
+
+    def __repr__(self) -> str:
+        rows, test = self.X.shape[0], "" if self.y_test is None else f" + {len(self.y_test)}"
+        kind = "dense" if isinstance(self.X, np.ndarray) else "sparse"
+        return (
+            f"Dataset({self.name!r}, {self.task}, {rows}{test} rows x {self.n_features} features, "
+            f"{kind}{', in time order' if self.ordered else ''})"
+        )
+
+
+def load(name: str, *, dtype: Any = np.float64) -> Dataset:
+    """Return a data set by name, from AGGRO_DATA, the cache or its public address.
+
+    Texts become bags of words: lower case, each word hashed to one of 2**18 columns, log(1 + count),
+    rows of length one.
+
+    Parameters
+    ----------
+    name : str
+        One of ``names()``.
+    dtype : float64 or float32
+        Type of the features.
+
+    Raises
+    ------
+    ValueError
+        There is no set of this name.
+    DataError
+        Its files are not here and cannot be fetched, or are not the right ones.
+    """
+    parts: dict[str, list[tuple[Any, NDArray[Any]]]] = {}
+    for source in files_of(name):  # a validation part continues the training part
+        part = "test" if source.part == "test" else "train"
+        parts.setdefault(part, []).append(read(find(source), source, dtype))
+    source = files_of(name)[0]
+    (X, y), (X_test, y_test) = _join(parts["train"]), _join(parts.get("test", []))
+    if X.nnz >= DENSE * X.shape[0] * X.shape[1]:
+        X, X_test = X.toarray(), None if X_test is None else X_test.toarray()
+    return Dataset(name, X, y, source.task, source.order == "time", X_test, y_test)
+
+
+def _join(parts: list[tuple[Any, NDArray[Any]]]) -> tuple[Any, Any]:
+    if len(parts) < 2:
+        return parts[0] if parts else (None, None)
+    from scipy.sparse import vstack
+
+    rows, targets = zip(*parts, strict=True)
+    return vstack(rows, format="csr"), np.concatenate(targets)
+
+
+def read(path: Path, source: Source, dtype: Any = np.float64) -> tuple[Any, NDArray[Any]]:
+    """Return the rows and targets of one file."""
+    contents = unpack(path.read_bytes())
+    if source.kind != "svmlight":
+        return read_texts(contents, escaped=source.kind.startswith("escaped"), dtype=dtype)
+    stream = io.BytesIO(contents)
+    X, y = load_svmlight(stream, n_features=source.features, dtype=dtype, zero_based=False)
+    if source.task != "regression" and not np.any(y % 1):
+        y = y.astype(np.int64)
+    return X, y
+
+
+def read_texts(
+    contents: bytes, *, escaped: bool = False, dtype: Any = np.float64
+) -> tuple[Any, NDArray[Any]]:
+    r"""Return lines of label, tab, text as hashed bags of words and an array of labels.
+
+    >>> X, y = read_texts(b"ham\tthe cat, the hat\nspam\tWin a cat\n")
+    >>> X.shape, y.tolist(), X.nnz
+    ((2, 262144), ['ham', 'spam'], 6)
+    """
+    labels, texts = [], []
+    for line in contents.decode("utf-8").removesuffix("\n").split("\n"):
+        label, _, text = line.partition("\t")
+        labels.append(label)
+        texts.append(ESCAPE.sub(lambda m: MEANT.get(m[1], m[1]), text) if escaped else text)
+    return bag_of_words(texts, dtype), np.array(labels)
+
+
+def bag_of_words(texts: list[str], dtype: Any = np.float64) -> Any:
+    """Return one CSR row of length one per text: log(1 + count) of each hashed word."""
+    known: dict[str, int] = {}
+    words, ends = array("q"), [0]
+    for text in texts:
+        words.extend(known.setdefault(word, len(known)) for word in WORD.findall(text.lower()))
+        ends.append(len(words))
+    columns = hash_names(list(known), BITS)[np.frombuffer(words, np.int64)] if known else []
+    indices = np.asarray(columns, np.int32)
+    X = csr(np.ones(len(indices), dtype), indices, np.array(ends), 2**BITS, is_sorted=False)
+    X.sum_duplicates()
+    X.data = np.log1p(X.data)
+    rows = np.repeat(np.arange(len(texts)), np.diff(X.indptr))
+    lengths = np.sqrt(np.bincount(rows, X.data.astype(np.float64) ** 2, minlength=len(texts)))
+    X.data /= lengths[rows].astype(dtype)
+    return X
