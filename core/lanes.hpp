@@ -277,11 +277,14 @@ template <class T>
 inline void scale_lanes(T* block, std::size_t features, std::size_t stride, std::size_t lanes, const T* factor) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
+        T* const first = block + at;
+        const std::size_t step = stride, end = features;
         Vector<T, B> f[V];
         for (std::size_t v = 0; v < V; ++v) f[v] = load<T, B>(factor + at + v * width);
-        for (std::size_t j = 0; j < features; ++j) {
-            T* w = block + j * stride + at;
-            for (std::size_t v = 0; v < V; ++v) store<T, B>(w + v * width, load<T, B>(w + v * width) * f[v]);
+        for (std::size_t j = 0; j < end; ++j) {
+            T* w = first + j * step;
+            for (std::size_t v = 0; v < V; ++v)
+                store<T, B>(w + v * width, load<T, B>(w + v * width) * f[v]);
         }
     });
 }

@@ -129,9 +129,11 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         gram_known = true;
         const std::size_t n = batch.size();
         gram.resize(n * n);
-        if (Row::dense || m.shape.metric == Metric::full) return measure_images(index, batch);
+        constexpr std::size_t few = 8;  // so few rows meet in pairs faster than on a board
+        if (Row::dense || m.shape.metric == Metric::full || n <= few) return measure_images(index, batch);
         number_features(batch);
-        for (std::size_t first = 0; first < n; first += width) measure_board(index, batch, first);
+        side = padded<T>(std::max<std::size_t>(2, std::min(width, n)));
+        for (std::size_t first = 0; first < n; first += side) measure_board(index, batch, first);
     }
 
     /// Numbers the features of the batch one after another, so that its board stays in the cache.
@@ -143,33 +145,39 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         base += used + 1;
         used = 0;
         numbers.resize(entries);
-        std::int32_t* name = numbers.data();
-        for (const auto& example : batch)
-            for (std::size_t k = 0; k < example.x.size; ++k) {
-                std::int32_t& known = number[example.x.feature(k)];
-                if (known < base) known = base + used++;
-                *name++ = known - base;
+        std::int32_t *name = numbers.data(), *known = number.data(), next = base;
+        const std::int32_t first = base;
+        for (const auto& example : batch) {
+            const Row x = example.x;
+            for (std::size_t k = 0; k < x.size; ++k) {
+                // all bits for a new feature: which are new cannot be foretold, a branch would be slow
+                const std::int32_t old = known[x.feature(k)], fresh = -(old < first);
+                const std::int32_t now = old ^ ((old ^ next) & fresh);
+                known[x.feature(k)] = now;
+                next -= fresh;
+                *name++ = now - first;
             }
-        board.grow(static_cast<std::size_t>(used));
+        }
+        used = next - base;
     }
 
-    /// Sparse rows: up to `width` of them are laid out side by side, one lane each, so that every
+    /// Sparse rows: up to `side` of them are laid out side by side, one lane each, so that every
     /// other row meets them all in one walk.
     void measure_board(std::size_t index, const std::vector<Member<Row>>& batch, std::size_t first) {
-        const std::size_t n = batch.size(), count = std::min(width, n - first), lane = m.groups[index].first;
+        const std::size_t n = batch.size(), count = std::min(side, n - first), lane = m.groups[index].first;
         const double constant = m.shape.intercept ? m.bias_variance[lane] : 0;
-        std::fill_n(board.data(), static_cast<std::size_t>(used) * width, T(0));
+        board.assign(static_cast<std::size_t>(used) * side, T(0));
         const std::int32_t* names = numbers.data();
-        for (std::size_t j = 0; j < std::min(first + width, n); names += batch[j++].x.size)
+        for (std::size_t j = 0; j < first + count; names += batch[j++].x.size)
             for (std::size_t k = 0; j >= first && k < batch[j].x.size; ++k)
-                board.row(static_cast<std::size_t>(names[k]))[j - first] = batch[j].x.values[k];
+                board[static_cast<std::size_t>(names[k]) * side + j - first] = batch[j].x.values[k];
         T products[width];
         names = numbers.data();
         for (std::size_t k = 0; k < n; names += batch[k++].x.size) {
             if (k < first) continue;
             const Row scaled = in_metric(batch[k].x, lane);
             const SparseRow<T, std::int32_t> x{scaled.values, names, scaled.size};
-            dot_lanes(x, board.data(), width, width, products);
+            dot_lanes(x, board.data(), side, side, products);
             for (std::size_t j = 0; j < count; ++j)
                 gram[k * n + first + j] = gram[(first + j) * n + k] = static_cast<double>(products[j]) + constant;
         }
@@ -193,6 +201,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             for (std::size_t k = 0; k <= j; ++k)
                 gram[j * n + k] = gram[k * n + j] =
                     static_cast<double>(glance(batch[k].x, image.data()).dot) + constant;
+            if (!Row::dense && m.shape.metric != Metric::full) write(batch[j].x, nullptr);
         }
     }
 
@@ -207,8 +216,13 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             return m.shape.intercept ? static_cast<double>(full[m.shape.features]) : 0;
         }
         const Row scaled = in_metric(x, lane);
-        for (std::size_t k = 0; k < x.size; ++k) image[x.feature(k)] = scaled.values[k];
+        write(x, scaled.values);
         return m.shape.intercept ? m.bias_variance[lane] : 0;
+    }
+
+    /// The image at the row's features becomes these values, or zero again.
+    void write(const Row& x, const T* values) {
+        for (std::size_t k = 0; k < x.size; ++k) image[x.feature(k)] = values ? values[k] : T(0);
     }
 
     void count_updates(std::size_t index, std::size_t n, bool pulled) {
@@ -284,7 +298,8 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
 
     static constexpr std::size_t width = 64 / sizeof(T);
     BatchWork work;
-    Block<T> board{0, width};
+    std::vector<T> board;  ///< rows of the batch side by side: `side` lanes for each of its features
+    std::size_t side = width;
     std::vector<std::int32_t> number, numbers;  ///< of each feature, and of each entry of the batch
     std::int32_t base = 0, used = 0;
     bool gram_known = false;

@@ -1,4 +1,4 @@
-"""Classification by a linear learner: labels in, classes out."""
+"""Classification: labels in, classes out; and its linear form."""
 
 from __future__ import annotations
 
@@ -10,14 +10,97 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
 from aggro.auto import AnyLearner, grown, make_learner
-from aggro.estimator import LinearEstimator, all_or_nothing
+from aggro.estimator import OnlineEstimator, all_or_nothing
 from aggro.learner import Array, rows_of
 from aggro.rules import Settings, Task
 from aggro.targets import class_weights, encode, read_classes
+from aggro.weights import LinearEstimator
 
 
-class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
-    """Classification: labels in, classes out. The rule is the subclass's."""
+class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
+    """Classification: labels in, classes out. The learner is the subclass's."""
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores: one per row for two classes, else one per row and class."""
+        scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 and not self._multilabel else scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of each row, or the indicator matrix of its labels."""
+        scores = self.decision_function(X)
+        if self._multilabel:
+            return (scores > 0).astype(np.int64)
+        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        index = np.minimum(index, len(self.classes_) - 1)  # a stream may know one class only
+        return np.asarray(self.classes_[index])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = False
+        return tags
+
+    # -- classes ----------------------------------------------------------------------------
+
+    def _task(self) -> Task:
+        if self._multilabel:
+            return "multilabel"
+        return "binary" if len(self.classes_) == 2 else "multiclass"
+
+    def _meet(self, X: Any, y: Any, classes: Any, first: bool) -> dict[str, Any]:
+        """Read the targets of a batch, making or growing the learner as they need."""
+        y, multilabel = read_classes(y, X.shape[0])
+        if first:
+            self._multilabel = multilabel
+            self._classes_given = classes is not None or multilabel
+            self.classes_ = self._given_classes(classes, y)
+            self._counts = np.zeros(len(self.classes_))
+            self._learner = self._new_learner(self._checked_settings(self._task()), X.dtype)
+            self._known_prices = self._prices()
+        elif multilabel != self._multilabel or (multilabel and y.shape[1] != len(self.classes_)):
+            raise ValueError(
+                "y must keep its kind: one label per row, or an indicator matrix with the same "
+                "number of columns, in all calls of partial_fit."
+            )
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
+            raise ValueError(
+                f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
+                f"{self.classes_!r}."
+            )
+        if multilabel:
+            return {"values": y}
+        if not self._classes_given and not first:
+            self._admit(y)
+        return {"labels": encode(y, self.classes_)}
+
+    def _new_learner(self, settings: Settings, dtype: Any) -> Any:
+        """Return a learner for the classes known so far."""
+        raise NotImplementedError
+
+    def _admit(self, y: Array) -> None:
+        """Let classes that were never seen enter."""
+        raise NotImplementedError
+
+    def _given_classes(self, classes: Any, y: Array) -> Array:
+        if self._multilabel:
+            return np.arange(y.shape[1])
+        return np.unique(y if classes is None else classes)
+
+    def _all_weights(self, labels: Array | None, sample_weight: Any, count: int) -> Array | None:
+        weights = self._weights(sample_weight, count)
+        if self.class_weight is None:
+            return weights
+        if labels is None:
+            raise ValueError("class_weight needs one label per row; y is an indicator matrix.")
+        present = labels if weights is None else labels[weights > 0]
+        self._counts = self._counts + np.bincount(present, minlength=len(self.classes_))
+        by_class = class_weights(self.class_weight, self.classes_, self._counts)
+        assert by_class is not None
+        return by_class[labels] if weights is None else by_class[labels] * weights
+
+
+class LinearClassifier(OnlineClassifier, LinearEstimator):
+    """Classification by a linear learner. The rule is the subclass's."""
 
     @all_or_nothing
     def fit(
@@ -96,27 +179,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self.n_iter_ = 1
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the scores: one per row for two classes, else one per row and class."""
-        scores = self._scores(X)
-        return scores.ravel() if scores.shape[1] == 1 and not self._multilabel else scores
-
-    def predict(self, X: Any) -> Array:
-        """Return the class of each row, or the indicator matrix of its labels."""
-        scores = self.decision_function(X)
-        if self._multilabel:
-            return (scores > 0).astype(np.int64)
-        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        index = np.minimum(index, len(self.classes_) - 1)  # a stream may know one class only
-        return np.asarray(self.classes_[index])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = False
-        return tags
-
-    # -- classes ----------------------------------------------------------------------------
+    # -- the learner -------------------------------------------------------------------------
 
     def _adopt(self, learner: AnyLearner, classes: Any, multilabel: bool) -> Any:
         """Become the fitted estimator around a learner."""
@@ -125,11 +188,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self.n_features_in_, self.n_iter_ = learner.features, 1
         self._known_prices = self._prices()
         return self
-
-    def _task(self) -> Task:
-        if self._multilabel:
-            return "multilabel"
-        return "binary" if len(self.classes_) == 2 else "multiclass"
 
     def _new_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -149,37 +207,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         old.configure(settings)
         return old
 
-    def _meet(self, X: Any, y: Any, classes: Any, first: bool) -> dict[str, Any]:
-        """Read the targets of a batch, making or growing the learner as they need."""
-        y, multilabel = read_classes(y, X.shape[0])
-        if first:
-            self._multilabel = multilabel
-            self._classes_given = classes is not None or multilabel
-            self.classes_ = self._given_classes(classes, y)
-            self._counts = np.zeros(len(self.classes_))
-            self._learner = self._new_learner(self._checked_settings(self._task()), X.dtype)
-            self._known_prices = self._prices()
-        elif multilabel != self._multilabel or (multilabel and y.shape[1] != len(self.classes_)):
-            raise ValueError(
-                "y must keep its kind: one label per row, or an indicator matrix with the same "
-                "number of columns, in all calls of partial_fit."
-            )
-        elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
-            raise ValueError(
-                f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
-                f"{self.classes_!r}."
-            )
-        if multilabel:
-            return {"values": y}
-        if not self._classes_given and not first:
-            self._admit(y)
-        return {"labels": encode(y, self.classes_)}
-
-    def _given_classes(self, classes: Any, y: Array) -> Array:
-        if self._multilabel:
-            return np.arange(y.shape[1])
-        return np.unique(y if classes is None else classes)
-
     def _admit(self, y: Array) -> None:
         """Let classes that were never seen enter, with zero weights."""
         everybody = np.union1d(self.classes_, y)
@@ -192,18 +219,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self.classes_, self._counts = everybody, counts
         settings = self._checked_settings(self._task())
         self._learner = grown(self._learner, settings, position, len(everybody))
-
-    def _all_weights(self, labels: Array | None, sample_weight: Any, count: int) -> Array | None:
-        weights = self._weights(sample_weight, count)
-        if self.class_weight is None:
-            return weights
-        if labels is None:
-            raise ValueError("class_weight needs one label per row; y is an indicator matrix.")
-        present = labels if weights is None else labels[weights > 0]
-        self._counts = self._counts + np.bincount(present, minlength=len(self.classes_))
-        by_class = class_weights(self.class_weight, self.classes_, self._counts)
-        assert by_class is not None
-        return by_class[labels] if weights is None else by_class[labels] * weights
 
     # -- early stopping ---------------------------------------------------------------------
 

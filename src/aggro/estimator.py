@@ -1,17 +1,13 @@
-"""What the scikit-learn estimators share: reading input, passes over it, fitted attributes."""
+"""What all scikit-learn estimators share: reading input, settings, counters."""
 
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aggro.auto import AnyLearner
@@ -45,8 +41,8 @@ def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
             setattr(estimator, name, value)
 
 
-class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """A scikit-learn estimator around a ``Learner``."""
+class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """A scikit-learn estimator around a learner: linear or kernel."""
 
     _losses: tuple[str, ...]
     _learner: AnyLearner
@@ -137,74 +133,11 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         self._learner.configure(self._checked_settings(task))
         self._known_prices = prices
 
-    # -- passes -----------------------------------------------------------------------------
-
-    def _run_epochs(
-        self,
-        learner: AnyLearner,
-        X: Any,
-        lesson: dict[str, Any],
-        held_out: Array | None = None,
-        validate: Callable[[AnyLearner], float] | None = None,
-    ) -> int:
-        """Learn pass after pass until nothing improves; return the number of passes."""
-        weights = lesson["weights"]
-        if weights is not None and not weights.any():
-            raise ValueError("The weights of all rows are zero; give at least one positive weight.")
-        rows = rows_of(X)
-        random = check_random_state(self.random_state)
-        train = np.arange(X.shape[0], dtype=np.int64)
-        if held_out is not None:
-            train = np.setdiff1d(train, held_out)
-        best, idle = -np.inf, 0
-        needed = 0.0 if self.tol is None else self.tol * (1 if validate else len(train))
-        for epoch in range(1, self.max_iter + 1):
-            before = learner.progress.loss
-            in_place = not self.shuffle and held_out is None
-            order = None if in_place else random.permutation(train) if self.shuffle else train
-            learner.learn(rows, order=order, undo=self.warm_start, **lesson)
-            learner.freeze_means()
-            loss = learner.progress.loss - before
-            self._report(epoch, learner, loss / len(train))
-            quality = validate(learner) if validate else -loss
-            idle = idle + 1 if quality < best + needed else 0
-            best = max(best, quality)
-            if self.tol is not None and idle >= self.n_iter_no_change:
-                return epoch
-        if self.tol is not None:
-            warnings.warn(
-                f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
-                "max_iter, or set tol=None to make a fixed number of passes.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return epoch
-
     def _report(self, epoch: int, learner: AnyLearner, loss: float) -> None:
         if not self.verbose:
             return
         norm = float(np.linalg.norm(learner.coef()))
         print(f"-- Epoch {epoch}: norm {norm:.6g}, examples {learner.examples}, loss {loss:.6g}")
-
-    def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
-        """Begin from given weights instead of zero."""
-        shape = (learner.outputs, learner.features)
-        coef, intercept = np.zeros(shape), np.zeros(shape[0])
-        if coef_init is not None:
-            coef = np.asarray(coef_init, dtype=np.float64)
-            if coef.size != shape[0] * shape[1] or coef.shape not in (shape, (shape[1],)):
-                raise ValueError(
-                    f"coef_init of shape {coef.shape} does not match dataset: expected {shape}."
-                )
-        if intercept_init is not None:
-            intercept = np.asarray(intercept_init, dtype=np.float64).ravel()
-            if intercept.shape != (shape[0],):
-                raise ValueError(
-                    f"intercept_init has {intercept.size} values and does not match dataset: "
-                    f"expected {shape[0]}."
-                )
-        if coef_init is not None or intercept_init is not None:
-            learner.set_coef(coef.reshape(shape), intercept)
 
     # -- scores -----------------------------------------------------------------------------
 
@@ -221,32 +154,6 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    @property
-    def coef_(self) -> Any:
-        """Weights, one row per output; sparse after ``sparsify``."""
-        return self._fitted("coef_", lambda: getattr(self, "_sparse_coef", self._coef()))
-
-    @coef_.setter
-    def coef_(self, value: Any) -> None:
-        dense = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
-        shape = (self._learner.outputs, self._learner.features)
-        self._learner.set_coef(dense.reshape(shape), self._learner.intercept())
-        self.__dict__.pop("_sparse_coef", None)
-
-    def _coef(self) -> Array:
-        return self._learner.coef()
-
-    @property
-    def intercept_(self) -> Array:
-        """Intercept of each output."""
-        result: Array = self._fitted("intercept_", lambda: self._learner.intercept())
-        return result
-
-    @intercept_.setter
-    def intercept_(self, value: npt.ArrayLike) -> None:
-        intercept = np.broadcast_to(np.asarray(value, np.float64), (self._learner.outputs,))
-        self._learner.set_coef(self._learner.coef(), intercept)
 
     @property
     def t_(self) -> int:
@@ -268,38 +175,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         """Sum of the losses, each suffered before its example was learned."""
         return float(self._fitted("cumulative_loss_", lambda: self._learner.progress.loss))
 
-    @property
-    def C_(self) -> float:
-        """The C in use: the chosen one when ``C="auto"``."""
-        return float(self._fitted("C_", lambda: getattr(self._learner, "C", self.C)))
-
-    @property
-    def lanes_(self) -> list[dict[str, Any]]:
-        """What ``C="auto"`` raced: each lane's C, averaging, mistakes and recent record."""
-        lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
-        if lanes is None:
-            raise AttributeError("lanes_ exists only with C='auto' or average='auto'.")
-        return list(lanes())
-
     def _fitted(self, name: str, value: Callable[[], Any]) -> Any:
         if not hasattr(self, "_learner"):
             raise AttributeError(f"{type(self).__name__} has no {name} before fit or partial_fit.")
         return value()
-
-    def sparsify(self) -> LinearEstimator:
-        """Show ``coef_`` as a sparse matrix. Learning more needs ``densify`` first."""
-        check_is_fitted(self)
-        from scipy.sparse import csr_matrix
-
-        self._sparse_coef = csr_matrix(self._coef())
-        return self
-
-    def densify(self) -> LinearEstimator:
-        """Show ``coef_`` as an array again."""
-        check_is_fitted(self)
-        self.__dict__.pop("_sparse_coef", None)
-        return self
-
-    def _require_dense(self) -> None:
-        if hasattr(self, "_sparse_coef"):
-            raise ValueError("The model was sparsified; call densify() before learning more.")

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from aggro.classifier import LinearClassifier
+from aggro.classifier import OnlineClassifier
 from aggro.estimator import all_or_nothing, keep_parameters
 from aggro.kernel_estimator import KernelEstimator
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array
-from aggro.regressor import LinearRegressor
+from aggro.regressor import OnlineRegressor
 from aggro.rules import CLASSIFIER_LOSSES, Settings, check_choice
 from aggro.targets import read_classes, read_values
 
@@ -20,7 +20,7 @@ REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard"
 MULTICLASS = ("support", "top", "ovr")
 
 
-class KernelPassiveAggressiveClassifier(KernelEstimator, LinearClassifier):
+class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     """Passive-Aggressive classifier on remembered examples: f(x) = sum_i a_i k(x_i, x) + b.
 
     Each example solves, in the space of the kernel, ::
@@ -107,7 +107,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, LinearClassifier):
         keep_parameters(self, locals())
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn from X and y in up to ``max_iter`` passes; return the estimator.
 
         Parameters
@@ -189,7 +189,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, LinearClassifier):
         self._learner = self._learner.grown(settings, position, len(everybody))
 
 
-class KernelPassiveAggressiveRegressor(KernelEstimator, LinearRegressor):
+class KernelPassiveAggressiveRegressor(KernelEstimator, OnlineRegressor):
     """Passive-Aggressive regressor on remembered examples: f(x) = sum_i a_i k(x_i, x) + b.
 
     Each example solves, in the space of the kernel, ::
@@ -249,7 +249,7 @@ tol, n_iter_no_change, shuffle, verbose, random_state, average
         keep_parameters(self, locals())
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn from X and y in up to ``max_iter`` passes; return the estimator.
 
         Parameters

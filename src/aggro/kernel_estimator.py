@@ -10,14 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from aggro.estimator import LinearEstimator
+from aggro.estimator import OnlineEstimator
 from aggro.kernel_choice import KernelChoice
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array
 from aggro.rules import Settings, check_count, check_number
 
 
-class KernelEstimator(LinearEstimator):
+class KernelEstimator(OnlineEstimator):
     """A scikit-learn estimator around a ``KernelLearner``."""
 
     _learner: Any  # a KernelLearner
@@ -55,6 +55,8 @@ class KernelEstimator(LinearEstimator):
         settings = super()._checked_settings(task)
         if not isinstance(self.average, (bool, np.bool_)):
             raise ValueError(f"average={self.average!r} is not valid; give True or False.")
+        if settings.C == "auto":
+            raise ValueError("C='auto' races linear models; give a kernel estimator a number.")
         self._choice().check(settings.batch_size)
         if self.average and self.budget and self.budget_strategy in ("simple", "oldest"):
             raise ValueError(
@@ -153,20 +155,13 @@ class KernelEstimator(LinearEstimator):
         """Number of support vectors."""
         return int(self._fitted("n_support_", lambda: self._learner.model.size))
 
-    @property  # type: ignore[misc]  # the intercept of a kernel model is not to be set
+    @property
     def intercept_(self) -> Array:
         """Intercept of each output: the sum of its coefficients."""
         result: Array = self._fitted("intercept_", lambda: self._learner.intercept())
         return result
 
     @property
-    def sparsify(self) -> Any:
-        """Kernel models have no weights to make sparse."""
-        raise AttributeError("A kernel model has no weights to make sparse.")
-
-    densify = sparsify
-
-    @property  # type: ignore[misc]  # weights of the linear estimators can be set, these follow
     def coef_(self) -> Array:
         """Weights of the features, one row per output; for the linear kernel only."""
         if self.kernel != "linear":

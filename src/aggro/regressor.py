@@ -1,4 +1,4 @@
-"""Regression by a linear learner: numbers in, numbers out."""
+"""Regression: numbers in, numbers out; and its linear form."""
 
 from __future__ import annotations
 
@@ -9,13 +9,23 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import ShuffleSplit
 
 from aggro.auto import AnyLearner, make_learner
-from aggro.estimator import LinearEstimator, all_or_nothing
+from aggro.estimator import OnlineEstimator, all_or_nothing
 from aggro.learner import Array, rows_of
 from aggro.targets import read_values
+from aggro.weights import LinearEstimator
 
 
-class LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):  # type: ignore[misc]
-    """Regression: numbers in, numbers out. The rule is the subclass's."""
+class OnlineRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):  # type: ignore[misc]
+    """Regression: numbers in, numbers out. The learner is the subclass's."""
+
+    def predict(self, X: Any) -> Array:
+        """Return the predicted target of each row."""
+        scores = self._scores(X)
+        return scores.ravel() if self._flat else scores
+
+
+class LinearRegressor(OnlineRegressor, LinearEstimator):
+    """Regression by a linear learner. The rule is the subclass's."""
 
     @all_or_nothing
     def fit(
@@ -96,11 +106,6 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):  # typ
         self.n_features_in_, self.n_iter_ = learner.features, 1
         self._known_prices = self._prices()
         return self
-
-    def predict(self, X: Any) -> Array:
-        """Return the predicted target of each row."""
-        scores = self._scores(X)
-        return scores.ravel() if self._flat else scores
 
     def _coef(self) -> Array:
         coef = self._learner.coef()

@@ -22,6 +22,7 @@ from aggro.datasets.table import Source
 
 PIECE = 1 << 16
 TIMEOUT = 30.0
+BROKEN = (OSError, EOFError, ValueError, KeyError, lzma.LZMAError, zipfile.BadZipFile)
 
 
 class DataError(OSError):
@@ -29,7 +30,7 @@ class DataError(OSError):
 
 
 def cache_folder() -> Path:
-    """Return the folder where downloads are kept: ``$XDG_CACHE_HOME/aggro`` or ``~/.cache/aggro``."""
+    """Return the folder of downloads: ``$XDG_CACHE_HOME/aggro``, or ``~/.cache/aggro``."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "aggro"
 
@@ -61,7 +62,7 @@ def check(path: Path, source: Source) -> Path:
 def _hash_unpacked(packed: bytes) -> str:
     try:
         return hashlib.sha256(unpack(packed)).hexdigest()
-    except (OSError, EOFError, lzma.LZMAError):
+    except BROKEN:
         return hashlib.sha256(packed).hexdigest()
 
 
@@ -96,7 +97,7 @@ def download(source: Source, target: Path) -> Path:
         ) from error
     try:
         contents = unpack(packed, member)
-    except (OSError, EOFError, KeyError, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except BROKEN as error:
         raise DataError(f"What {address} sent cannot be unpacked ({error}).") from error
     if hashlib.sha256(contents).hexdigest() != source.unpacked_sha256:
         raise DataError(

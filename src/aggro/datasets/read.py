@@ -59,8 +59,8 @@ class Dataset:
 def load(name: str, *, dtype: Any = np.float64) -> Dataset:
     """Return a data set by name, from AGGRO_DATA, the cache or its public address.
 
-    Texts become bags of words: lower case, each word hashed to one of 2**18 columns, log(1 + count),
-    rows of length one.
+    Texts become bags of words: lower case, each word hashed to one of 2**18 columns,
+    log(1 + count), rows of length one.
 
     Parameters
     ----------
@@ -132,8 +132,9 @@ def bag_of_words(texts: list[str], dtype: Any = np.float64) -> Any:
     for text in texts:
         words.extend(known.setdefault(word, len(known)) for word in WORD.findall(text.lower()))
         ends.append(len(words))
-    columns = hash_names(list(known), BITS)[np.frombuffer(words, np.int64)] if known else []
-    indices = np.asarray(columns, np.int32)
+    indices = np.zeros(0, np.int32)
+    if known:
+        indices = hash_names(list(known), BITS)[np.frombuffer(words, np.int64)]
     X = csr(np.ones(len(indices), dtype), indices, np.array(ends), 2**BITS, is_sorted=False)
     X.sum_duplicates()
     X.data = np.log1p(X.data)

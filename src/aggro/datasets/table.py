@@ -15,11 +15,11 @@ TABLE = Path(__file__).with_name("sets.tsv")
 
 @dataclass(frozen=True)
 class Source:
-    """One file of a set.
+    r"""One file of a set.
 
     ``order`` is "time" where rows come as they happened, "class" where they are sorted by class and
     must be shuffled, "-" where nothing is known. ``kind`` is "svmlight", or "text": a label, a tab
-    and a text on each line, "escaped text" with ``\\n``, ``\\t``, ``\\r`` and ``\\\\`` for the
+    and a text on each line, "escaped text" with ``\n``, ``\t``, ``\r`` and ``\\`` for the
     characters they stand for. ``address`` is where the public file is, "-" where none is certain.
     """
 

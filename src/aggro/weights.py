@@ -1,0 +1,145 @@
+"""What the linear estimators share: passes over the rows, weights to look at and to set."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from aggro.auto import AnyLearner
+from aggro.estimator import OnlineEstimator
+from aggro.learner import Array, rows_of
+
+
+class LinearEstimator(OnlineEstimator):
+    """An estimator around a ``Learner``, or a race of them."""
+
+    _learner: AnyLearner
+
+    # -- passes -----------------------------------------------------------------------------
+
+    def _run_epochs(
+        self,
+        learner: AnyLearner,
+        X: Any,
+        lesson: dict[str, Any],
+        held_out: Array | None = None,
+        validate: Callable[[AnyLearner], float] | None = None,
+    ) -> int:
+        """Learn pass after pass until nothing improves; return the number of passes."""
+        weights = lesson["weights"]
+        if weights is not None and not weights.any():
+            raise ValueError("The weights of all rows are zero; give at least one positive weight.")
+        rows = rows_of(X)
+        random = check_random_state(self.random_state)
+        train = np.arange(X.shape[0], dtype=np.int64)
+        if held_out is not None:
+            train = np.setdiff1d(train, held_out)
+        best, idle = -np.inf, 0
+        needed = 0.0 if self.tol is None else self.tol * (1 if validate else len(train))
+        for epoch in range(1, self.max_iter + 1):
+            before = learner.progress.loss
+            in_place = not self.shuffle and held_out is None
+            order = None if in_place else random.permutation(train) if self.shuffle else train
+            learner.learn(rows, order=order, undo=self.warm_start, **lesson)
+            learner.freeze_means()
+            loss = learner.progress.loss - before
+            self._report(epoch, learner, loss / len(train))
+            quality = validate(learner) if validate else -loss
+            idle = idle + 1 if quality < best + needed else 0
+            best = max(best, quality)
+            if self.tol is not None and idle >= self.n_iter_no_change:
+                return epoch
+        if self.tol is not None:
+            warnings.warn(
+                f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
+                "max_iter, or set tol=None to make a fixed number of passes.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return epoch
+
+    def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
+        """Begin from given weights instead of zero."""
+        shape = (learner.outputs, learner.features)
+        coef, intercept = np.zeros(shape), np.zeros(shape[0])
+        if coef_init is not None:
+            coef = np.asarray(coef_init, dtype=np.float64)
+            if coef.size != shape[0] * shape[1] or coef.shape not in (shape, (shape[1],)):
+                raise ValueError(
+                    f"coef_init of shape {coef.shape} does not match dataset: expected {shape}."
+                )
+        if intercept_init is not None:
+            intercept = np.asarray(intercept_init, dtype=np.float64).ravel()
+            if intercept.shape != (shape[0],):
+                raise ValueError(
+                    f"intercept_init has {intercept.size} values and does not match dataset: "
+                    f"expected {shape[0]}."
+                )
+        if coef_init is not None or intercept_init is not None:
+            learner.set_coef(coef.reshape(shape), intercept)
+
+    # -- fitted attributes ------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Any:
+        """Weights, one row per output; sparse after ``sparsify``."""
+        return self._fitted("coef_", lambda: getattr(self, "_sparse_coef", self._coef()))
+
+    @coef_.setter
+    def coef_(self, value: Any) -> None:
+        dense = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
+        shape = (self._learner.outputs, self._learner.features)
+        self._learner.set_coef(dense.reshape(shape), self._learner.intercept())
+        self.__dict__.pop("_sparse_coef", None)
+
+    def _coef(self) -> Array:
+        return self._learner.coef()
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercept of each output."""
+        result: Array = self._fitted("intercept_", lambda: self._learner.intercept())
+        return result
+
+    @intercept_.setter
+    def intercept_(self, value: npt.ArrayLike) -> None:
+        intercept = np.broadcast_to(np.asarray(value, np.float64), (self._learner.outputs,))
+        self._learner.set_coef(self._learner.coef(), intercept)
+
+    @property
+    def C_(self) -> float:
+        """The C in use: the chosen one when ``C="auto"``."""
+        return float(self._fitted("C_", lambda: getattr(self._learner, "C", self.C)))
+
+    @property
+    def lanes_(self) -> list[dict[str, Any]]:
+        """What ``C="auto"`` raced: each lane's C, averaging, mistakes and recent record."""
+        lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
+        if lanes is None:
+            raise AttributeError("lanes_ exists only with C='auto' or average='auto'.")
+        return list(lanes())
+
+    def sparsify(self) -> LinearEstimator:
+        """Show ``coef_`` as a sparse matrix. Learning more needs ``densify`` first."""
+        check_is_fitted(self)
+        from scipy.sparse import csr_matrix
+
+        self._sparse_coef = csr_matrix(self._coef())
+        return self
+
+    def densify(self) -> LinearEstimator:
+        """Show ``coef_`` as an array again."""
+        check_is_fitted(self)
+        self.__dict__.pop("_sparse_coef", None)
+        return self
+
+    def _require_dense(self) -> None:
+        if hasattr(self, "_sparse_coef"):
+            raise ValueError("The model was sparsified; call densify() before learning more.")

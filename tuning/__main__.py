@@ -1,0 +1,35 @@
+"""Run the study: ``python -m tuning [--quick] [--sets a9a,letter] [--report]``."""
+
+from __future__ import annotations
+
+import argparse
+
+from tuning import cells
+from tuning.data import ORDERS, listed
+
+QUICK = ("a1a", "sms-spam", "usps", "concrete", "abalone")
+
+
+def main() -> None:
+    """Run what is missing, then write the table and the picture."""
+    parser = argparse.ArgumentParser(prog="python -m tuning", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="five sets, one order; print only")
+    parser.add_argument("--sets", help="names, separated by commas")
+    parser.add_argument("--methods", help="names, separated by commas")
+    parser.add_argument("--orders", type=int, default=ORDERS)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--folder", default=cells.ROOT / "build" / "tuning", help="cache of cells")
+    parser.add_argument("--report", action="store_true", help="only write the report anew")
+    args = parser.parse_args()
+    names = args.sets.split(",") if args.sets else list(QUICK if args.quick else listed())
+    methods = args.methods.split(",") if args.methods else list(cells.METHODS)
+    orders = range(1 if args.quick else args.orders)
+    if not args.report:
+        cells.run(args.folder, names, methods, orders, args.jobs)
+    from tuning import report
+
+    report.write(args.folder, names, into_docs=not args.quick and not args.sets)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""A data set as the study learns it: rows, targets, orders."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggro import datasets
+
+SETS = Path(__file__).with_name("sets.txt")
+MOST_ROWS = 20_000
+ORDERS = 5
+
+
+@dataclass
+class Problem:
+    """Rows and targets; classes are numbered from zero."""
+
+    name: str
+    task: str
+    X: Any
+    y: np.ndarray
+    classes: int
+    orders: list[np.ndarray]
+
+    @property
+    def is_regression(self) -> bool:
+        """Tell whether targets are numbers."""
+        return self.task == "regression"
+
+    @property
+    def rows(self) -> int:
+        """How many rows one order learns."""
+        return len(self.orders[0])
+
+    def scale(self, order: int, rows: int | None = None) -> float:
+        """Return what errors are divided by: rows, or the error of the best constant."""
+        y = self.y[self.orders[order][:rows]]
+        return float(np.abs(y - np.median(y)).sum()) if self.is_regression else float(len(y))
+
+    def unit(self) -> float:
+        """Return 1 / mean squared norm: what a C of the Euclidean metric is counted in."""
+        squares = self.X.multiply(self.X).sum() if self.sparse else (self.X**2).sum()
+        return 1.0 / (float(squares) / self.X.shape[0] + 1.0)
+
+    @property
+    def sparse(self) -> bool:
+        """Tell whether the rows are a CSR matrix."""
+        return not isinstance(self.X, np.ndarray)
+
+
+def listed() -> dict[str, int]:
+    """Return the sets of sets.txt and the most rows of each."""
+    lines = [line.split() for line in SETS.read_text(encoding="utf-8").splitlines()]
+    named = [line for line in lines if line and not line[0].startswith("#")]
+    return {name: int(rows[0]) if rows else MOST_ROWS for name, *rows in named}
+
+
+@functools.lru_cache(maxsize=1)
+def problem(name: str) -> Problem:
+    """Return a set: columns that are never used left out, classes numbered."""
+    data = datasets.load(name)
+    X, y, classes = data.X, data.y.astype(float) if data.task == "regression" else data.y, 0
+    if data.task != "regression":
+        names, y = np.unique(y, return_inverse=True)
+        classes = len(names)
+    count = min(len(y), listed()[name])
+    random = np.random.default_rng(zlib.crc32(name.encode()))
+    orders = [random.permutation(len(y))[:count] for _ in range(ORDERS)]
+    if data.ordered:
+        orders = [np.arange(count)]
+    if not isinstance(X, np.ndarray):
+        X = X[:, np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]))]
+        X.sort_indices()
+        if X.shape[1] > 3000 and classes > 2:
+            X = X.astype(np.float32)
+    return Problem(name, data.task, X, y, classes, orders)

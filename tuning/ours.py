@@ -1,0 +1,88 @@
+"""aggro: C="auto" in several spellings, every fixed C of the same grid, and the default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggro.auto import GRIDS, AutoLearner
+from aggro.learner import Learner, rows_of
+from aggro.rules import Settings
+from tuning.data import Problem
+
+CHUNK = 16  # rows between two looks at who leads, as partial_fit on small batches would do
+MARKS = (2000, 5000)  # rows after which the error is noted, to compare with slow peers
+
+SPELLINGS: dict[str, dict[str, Any]] = {
+    "auto diagonal average": {"metric": "diagonal", "average": "auto"},
+    "auto diagonal": {"metric": "diagonal"},
+    "auto diagonal squared average": {"metric": "diagonal", "average": "auto", "squared": True},
+    "auto euclidean average": {"average": "auto"},
+    "auto euclidean": {},
+}
+FIXED: dict[str, dict[str, Any]] = {
+    "fixed diagonal": {"metric": "diagonal"},
+    "fixed diagonal mean": {"metric": "diagonal", "average": True},
+    "fixed euclidean": {},
+    "fixed euclidean mean": {"average": True},
+}
+
+
+def settings(p: Problem, C: Any, squared: bool = False, **axes: Any) -> Settings:
+    """Return the settings of an estimator with its defaults and these keywords."""
+    if p.is_regression:
+        loss = "squared_epsilon_insensitive" if squared else "epsilon_insensitive"
+        return Settings(task=p.task, C=C, loss=loss, epsilon=0.1, **axes)
+    loss = "squared_hinge" if squared else "hinge"
+    return Settings(task=p.task, C=C, loss=loss, multiclass="support", **axes)
+
+
+def lesson(p: Problem) -> dict[str, np.ndarray]:
+    """Return the targets as a learner takes them."""
+    if p.is_regression:
+        return {"values": np.ascontiguousarray(p.y, np.float64)[:, None]}
+    return {"labels": p.y.astype(np.int64)}
+
+
+def auto(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
+    """Learn with C="auto"; return the error of whoever led, also after the marks."""
+    race = AutoLearner(settings(p, "auto", **axes), p.X.shape[1], max(p.classes, 1), p.X.dtype)
+    rows, targets, lane = rows_of(p.X), lesson(p), int(p.is_regression)
+    total, noted = 0.0, {}
+    for start in range(0, p.rows, CHUNK):
+        at = race.best[0] if race.learners else 0
+        before = race.learners[at].model.chosen_record[lane] if race.learners else 0.0
+        race.learn(rows, order=p.orders[order][start : start + CHUNK], undo=False, **targets)
+        total += race.learners[at].model.chosen_record[lane] - before
+        done = start + CHUNK
+        noted.update({str(mark): total for mark in MARKS if start < mark <= done})
+    result = {"error": total / p.scale(order), "C": race.C}
+    result |= {mark: sum_ / p.scale(order, int(mark)) for mark, sum_ in noted.items()}
+    return result
+
+
+def fixed(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
+    """Learn with every C of the grid side by side; return the error of each."""
+    unit = p.unit() if axes.get("metric", "euclidean") == "euclidean" else 1.0
+    grid = [float(c * unit) for c in GRIDS[axes.get("metric", "euclidean")]]
+    return {"C": grid, "errors": _lanes(p, order, [settings(p, C, **axes) for C in grid])}
+
+
+def default(p: Problem, order: int) -> dict[str, Any]:
+    """Learn with C=1 and nothing else said."""
+    return {"error": _lanes(p, order, [settings(p, 1.0)])[0]}
+
+
+def _lanes(p: Problem, order: int, lanes: list[Settings]) -> list[float]:
+    learner = Learner(lanes, p.X.shape[1], max(p.classes, 1), p.X.dtype)
+    learner.learn(rows_of(p.X), order=p.orders[order], undo=False, **lesson(p))
+    column = 2 if p.is_regression else 0
+    return [record[column] / p.scale(order) for record in learner.model.records]
+
+
+METHODS = {
+    **{name: lambda p, o, axes=axes: auto(p, o, **axes) for name, axes in SPELLINGS.items()},
+    **{name: lambda p, o, axes=axes: fixed(p, o, **axes) for name, axes in FIXED.items()},
+    "C=1": default,
+}

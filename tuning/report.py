@@ -1,0 +1,127 @@
+"""The results as tables of docs/tuning.md and a picture."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from tuning import cells, ours
+from tuning.results import PEERS, RECOMMENDED, Result, gap, load, tally
+
+PAGE = cells.ROOT / "docs" / "tuning.md"
+PICTURE = cells.ROOT / "docs" / "images" / "tuning.png"
+LARGE = 5000
+COLUMNS = ("best C", "C=1", *PEERS)
+HEADS = {"best C": "best fixed C", "sklearn PA best C": "sklearn PA, best C"}
+
+
+def write(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
+    """Print the tables, or put them and the picture into the docs."""
+    results = load(folder, names)
+    parts = {
+        "verdicts": verdicts(results),
+        "spellings": spellings(results),
+        "table": table(results),
+    }
+    if not into_docs:
+        print("\n\n".join(parts.values()))
+        return
+    from tuning.picture import draw
+
+    draw(results, PICTURE)
+    page = PAGE.read_text(encoding="utf-8")
+    for name, text in parts.items():
+        marks = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
+        page = re.sub(marks, lambda m, t=text: m[1] + t + "\n" + m[2], page, flags=re.DOTALL)
+    PAGE.write_text(page, encoding="utf-8")
+
+
+def _percent(error: float) -> str:
+    return (
+        "diverged" if error > 10 else f"{100 * error:.4g}" if error >= 1 else f"{100 * error:.2f}"
+    )
+
+
+def table(results: list[Result]) -> str:
+    """Return the error of each method on each set; bold where it is below aggro's."""
+    head = ["set", "rows", "columns", "aggro", *(HEADS.get(c, c) for c in COLUMNS)]
+    lines = []
+    for task in ("binary", "multiclass", "regression"):
+        unit = "error relative to the best constant, %" if task == "regression" else "error, %"
+        lines += [
+            "",
+            f"**{task}** ({unit})",
+            "",
+            _row(head),
+            _row(["---"] + ["--:"] * (len(head) - 1)),
+        ]
+        lines += [_row(_cells(r)) for r in results if r.task == task]
+    return "\n".join(lines[1:])
+
+
+def _cells(r: Result) -> list[str]:
+    name = r.name + (" ⏱" if r.ordered else "")
+    cells_ = [name, f"{r.rows}", f"{r.features}", _percent(r.ours())]
+    for method in COLUMNS:
+        if method != "best C" and not r.found[method]:
+            cells_.append("")
+            continue
+        text = _percent(r.of(method))
+        text = f"**{text}**" if r.of(method) < r.ours(method) else text
+        if method.startswith("river") and r.rows > r.found[method][0]["rows"]:
+            text += f" ({_percent(r.ours(method))})"
+        cells_.append(text)
+    return cells_
+
+
+def _row(cells_: list[str]) -> str:
+    return "| " + " | ".join(cells_) + " |"
+
+
+def verdicts(results: list[Result]) -> str:
+    """Return the counts: how far from the best C, and who wins against whom."""
+    large = [r for r in results if r.rows >= LARGE]
+    small = [r for r in results if r.rows < LARGE]
+    best = min(len(r.found["C=1"]) for r in results if not r.ordered)
+    lines = [
+        f"- {len(results)} sets, {best} orders each (time order where there is one).",
+        f'- Gap of `C="auto"` to the best fixed C in hindsight, mean: **{gap(large):+.1%}** on the '
+        f"{len(large)} sets of {LARGE} rows or more, **{gap(small):+.1%}** on the {len(small)} "
+        "smaller ones.",
+        "",
+        _row(["against", "aggro better", "level (±1 %)", "aggro worse", "median ratio of errors"]),
+        _row(["---", "--:", "--:", "--:", "--:"]),
+    ]
+    for method in COLUMNS:
+        better, level, worse = tally(results, method)
+        ratios = [r.ratio(method) for r in results if method == "best C" or r.found[method]]
+        count = better + level + worse
+        share = f"{better} of {count} ({better / count:.0%})"
+        name = HEADS.get(method, method)
+        name = f"aggro, {name}" if method in ("best C", "C=1") else name
+        lines.append(_row([name, share, str(level), str(worse), f"{np.median(ratios):.2f}"]))
+    return "\n".join(lines)
+
+
+def spellings(results: list[Result]) -> str:
+    """Return how the spellings of C="auto" compare."""
+    errors = np.array([[r.of(s) for s in ours.SPELLINGS] for r in results])
+    best = errors.min(axis=1, keepdims=True)
+    lines = [
+        _row(["spelling", "best or within 1 %", "mean gap to the best", "worst gap"]),
+        _row(["---", "--:", "--:", "--:"]),
+    ]
+    gaps = errors / best - 1
+    for i, (name, axes) in enumerate(ours.SPELLINGS.items()):
+        text = ", ".join(['C="auto"', *(_axis(k, v) for k, v in axes.items())])
+        mark = "**" if name == RECOMMENDED else ""
+        near = f"{(gaps[:, i] <= 0.01).sum()} of {len(results)}"
+        mean, most = f"{gaps[:, i].mean():+.1%}", f"{gaps[:, i].max():+.0%}"
+        lines.append(_row([f"{mark}`{text}`{mark}", near, mean, most]))
+    return "\n".join(lines)
+
+
+def _axis(name: str, value: object) -> str:
+    return 'loss="squared_…"' if name == "squared" else f'{name}="{value}"'
