@@ -27,8 +27,9 @@ class Block {
 
     /// Adds lines; what is there keeps its value. Amortised: capacity at least doubles.
     void grow(std::size_t rows, T fill = T(0)) {
-        if (rows > capacity_) reserve(capacity_ == 0 ? rows : std::max(rows, 2 * capacity_));
-        if (rows > rows_) std::fill(row(rows_), row(rows), fill);
+        const bool fresh = rows > capacity_;  // fresh memory is zero: large blocks are best left untouched
+        if (fresh) reserve(capacity_ == 0 ? rows : std::max(rows, 2 * capacity_));
+        if (rows > rows_ && !(fresh && fill == T(0))) std::fill(row(rows_), row(rows), fill);
         rows_ = std::max(rows_, rows);
     }
 
@@ -36,11 +37,12 @@ class Block {
     static constexpr std::size_t alignment = 64;  // a cache line, and the widest vector
 
     void reserve(std::size_t capacity) {
-        const std::size_t bytes = std::max<std::size_t>(capacity * stride_ * sizeof(T), 1);
-        const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
-        void* memory = std::aligned_alloc(alignment, whole);
+        std::size_t space = capacity * stride_ * sizeof(T) + alignment;
+        std::shared_ptr<void> memory(std::calloc(space, 1), std::free);
         if (!memory) throw std::bad_alloc();
-        std::shared_ptr<T[]> fresh(static_cast<T*>(memory), [](T* p) { std::free(p); });
+        void* aligned = memory.get();
+        std::align(alignment, space - alignment, aligned, space);
+        std::shared_ptr<T[]> fresh(memory, static_cast<T*>(aligned));
         if (size() > 0) std::memcpy(fresh.get(), data_.get(), size() * sizeof(T));
         data_ = std::move(fresh);
         capacity_ = capacity;

@@ -80,32 +80,38 @@ struct Verdict {
 
 using Ranking = std::vector<std::pair<double, std::size_t>>;
 
+/// A class that suffers less than this, where `worst` is suffered most, is no support class.
+inline double support_floor(double worst, double n, const Rule& rule) {
+    return std::max(worst / (1 + n / (n + rule.ridge)), worst - rule.cap * n);
+}
+
 /// SPA: the steps tau_v of all violated wrong classes, one shared slack (ALGORITHMS: SPA).
 ///
 ///   min 1/2 sum ||w_u - w_u'||^2 + penalty(xi)   s.t.   s_y - s_v >= 1 - xi  for all v != y
 ///
-/// `losses` holds (l_v, v); classes that cannot be support classes are dropped unsorted.
+/// `losses` holds (l_v, v); only as many are put in order as there are support classes.
 /// Writes -tau_v to `tau[v]` and returns T = sum tau_v.
 inline double support_classes(Ranking& losses, double n, const Rule& rule, double* tau) {
     double worst = 0;
     for (const auto& [l, v] : losses) worst = std::max(worst, l);
     if (worst <= 0 || !(n > 0)) return 0;
     const double rho = n / (n + rule.ridge), cap = rule.cap * n;
-    const double floor = std::max(worst / (1 + rho), worst - cap);
+    const double floor = support_floor(worst, n, rule);
     std::erase_if(losses, [&](const auto& entry) { return entry.first < floor; });
-    std::sort(losses.begin(), losses.end(), std::greater<>());
 
     double total = 0;  // Q: the losses of the support classes found so far
-    std::size_t k = 0;
-    for (; k < losses.size(); ++k) {
-        const double l = losses[k].first;
-        if (total - static_cast<double>(k) * l >= std::min(rho * l, cap)) break;
+    auto rest = losses.end();  // behind it stand the support classes
+    std::make_heap(losses.begin(), rest);
+    for (; rest != losses.begin(); --rest) {
+        const double l = losses.front().first, k = static_cast<double>(losses.end() - rest);
+        if (total - k * l >= std::min(rho * l, cap)) break;
         total += l;
+        std::pop_heap(losses.begin(), rest);
     }
-    const double size = static_cast<double>(k);
+    const auto size = static_cast<double>(losses.end() - rest);
     const double sum = std::min(rule.cap, total / ((size + 1) * n + size * rule.ridge));
-    for (std::size_t j = 0; j < k; ++j)
-        tau[losses[j].second] = -(sum / size + (losses[j].first - total / size) / n);
+    for (; rest != losses.end(); ++rest)
+        tau[rest->second] = -(sum / size + (rest->first - total / size) / n);
     return sum;
 }
 
@@ -176,9 +182,10 @@ inline Verdict judge_classes(const Group& g, const Rule& rule, const Target& tar
     const double q = length();
     if (g.task == Task::support) {
         ranking.clear();
+        const double floor = q > 0 ? support_floor(loss, q, rule) : 0;
         for (std::size_t v = 0; v < g.count; ++v)
-            if (v != y && rule.margin - scores[y] + scores[v] > 0)
-                ranking.emplace_back(rule.margin - scores[y] + scores[v], v);
+            if (const double l = rule.margin - scores[y] + scores[v]; v != y && l >= floor)
+                ranking.emplace_back(l, v);
         tau[y] = support_classes(ranking, q, rule, tau);
     } else {
         tau[y] = step_size(loss, 2 * q, rule);

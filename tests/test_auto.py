@@ -102,3 +102,14 @@ def test_nothing_is_raced_with_a_number():
     assert model.C_ == 0.5
     with pytest.raises(AttributeError, match="auto"):
         _ = model.lanes_
+
+
+def test_after_fit_the_race_goes_on_from_the_first_pass():
+    X, y = stream()
+    model = aggro.PassiveAggressiveClassifier(C="auto", max_iter=3, tol=None, shuffle=False)
+    model.fit(X, y)
+    chosen, mistakes = model.C_, [lane["mistakes"] for lane in model.lanes_]
+    once = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(X, y)
+    assert chosen == once.C_ and mistakes == [lane["mistakes"] for lane in once.lanes_]
+    model.partial_fit(X[:50], y[:50])
+    assert [lane["mistakes"] for lane in model.lanes_] != mistakes

@@ -199,3 +199,13 @@ def test_verbose(capsys):
         warnings.simplefilter("ignore", ConvergenceWarning)
         PassiveAggressiveClassifier(max_iter=3).fit(X, y)
     assert capsys.readouterr().out == ""
+
+
+def test_class_means_are_frozen_within_fit_only():
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.2], [0.1, 1.0]])
+    y = np.array([0, 1, 0, 1])
+    model = PassiveAggressiveClassifier(class_mean=0.5, max_iter=3, tol=None, shuffle=False)
+    model.fit(X, y)
+    assert model._learner.state()["class_total"][0] == len(y)
+    model.partial_fit(X, y)
+    assert model._learner.state()["class_total"][0] == 2 * len(y)

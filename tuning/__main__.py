@@ -19,11 +19,14 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=ORDERS)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--folder", default=cells.ROOT / "build" / "tuning", help="cache of cells")
+    parser.add_argument("--again", action="store_true", help="forget the cells asked for first")
     parser.add_argument("--report", action="store_true", help="only write the report anew")
     args = parser.parse_args()
     names = args.sets.split(",") if args.sets else list(QUICK if args.quick else listed())
     methods = args.methods.split(",") if args.methods else list(cells.METHODS)
     orders = range(1 if args.quick else args.orders)
+    if args.again:
+        cells.forget(args.folder, names, methods)
     if not args.report:
         cells.run(args.folder, names, methods, orders, args.jobs)
     from tuning import report

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,12 @@ def read(folder: str | Path, name: str, method: str) -> list[dict[str, Any]]:
     """Return the results of all orders that were run."""
     paths = [path_of(folder, name, method, order) for order in range(ORDERS)]
     return [json.loads(path.read_text()) for path in paths if path.exists()]
+
+
+def forget(folder: str | Path, names: list[str], methods: list[str]) -> None:
+    """Remove the cells of some sets and methods, to be run again."""
+    for name, method, order in product(names, methods, range(ORDERS)):
+        path_of(folder, name, method, order).unlink(missing_ok=True)
 
 
 def run_set(
@@ -60,7 +67,7 @@ def run(
     folder: str | Path, names: list[str], methods: list[str], orders: Iterable[int], jobs: int = 2
 ) -> None:
     """Run all missing cells over some processes: the first order of all sets first."""
-    with ProcessPoolExecutor(jobs, max_tasks_per_child=8) as pool:
+    with ProcessPoolExecutor(jobs) as pool:
         work = {
             pool.submit(run_set, folder, name, methods, [order]): (order, name)
             for order in orders

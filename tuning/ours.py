@@ -12,6 +12,7 @@ from aggro.rules import Settings
 from tuning.data import Problem
 
 CHUNK = 16  # rows between two looks at who leads, as partial_fit on small batches would do
+EPSILON = 0.0  # of regressions: a tube of a fixed width is a thing to tune
 MARKS = (2000, 5000)  # rows after which the error is noted, to compare with slow peers
 
 SPELLINGS: dict[str, dict[str, Any]] = {
@@ -33,8 +34,9 @@ def settings(p: Problem, C: Any, squared: bool = False, **axes: Any) -> Settings
     """Return the settings of an estimator with its defaults and these keywords."""
     if p.is_regression:
         loss = "squared_epsilon_insensitive" if squared else "epsilon_insensitive"
-        return Settings(task=p.task, C=C, loss=loss, epsilon=0.1, **axes)
+        return Settings(task=p.task, C=C, loss=loss, **{"epsilon": EPSILON} | axes)
     loss = "squared_hinge" if squared else "hinge"
+    axes.pop("epsilon", None)
     return Settings(task=p.task, C=C, loss=loss, multiclass="support", **axes)
 
 
@@ -71,7 +73,7 @@ def fixed(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
 
 def default(p: Problem, order: int) -> dict[str, Any]:
     """Learn with C=1 and nothing else said."""
-    return {"error": _lanes(p, order, [settings(p, 1.0)])[0]}
+    return {"error": _lanes(p, order, [settings(p, 1.0, epsilon=0.1)])[0]}
 
 
 def _lanes(p: Problem, order: int, lanes: list[Settings]) -> list[float]:

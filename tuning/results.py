@@ -46,6 +46,9 @@ class Result:
 
     def of(self, method: str) -> float:
         """Return the mean error of a method."""
+        if method == "sklearn PA best C":  # C=1 is a choice, too
+            tried = self.errors(method)
+            return min(float(tried.mean()), float(self.errors("sklearn PA")[: len(tried)].mean()))
         return self.hindsight() if method == "best C" else float(self.errors(method).mean())
 
     def ours(self, method: str = "C=1") -> float:

@@ -26,6 +26,7 @@ MEMORY = (
     5000  # examples after which a record counts 1/e: long enough to choose, short enough to follow
 )
 PIECE = 1024  # examples between two looks at who leads
+RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
 SETTLED = 3000  # examples before the grid may move
 
 
@@ -57,6 +58,7 @@ class AutoLearner:
         self._make = (features, outputs, np.dtype(dtype), seed)
         self.learners: list[Learner] = []
         self.fixed: tuple[int, int] | None = None
+        self._judged: list[dict[str, Array]] = []
         self.mistakes = 0.0
         self.outputs = 1 if settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
@@ -186,8 +188,14 @@ class AutoLearner:
         return Progress(int(self.mistakes), leader.updates, leader.loss)
 
     def freeze_means(self, frozen: bool = True) -> None:
-        """End a pass: the class means stop, and the choice, since repeats are no fair test."""
-        self.fixed = self.best if frozen else None
+        """Stop the class means, and the judging: examples seen again are no fair test."""
+        if frozen and self.fixed is None:
+            self.fixed, self._judged = self.best, [learner.state() for learner in self.learners]
+        elif not frozen and self.fixed is not None:
+            for learner, judged in zip(self.learners, self._judged, strict=True):
+                records = {name: judged[name] for name in RECORDS}
+                learner.load_state({**learner.state(), **records})
+            self.fixed, self._judged = None, []
         for learner in self.learners:
             learner.freeze_means(frozen)
 

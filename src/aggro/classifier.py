@@ -132,8 +132,8 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             self.classes_ = np.arange(y.shape[1])
             lesson = {"values": y}
         else:
-            self.classes_, labels = np.unique(y, return_inverse=True)
-            lesson = {"labels": labels.astype(np.int64)}
+            self.classes_ = np.unique(y)  # the inverse, by searching, needs less memory
+            lesson = {"labels": np.searchsorted(self.classes_, y).astype(np.int64, copy=False)}
             if len(self.classes_) < 2:
                 raise ValueError(
                     "The number of classes has to be greater than one; got 1 class: "

@@ -38,25 +38,26 @@ class LinearEstimator(OnlineEstimator):
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
         rows = rows_of(X)
         random = check_random_state(self.random_state)
-        train = np.arange(X.shape[0], dtype=np.int64)
-        if held_out is not None:
-            train = np.setdiff1d(train, held_out)
+        count = X.shape[0] - (0 if held_out is None else len(held_out))
         best, idle = -np.inf, 0
-        needed = 0.0 if self.tol is None else self.tol * (1 if validate else len(train))
+        needed = 0.0 if self.tol is None else self.tol * (1 if validate else count)
         for epoch in range(1, self.max_iter + 1):
             before = learner.progress.loss
-            in_place = not self.shuffle and held_out is None
-            order = None if in_place else random.permutation(train) if self.shuffle else train
+            order = random.permutation(X.shape[0]) if self.shuffle else None
+            if held_out is not None:
+                order = np.arange(X.shape[0]) if order is None else order
+                order = order[~np.isin(order, held_out)]
             learner.learn(rows, order=order, undo=self.warm_start, **lesson)
             learner.freeze_means()
             loss = learner.progress.loss - before
-            self._report(epoch, learner, loss / len(train))
+            self._report(epoch, learner, loss / count)
             quality = validate(learner) if validate else -loss
             idle = idle + 1 if quality < best + needed else 0
             best = max(best, quality)
             if self.tol is not None and idle >= self.n_iter_no_change:
-                return epoch
-        if self.tol is not None:
+                break
+        learner.freeze_means(False)  # what comes later is new
+        if self.tol is not None and idle < self.n_iter_no_change:
             warnings.warn(
                 f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
                 "max_iter, or set tol=None to make a fixed number of passes.",
