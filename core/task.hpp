@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -89,37 +90,37 @@ inline double support_floor(double worst, double n, const Rule& rule) {
 ///
 ///   min 1/2 sum ||w_u - w_u'||^2 + penalty(xi)   s.t.   s_y - s_v >= 1 - xi  for all v != y
 ///
-/// `losses` holds (l_v, v); only as many are put in order as there are support classes.
+/// `losses` holds (l_v, v). The support classes are those above a level theta, where
+/// sum (l_v - theta)+ = min(rho theta, cap): Newton's steps from below reach it soon, unsorted.
 /// Writes -tau_v to `tau[v]` and returns T = sum tau_v.
 inline double support_classes(Ranking& losses, double n, const Rule& rule, double* tau) {
     double worst = 0;
     for (const auto& [l, v] : losses) worst = std::max(worst, l);
     if (worst <= 0 || !(n > 0)) return 0;
     const double rho = n / (n + rule.ridge), cap = rule.cap * n;
-    const double floor = support_floor(worst, n, rule);
-    std::erase_if(losses, [&](const auto& entry) { return entry.first < floor; });
-
-    double total = 0;  // Q: the losses of the support classes found so far
-    auto rest = losses.end();  // behind it stand the support classes
-    std::make_heap(losses.begin(), rest);
-    for (; rest != losses.begin(); --rest) {
-        const double l = losses.front().first, k = static_cast<double>(losses.end() - rest);
-        if (total - k * l >= std::min(rho * l, cap)) break;
-        total += l;
-        std::pop_heap(losses.begin(), rest);
+    const double below = worst * (1 - std::numeric_limits<double>::epsilon());  // someone is above it
+    double theta = 0, total = 0, size = 0;
+    for (double before = -1; size != before;) {
+        before = size;
+        total = size = 0;
+        for (const auto& [l, v] : losses) {
+            total += l > theta ? l : 0.0;
+            size += l > theta ? 1.0 : 0.0;
+        }
+        theta = std::min(below, std::max({theta, total / (size + rho), (total - cap) / size}));
     }
-    const auto size = static_cast<double>(losses.end() - rest);
     const double sum = std::min(rule.cap, total / ((size + 1) * n + size * rule.ridge));
-    for (; rest != losses.end(); ++rest)
-        tau[rest->second] = -(sum / size + (rest->first - total / size) / n);
+    for (const auto& [l, v] : losses)
+        if (l > theta) tau[v] = -(sum / size + (l - total / size) / n);
     return sum;
 }
 
 /// The best score among classes other than `label`.
 inline std::size_t best_wrong(const double* scores, std::size_t count, std::size_t label) {
     std::size_t best = label == 0 ? 1 : 0;
+    double most = scores[best];
     for (std::size_t v = 0; v < count; ++v)
-        if (v != label && scores[v] > scores[best]) best = v;
+        if (v != label && scores[v] > most) most = scores[best = v];
     return best;
 }
 

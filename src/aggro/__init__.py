@@ -31,10 +31,14 @@ _HOMES = {
     "from_name": "aggro.variants",
 }
 
-__all__ = [*_HOMES, "__version__"]
+_MODULES = ("datasets", "files", "reference")
+
+__all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"aggro.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'aggro' has no attribute {name!r}")
     try:

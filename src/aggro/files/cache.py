@@ -8,17 +8,16 @@ DONE  JSON: what the pass found out; a cache without it is damaged
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import os
 import struct
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from aggro.atomic import replacing
 from aggro.files.batch import Batch, Report
 from aggro.files.errors import BadLine
 from aggro.files.options import Options
@@ -99,9 +98,7 @@ def _next_record(stream: IO[bytes]) -> tuple[bytes, bytearray]:
     if len(start) < RECORD.size:
         raise _Unusable
     kind, length, checksum = RECORD.unpack(start)
-    if (
-        length > os.fstat(stream.fileno()).st_size
-    ):  # a damaged length must not ask for all the memory
+    if length > os.fstat(stream.fileno()).st_size:  # a damaged one must not ask for all the memory
         raise _Unusable
     payload = bytearray(length)  # writable, as the arrays of a first pass are
     stream.readinto(payload)  # type: ignore[attr-defined]
@@ -112,39 +109,18 @@ def _next_record(stream: IO[bytes]) -> tuple[bytes, bytearray]:
 
 def _storing(path: str, head: bytes, report: Report, batches: Iterator[Batch]) -> Iterator[Batch]:
     """Pass the batches on and write them; the file appears when the pass is complete."""
-    folder = Path(path).absolute().parent
-    handle, unfinished = tempfile.mkstemp(dir=folder, prefix=".", suffix=SUFFIX)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(MAGIC)
-            _write_record(stream, b"HEAD", head)
-            for batch in batches:
-                _write_record(stream, b"ROWS", pack(batch))
-                yield batch
-            _write_record(stream, b"DONE", json.dumps(_facts(report)).encode())
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(unfinished).replace(path)
-        _sync_folder(folder)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(unfinished).unlink()
-        raise
+    with replacing(path) as stream:
+        stream.write(MAGIC)
+        _write_record(stream, b"HEAD", head)
+        for batch in batches:
+            _write_record(stream, b"ROWS", pack(batch))
+            yield batch
+        _write_record(stream, b"DONE", json.dumps(_facts(report)).encode())
 
 
 def _write_record(stream: IO[bytes], kind: bytes, payload: bytes | bytearray) -> None:
     stream.write(RECORD.pack(kind, len(payload), zlib.crc32(payload)))
     stream.write(payload)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _facts(report: Report) -> dict[str, Any]:

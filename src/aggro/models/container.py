@@ -10,18 +10,16 @@ It tells accidents, not forgers: what reads the arrays must check what it relies
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aggro.atomic import replacing
 from aggro.models.errors import ModelFileError
 
 Array = NDArray[Any]
@@ -44,7 +42,7 @@ def write(path: str | os.PathLike[str], text: str, arrays: dict[str, Array]) -> 
     for _, array in ordered:
         digest.update(_bytes(array))
     header = blank[: DIGEST.start] + digest.hexdigest().encode() + blank[DIGEST.stop :]
-    with _replacing(path) as stream:
+    with replacing(path) as stream:
         stream.write(_length(header) + header)
         for _, array in ordered:
             stream.write(_bytes(array))
@@ -141,32 +139,3 @@ def _arrays(table: dict[str, Any], data: bytearray) -> dict[str, Array]:
     if position != len(data):
         raise ValueError("there are bytes that belong to no array")
     return arrays
-
-
-@contextlib.contextmanager
-def _replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a new file beside the path that takes its place when all is on the disk."""
-    target = Path(path).resolve()  # a link stays a link
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with unfinished.open("xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        unfinished.replace(target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            unfinished.unlink()
-        raise
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last; only POSIX can."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
