@@ -7,7 +7,7 @@ ASAN   := $(shell $(CXX) -print-file-name=libasan.so 2>/dev/null)
 SANITIZED_TESTS := tests/test_twin.py tests/test_bad_input.py tests/test_extremes.py tests/batch tests/kernel/test_kernel_twin.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev lint unit sanitize format stubs bench clean
+.PHONY: help demo test dev lint unit sanitize format stubs bench bench-quick tuning clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,8 +40,21 @@ format: $(VENV)/core  ## put the code in its form
 stubs: $(VENV)/core  ## write the type stubs of the compiled core anew
 	$(BIN)/python -m nanobind.stubgen -q -P -m aggro._core_baseline -o src/aggro/_core.pyi
 
+bench: $(VENV)/peers  ## aggro beside its peers and the floor; under ten minutes
+	$(BIN)/python -m benchmarks --json build/benchmark.json --plot docs/images/benchmark.png
+
+bench-quick: $(VENV)/peers  ## the same in about a minute
+	$(BIN)/python -m benchmarks --quick
+
+tuning: $(VENV)/peers  ## C="auto" and the peers on real data (set AGGRO_DATA)
+	$(BIN)/python -m tuning
+
 clean:  ## remove all that was made
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/peers: $(VENV)/core
+	$(BIN)/python -m pip install -q --group bench
+	@touch $@
 
 $(VENV)/tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 
 from benchmarks import peers, report
 from benchmarks.work import Effort, measure
 
-KINDS = (
-    "linear",
-    "classes",
-    "full_metric",
-    "kernels",
-    "predict",
-    "stream",
-    "text_files",
-    "out_of_core",
-)
+KINDS = ("linear", "classes", "full_metric", "kernels", "predict", "streams", "text_files")
 
 
 def main():
@@ -65,8 +55,6 @@ def run(only, effort):
 
 def works_of(kind, effort):
     """Yield the pieces of work of one kind; one that cannot run here is left out with a note."""
-    if importlib.util.find_spec(f"benchmarks.{kind}") is None:
-        return
     try:
         yield from importlib.import_module(f"benchmarks.{kind}").works(effort)
     except (ImportError, AttributeError) as error:

@@ -15,7 +15,7 @@ def works(effort):
     news = texts(18_000, 62_000, 80, classes=20, contrast=1.0)  # all: fewer teach too little
     yield work("SPA-I, sparse, 20 classes", news, 1.25, 4)
     yield work("one-vs-rest, sparse, 20 classes", news, 1.5, 6, multiclass="ovr")
-    pictures = measurements(effort.rows(20_000), 784, classes=10, noise=0.7)
+    pictures = measurements(effort.rows(20_000), 784, classes=10, apart=7.0)
     yield work("SPA-I, dense, 784 features, 10 classes", pictures, 1.5, 5)
     products = texts(20_000, 20_000, 75, classes=1000, contrast=2.0)
     yield work("SPA-I, sparse, 1000 classes", products, 1.5, 5)

@@ -35,13 +35,16 @@ def texts(rows, words, per_row, classes=2, contrast=0.4, seed=0):
 
 
 @functools.lru_cache(maxsize=2)
-def measurements(rows, features, classes=2, noise=1.0, seed=0):
-    """Return dense rows around the centre of their class, of length about one, and the classes."""
+def measurements(rows, features, classes=2, apart=4.0, seed=0):
+    """Return dense rows of length about one and their classes.
+
+    Classes are Gaussian clouds whose centres lie ``apart`` deviations from each other.
+    """
     rng = np.random.default_rng(seed)
-    centres = rng.standard_normal((classes, features)) * 2.5 / np.sqrt(features)
+    centres = rng.standard_normal((classes, features)) * apart / np.sqrt(2 * features)
     labels = rng.integers(0, classes, rows)
-    X = noise * rng.standard_normal((rows, features)) / np.sqrt(features) * 2 + centres[labels]
-    return X / np.sqrt(np.mean((X**2).sum(1))), labels.astype(np.int64)
+    X = rng.standard_normal((rows, features)) + centres[labels]
+    return X / np.sqrt(features), labels.astype(np.int64)
 
 
 def split(X, y, test=0.1):

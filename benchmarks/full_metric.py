@@ -11,7 +11,7 @@ from benchmarks.work import Work
 
 def works(effort):
     """500 features; NumPy does the two passes over the matrix that an update needs."""
-    X, y = measurements(effort.rows(4_000), 500, noise=1.5)
+    X, y = measurements(effort.rows(4_000), 500)
     updates = fit(X, y, metric="full").n_updates_
 
     def floor():

@@ -21,11 +21,11 @@ def fit(X, y, **params):
 def works(effort):
     """PA-I, 16 prices at once, metrics, class means, mini-batches."""
     yield from passes("sparse", texts(effort.rows(110_000), 47_000, 75), (1.25, 1.6), (3, 3.5))
-    dense = measurements(effort.rows(44_000), 500, noise=1.5)
+    dense = measurements(effort.rows(44_000), 500)
     yield from passes("dense", dense, (1.4, 1.6), (4.5, 8))
     yield from prices(texts(effort.rows(110_000), 47_000, 75))
     yield from variants("sparse", texts(effort.rows(110_000), 47_000, 75))
-    X, y = measurements(effort.rows(44_000), 500, noise=1.5)
+    X, y = measurements(effort.rows(44_000), 500)
     yield batches("dense", X, y)
 
 

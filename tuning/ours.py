@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,13 +53,14 @@ def auto(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
     race = AutoLearner(settings(p, "auto", **axes), p.X.shape[1], max(p.classes, 1), p.X.dtype)
     rows, targets, lane = rows_of(p.X), lesson(p), int(p.is_regression)
     total, noted = 0.0, {}
-    for start in range(0, p.rows, CHUNK):
+    cuts = sorted({*range(0, p.rows, CHUNK), *(m for m in MARKS if m < p.rows), p.rows})
+    for start, end in pairwise(cuts):
         at = race.best[0] if race.learners else 0
         before = race.learners[at].model.chosen_record[lane] if race.learners else 0.0
-        race.learn(rows, order=p.orders[order][start : start + CHUNK], undo=False, **targets)
+        race.learn(rows, order=p.orders[order][start:end], undo=False, **targets)
         total += race.learners[at].model.chosen_record[lane] - before
-        done = start + CHUNK
-        noted.update({str(mark): total for mark in MARKS if start < mark <= done})
+        if end in MARKS:
+            noted[str(end)] = total
     result = {"error": total / p.scale(order), "C": race.C}
     result |= {mark: sum_ / p.scale(order, int(mark)) for mark, sum_ in noted.items()}
     return result

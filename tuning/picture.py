@@ -32,6 +32,9 @@ def draw(results: list[Result], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(9.5, 0.235 * max(places.values()) + 2.2))
     axes.axvspan(LEFT * 0.9, 1.0, color="#f1f1f1", zorder=0)
     axes.axvline(1.0, color="#555555", linewidth=1.2, zorder=1)
+    for first in {r.task: r for r in reversed(results)}.values():
+        title = {"va": "bottom", "ha": "right", "fontsize": 9, "weight": "bold"}
+        axes.text(RIGHT, places[first.name] - 0.45, first.task, **title)
     for r in results:
         axes.axhline(places[r.name], color="#e3e3e3", linewidth=0.6, zorder=0)
     for method, (colour, marker, label) in LOOKS.items():
@@ -47,13 +50,13 @@ def draw(results: list[Result], path: Path) -> None:
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks[:-1]] + ["8 or\nmore"])
     axes.minorticks_off()
     axes.set_yticks(list(places.values()), [_label(r) for r in results], fontsize=8)
-    axes.set_ylim(max(places.values()) + 1, -1)
+    axes.set_ylim(max(places.values()) + 0.7, 0.0)
     axes.set_xlabel("error relative to untuned aggro (left of 1: better than aggro; right: worse)")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="upper center", ncols=3, fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.75 / figure.get_size_inches()[1]))
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.6 / figure.get_size_inches()[1]))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -39,9 +39,9 @@ def write(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
 
 
 def _percent(error: float) -> str:
-    return (
-        "diverged" if error > 10 else f"{100 * error:.4g}" if error >= 1 else f"{100 * error:.2f}"
-    )
+    if error > 10:
+        return "> 1000"
+    return f"{100 * error:.0f}" if error >= 1 else f"{100 * error:.2f}"
 
 
 def table(results: list[Result]) -> str:
@@ -84,9 +84,9 @@ def verdicts(results: list[Result]) -> str:
     """Return the counts: how far from the best C, and who wins against whom."""
     large = [r for r in results if r.rows >= LARGE]
     small = [r for r in results if r.rows < LARGE]
-    best = min(len(r.found["C=1"]) for r in results if not r.ordered)
+    orders = min(len(r.found["C=1"]) for r in results if not r.ordered)
     lines = [
-        f"- {len(results)} sets, {best} orders each (time order where there is one).",
+        f"- {len(results)} sets, {orders} random orders each (the time order where there is one).",
         f'- Gap of `C="auto"` to the best fixed C in hindsight, mean: **{gap(large):+.1%}** on the '
         f"{len(large)} sets of {LARGE} rows or more, **{gap(small):+.1%}** on the {len(small)} "
         "smaller ones.",

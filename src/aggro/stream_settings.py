@@ -56,6 +56,12 @@ def keywords_of(algorithm: str, regression: bool, params: dict[str, Any]) -> dic
     for name in params:
         if name not in known:
             raise TypeError(f"{name!r} is not a setting.{near(name, known)}")
+    for name in ("C", "average"):
+        if params.get(name) == "auto":
+            raise ValueError(
+                f"{name}='auto' needs rows of an array to race on; give stream learners a fixed "
+                f"{name}, or use an estimator's partial_fit."
+            )
     return {**keywords, **params}
 
 

@@ -1,0 +1,32 @@
+"""One example at a time: dicts learned and predicted, against river and a plain Python loop."""
+
+from __future__ import annotations
+
+from benchmarks.peers import peer
+from benchmarks.work import Rival, Work
+
+
+def works(effort):
+    """The stream of ``benchmarks.stream``: dicts of 20 named features."""
+    if peer("river") is None:
+        return
+    from river.linear_model import PAClassifier
+
+    from aggro.stream import StreamClassifier
+    from benchmarks.stream import learns, make_stream, predicts, sums
+
+    xs, ys = make_stream(shared_names=True)
+    ours, theirs = StreamClassifier("PA-I", C=0.01), PAClassifier(C=0.01)
+    for name, run, other in (
+        ("learn_one", learns(ours, xs, ys), learns(theirs, xs, ys)),
+        ("predict_one", predicts(ours, xs), predicts(theirs, xs)),
+    ):
+        yield Work(
+            f"{name}, 20 features",
+            len(xs),
+            run,
+            floor=sums(xs),
+            floor_name="sum in Python",
+            at_most=0.3,
+            peers={"river": Rival(other, 25)},
+        )
