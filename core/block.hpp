@@ -5,6 +5,9 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace aggro {
 
@@ -42,10 +45,21 @@ class Block {
         if (!memory) throw std::bad_alloc();
         void* aligned = memory.get();
         std::align(alignment, space - alignment, aligned, space);
+        prefer_large_pages(aligned, space);
         std::shared_ptr<T[]> fresh(memory, static_cast<T*>(aligned));
         if (size() > 0) std::memcpy(fresh.get(), data_.get(), size() * sizeof(T));
         data_ = std::move(fresh);
         capacity_ = capacity;
+    }
+
+    /// A row touches weights all over a large block: with small pages, finding them costs most.
+    static void prefer_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+        constexpr std::size_t page = 4096, large = std::size_t{4} << 20;
+        std::size_t space = bytes;
+        if (bytes < large || !std::align(page, bytes - page, memory, space)) return;
+        madvise(memory, space / page * page, MADV_HUGEPAGE);  // advice only: failure does not matter
+#endif
     }
 
     std::shared_ptr<T[]> data_;

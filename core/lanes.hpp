@@ -45,8 +45,7 @@ inline T sum(Vector<T, Bytes> v) {
 template <class T>
 constexpr std::size_t padded(std::size_t lanes) {
     if (lanes <= 1) return lanes;
-    const std::size_t bytes = lanes * sizeof(T);
-    const std::size_t unit = bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64;
+    const std::size_t bytes = lanes * sizeof(T), unit = bytes <= 16 ? 16 : 32;
     return (bytes + unit - 1) / unit * unit / sizeof(T);
 }
 
@@ -148,19 +147,22 @@ inline typename Row::Value squared_length(const Row& x) {
 /// vectors at a time so that their accumulators stay in registers.
 template <class T, class Tile>
 inline void for_each_tile(std::size_t lanes, Tile&& tile) {
-    const std::size_t bytes = lanes * sizeof(T);
-    using std::integral_constant;
     using Size = std::size_t;
-    if (bytes == 16) return tile(integral_constant<Size, 16>{}, integral_constant<Size, 1>{}, Size{0});
-    if (bytes == 32) return tile(integral_constant<Size, 32>{}, integral_constant<Size, 1>{}, Size{0});
-    constexpr Size width = 64 / sizeof(T);
-    integral_constant<Size, 64> full;
+    const auto use = [&]<Size bytes, Size vectors>(Size at) {
+        tile(std::integral_constant<Size, bytes>{}, std::integral_constant<Size, vectors>{}, at);
+    };
+    if (lanes * sizeof(T) == 16) return use.template operator()<16, 1>(0);
+    constexpr Size most = 256 / sizeof(T);
     Size at = 0;
-    for (; at + 4 * width <= lanes; at += 4 * width) tile(full, integral_constant<Size, 4>{}, at);
-    switch ((lanes - at) / width) {
-        case 3: return tile(full, integral_constant<Size, 3>{}, at);
-        case 2: return tile(full, integral_constant<Size, 2>{}, at);
-        case 1: return tile(full, integral_constant<Size, 1>{}, at);
+    for (; at + most <= lanes; at += most) use.template operator()<64, 4>(at);
+    switch ((lanes - at) * sizeof(T) / 32) {
+        case 1: return use.template operator()<32, 1>(at);
+        case 2: return use.template operator()<64, 1>(at);
+        case 3: return use.template operator()<32, 3>(at);
+        case 4: return use.template operator()<64, 2>(at);
+        case 5: return use.template operator()<32, 5>(at);
+        case 6: return use.template operator()<64, 3>(at);
+        case 7: return use.template operator()<32, 7>(at);
         default: return;
     }
 }
@@ -173,7 +175,7 @@ template <class T, class Row>
 inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes, T* out) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
-        constexpr std::size_t chains = V >= 3 ? 1 : V == 2 ? 2 : 4;
+        constexpr std::size_t chains = V > 3 ? 1 : V > 1 ? 2 : 4;
         const Row row = x;
         const T* const first = block + at;
         const std::size_t step = stride;

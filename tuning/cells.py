@@ -15,6 +15,7 @@ from tuning.data import ORDERS, listed, problem
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = ours.METHODS | peers.METHODS
+FEWER = ours.ORDERS | peers.ORDERS
 
 
 def path_of(folder: str | Path, name: str, method: str, order: int) -> Path:
@@ -42,8 +43,7 @@ def run_set(
         (method, order)
         for order in orders
         for method in methods
-        if order < peers.ORDERS.get(method, ORDERS)
-        and not path_of(folder, name, method, order).exists()
+        if order < FEWER.get(method, ORDERS) and not path_of(folder, name, method, order).exists()
     ]
     for method, order in missing:
         p = problem(name)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tuning import cells
+from tuning.ours import RECOMMENDED
 
-RECOMMENDED = "auto diagonal average"
 HINDSIGHT = ("fixed diagonal", "fixed diagonal mean")  # what the recommended spelling chooses from
 PEERS = (
     *("sklearn PA", "sklearn PA best C", "sklearn SGD"),
@@ -83,6 +83,6 @@ def tally(results: list[Result], method: str) -> tuple[int, int, int]:
     return int(better), len(ratios) - int(better) - int(worse), int(worse)
 
 
-def gap(results: list[Result]) -> float:
-    """Return the mean of how much worse "auto" is than the best fixed C, relative."""
-    return float(np.mean([r.ours() / r.hindsight() - 1 for r in results])) if results else np.nan
+def gaps(results: list[Result]) -> np.ndarray:
+    """Return how much worse "auto" is than the best fixed C on each set, relative."""
+    return np.array([r.ours() / r.hindsight() - 1 for r in results])
