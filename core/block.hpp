@@ -5,11 +5,29 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <vector>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
 namespace aggro {
+
+/// Allocates on cache lines, so that the same sums are taken in the same order in every run.
+template <class T>
+struct LineAllocator {
+    using value_type = T;
+    LineAllocator() = default;
+    template <class U>
+    LineAllocator(const LineAllocator<U>&) {}
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
+    void deallocate(T* p, std::size_t) { ::operator delete(p, line); }
+    bool operator==(const LineAllocator&) const { return true; }
+
+  private:
+    static constexpr std::align_val_t line{64};
+};
+template <class T>
+using Aligned = std::vector<T, LineAllocator<T>>;
 
 /// `rows` lines of `stride` values. Copies share memory until one of them grows, so that a view
 /// handed out stays valid.
@@ -17,7 +35,9 @@ template <class T>
 class Block {
   public:
     Block() = default;
-    Block(std::size_t rows, std::size_t stride, T fill = T(0)) : stride_(stride) { grow(rows, fill); }
+    Block(std::size_t rows, std::size_t stride, T fill = T(0)) : stride_(stride) {
+        grow(rows, fill);
+    }
 
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
@@ -30,7 +50,7 @@ class Block {
 
     /// Adds lines; what is there keeps its value. Amortised: capacity at least doubles.
     void grow(std::size_t rows, T fill = T(0)) {
-        const bool fresh = rows > capacity_;  // fresh memory is zero: large blocks are best left untouched
+        const bool fresh = rows > capacity_;  // and zero: what is large is best left untouched
         if (fresh) reserve(capacity_ == 0 ? rows : std::max(rows, 2 * capacity_));
         if (rows > rows_ && !(fresh && fill == T(0))) std::fill(row(rows_), row(rows), fill);
         rows_ = std::max(rows_, rows);
@@ -53,12 +73,13 @@ class Block {
     }
 
     /// A row touches weights all over a large block: with small pages, finding them costs most.
-    static void prefer_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+    static void prefer_large_pages([[maybe_unused]] void* memory,
+                                   [[maybe_unused]] std::size_t bytes) {
 #if defined(MADV_HUGEPAGE)
         constexpr std::size_t page = 4096, large = std::size_t{4} << 20;
         std::size_t space = bytes;
         if (bytes < large || !std::align(page, bytes - page, memory, space)) return;
-        madvise(memory, space / page * page, MADV_HUGEPAGE);  // advice only: failure does not matter
+        madvise(memory, space / page * page, MADV_HUGEPAGE);  // it may be ignored
 #endif
     }
 

@@ -26,7 +26,8 @@ template <class T>
 inline double average_at(const Model<T>& m, std::size_t j, std::size_t k) {
     const T* lane = m.weights.row(j);
     const Mixture& mix = m.mix[k];
-    double sum = mix.scale_sum * static_cast<double>(lane[k]) + static_cast<double>(m.trail.row(j)[k]);
+    double sum =
+        mix.scale_sum * static_cast<double>(lane[k]) + static_cast<double>(m.trail.row(j)[k]);
     if (mix.own_sum != 0 || mix.rest_sum != 0) {
         const auto own = static_cast<double>(lane[m.shape.outputs + m.own_sum[k]]);
         sum += mix.own_sum * own;
@@ -54,23 +55,29 @@ template <class T>
 inline std::vector<double> effective_bias(const Model<T>& m) {
     std::vector<double> bias = m.bias;
     if (m.shape.predictor == Predictor::average && m.counters.averaged > 0)
-        for (std::size_t k = 0; k < bias.size(); ++k) bias[k] = m.bias_sum[k] / static_cast<double>(m.counters.averaged);
+        for (std::size_t k = 0; k < bias.size(); ++k)
+            bias[k] = m.bias_sum[k] / static_cast<double>(m.counters.averaged);
     for (std::size_t g = 0; m.shape.reservoir > 0 && g < m.groups.size(); ++g)
-        for (std::size_t k = m.groups[g].first; m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
+        for (std::size_t k = m.groups[g].first;
+             m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
             bias[k] = m.pool_mean_bias[k];
     return bias;
 }
 
 /// target_j[k] becomes scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) + keep * target_j[k].
 template <class T>
-inline void mix_into(Model<T>& m, Block<T>& target, std::size_t k, double scale, double own, double rest, double keep) {
-    const std::size_t sum = m.shape.outputs + (m.shape.sums > 0 ? m.own_sum[k] : 0), total = m.total_lane();
+inline void mix_into(Model<T>& m, Block<T>& target, std::size_t k, double scale, double own,
+                     double rest, double keep) {
+    const std::size_t sum = m.shape.outputs + (m.shape.sums > 0 ? m.own_sum[k] : 0),
+                      total = m.total_lane();
     const bool sums = m.shape.sums > 0, others = m.shape.total;
     for (std::size_t j = 0; j < m.shape.features; ++j) {
         const T* lane = m.weights.row(j);
-        const double s = sums ? static_cast<double>(lane[sum]) : 0, t = others ? static_cast<double>(lane[total]) : s;
+        const double s = sums ? static_cast<double>(lane[sum]) : 0,
+                     t = others ? static_cast<double>(lane[total]) : s;
         T& out = target.row(j)[k];
-        out = static_cast<T>(scale * static_cast<double>(lane[k]) + own * s + rest * (t - s) + keep * static_cast<double>(out));
+        out = static_cast<T>(scale * static_cast<double>(lane[k]) + own * s + rest * (t - s) +
+                             keep * static_cast<double>(out));
     }
 }
 
@@ -79,7 +86,8 @@ template <class T>
 inline void fold(Model<T>& m, const Group& g) {
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         Mixture& mix = m.mix[k];
-        if (m.trail.stride() > 0) mix_into(m, m.trail, k, mix.scale_sum, mix.own_sum, mix.rest_sum, 1);
+        if (m.trail.stride() > 0)
+            mix_into(m, m.trail, k, mix.scale_sum, mix.own_sum, mix.rest_sum, 1);
         mix_into(m, m.weights, k, mix.scale, mix.own, mix.rest, 0);
         mix = {};
     }
@@ -101,7 +109,7 @@ inline void rescale(Model<T>& m, const Group& g) {
 template <class T>
 inline void fold_if_worn(Model<T>& m, const Group& g) {
     const bool averages = m.trail.stride() > 0;
-    const double smallest = averages ? 1e-6 : sizeof(T) == 8 ? 1e-100 : 1e-30;
+    const double smallest = averages ? 1e-6 : sizeof(T) == 8 ? 1e-200 : 1e-30;
     const double largest = sizeof(T) == 8 ? 1e6 : 1e3;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         const double own = m.means.count[m.own_sum[k]];
@@ -161,7 +169,8 @@ inline void queue_centre(Model<T>& m, std::size_t index) {
     const std::size_t outputs = m.shape.outputs, size = m.shape.queue;
     const auto next = static_cast<std::size_t>(m.ring_next[index]);
     m.ring_next[index] = static_cast<std::int64_t>((next + 1) % size);
-    m.ring_fill[index] = std::min<std::int64_t>(m.ring_fill[index] + 1, static_cast<std::int64_t>(size));
+    m.ring_fill[index] =
+        std::min<std::int64_t>(m.ring_fill[index] + 1, static_cast<std::int64_t>(size));
     const auto filled = static_cast<std::size_t>(m.ring_fill[index]);
     const double gamma = g.gamma, share = 1 / (1 + gamma);
     const bool averages = m.trail.stride() > 0;
@@ -174,15 +183,18 @@ inline void queue_centre(Model<T>& m, std::size_t index) {
             T* slots = m.ring.row(j);
             slots[next * outputs + k] = lane[k];
             double centre = 0;
-            for (std::size_t q = 0; q < filled; ++q) centre += static_cast<double>(slots[q * outputs + k]);
+            for (std::size_t q = 0; q < filled; ++q)
+                centre += static_cast<double>(slots[q * outputs + k]);
             centre /= static_cast<double>(filled);
             if (gamma > 0) {
                 const auto s = static_cast<double>(lane[own]);
                 centre += gamma * pull.own * s;
-                if (m.shape.total) centre += gamma * pull.rest * (static_cast<double>(lane[total]) - s);
+                if (m.shape.total)
+                    centre += gamma * pull.rest * (static_cast<double>(lane[total]) - s);
             }
             const T moved = static_cast<T>(share * centre);
-            if (averages) m.trail.row(j)[k] -= static_cast<T>(m.mix[k].scale_sum) * (moved - lane[k]);
+            if (averages)
+                m.trail.row(j)[k] -= static_cast<T>(m.mix[k].scale_sum) * (moved - lane[k]);
             lane[k] = moved;
         }
         if (!m.shape.intercept) continue;

@@ -22,9 +22,9 @@ struct BadExample : std::runtime_error {
 struct Matrix {
     std::size_t rows = 0, features = 0;
     const void* values = nullptr;
-    bool doubles = true;               ///< values are double, else float
-    const void* indices = nullptr;     ///< null for a dense matrix
-    const void* starts = nullptr;      ///< where each sparse row begins
+    bool doubles = true;            ///< values are double, else float
+    const void* indices = nullptr;  ///< null for a dense matrix
+    const void* starts = nullptr;   ///< where each sparse row begins
     bool wide_indices = false, wide_starts = false;
 
     bool sparse() const { return indices != nullptr; }
@@ -32,7 +32,9 @@ struct Matrix {
         return wide_starts ? static_cast<const std::int64_t*>(starts)[i]
                            : static_cast<const std::int32_t*>(starts)[i];
     }
-    std::size_t stored() const { return sparse() ? static_cast<std::size_t>(start(rows)) : rows * features; }
+    std::size_t stored() const {
+        return sparse() ? static_cast<std::size_t>(start(rows)) : rows * features;
+    }
 };
 
 /// Hands out the rows of a matrix as rows of T. What the core cannot read in place (another
@@ -44,7 +46,8 @@ class Reader {
 
     [[gnu::always_inline]] Row row(std::size_t i) {
         const auto begin = x.sparse() ? static_cast<std::size_t>(x.start(i)) : i * x.features;
-        const auto size = x.sparse() ? static_cast<std::size_t>(x.start(i + 1)) - begin : x.features;
+        const auto size =
+            x.sparse() ? static_cast<std::size_t>(x.start(i + 1)) - begin : x.features;
         const bool direct = x.doubles == std::is_same_v<T, double>;
         const T* values = direct ? static_cast<const T*>(x.values) + begin : convert(begin, size);
         if constexpr (Row::dense) {
@@ -68,8 +71,10 @@ class Reader {
                     throw BadExample("a value is too large for the model's float32 weights");
             }
         };
-        if (x.doubles) copy(static_cast<const double*>(x.values));
-        else copy(static_cast<const float*>(x.values));
+        if (x.doubles)
+            copy(static_cast<const double*>(x.values));
+        else
+            copy(static_cast<const float*>(x.values));
         return converted.data();
     }
 
@@ -102,8 +107,9 @@ class Reader {
         order.resize(size);
         for (std::size_t k = 0; k < size; ++k) {
             if (indices[k] < 0 || static_cast<std::size_t>(indices[k]) >= x.features)
-                throw BadExample("feature index " + std::to_string(indices[k]) + " is outside a matrix of " +
-                                 std::to_string(x.features) + " features");
+                throw BadExample("feature index " + std::to_string(indices[k]) +
+                                 " is outside a matrix of " + std::to_string(x.features) +
+                                 " features");
             order[k] = {indices[k], values[k]};
         }
         std::stable_sort(order.begin(), order.end(),
@@ -130,9 +136,12 @@ class Reader {
 /// Calls `use(Row{})` with the type of this matrix' rows.
 template <class T, class Use>
 inline void with_row_type(const Matrix& x, Use&& use) {
-    if (!x.sparse()) use(DenseRow<T>{});
-    else if (x.wide_indices) use(SparseRow<T, std::int64_t>{});
-    else use(SparseRow<T, std::int32_t>{});
+    if (!x.sparse())
+        use(DenseRow<T>{});
+    else if (x.wide_indices)
+        use(SparseRow<T, std::int64_t>{});
+    else
+        use(SparseRow<T, std::int32_t>{});
 }
 
 }  // namespace aggro

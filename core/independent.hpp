@@ -43,11 +43,15 @@ class LaneRules {
         }
         grow = weight * size;
         shrink = 1 / grow;
-        if (tube) judge_tubes(scores, tau);
-        else judge_margins(scores, tau);
+        if (tube)
+            judge_tubes(scores, tau);
+        else
+            judge_margins(scores, tau);
     }
 
-    double kappa_of(std::size_t k, double weight) const { return weigh_kappa ? kappa[k] * weight : kappa[k]; }
+    double kappa_of(std::size_t k, double weight) const {
+        return weigh_kappa ? kappa[k] * weight : kappa[k];
+    }
 
     bool usable = false, tube = false;
     bool models = false;  ///< each lane is a model that predicts by its last weights

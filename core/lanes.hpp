@@ -34,7 +34,8 @@ inline T sum(Vector<T, Bytes> v) {
     return total;
 }
 
-/// Before a loop over lanes: they are independent, so no check for overlap need precede its vectors.
+/// Before a loop over lanes: they are independent, so no check for overlap need precede its
+/// vectors.
 #if defined(__clang__)
 #define AGGRO_LANES _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -136,8 +137,8 @@ inline typename Row::Value squared_length(const Row& x) {
         const auto v = load<T, bytes>(x.values + k);
         n += v * v;
     }
-    const auto last = load<T, bytes>(x.values + x.size - width) *
-                      load<T, bytes>(uncounted<T, width>(x.size - k));
+    const auto last =
+        load<T, bytes>(x.values + x.size - width) * load<T, bytes>(uncounted<T, width>(x.size - k));
     return sum<T, bytes>(n + last * last);
 }
 
@@ -156,14 +157,22 @@ inline void for_each_tile(std::size_t lanes, Tile&& tile) {
     Size at = 0;
     for (; at + most <= lanes; at += most) use.template operator()<64, 4>(at);
     switch ((lanes - at) * sizeof(T) / 32) {
-        case 1: return use.template operator()<32, 1>(at);
-        case 2: return use.template operator()<64, 1>(at);
-        case 3: return use.template operator()<32, 3>(at);
-        case 4: return use.template operator()<64, 2>(at);
-        case 5: return use.template operator()<32, 5>(at);
-        case 6: return use.template operator()<64, 3>(at);
-        case 7: return use.template operator()<32, 7>(at);
-        default: return;
+        case 1:
+            return use.template operator()<32, 1>(at);
+        case 2:
+            return use.template operator()<64, 1>(at);
+        case 3:
+            return use.template operator()<32, 3>(at);
+        case 4:
+            return use.template operator()<64, 2>(at);
+        case 5:
+            return use.template operator()<32, 5>(at);
+        case 6:
+            return use.template operator()<64, 3>(at);
+        case 7:
+            return use.template operator()<32, 7>(at);
+        default:
+            return;
     }
 }
 
@@ -182,7 +191,8 @@ inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::siz
         Vector<T, B> acc[chains][V] = {};
         const auto take = [&](std::size_t k, Vector<T, B>* sums) __attribute__((always_inline)) {
             const T* w = first + row.feature(k) * step;
-            for (std::size_t v = 0; v < V; ++v) sums[v] += row.values[k] * load<T, B>(w + v * width);
+            for (std::size_t v = 0; v < V; ++v)
+                sums[v] += row.values[k] * load<T, B>(w + v * width);
         };
         std::size_t k = 0;
         for (; k + chains <= row.size; k += chains)
@@ -197,7 +207,8 @@ inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::siz
 
 /// out[l] = sum over the row of x_j^2 * block_j[l]: the row's squared length in a diagonal metric.
 template <class T, class Row>
-inline void length_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes, T* out) {
+inline void length_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes,
+                         T* out) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
         const Row row = x;
@@ -215,7 +226,8 @@ inline void length_lanes(const Row& x, const T* block, std::size_t stride, std::
 
 /// block_j[l] += x_j * coef[l], for all lanes.
 template <class T, class Row>
-inline void add_lanes(const Row& x, T* block, std::size_t stride, std::size_t lanes, const T* coef) {
+inline void add_lanes(const Row& x, T* block, std::size_t stride, std::size_t lanes,
+                      const T* coef) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
         const Row row = x;
@@ -255,7 +267,8 @@ inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride,
 
 /// variance_j[l] becomes 1 / (1/variance_j[l] + kappa[l] * x_j^2): the precision grows.
 template <class T, class Row>
-inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::size_t lanes, const T* kappa) {
+inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::size_t lanes,
+                         const T* kappa) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
         const Row row = x;
@@ -276,7 +289,8 @@ inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::siz
 
 /// block_j[l] *= factor[l], for all features.
 template <class T>
-inline void scale_lanes(T* block, std::size_t features, std::size_t stride, std::size_t lanes, const T* factor) {
+inline void scale_lanes(T* block, std::size_t features, std::size_t stride, std::size_t lanes,
+                        const T* factor) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
         T* const first = block + at;

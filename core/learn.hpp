@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-
 #include "centre.hpp"
 #include "examples.hpp"
 #include "independent.hpp"
@@ -13,14 +12,17 @@
 
 namespace aggro {
 
-
 template <class T, class Row, bool Single, bool Diagonal>
 class Learn {
   public:
     Learn(Model<T>& model, Scratch<T>& scratch)
-        : m(model), s(scratch), space(model, scratch), lanes(Single ? LaneRules() : LaneRules(model)) {}
+        : m(model),
+          s(scratch),
+          space(model, scratch),
+          lanes(Single ? LaneRules() : LaneRules(model)) {}
 
-    /// One example of the given weight.
+    /// One example of the given weight. What it calls for each row is inlined: of a short row,
+    /// calls would take a good part of the time.
     void operator()(const Row& given, const Target& y, double weight) {
         if (weight == 0) return;
         const Row& x = look(given);
@@ -40,7 +42,8 @@ class Learn {
     /// Scores of the model's predictor, left in `scores`.
     void score(const Row& given) {
         const Row& x = look(given);
-        if (m.shape.predictor == Predictor::average && m.counters.averaged > 0) return score_average(x);
+        if (m.shape.predictor == Predictor::average && m.counters.averaged > 0)
+            return score_average(x);
         if (m.shape.predictor == Predictor::reservoir) return score_reservoir(x);
         predict();
     }
@@ -90,18 +93,22 @@ class Learn {
         predict();
         dot_block(x, m.pool_mean, s.coef);
         for (std::size_t g = 0; g < m.groups.size(); ++g)
-            for (std::size_t k = m.groups[g].first; m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
+            for (std::size_t k = m.groups[g].first;
+                 m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
                 s.scores[k] = size * static_cast<double>(s.coef[k]) + m.pool_mean_bias[k];
         clear(s.coef);
     }
 
     void dot_block(const Row& x, const Block<T>& block, std::vector<T>& out) {
-        if constexpr (Single) out[0] = glance(x, block.data()).dot;
-        else dot_lanes(x, block.data(), block.stride(), block.stride(), out.data());
+        if constexpr (Single)
+            out[0] = glance(x, block.data()).dot;
+        else
+            dot_lanes(x, block.data(), block.stride(), block.stride(), out.data());
     }
 
     /// Predict, suffer, step for one group: fills the coefficients of its lanes.
-    void learn_group(std::size_t index, const Row& x, const Target& y, double weight) {
+    [[gnu::always_inline]] void learn_group(std::size_t index, const Row& x, const Target& y,
+                                            double weight) {
         const Group& g = m.groups[index];
         double* tau = s.tau.data() + g.first;
         const double* scores = s.scores.data() + g.first;
@@ -144,9 +151,12 @@ class Learn {
             m.tally.updates[k] += moves;
             m.tally.last_update[k] = moves ? now : m.tally.last_update[k];
         }
-        if (!std::isfinite(static_cast<T>(way + lost))) throw BadExample("its score or step overflows; scale the features or the target");
-        if (lanes.models) write_records(m.record, m.memory, lanes.wrong.data(), lanes.loss.data());
-        else if (!lanes.tube) add_losses();
+        if (!std::isfinite(static_cast<T>(way + lost)))
+            throw BadExample("its score or step overflows; scale the features or the target");
+        if (lanes.models)
+            write_records(m.record, m.memory, lanes.wrong.data(), lanes.loss.data());
+        else if (!lanes.tube)
+            add_losses();
         if (way > 0) move_lanes(weight);
     }
 
@@ -168,7 +178,8 @@ class Learn {
             m.bias[k] += tau * m.bias_variance[k] * constant;
         }
         if (m.trail.stride() > 0)
-            for (std::size_t k = 0; k < n; ++k) s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);
+            for (std::size_t k = 0; k < n; ++k)
+                s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);
         for (std::size_t k = 0; Diagonal && k < n; ++k) {
             const double kappa = s.tau[k] != 0 ? lanes.kappa_of(k, weight) : 0;
             s.kappa[k] = static_cast<T>(kappa * size * size);
@@ -179,10 +190,12 @@ class Learn {
 
     /// What was lost before learning.
     void count(std::size_t index, const Verdict& verdict) {
-        if (!std::isfinite(verdict.loss)) throw BadExample("its score overflows; scale the features or the target");
+        if (!std::isfinite(verdict.loss))
+            throw BadExample("its score overflows; scale the features or the target");
         m.tally.loss[index] += verdict.loss;
         m.tally.mistakes[index] += verdict.wrong;
-        if (m.groups[index].task != Task::tube) m.record.recent_loss[m.model_of[index]] += verdict.loss;
+        if (m.groups[index].task != Task::tube)
+            m.record.recent_loss[m.model_of[index]] += verdict.loss;
     }
 
     const Rule& price(const Group& g, double weight) {
@@ -197,7 +210,7 @@ class Learn {
     }
 
     /// x' Sigma x with the constant feature, in units of the row (x / size).
-    double length(std::size_t index, const Row& x) {
+    [[gnu::always_inline]] double length(std::size_t index, const Row& x) {
         const std::size_t k = m.groups[index].first;
         if (m.shape.metric == Metric::full) {
             if (measured != index) full_length = size * m.full[index].look(x, size);
@@ -249,7 +262,9 @@ class Learn {
 
     void read_sums() {
         for (std::size_t c = 0; c < s.sums.size(); ++c)
-            s.sums[c] = m.shape.outputs + c < m.lanes ? size * static_cast<double>(s.dot[m.shape.outputs + c]) : 0;
+            s.sums[c] = m.shape.outputs + c < m.lanes
+                            ? size * static_cast<double>(s.dot[m.shape.outputs + c])
+                            : 0;
     }
 
     /// Moves the group to its centre and makes `scores` those of the centre.
@@ -298,18 +313,21 @@ class Learn {
 
     void set_coef(std::size_t k, double tau) {
         s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
-        if (!std::isfinite(s.coef[k])) throw BadExample("its step overflows; scale the features or the target");
-        if (m.trail.stride() > 0) s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
+        if (!std::isfinite(s.coef[k]))
+            throw BadExample("its step overflows; scale the features or the target");
+        if (m.trail.stride() > 0)
+            s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
     }
 
     /// The full metric moves every feature of one group, along the image Sigma x just computed.
     void move_along_image(std::size_t index) {
         const Group& g = m.groups[index];
-        const std::vector<T>& g_image = m.full[index].image();
+        const Aligned<T>& g_image = m.full[index].image();
         const DenseRow<T> image{g_image.data(), m.shape.features};
         for (std::size_t k = g.first; k < g.first + g.count; ++k) {
             set_coef(k, s.tau[k]);
-            if (m.shape.intercept) m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
+            if (m.shape.intercept)
+                m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
         }
         space.add(image, m.weights.data(), m.weights.stride(), s.coef);
         if (m.trail.stride() > 0) space.add(image, m.trail.data(), m.lanes, s.trail_coef);
@@ -331,7 +349,7 @@ class Learn {
     }
 
     /// Moves the lanes by their coefficients, and forgets these.
-    void step_only(const Row& x) {
+    [[gnu::always_inline]] void step_only(const Row& x) {
         if (m.trail.stride() > 0) {
             space.step(x, m.trail.data(), m.lanes, s.trail_coef, s.trail_plain);
             clear(s.trail_coef);
@@ -372,7 +390,8 @@ class Learn {
         for (std::size_t k = 0; k < x.size; ++k) {
             const T v = s.values[k];
             if (!std::isfinite(v))
-                throw BadExample("feature " + std::to_string(x.feature(k)) + " is " + (std::isnan(v) ? "NaN" : "infinite (inf)"));
+                throw BadExample("feature " + std::to_string(x.feature(k)) + " is " +
+                                 (std::isnan(v) ? "NaN" : "infinite (inf)"));
             largest = std::max(largest, std::abs(v));
         }
         for (T& v : s.values) v /= largest;
@@ -387,11 +406,11 @@ class Learn {
     Scratch<T>& s;
     Space<T, Row, Single, Diagonal> space;
     LaneRules lanes;
-    double size = 1;      ///< the row is size * x; 1 but for rows of extreme norm
-    double squared = 0;   ///< ||x||^2
-    Row scaled{};         ///< x / size, where that was needed
-    Rule priced;          ///< the group's rule at this example's weight
-    bool pending = false; ///< some coefficient waits to be applied
+    double size = 1;       ///< the row is size * x; 1 but for rows of extreme norm
+    double squared = 0;    ///< ||x||^2
+    Row scaled{};          ///< x / size, where that was needed
+    Rule priced;           ///< the group's rule at this example's weight
+    bool pending = false;  ///< some coefficient waits to be applied
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::size_t measured = none;  ///< the group whose full metric has seen this row
     double full_length = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "block.hpp"
 #include "row.hpp"
 
 namespace aggro {
@@ -30,7 +31,7 @@ class FullMetric {
     }
 
     std::size_t size() const { return size_; }
-    const std::vector<T>& image() const { return image_; }
+    const Aligned<T>& image() const { return image_; }
 
     /// g = Sigma (x, 1); returns (x, 1)' g. The image stays until the next call.
     template <class Row>
@@ -57,7 +58,9 @@ class FullMetric {
     void grow(std::size_t features) {
         settle();
         FullMetric larger(features, intercept_);
-        const auto moved = [&](std::size_t i) { return intercept_ && i == features_ ? features : i; };
+        const auto moved = [&](std::size_t i) {
+            return intercept_ && i == features_ ? features : i;
+        };
         for (std::size_t i = 0; i < size_; ++i)
             for (std::size_t j = 0; j <= i; ++j)
                 larger.lower_[larger.at(moved(i), moved(j))] = lower_[at(i, j)];
@@ -65,7 +68,7 @@ class FullMetric {
     }
 
     /// The packed lower triangle, with nothing pending.
-    std::vector<T>& lower() {
+    Aligned<T>& lower() {
         settle();
         return lower_;
     }
@@ -110,7 +113,7 @@ class FullMetric {
 
     std::size_t features_ = 0, size_ = 0;
     bool intercept_ = false;
-    std::vector<T> lower_, image_, vector_, pending_;
+    Aligned<T> lower_, image_, vector_, pending_;
     T factor_ = 0;
 };
 

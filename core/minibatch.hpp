@@ -52,7 +52,8 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             absent[j] = this->squared == 0 && !m.shape.intercept;
             this->predict();
             this->record(x, y);
-            std::copy(s.scores.begin(), s.scores.end(), scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
+            std::copy(s.scores.begin(), s.scores.end(),
+                      scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
             if (m.shape.sums == 0 || m.counters.frozen) continue;
             this->meet(x, y, weight);
             this->step(x);
@@ -61,7 +62,9 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
 
     void look_strictly(const Row& x) {
         this->look(x);
-        if (this->size != 1) throw BadExample("its norm overflows, which a mini-batch cannot handle; scale the features");
+        if (this->size != 1)
+            throw BadExample(
+                "its norm overflows, which a mini-batch cannot handle; scale the features");
     }
 
     void learn_group(std::size_t index, const std::vector<Member<Row>>& batch) {
@@ -72,7 +75,8 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             const Verdict verdict = judge_at(g, batch[j], j);
             at = j;
             this->count(index, verdict);
-            suffered |= (verdict.suffers || g.always) && !(hard && absent[j]);  // which cannot be met
+            suffered |=
+                (verdict.suffers || g.always) && !(hard && absent[j]);  // which cannot be met
             acts |= verdict.moves && !absent[j];
         }
         const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && suffered;
@@ -86,7 +90,8 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
 
     Verdict judge_at(const Group& g, const Member<Row>& example, std::size_t j) {
         const double* at = scores.data() + j * m.shape.outputs + g.first;
-        return judge(g, g.rule, example.y, at, [] { return 1.0; }, s.tau.data() + g.first, s.ranking);
+        return judge(
+            g, g.rule, example.y, at, [] { return 1.0; }, s.tau.data() + g.first, s.ranking);
     }
 
     /// Moves the group to its centre and reads the scores there.
@@ -98,7 +103,8 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         for (std::size_t j = 0; j < batch.size(); ++j) {
             this->look(batch[j].x);
             this->predict();
-            for (std::size_t k = g.first; k < g.first + g.count; ++k) scores[j * m.shape.outputs + k] = s.scores[k];
+            for (std::size_t k = g.first; k < g.first + g.count; ++k)
+                scores[j * m.shape.outputs + k] = s.scores[k];
         }
     }
 
@@ -116,24 +122,26 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             for (std::size_t k = 0; k < g.count; ++k)
                 group_scores[j * g.count + k] = scores[j * m.shape.outputs + g.first + k];
         }
-        const BatchProblem problem{n, gram.data(), group_scores.data(), targets.data(), rules.data()};
+        const BatchProblem problem{n, gram.data(), group_scores.data(), targets.data(),
+                                   rules.data()};
         if (!solve_batch(g, problem, group_taus.data(), work)) one_by_one(g);
         for (std::size_t j = 0; j < n; ++j)
             for (std::size_t k = 0; k < g.count; ++k)
                 taus[j * m.shape.outputs + g.first + k] = group_taus[j * g.count + k];
     }
 
-    /// The Gram matrix x_j' Sigma x_k of the batch in the group's metric, constant feature included.
+    /// The Gram matrix x_j' Sigma x_k of the batch in the group's metric, constant feature
+    /// included.
     void measure(std::size_t index, const std::vector<Member<Row>>& batch) {
         if (gram_known && m.shape.metric == Metric::euclidean) return;
         gram_known = true;
         const std::size_t n = batch.size();
         gram.resize(n * n);
         constexpr std::size_t few = 8;  // so few rows meet in pairs faster than on a board
-        if (Row::dense || m.shape.metric == Metric::full || n <= few) return measure_images(index, batch);
+        if (Row::dense || m.shape.metric == Metric::full || n <= few)
+            return measure_images(index, batch);
         number_features(batch);
-        side = padded<T>(std::max<std::size_t>(2, std::min(width, n)));
-        for (std::size_t first = 0; first < n; first += side) measure_board(index, batch, first);
+        for (std::size_t first = 0; first < n; first += width) measure_board(index, batch, first);
     }
 
     /// Numbers the features of the batch one after another, so that its board stays in the cache.
@@ -141,7 +149,8 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
     void number_features(const std::vector<Member<Row>>& batch) {
         std::size_t entries = 0;
         for (const auto& example : batch) entries += example.x.size;
-        if (number.size() < m.shape.features || base > (1 << 30)) number.assign(m.shape.features, base = 0);
+        if (number.size() < m.shape.features || base > (1 << 30))
+            number.assign(m.shape.features, base = 0);
         base += used + 1;
         used = 0;
         numbers.resize(entries);
@@ -150,7 +159,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         for (const auto& example : batch) {
             const Row x = example.x;
             for (std::size_t k = 0; k < x.size; ++k) {
-                // all bits for a new feature: which are new cannot be foretold, a branch would be slow
+                // `fresh` is all ones for a new feature: a branch could not be foretold
                 const std::int32_t old = known[x.feature(k)], fresh = -(old < first);
                 const std::int32_t now = old ^ ((old ^ next) & fresh);
                 known[x.feature(k)] = now;
@@ -161,25 +170,29 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         used = next - base;
     }
 
-    /// Sparse rows: up to `side` of them are laid out side by side, one lane each, so that every
+    /// Sparse rows: up to `width` of them are laid out side by side, one lane each, so that every
     /// other row meets them all in one walk.
-    void measure_board(std::size_t index, const std::vector<Member<Row>>& batch, std::size_t first) {
-        const std::size_t n = batch.size(), count = std::min(side, n - first), lane = m.groups[index].first;
+    void measure_board(std::size_t index, const std::vector<Member<Row>>& batch,
+                       std::size_t first) {
+        const std::size_t n = batch.size(), count = std::min(width, n - first),
+                          lane = m.groups[index].first;
         const double constant = m.shape.intercept ? m.bias_variance[lane] : 0;
-        board.assign(static_cast<std::size_t>(used) * side, T(0));
+        board.assign(static_cast<std::size_t>(used) * width, T(0));
         const std::int32_t* names = numbers.data();
         for (std::size_t j = 0; j < first + count; names += batch[j++].x.size)
             for (std::size_t k = 0; j >= first && k < batch[j].x.size; ++k)
-                board[static_cast<std::size_t>(names[k]) * side + j - first] = batch[j].x.values[k];
+                board[static_cast<std::size_t>(names[k]) * width + j - first] =
+                    batch[j].x.values[k];
         T products[width];
         names = numbers.data();
         for (std::size_t k = 0; k < n; names += batch[k++].x.size) {
             if (k < first) continue;
             const Row scaled = in_metric(batch[k].x, lane);
             const SparseRow<T, std::int32_t> x{scaled.values, names, scaled.size};
-            dot_lanes(x, board.data(), side, side, products);
+            dot_lanes(x, board.data(), width, width, products);
             for (std::size_t j = 0; j < count; ++j)
-                gram[k * n + first + j] = gram[(first + j) * n + k] = static_cast<double>(products[j]) + constant;
+                gram[k * n + first + j] = gram[(first + j) * n + k] =
+                    static_cast<double>(products[j]) + constant;
         }
     }
 
@@ -247,8 +260,9 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             for (std::size_t i = 0; i < j; ++i)
                 for (std::size_t k = 0; k < g.count; ++k)
                     at[k] += gram[j * n + i] * group_taus[i * g.count + k];
-            judge(g, rules[j], targets[j], at, [&] { return gram[j * n + j]; },
-                  group_taus.data() + j * g.count, s.ranking);
+            judge(
+                g, rules[j], targets[j], at, [&] { return gram[j * n + j]; },
+                group_taus.data() + j * g.count, s.ranking);
         }
     }
 
@@ -298,8 +312,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
 
     static constexpr std::size_t width = 64 / sizeof(T);
     BatchWork work;
-    std::vector<T> board;  ///< rows of the batch side by side: `side` lanes for each of its features
-    std::size_t side = width;
+    std::vector<T> board;  ///< rows of the batch side by side, `width` lanes for each feature
     std::vector<std::int32_t> number, numbers;  ///< of each feature, and of each entry of the batch
     std::int32_t base = 0, used = 0;
     bool gram_known = false;

@@ -19,14 +19,14 @@ struct BadRow : std::runtime_error {
 /// What to learn from, and in which order.
 struct Lesson {
     Matrix x;
-    const std::int64_t* labels = nullptr;    ///< one class per row, or
-    const double* values = nullptr;          ///< `columns` numbers per row
+    const std::int64_t* labels = nullptr;  ///< one class per row, or
+    const double* values = nullptr;        ///< `columns` numbers per row
     std::size_t columns = 0;
-    const double* weights = nullptr;         ///< null: all one
-    const std::int64_t* order = nullptr;     ///< null: as given
-    std::size_t count = 0;                   ///< how many rows to learn
+    const double* weights = nullptr;      ///< null: all one
+    const std::int64_t* order = nullptr;  ///< null: as given
+    std::size_t count = 0;                ///< how many rows to learn
     std::size_t batch_size = 1;
-    bool undo = true;                        ///< put the model back as it was when a row is refused
+    bool undo = true;  ///< put the model back as it was when a row is refused
     std::function<bool()> interrupted;
 
     std::size_t row(std::size_t i) const { return order ? static_cast<std::size_t>(order[i]) : i; }
@@ -40,10 +40,14 @@ struct Lesson {
 template <template <class, class, bool, bool> class How, class T, class Row, class Use>
 inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
     const bool single = m.lanes == 1;
-    if (single && !m.diagonal()) use(How<T, Row, true, false>(m, scratch));
-    else if (single) use(How<T, Row, true, true>(m, scratch));
-    else if (!m.diagonal()) use(How<T, Row, false, false>(m, scratch));
-    else use(How<T, Row, false, true>(m, scratch));
+    if (single && !m.diagonal())
+        use(How<T, Row, true, false>(m, scratch));
+    else if (single)
+        use(How<T, Row, true, true>(m, scratch));
+    else if (!m.diagonal())
+        use(How<T, Row, false, false>(m, scratch));
+    else
+        use(How<T, Row, false, true>(m, scratch));
 }
 
 /// Asks now and then whether to stop.
@@ -92,7 +96,8 @@ inline void learn_rows(Model<T>& m, const Lesson& lesson) {
 template <class T, class Row>
 inline void learn_batches(Model<T>& m, const Lesson& lesson) {
     Scratch<T> scratch(m);
-    std::vector<Reader<T, Row>> readers(lesson.batch_size, Reader<T, Row>(lesson.x));  // rows must last
+    std::vector<Reader<T, Row>> readers(lesson.batch_size,
+                                        Reader<T, Row>(lesson.x));  // rows must last
     std::vector<Member<Row>> batch;
     Breath breath(lesson);
     with_loops<LearnBatch, T, Row>(m, scratch, [&](auto learn) {
@@ -102,7 +107,9 @@ inline void learn_batches(Model<T>& m, const Lesson& lesson) {
             if (lesson.weight(r) > 0) {
                 auto& reader = readers[batch.size()];
                 numbers.push_back(r);
-                naming_the_row(r, [&] { batch.push_back({reader.row(r), lesson.target(r), lesson.weight(r)}); });
+                naming_the_row(r, [&] {
+                    batch.push_back({reader.row(r), lesson.target(r), lesson.weight(r)});
+                });
                 breath.after((batch.back().x.size + 8) * m.lanes * lesson.batch_size);
             }
             if (batch.size() < lesson.batch_size && i + 1 < lesson.count) continue;
@@ -122,8 +129,10 @@ template <class T>
 inline void learn_all(Model<T>& m, const Lesson& lesson) {
     with_row_type<T>(lesson.x, [&](auto kind) {
         using Row = decltype(kind);
-        if (lesson.batch_size == 1) learn_rows<T, Row>(m, lesson);
-        else learn_batches<T, Row>(m, lesson);
+        if (lesson.batch_size == 1)
+            learn_rows<T, Row>(m, lesson);
+        else
+            learn_batches<T, Row>(m, lesson);
     });
 }
 
@@ -147,14 +156,17 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out) {
 /// Mean squared norm of the first rows.
 inline double mean_square(const Matrix& x, std::size_t most) {
     const std::size_t rows = std::min(x.rows, most);
-    const std::size_t end = x.sparse() ? static_cast<std::size_t>(x.start(rows)) : rows * x.features;
+    const std::size_t end =
+        x.sparse() ? static_cast<std::size_t>(x.start(rows)) : rows * x.features;
     const auto sum = [&](const auto* values) {
         double total = 0;
-        for (std::size_t k = 0; k < end; ++k) total += static_cast<double>(values[k]) * static_cast<double>(values[k]);
+        for (std::size_t k = 0; k < end; ++k)
+            total += static_cast<double>(values[k]) * static_cast<double>(values[k]);
         return total;
     };
     if (rows == 0) return 0;
-    return (x.doubles ? sum(static_cast<const double*>(x.values)) : sum(static_cast<const float*>(x.values))) /
+    return (x.doubles ? sum(static_cast<const double*>(x.values))
+                      : sum(static_cast<const float*>(x.values))) /
            static_cast<double>(rows);
 }
 
@@ -180,7 +192,8 @@ inline bool harmless(const Lesson& lesson) {
     };
     if (lesson.values && !check(lesson.values, x.rows * lesson.columns, 0)) return false;
     if (x.sparse() && !(x.wide_indices ? inside(static_cast<const std::int64_t*>(x.indices))
-                                       : inside(static_cast<const std::int32_t*>(x.indices)))) return false;
+                                       : inside(static_cast<const std::int32_t*>(x.indices))))
+        return false;
     return x.doubles ? check(static_cast<const double*>(x.values), x.stored(), smallest)
                      : check(static_cast<const float*>(x.values), x.stored(), smallest);
 }

@@ -17,8 +17,7 @@ inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t firs
     if (g.task == Task::tube) return false;
     if (g.task != Task::margin) return std::max_element(mine, mine + g.count) - mine != y.label;
     if (m.shape.vote == Vote::argmax) return std::max_element(mine, mine + each) - mine != y.label;
-    bool wrong =
-        false;  // no early end: who errs is hard to foretell, and a loop without branches is not
+    bool wrong = false;  // and no early end: a branch could not be foretold
     for (std::size_t k = 0; k < each; ++k)
         wrong |= (mine[k] > 0) != (y.sign(m.groups[first + k].positive) > 0);
     return wrong;

@@ -18,15 +18,23 @@ struct Scratch {
     Ranking ranking;
 
     explicit Scratch(const Model<T>& m)
-        : dot(m.lanes), length(m.lanes), coef(m.lanes), plain(m.lanes), trail_coef(m.lanes),
-          trail_plain(m.lanes), kappa(m.lanes), scores(m.shape.outputs), tau(m.shape.outputs),
+        : dot(m.lanes),
+          length(m.lanes),
+          coef(m.lanes),
+          plain(m.lanes),
+          trail_coef(m.lanes),
+          trail_plain(m.lanes),
+          kappa(m.lanes),
+          scores(m.shape.outputs),
+          tau(m.shape.outputs),
           sums(m.shape.sums + 1) {}
 };
 
 template <class T, class Row, bool Single, bool Diagonal>
 class Space {
   public:
-    Space(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), stride(model.weights.stride()) {}
+    Space(Model<T>& model, Scratch<T>& scratch)
+        : m(model), s(scratch), stride(model.weights.stride()) {}
 
     /// Fills `dot` (and, in a diagonal metric, `length`) for all lanes; returns ||x||^2.
     double look(const Row& x) {
@@ -94,24 +102,29 @@ class Space {
 
   private:
     double look_in_pairs(const Row& x, const T* w) {
-        T dot = 0, length = 0, n = 0;
-        for (std::size_t k = 0; k < x.size; ++k) {
+        constexpr std::size_t bytes = 2 * sizeof(T), chains = 4;  // several chains hide latency
+        Vector<T, bytes> sums[chains] = {};
+        const auto take = [&](std::size_t k, auto& sum) __attribute__((always_inline)) {
             const T v = x.values[k];
-            const T* pair = w + 2 * x.feature(k);
-            dot += v * pair[0];
-            length += v * v * pair[1];
-            n += v * v;
-        }
-        s.dot[0] = dot;
-        s.length[0] = length;
-        return static_cast<double>(n);
+            sum += load<T, bytes>(w + 2 * x.feature(k)) * Vector<T, bytes>{v, v * v};
+        };
+        std::size_t k = 0;
+        for (; k + chains <= x.size; k += chains)
+            for (std::size_t c = 0; c < chains; ++c) take(k + c, sums[c]);
+        for (; k < x.size; ++k) take(k, sums[0]);
+        const auto sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        s.dot[0] = sum[0];
+        s.length[0] = sum[1];
+        return static_cast<double>(squared_length(x));
     }
 
-    void add_scaled(const Row& x, T* target, std::size_t target_stride, const std::vector<T>& coef) {
+    void add_scaled(const Row& x, T* target, std::size_t target_stride,
+                    const std::vector<T>& coef) {
         const T* variance = m.variance();
         if constexpr (Single) {
             for (std::size_t k = 0; k < x.size; ++k)
-                target[x.feature(k) * target_stride] += coef[0] * x.values[k] * variance[x.feature(k) * stride];
+                target[x.feature(k) * target_stride] +=
+                    coef[0] * x.values[k] * variance[x.feature(k) * stride];
         } else {
             add_scaled_lanes(x, target, target_stride, variance, stride, m.lanes, coef.data());
         }

@@ -144,7 +144,7 @@ class StreamModel {
         for (Block<double>* block : {&model.trail, &model.ring, &model.pool, &model.pool_mean})
             if (block->stride() > 0) std::fill_n(block->row(slot), block->stride(), 0.0);
         for (auto& sigma : model.full) {
-            std::vector<double>& lower = sigma.lower();
+            auto& lower = sigma.lower();
             for (std::size_t i = 0; i < sigma.size(); ++i) {
                 const std::size_t row = std::max(i, slot), column = std::min(i, slot);
                 lower[row * (row + 1) / 2 + column] = i == slot ? 1.0 : 0.0;

@@ -98,7 +98,8 @@ inline double support_classes(Ranking& losses, double n, const Rule& rule, doubl
     for (const auto& [l, v] : losses) worst = std::max(worst, l);
     if (worst <= 0 || !(n > 0)) return 0;
     const double rho = n / (n + rule.ridge), cap = rule.cap * n;
-    const double below = worst * (1 - std::numeric_limits<double>::epsilon());  // someone is above it
+    const double below =
+        worst * (1 - std::numeric_limits<double>::epsilon());  // someone is above it
     double theta = 0, total = 0, size = 0;
     for (double before = -1; size != before;) {
         before = size;

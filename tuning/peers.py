@@ -56,7 +56,7 @@ def sklearn_pa(p: Problem, order: int, C: Any = 1.0) -> float:
     """scikit-learn's Passive-Aggressive rule."""
     from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-    shared = {"learning_rate": "pa1", "eta0": C, "penalty": None}
+    shared = {"learning_rate": "pa1", "eta0": C, "penalty": None, "random_state": 0}
     if p.is_regression:
         loss = "epsilon_insensitive"
         return sklearn_run(p, order, lambda: SGDRegressor(loss=loss, epsilon=0.1, **shared))

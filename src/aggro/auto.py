@@ -60,6 +60,7 @@ class AutoLearner:
         self.fixed: tuple[int, int] | None = None
         self._judged: list[dict[str, Array]] = []
         self.mistakes = 0.0
+        self._next_move = SETTLED
         self.outputs = 1 if settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
         self.features = features
@@ -92,7 +93,8 @@ class AutoLearner:
         for learner in self.learners:
             learner.learn(rows, order=order, undo=False, **lesson)
         self.mistakes += leader.model.chosen_record[0] - was
-        if self.fixed is None and self.examples >= SETTLED:
+        if self.fixed is None and self.examples >= self._next_move:
+            self._next_move = self.examples + PIECE
             self.learners = [_move_grid(learner) for learner in self.learners]
 
     def _begin(self, rows: _core.Rows) -> None:

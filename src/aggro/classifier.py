@@ -13,7 +13,7 @@ from aggro.auto import AnyLearner, grown, make_learner
 from aggro.estimator import OnlineEstimator, all_or_nothing
 from aggro.learner import Array, rows_of
 from aggro.rules import Settings, Task
-from aggro.targets import class_weights, encode, read_classes
+from aggro.targets import class_weights, classes_of, encode, read_classes
 from aggro.weights import LinearEstimator
 
 
@@ -132,8 +132,8 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             self.classes_ = np.arange(y.shape[1])
             lesson = {"values": y}
         else:
-            self.classes_ = np.unique(y)  # the inverse, by searching, needs less memory
-            lesson = {"labels": np.searchsorted(self.classes_, y).astype(np.int64, copy=False)}
+            self.classes_, labels = classes_of(y)
+            lesson = {"labels": labels}
             if len(self.classes_) < 2:
                 raise ValueError(
                     "The number of classes has to be greater than one; got 1 class: "

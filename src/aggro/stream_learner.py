@@ -11,7 +11,7 @@ from aggro.learner import Array, Learner, Progress
 from aggro.rules import Settings, check_count
 from aggro.stream_frames import column_like, rows_of_frame, values_of
 from aggro.stream_river import RiverProtocol
-from aggro.stream_settings import check_bounds, keywords_of, settings_of
+from aggro.stream_settings import check_bounds, keywords_of, refuse_races, settings_of
 
 Stream = TypeVar("Stream", bound="StreamLearner")
 
@@ -31,6 +31,7 @@ class StreamLearner(_core.Stream, RiverProtocol):
         params: dict[str, Any],
     ) -> None:
         check_bounds(max_features, overflow)
+        refuse_races({"C": C, **params})
         check_count("seed", seed, least=0)
         self.algorithm, self.C, self.params = algorithm, C, params
         self.max_features, self.overflow, self.seed = max_features, overflow, seed

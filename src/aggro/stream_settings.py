@@ -56,12 +56,6 @@ def keywords_of(algorithm: str, regression: bool, params: dict[str, Any]) -> dic
     for name in params:
         if name not in known:
             raise TypeError(f"{name!r} is not a setting.{near(name, known)}")
-    for name in ("C", "average"):
-        if params.get(name) == "auto":
-            raise ValueError(
-                f"{name}='auto' needs rows of an array to race on; give stream learners a fixed "
-                f"{name}, or use an estimator's partial_fit."
-            )
     return {**keywords, **params}
 
 
@@ -72,6 +66,16 @@ def settings_of(keywords: dict[str, Any], regression: bool, classes: int = 2) ->
     if classes > 1:  # a single class asks for nothing yet
         check_settings(settings, LOSSES_OF_REGRESSORS if regression else LOSSES_OF_CLASSIFIERS)
     return settings
+
+
+def refuse_races(params: dict[str, Any]) -> None:
+    """Raise where a setting is left to a race, which needs the rows of an array."""
+    for name in ("C", "average"):
+        if params.get(name) == "auto":
+            raise ValueError(
+                f"{name}='auto' needs rows of an array to race on; give stream learners a fixed "
+                f"{name}, or use an estimator's partial_fit."
+            )
 
 
 def check_bounds(max_features: int | None, overflow: str) -> None:

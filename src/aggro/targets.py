@@ -25,6 +25,9 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
     """Return y as labels, or as an indicator matrix of doubles; and whether it is the latter."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub":
+        check_length(y, count)  # whole numbers are always classes
+        return y, False
     if hasattr(y, "toarray"):
         y = y.toarray()
     if np.asarray(y).dtype.kind == "f":
@@ -55,6 +58,18 @@ def read_values(y: Any, count: int) -> Array:
     if not np.isfinite(values).all():
         raise ValueError("Input y contains NaN or infinity; every target must be finite.")
     return np.ascontiguousarray(values.reshape(count, -1))
+
+
+def classes_of(y: Array) -> tuple[Array, Array]:
+    """Return the sorted classes and the index of each label among them."""
+    if y.dtype.kind in "iu" and len(y) > 0:
+        low, high = int(y.min()), int(y.max())
+        if high - low <= 2 * len(y):  # a table of all numbers in between beats sorting
+            present = np.bincount(y - low) > 0
+            place = np.cumsum(present) - 1
+            return (np.flatnonzero(present) + low).astype(y.dtype), place[y - low]
+    classes = np.unique(y)
+    return classes, np.searchsorted(classes, y).astype(np.int64, copy=False)
 
 
 def encode(y: Array, classes: Array) -> Array:
