@@ -44,7 +44,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
     loss : {"hinge", "squared_hinge", "hard", "least_squares"}, default="hinge"
         PA-I, PA-II, PA and PALS.
     n_jobs : int, default=None
-        Threads for independent outputs (``multiclass="ovr"``, several labels).
+        Accepted as in scikit-learn, without effect: one thread learns all classes in one walk.
     random_state : int, RandomState or None
         Seed of the orders and of the reservoir.
     warm_start : bool, default=False
