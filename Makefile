@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := $(wildcard core/*.hpp core/*.cpp core/bind/*)
-ASAN   := $(shell $(CXX) -print-file-name=libasan.so 2>/dev/null)
-SANITIZED_TESTS := tests/test_twin.py tests/test_bad_input.py tests/test_extremes.py tests/batch tests/kernel/test_kernel_twin.py
+# libstdc++ too: the sanitizer must find it at start to follow exceptions
+ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
+SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test dev lint unit sanitize format stubs bench bench-quick tuning clean
@@ -29,7 +30,7 @@ unit: $(VENV)/core  ## the tests
 	$(BIN)/python -m pytest -n 2
 
 sanitize: $(VENV)/core  ## the core under the address and undefined-behaviour sanitizers
-	LD_PRELOAD=$(ASAN) ASAN_OPTIONS=detect_leaks=0 AGGRO_LEVEL=sanitized \
+	LD_PRELOAD="$(ASAN)" ASAN_OPTIONS=detect_leaks=0 AGGRO_LEVEL=sanitized \
 	  $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
 
 format: $(VENV)/core  ## put the code in its form

@@ -50,6 +50,6 @@ def works(effort):
         peers={
             "scikit-learn SVC": Rival(lambda: SVC(**params).fit(X, y), 1, error_of(X_test, y_test))
         },
-        tolerance=0.015,
+        tolerance=0.02,
         memory=True,
     )

@@ -88,7 +88,7 @@ def plot(rows, path):
     ][::-1]
     figure, axes = plt.subplots(figsize=(8, 0.3 * len(bars) + 1.2), layout="constrained")
     for i, (_, name, times) in enumerate(bars):
-        axes.barh(i, times, color=PEERS.get(name, "#999999"), height=0.7)
+        axes.barh(i, times - 1, left=1, color=PEERS.get(name, "#999999"), height=0.7)
         axes.annotate(
             f"{times:.0f}×" if times >= 10 else f"{times:.1f}×",
             (max(times, 1), i),
@@ -100,7 +100,10 @@ def plot(rows, path):
     axes.set_yticks(range(len(bars)), [work for work, _, _ in bars], fontsize=8)
     axes.set_xscale("log")
     axes.axvline(1, color="black", linewidth=0.8)
-    axes.set_xlim(0.5, 3 * max(times for *_, times in bars))
+    axes.set_xlim(0.8, 2 * max(times for *_, times in bars))
+    axes.set_ylim(-0.7, len(bars) - 0.3)
+    ticks = [1, 2, 5, 10, 20, 50]
+    axes.set_xticks(ticks, [f"{tick}×" for tick in ticks])
     axes.set_xlabel("times faster than the peer, one thread, same data (log scale)")
     shown = {name for _, name, _ in bars}
     handles = [plt.Rectangle((0, 0), 1, 1, color=c) for p, c in PEERS.items() if p in shown]

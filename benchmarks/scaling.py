@@ -87,7 +87,7 @@ AXES = (
     (
         "features, full metric",
         2,
-        (10, 100, 1_000, 3_000),
+        (10, 100, 300, 1_000),
         lambda n: (lambda X, y: fit(X, y, metric="full"), dense_rows(50, n)),
     ),
 )
@@ -114,12 +114,13 @@ def plot(curves, path):
     figure, grid = plt.subplots(2, columns, figsize=(11, 5), layout="constrained")
     for axes, curve in zip(grid.flat, curves, strict=False):
         sizes, seconds = np.array(curve.sizes), np.array(curve.seconds)
-        expected = seconds[-1] * (sizes / sizes[-1]) ** curve.power
+        expected = seconds[-2] * (sizes / sizes[-2]) ** curve.power
         axes.loglog(sizes, expected, "--", color="#999999", label=f"power {curve.power}")
         axes.loglog(sizes, seconds, "o-", color="#0072B2", label="measured")
+        axes.set_ylim(seconds.min() / 3, seconds.max() * 3)
         axes.set_title(curve.name, fontsize=10)
         axes.legend(fontsize=7, frameon=False)
-        axes.tick_params(labelsize=7)
+        axes.tick_params(which="both", labelsize=7)
     for axes in grid.flat[len(curves) :]:
         axes.set_visible(False)
     for axes in grid[:, 0]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -83,11 +84,12 @@ def best_times(runs: dict[str, Run], effort: Effort) -> tuple[dict[str, float], 
 def peak_memory(run: Run) -> float | None:
     """Return by how many MiB the memory of the process grows at most, where Linux tells."""
     try:
+        ctypes.CDLL(None).malloc_trim(0)  # or memory that was freed would be used again unseen
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
         before = _status("VmRSS")
         run()
         return max(0.0, _status("VmHWM") - before)
-    except OSError:
+    except (OSError, AttributeError):
         return None
 
 
