@@ -57,7 +57,7 @@ def machine():
         "cores": os.cpu_count(),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "core": getattr(_core, "LEVEL", None),
+        "core": _core._level,
         "versions": versions,
     }
 
