@@ -1,0 +1,125 @@
+"""What a reproduced paper consists of. Each folder beside this file is one.
+
+A folder ``papers/<name>/`` holds ``published.tsv``, the printed numbers, and a package with
+
+- ``TITLE``, ``SOURCE``: what the paper is, and where it was published;
+- ``DATA``: the names of the sets it needs from ``aggro.datasets``;
+- ``cells(quick)``: the list of all pieces of work, each a small dict of plain values that says
+  everything about it (set, algorithm or group of algorithms, seed, ...);
+- ``run(cell)``: does one piece and returns numbers, as a dict of plain values and lists;
+- ``reproduced(results, entry)``: for one printed number, our values over the runs, or None where
+  it cannot be had (the data are not public ...);
+- ``NOTES``: a text for each printed number that we do worse on, by (table, row, column);
+- ``figures(results)``: the redrawn figures;
+- ``claims(results)``: what the paper says, tested.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Cell = dict[str, Any]
+Outcome = dict[str, Any]
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed number: a line of ``published.tsv``.
+
+    ``better`` is "lower" or "higher", or "-" for numbers that are shown but not judged (times,
+    numbers of updates). ``spread`` is the half width of the printed interval, where there is one.
+    """
+
+    table: str
+    row: str
+    column: str
+    measure: str
+    value: float
+    spread: float | None
+    better: Literal["lower", "higher", "-"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A redrawn figure: ``draw(path)`` writes it; ``text`` says what to see, and how the printed one looks."""
+
+    name: str  # of the file, without its folder and ending
+    title: str
+    text: str
+    draw: Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something a paper says, what we found, and how sure that is."""
+
+    says: str  # in our own words
+    where: str  # section or table of the paper
+    verdict: Literal["holds", "holds in part", "does not hold", "cannot be tested"]
+    found: str  # the numbers and the test behind the verdict
+
+
+class Results:
+    """Finished cells with their outcomes."""
+
+    def __init__(self, pairs: Iterable[tuple[Cell, Outcome]]) -> None:
+        self.pairs = list(pairs)
+
+    def where(self, **wanted: Any) -> Results:
+        """Return those whose cells have these values."""
+        return Results(
+            (c, o) for c, o in self.pairs if all(c.get(k) == v for k, v in wanted.items())
+        )
+
+    def values(self, *keys: str) -> Values:
+        """Return one number of each outcome, found by a path of keys, in the order of the cells."""
+        found = []
+        for _, outcome in self.pairs:
+            value: Any = outcome
+            for key in keys:
+                value = value[key]
+            found.append(value)
+        return np.array(found, float)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+class Experiment(Protocol):
+    """The face of a package in this folder."""
+
+    TITLE: str
+    SOURCE: str
+    DATA: tuple[str, ...]
+    NOTES: dict[tuple[str, str, str], str]
+
+    def cells(self, quick: bool) -> list[Cell]: ...  # noqa: D102
+    def run(self, cell: Cell) -> Outcome: ...  # noqa: D102
+    def reproduced(self, results: Results, entry: Published) -> Values | None: ...  # noqa: D102
+    def figures(self, results: Results) -> list[Figure]: ...  # noqa: D102
+    def claims(self, results: Results) -> list[Claim]: ...  # noqa: D102
+
+
+def read_published(path: Path) -> list[Published]:
+    """Return the printed numbers of a paper."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            Published(
+                line["table"],
+                line["row"],
+                line["column"],
+                line["measure"],
+                float(line["value"]),
+                float(line["spread"]) if line["spread"] else None,
+                line["better"],  # type: ignore[arg-type]
+            )
+            for line in csv.DictReader(file, delimiter="\t")
+        ]
