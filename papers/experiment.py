@@ -49,7 +49,10 @@ class Published:
 
 @dataclass(frozen=True)
 class Figure:
-    """A redrawn figure: ``draw(path)`` writes it; ``text`` says what to see, and how the printed one looks."""
+    """A redrawn figure.
+
+    ``draw(path)`` writes it; ``text`` says what to see, and what the printed one looks like.
+    """
 
     name: str  # of the file, without its folder and ending
     title: str
