@@ -36,18 +36,30 @@ inline double average_at(const Model<T>& m, std::size_t j, std::size_t k) {
     return sum / static_cast<double>(m.counters.averaged);
 }
 
-/// The weights that predict, features x outputs, whatever they are made of.
-template <class T>
-inline void write_weights(const Model<T>& m, T* out) {
+/// Calls use(j, k, weight) with all weights that predict, whatever they are made of, for features
+/// as they are given: their scale is in the weight.
+template <class T, class Use>
+inline void each_weight(const Model<T>& m, Use&& use) {
     const bool average = m.shape.predictor == Predictor::average && m.counters.averaged > 0;
-    for (std::size_t j = 0; j < m.shape.features; ++j)
+    for (std::size_t j = 0; j < m.shape.features; ++j) {
+        const double factor = m.sizes.factor(j);
         for (std::size_t g = 0; g < m.groups.size(); ++g) {
             const bool pooled = m.shape.reservoir > 0 && m.pool_fill[g] > 0;
             for (std::size_t k = m.groups[g].first; k < m.groups[g].first + m.groups[g].count; ++k)
-                out[j * m.shape.outputs + k] = pooled    ? m.pool_mean.row(j)[k]
-                                               : average ? static_cast<T>(average_at(m, j, k))
-                                                         : static_cast<T>(weight_at(m, j, k));
+                use(j, k,
+                    factor * (pooled    ? static_cast<double>(m.pool_mean.row(j)[k])
+                              : average ? average_at(m, j, k)
+                                        : weight_at(m, j, k)));
         }
+    }
+}
+
+/// The weights that predict, features x outputs.
+template <class T>
+inline void write_weights(const Model<T>& m, T* out) {
+    each_weight(m, [&](std::size_t j, std::size_t k, double weight) {
+        out[j * m.shape.outputs + k] = static_cast<T>(weight);
+    });
 }
 
 /// The intercepts that predict.
@@ -61,6 +73,10 @@ inline std::vector<double> effective_bias(const Model<T>& m) {
         for (std::size_t k = m.groups[g].first;
              m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
             bias[k] = m.pool_mean_bias[k];
+    if (m.shape.scale == Scale::standard)
+        each_weight(m, [&](std::size_t j, std::size_t k, double weight) {
+            bias[k] -= weight * m.sizes.centre(j);
+        });
     return bias;
 }
 
@@ -141,6 +157,29 @@ inline Pull pull_of(const Model<T>& m, std::size_t k) {
         pull.bias += std::max(norm, 0.0) / (2 * rest * rest);
     }
     return pull;
+}
+
+/// Instead of old examples fading from the class means, each new one counts more than the last;
+/// before the numbers grow too large, all are divided by what has come together.
+template <class T>
+inline void emphasise(Model<T>& m) {
+    if (m.means.emphasis.empty() || m.counters.frozen) return;
+    double& emphasis = m.means.emphasis[0];
+    emphasis /= 1 - m.shape.forgetting;
+    if (emphasis < 1e6) return;
+    std::vector<T> factor(m.lanes, T(1));
+    for (std::size_t l = m.shape.outputs; l < m.lanes; ++l)
+        factor[l] = static_cast<T>(1 / emphasis);
+    scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.lanes, factor.data());
+    for (Mixture& mix : m.mix)
+        for (double* share : {&mix.own, &mix.rest, &mix.own_sum, &mix.rest_sum}) *share *= emphasis;
+    for (double& count : m.means.count) count /= emphasis;
+    m.means.total.count /= emphasis;
+    const double square = emphasis * emphasis;
+    for (auto* squares : {&m.means.norm, &m.means.cross})
+        for (double& value : *squares) value /= square;
+    m.means.total.norm /= square;
+    emphasis = 1;
 }
 
 /// Adds an example of weight omega and squared length n to the sums of its classes. `dots` are its

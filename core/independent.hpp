@@ -27,13 +27,15 @@ class LaneRules {
             kappa.push_back(g.rule.kappa);
             weigh_kappa = g.rule.weigh_kappa;
         }
+        width = epsilon;
         tube = m.groups[0].task == Task::tube;
         models = usable && !tube && m.shape.models == m.shape.outputs && m.trail.stride() == 0;
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }
 
     /// Fills `loss`, `wrong` and the signed steps of all lanes, given their `length`.
-    void judge(const Target& y, const double* scores, double weight, double size, double* tau) {
+    void judge(const Target& y, const double* scores, double weight, double size, double* tau,
+               const Moments& targets) {
         const std::size_t n = positive.size();
         if (y.values) {
             for (std::size_t k = 0; k < n; ++k) target[k] = y.values[positive[k]];
@@ -44,7 +46,7 @@ class LaneRules {
         grow = weight * size;
         shrink = 1 / grow;
         if (tube)
-            judge_tubes(scores, tau);
+            judge_tubes(scores, tau, targets);
         else
             judge_margins(scores, tau);
     }
@@ -68,10 +70,12 @@ class LaneRules {
         }
     }
 
-    void judge_tubes(const double* scores, double* tau) {
+    void judge_tubes(const double* scores, double* tau, const Moments& targets) {
+        for (std::size_t k = 0; k < positive.size() && !targets.rows.empty(); ++k)
+            width[k] = epsilon[k] * targets.deviation(static_cast<std::size_t>(positive[k]));
         AGGRO_LANES
         for (std::size_t k = 0; k < positive.size(); ++k) {
-            const double error = target[k] - scores[k], l = std::abs(error) - epsilon[k];
+            const double error = target[k] - scores[k], l = std::abs(error) - width[k];
             loss[k] = lo[k] < 0 ? std::abs(l) : l <= 0 ? 0.0 : l;
             tau[k] = (error < 0 ? -1.0 : 1.0) * step(k, l);
         }
@@ -86,7 +90,7 @@ class LaneRules {
     }
 
     std::vector<std::int64_t> positive;
-    std::vector<double> lo, cap, ridge, margin, epsilon, kappa, target;
+    std::vector<double> lo, cap, ridge, margin, epsilon, width, kappa, target;
     double grow = 1, shrink = 1;  ///< weight of the example times size of its row, and the inverse
     bool weigh_kappa = false;
 };

@@ -265,23 +265,27 @@ inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride,
     });
 }
 
-/// variance_j[l] becomes 1 / (1/variance_j[l] + kappa[l] * x_j^2): the precision grows.
+/// The precision 1/variance_j[l] grows by kappa[l] * x_j^2, after fade[l] of what it was above one.
 template <class T, class Row>
 inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::size_t lanes,
-                         const T* kappa) {
+                         const T* kappa, const T* fade) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
         const Row row = x;
         T* const first = variance + at;
         const std::size_t step = stride;
-        Vector<T, B> c[V];
-        for (std::size_t v = 0; v < V; ++v) c[v] = load<T, B>(kappa + at + v * width);
+        Vector<T, B> c[V], f[V];
+        for (std::size_t v = 0; v < V; ++v) {
+            c[v] = load<T, B>(kappa + at + v * width);
+            f[v] = load<T, B>(fade + at + v * width);
+        }
         for (std::size_t k = 0; k < row.size; ++k) {
             T* s = first + row.feature(k) * step;
-            const T square = row.values[k] * row.values[k];
+            const T square = row.values[k] * row.values[k], used = square > T(0) ? T(1) : T(0);
             for (std::size_t v = 0; v < V; ++v) {
                 const auto old = load<T, B>(s + v * width);
-                store<T, B>(s + v * width, old / (T(1) + square * c[v] * old));
+                const auto growth = used * f[v] * (old - T(1)) + square * c[v] * old;
+                store<T, B>(s + v * width, old / (T(1) + growth));
             }
         }
     });

@@ -24,9 +24,9 @@ class Learn {
     /// One example of the given weight. What it calls for each row is inlined: of a short row,
     /// calls would take a good part of the time.
     void operator()(const Row& given, const Target& y, double weight) {
-        if (weight == 0) return;
         const Row& x = look(given);
         predict();
+        if (m.shape.spreads > 0) measure_targets(y);
         if (Single || !lanes.models) record(x, y);
         if (sums() > 0 && !m.counters.frozen) meet(x, y, weight);
         if (!Single && lanes.usable) {
@@ -35,6 +35,7 @@ class Learn {
             for (std::size_t g = 0; g < groups(); ++g) learn_group(g, x, y, weight);
         }
         step(x);
+        if (!Single) emphasise(m);
         ++m.counters.examples;
         average_round(1);
     }
@@ -137,7 +138,7 @@ class Learn {
             const double v = Diagonal ? static_cast<double>(s.length[k]) : squared;
             lanes.length[k] = size * v + m.bias_variance[k] * constant;
         }
-        lanes.judge(y, s.scores.data(), weight, size, s.tau.data());
+        lanes.judge(y, s.scores.data(), weight, size, s.tau.data(), m.targets);
         const auto now = m.counters.examples + 1;
         double way = 0, lost = 0;  // not finite if any step or loss is not
         AGGRO_LANES
@@ -183,9 +184,16 @@ class Learn {
         for (std::size_t k = 0; Diagonal && k < n; ++k) {
             const double kappa = s.tau[k] != 0 ? lanes.kappa_of(k, weight) : 0;
             s.kappa[k] = static_cast<T>(kappa * size * size);
-            if (m.shape.intercept) m.bias_variance[k] /= 1 + kappa * m.bias_variance[k];
+            if (m.shape.intercept) sharpen_bias(k, kappa);
         }
         pending = true;
+    }
+
+    /// The precision of the intercept grows, and a share of what it was is forgotten.
+    void sharpen_bias(std::size_t k, double kappa) {
+        if (kappa == 0) return;
+        double& v = m.bias_variance[k];
+        v /= 1 + m.shape.forgetting * (v - 1) + kappa * v;
     }
 
     /// What was lost before learning.
@@ -199,8 +207,20 @@ class Learn {
     }
 
     const Rule& price(const Group& g, double weight) {
-        if (weight == 1 && size == 1) return g.rule;
-        return priced = g.rule.priced(weight).rescaled(size);
+        if (weight == 1 && size == 1 && m.shape.spreads == 0) return g.rule;
+        priced = g.rule.priced(weight).rescaled(size);
+        return priced = widened(g, priced);
+    }
+
+    /// The rule with its tube in units of the targets' spread, where that is asked for.
+    Rule widened(const Group& g, Rule rule) const {
+        if (m.shape.spreads > 0) rule.epsilon *= m.targets.deviation(g.positive);
+        return rule;
+    }
+
+    void measure_targets(const Target& y) {
+        ++m.targets.rows[0];
+        for (std::size_t c = 0; c < m.shape.spreads; ++c) m.targets.meet(c, y.values[c]);
     }
 
     /// A hard constraint on a row of zeros cannot be met: leave everything as it is.
@@ -235,6 +255,7 @@ class Learn {
     /// The example joins the sums of its classes; the weights made of those sums stay the same.
     void meet(const Row& x, const Target& y, double weight) {
         const auto member = [&](std::size_t c) { return y.sign(sum_class(c)) > 0; };
+        if (!m.means.emphasis.empty()) weight *= m.means.emphasis[0];
         read_sums();
         absorb(m, weight, size * size * squared, s.sums.data(), member);
         const double grown = weight * size;
@@ -306,7 +327,7 @@ class Learn {
             if (Diagonal) s.kappa[k] = static_cast<T>(kappa * size * size);
             if (!m.shape.intercept) continue;
             m.bias[k] += s.tau[k] * m.bias_variance[k] / size;
-            if (Diagonal) m.bias_variance[k] /= 1 + kappa * m.bias_variance[k];
+            if (Diagonal) sharpen_bias(k, kappa);
         }
         pending = true;
     }

@@ -52,11 +52,13 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             absent[j] = this->squared == 0 && !m.shape.intercept;
             this->predict();
             this->record(x, y);
+            if (m.shape.spreads > 0) this->measure_targets(y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
             if (m.shape.sums == 0 || m.counters.frozen) continue;
             this->meet(x, y, weight);
             this->step(x);
+            emphasise(m);
         }
     }
 
@@ -91,7 +93,8 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
     Verdict judge_at(const Group& g, const Member<Row>& example, std::size_t j) {
         const double* at = scores.data() + j * m.shape.outputs + g.first;
         return judge(
-            g, g.rule, example.y, at, [] { return 1.0; }, s.tau.data() + g.first, s.ranking);
+            g, this->widened(g, g.rule), example.y, at, [] { return 1.0; }, s.tau.data() + g.first,
+            s.ranking);
     }
 
     /// Moves the group to its centre and reads the scores there.
@@ -117,7 +120,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         group_scores.resize(n * g.count);
         group_taus.resize(n * g.count);
         for (std::size_t j = 0; j < n; ++j) {
-            rules.push_back(g.rule.priced(batch[j].weight / (1 + g.gamma)));
+            rules.push_back(this->widened(g, g.rule.priced(batch[j].weight / (1 + g.gamma))));
             targets.push_back(batch[j].y);
             for (std::size_t k = 0; k < g.count; ++k)
                 group_scores[j * g.count + k] = scores[j * m.shape.outputs + g.first + k];
@@ -290,7 +293,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         for (const Group& g : m.groups)
             for (std::size_t k = g.first; k < g.first + g.count; ++k) {
                 s.kappa[k] = static_cast<T>(moves(g, j) ? g.rule.kappa : 0);
-                m.bias_variance[k] /= 1 + static_cast<double>(s.kappa[k]) * m.bias_variance[k];
+                this->sharpen_bias(k, static_cast<double>(s.kappa[k]));
             }
         space.sharpen(x);
         this->clear(s.kappa);

@@ -7,6 +7,7 @@
 #include "block.hpp"
 #include "lanes.hpp"
 #include "metric.hpp"
+#include "scale.hpp"
 #include "task.hpp"
 
 namespace aggro {
@@ -29,11 +30,15 @@ struct Shape {
     std::size_t reservoir = 0;  ///< how many classifiers the reservoir holds
     Vote vote = Vote::each;
     std::size_t models = 1;  ///< settings learned side by side, with the same number of groups each
+    Scale scale = Scale::none;
+    std::size_t spreads = 0;  ///< columns of targets whose spread is the unit of epsilon
+    double forgetting = 0;  ///< share of the means and of the precision that a new example replaces
 };
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
 struct Means {
     std::vector<double> count, norm, cross;  ///< weight, ||S||^2 and <S, S_total> of each class
+    std::vector<double> emphasis;  ///< how much the next example counts: it grows, so old ones fade
     struct Total {
         double count = 0, norm = 0;
     } total;
@@ -74,6 +79,8 @@ struct Model {
     std::vector<std::size_t> model_of;                          ///< which model a group belongs to
     std::vector<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
+    Sizes sizes;      ///< of the features
+    Moments targets;  ///< of the targets, where epsilon is in units of their spread
     Counters counters;
     std::int64_t average_from = 0;  ///< examples to see before averaging begins
     double memory = 1;              ///< what an example leaves of the recent record before it
@@ -90,6 +97,9 @@ struct Model {
         means.count.assign(shape.sums, 0);
         means.norm.assign(shape.sums, 0);
         means.cross.assign(shape.sums, 0);
+        if (shape.forgetting > 0 && shape.sums > 0) means.emphasis.assign(1, 1.0);
+        sizes.begin(shape.scale);
+        if (shape.spreads > 0) targets.begin(shape.spreads);
         tally = Tally(groups.size());
         record = Record(shape.models);
         for (std::size_t i = 0; i < groups.size(); ++i)
@@ -132,6 +142,7 @@ struct Model {
         if (features <= shape.features && !(features == 0)) return;
         const std::size_t old = weights.rows();
         weights.grow(features);
+        sizes.grow(features);
         if (diagonal())
             for (std::size_t j = old; j < features; ++j)
                 std::fill_n(weights.row(j) + lanes, lanes, T(1));
@@ -166,6 +177,15 @@ struct Model {
                  {"class_weight_seen", &means.count},
                  {"class_sum_norm", &means.norm},
                  {"class_sum_cross", &means.cross},
+                 {"class_emphasis", &means.emphasis},
+                 {"scale_seen", &sizes.seen},
+                 {"scale_square", &sizes.square},
+                 {"scale_rows", &sizes.moments.rows},
+                 {"scale_mean", &sizes.moments.mean},
+                 {"scale_spread", &sizes.moments.square},
+                 {"target_rows", &targets.rows},
+                 {"target_mean", &targets.mean},
+                 {"target_spread", &targets.square},
                  {"loss", &tally.loss},
                  {"joint_mistakes", &record.mistakes},
                  {"recent_mistakes", &record.recent_mistakes},

@@ -80,13 +80,15 @@ template <class T, class Row>
 inline void learn_rows(Model<T>& m, const Lesson& lesson) {
     Scratch<T> scratch(m);
     Reader<T, Row> reader(lesson.x);
+    Scaled<T, Row> scaled(m.sizes, m.shape.features);
     Breath breath(lesson);
     with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
             naming_the_row(r, [&] {
                 const Row x = reader.row(r);
-                learn(x, lesson.target(r), lesson.weight(r));
+                if (lesson.weight(r) > 0)
+                    learn(scaled.learn(x), lesson.target(r), lesson.weight(r));
                 breath.after((x.size + 8) * m.lanes);
             });
         }
@@ -98,6 +100,8 @@ inline void learn_batches(Model<T>& m, const Lesson& lesson) {
     Scratch<T> scratch(m);
     std::vector<Reader<T, Row>> readers(lesson.batch_size,
                                         Reader<T, Row>(lesson.x));  // rows must last
+    std::vector<Scaled<T, Row>> scaled(lesson.batch_size,
+                                       Scaled<T, Row>(m.sizes, m.shape.features));
     std::vector<Member<Row>> batch;
     Breath breath(lesson);
     with_loops<LearnBatch, T, Row>(m, scratch, [&](auto learn) {
@@ -105,10 +109,11 @@ inline void learn_batches(Model<T>& m, const Lesson& lesson) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
             if (lesson.weight(r) > 0) {
-                auto& reader = readers[batch.size()];
+                const std::size_t place = batch.size();
                 numbers.push_back(r);
                 naming_the_row(r, [&] {
-                    batch.push_back({reader.row(r), lesson.target(r), lesson.weight(r)});
+                    const Row x = scaled[place].learn(readers[place].row(r));
+                    batch.push_back({x, lesson.target(r), lesson.weight(r)});
                 });
                 breath.after((batch.back().x.size + 8) * m.lanes * lesson.batch_size);
             }
@@ -143,9 +148,10 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out) {
     with_row_type<T>(x, [&](auto kind) {
         using Row = decltype(kind);
         Reader<T, Row> reader(x);
+        Scaled<T, Row> scaled(m.sizes, m.shape.features);
         with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
             for (std::size_t i = 0; i < x.rows; ++i) {
-                naming_the_row(i, [&] { learn.score(reader.row(i)); });
+                naming_the_row(i, [&] { learn.score(scaled.look(reader.row(i))); });
                 for (std::size_t k = 0; k < m.shape.outputs; ++k)
                     out[i * m.shape.outputs + k] = static_cast<T>(scratch.scores[k]);
             }
@@ -153,15 +159,18 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out) {
     });
 }
 
-/// Mean squared norm of the first rows.
-inline double mean_square(const Matrix& x, std::size_t most) {
+/// Mean squared norm of the first rows, as they will be once they are scaled.
+inline double mean_square(const Matrix& x, std::size_t most, Scale scale) {
+    if (scale == Scale::standard) return static_cast<double>(x.features);
     const std::size_t rows = std::min(x.rows, most);
     const std::size_t end =
         x.sparse() ? static_cast<std::size_t>(x.start(rows)) : rows * x.features;
     const auto sum = [&](const auto* values) {
         double total = 0;
-        for (std::size_t k = 0; k < end; ++k)
-            total += static_cast<double>(values[k]) * static_cast<double>(values[k]);
+        for (std::size_t k = 0; k < end; ++k) {
+            const auto value = static_cast<double>(values[k]);
+            total += scale == Scale::online ? value != 0 : value * value;
+        }
         return total;
     };
     if (rows == 0) return 0;

@@ -11,7 +11,7 @@ namespace aggro {
 /// Working memory of one pass, allocated once: one entry per lane, or per output.
 template <class T>
 struct Scratch {
-    std::vector<T> dot, length, coef, plain, trail_coef, trail_plain, kappa;
+    std::vector<T> dot, length, coef, plain, trail_coef, trail_plain, kappa, fade;
     std::vector<double> scores, tau, sums;
     std::vector<std::size_t> active;
     std::vector<T> values;
@@ -25,6 +25,7 @@ struct Scratch {
           trail_coef(m.lanes),
           trail_plain(m.lanes),
           kappa(m.lanes),
+          fade(m.lanes),
           scores(m.shape.outputs),
           tau(m.shape.outputs),
           sums(m.shape.sums + 1) {}
@@ -65,17 +66,22 @@ class Space {
         }
     }
 
-    /// Diagonal metric: the precision of every lane grows by kappa * x^2.
+    /// Diagonal metric: the precision of every lane grows by kappa * x^2, after a share of what it
+    /// was above one is forgotten: 1/v becomes 1 + (1 - forgetting) (1/v - 1) + kappa x^2.
     void sharpen(const Row& x) {
         T* variance = m.variance();
         if constexpr (Single) {
             const T kappa = s.kappa[0];
+            const auto fade = static_cast<T>(kappa != 0 ? m.shape.forgetting : 0);
             for (std::size_t k = 0; k < x.size; ++k) {
                 T& v = variance[x.feature(k) * stride];
-                v /= T(1) + kappa * x.values[k] * x.values[k] * v;
+                const T square = x.values[k] * x.values[k], used = square > T(0) ? fade : T(0);
+                v /= T(1) + used * (v - T(1)) + kappa * square * v;
             }
         } else {
-            shrink_lanes(x, variance, stride, m.lanes, s.kappa.data());
+            for (std::size_t l = 0; l < m.lanes; ++l)
+                s.fade[l] = static_cast<T>(s.kappa[l] != 0 ? m.shape.forgetting : 0);
+            shrink_lanes(x, variance, stride, m.lanes, s.kappa.data(), s.fade.data());
         }
     }
 

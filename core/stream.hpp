@@ -76,27 +76,35 @@ class StreamModel {
   public:
     StreamModel(const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
                 std::int64_t average_from)
-        : model(shape, std::move(groups), std::move(own_sum)), scratch_(model), loop_(choose()) {
+        : model(shape, std::move(groups), std::move(own_sum)),
+          scratch_(model),
+          loop_(choose()),
+          scaled_(model.sizes, model.shape.features) {
         model.average_from = average_from;
     }
     StreamModel(const StreamModel&) = delete;  // the loops refer to the model
 
     /// Scores of the predictor; valid until the next call.
     const std::vector<double>& scores(const StreamRow& x) {
-        std::visit([&](auto& loop) { loop.score(x); }, loop_);
+        const StreamRow row = scaled_.look(x);
+        std::visit([&](auto& loop) { loop.score(row); }, loop_);
         return scratch_.scores;
     }
 
     void learn(const StreamRow& x, const Target& y, double weight) {
-        std::visit([&](auto& loop) { loop(x, y, weight); }, loop_);
+        const StreamRow row = scaled_.learn(x);
+        std::visit([&](auto& loop) { loop(row, y, weight); }, loop_);
     }
 
-    void learn(const std::vector<Member<StreamRow>>& batch) {
+    void learn(std::vector<Member<StreamRow>> batch) {
+        std::vector<Scaled<double, StreamRow>> scaled(batch.size(), scaled_);  // rows must last
+        for (std::size_t j = 0; j < batch.size(); ++j) batch[j].x = scaled[j].learn(batch[j].x);
         std::visit([&](auto& loop) { loop(batch); }, loop_);
     }
 
     bool moderate(const StreamRow& x) {
-        return !extreme_ && std::visit([&](auto& loop) { return loop.moderate(x); }, loop_);
+        const StreamRow row = scaled_.look(x);
+        return !extreme_ && std::visit([&](auto& loop) { return loop.moderate(row); }, loop_);
     }
 
     /// Contradictory hard examples of one batch may drive each other to any height.
@@ -138,6 +146,7 @@ class StreamModel {
     /// Makes a feature as good as new: weight zero, variance one, sums zero.
     void forget(std::size_t slot) {
         leave_means(slot);
+        model.sizes.forget(slot);
         double* line = model.weights.row(slot);
         std::fill_n(line, model.lanes, 0.0);
         if (model.diagonal()) std::fill_n(line + model.lanes, model.lanes, 1.0);
@@ -179,6 +188,7 @@ class StreamModel {
 
     Scratch<double> scratch_;
     Loop loop_;
+    Scaled<double, StreamRow> scaled_;
     bool extreme_ = false;  ///< some number of the model is near overflow
 };
 

@@ -1,5 +1,6 @@
 """What the tests of the linear learner share: problems, learners, storages, fingerprints."""
 
+import copy
 import itertools
 import pickle
 
@@ -91,7 +92,8 @@ def teach_twin(twin, X, y, weights):
     if twin.task == "regression" and twin.n_outputs == 1:
         targets = targets[:, 0]
     for some in batches(weights, twin.batch_size):
-        rows = twin._rows(X[some])
+        scaler = copy.deepcopy(twin.scaler)
+        rows = twin._rows([scaler.learn(row) for row in X[some]])
         scores = np.hstack([rows @ group.W.T for group in twin.groups])
         if twin.task == "multilabel":
             joint += int(np.any((scores > 0) != (targets[some] > 0), axis=1).sum())

@@ -338,6 +338,10 @@ void bind_linear(nb::module_& m) {
         .value("euclidean", Metric::euclidean)
         .value("diagonal", Metric::diagonal)
         .value("full", Metric::full);
+    nb::enum_<Scale>(m, "Scale")
+        .value("none", Scale::none)
+        .value("online", Scale::online)
+        .value("standard", Scale::standard);
     nb::enum_<Predictor>(m, "Predictor")
         .value("last", Predictor::last)
         .value("average", Predictor::average)
@@ -375,22 +379,29 @@ void bind_linear(nb::module_& m) {
             "__init__",
             [](Shape* self, std::size_t features, std::size_t outputs, bool intercept,
                Metric metric, Predictor predictor, std::size_t sums, bool total, std::size_t queue,
-               std::size_t reservoir, Vote vote, std::size_t models) {
-                new (self) Shape{features, outputs, intercept, metric, predictor, sums,
-                                 total,    queue,   reservoir, vote,   models};
+               std::size_t reservoir, Vote vote, std::size_t models, Scale scale,
+               std::size_t spreads, double forgetting) {
+                new (self)
+                    Shape{features, outputs,   intercept, metric, predictor, sums,    total,
+                          queue,    reservoir, vote,      models, scale,     spreads, forgetting};
             },
             nb::kw_only(), "features"_a, "outputs"_a, "intercept"_a, "metric"_a, "predictor"_a,
             "sums"_a = 0, "total"_a = false, "queue"_a = 1, "reservoir"_a = 0,
-            "vote"_a = Vote::each, "models"_a = 1);
+            "vote"_a = Vote::each, "models"_a = 1, "scale"_a = Scale::none, "spreads"_a = 0,
+            "forgetting"_a = 0.0);
     nb::class_<Rows>(m, "Rows", "Rows to learn from or to score, read in place.")
         .def(nb::init<const AnyArray&>(), "x"_a)
         .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a,
              "indices"_a, "indptr"_a, "features"_a)
         .def_prop_ro("count", [](const Rows& self) { return self.matrix.rows; })
+        .def_prop_ro("sparse", [](const Rows& self) { return self.matrix.sparse(); })
         .def(
             "mean_square",
-            [](const Rows& self, std::size_t most) { return mean_square(self.matrix, most); },
-            "most"_a, "Mean squared norm of the first rows.");
+            [](const Rows& self, std::size_t most, Scale scale) {
+                return mean_square(self.matrix, most, scale);
+            },
+            "most"_a, "scale"_a = Scale::none,
+            "Mean squared norm of the first rows, as they will be once they are scaled.");
     bind_model<float>(m, "Model32");
     bind_model<double>(m, "Model64");
 }

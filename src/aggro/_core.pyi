@@ -28,6 +28,13 @@ class Metric(enum.Enum):
 
     full = 2
 
+class Scale(enum.Enum):
+    none = 0
+
+    online = 1
+
+    standard = 2
+
 class Predictor(enum.Enum):
     last = 0
 
@@ -62,7 +69,7 @@ class Group:
 class Shape:
     """What kind of model to make."""
 
-    def __init__(self, *, features: int, outputs: int, intercept: bool, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1) -> None: ...
+    def __init__(self, *, features: int, outputs: int, intercept: bool, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1, scale: Scale = Scale.none, spreads: int = 0, forgetting: float = 0.0) -> None: ...
 
 class Rows:
     """Rows to learn from or to score, read in place."""
@@ -76,8 +83,13 @@ class Rows:
     @property
     def count(self) -> int: ...
 
-    def mean_square(self, most: int) -> float:
-        """Mean squared norm of the first rows."""
+    @property
+    def sparse(self) -> bool: ...
+
+    def mean_square(self, most: int, scale: Scale = Scale.none) -> float:
+        """
+        Mean squared norm of the first rows, as they will be once they are scaled.
+        """
 
 class Model32:
     """A linear model: weights, metric, centre and counters."""

@@ -11,7 +11,7 @@ from aggro import _core
 from aggro.bundle import select
 from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, Progress
-from aggro.rules import Settings
+from aggro.rules import SCALES, Settings
 
 # What is raced. Grids are in units of 1/‖x‖² for the Euclidean metric, where a larger C than about
 # one changes nothing; the diagonal and full metrics bring features to one scale by themselves.
@@ -22,24 +22,48 @@ GRIDS = {
     "full": 10.0 ** np.arange(-3.0, 3.1, 0.5),
 }
 PREDICTORS: dict[Any, tuple[bool, ...]] = {"auto": (False, True)}
-MEMORY = (
-    5000  # examples after which a record counts 1/e: long enough to choose, short enough to follow
+# Metric and scale, each pair with a grid of its own. Unscaled features in the Euclidean metric are
+# left out when both are to be chosen: on real data they never led.
+PLACES = (
+    ("diagonal", "none"),
+    ("diagonal", "online"),
+    ("euclidean", "online"),
+    ("diagonal", "standard"),
+    ("euclidean", "standard"),
 )
-PIECE = 1024  # examples between two looks at who leads
+# examples after which a record counts 1/e: long enough to choose, short enough to follow
+MEMORY = 5000
+FIRST_PIECE, PIECE = 16, 1024  # examples between two looks at who leads
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
-SETTLED = 3000  # examples before the grid may move
+SETTLED = 3000  # examples before the grid may move, or who is far behind may leave
+FAR_BEHIND = 1.2  # so many times the error of the leader
+
+
+def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
+    """Return the pairs of metric and scale to race. Sparse rows are not centred: all would fill."""
+    s = settings
+    if s.metric != "auto" and s.scale != "auto":
+        return [(s.metric, s.scale)]
+    places = PLACES if s.metric == "auto" else tuple((s.metric, scale) for scale in SCALES)
+    if s.scale != "auto":
+        places = tuple((metric, s.scale) for metric in GRIDS if metric != "full")
+    return [place for place in places if not (sparse and s.scale == "auto" and "standard" in place)]
 
 
 def make_learner(
     settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
 ) -> Learner | AutoLearner:
     """Return a learner, or a race of them when something is left to be chosen."""
-    kind = AutoLearner if "auto" in (settings.C, settings.average) else Learner
+    open_ends = (settings.C, settings.average, settings.metric, settings.scale)
+    kind = AutoLearner if "auto" in open_ends else Learner
     return kind(settings, features, outputs, dtype, seed)
 
 
 class AutoLearner:
     """Several learners, each with a grid of C in lanes; behaves like the best of them.
+
+    Learners differ in metric, scale and averaging, as far as these are to be chosen. Those far
+    behind leave the race, so that it costs less as it goes on.
 
     The best is the lane with the fewest recent mistakes (regression: the least recent error), each
     example judged before it is learned. One lane is followed rather than a vote of all: on real
@@ -71,20 +95,22 @@ class AutoLearner:
         self, rows: _core.Rows, *, order: Array | None = None, undo: bool = True, **lesson: Any
     ) -> None:
         """Learn rows in all lanes; raise without a trace when one of them is refused."""
-        before = (list(self.learners), self.mistakes)
+        before = (list(self.learners), self.mistakes, self._next_move)
+        kept = [learner.state() for learner in self.learners] if undo else []
         if not self.learners:
-            self._begin(rows)
+            self._begin(rows, lesson)
         count = len(order) if order is not None else rows.count
         order = np.arange(count, dtype=np.int64) if order is None else order
-        kept = [learner.state() for learner in self.learners] if undo else []
         try:
-            piece = max(PIECE // self.settings.batch_size, 1) * self.settings.batch_size
-            for start in range(0, count, piece):
-                self._learn_piece(rows, order[start : start + piece], lesson)
+            start = 0
+            while start < count:
+                end = start + self._until_next_look()
+                self._learn_piece(rows, order[start:end], lesson)
+                start = end
         except ValueError:
-            for learner, state in zip(self.learners, kept, strict=False):
+            self.learners, self.mistakes, self._next_move = before
+            for learner, state in zip(self.learners, kept, strict=undo):
                 learner.load_state(state)
-            self.learners, self.mistakes = before
             raise
 
     def _learn_piece(self, rows: _core.Rows, order: Array, lesson: dict[str, Any]) -> None:
@@ -95,21 +121,41 @@ class AutoLearner:
         self.mistakes += leader.model.chosen_record[0] - was
         if self.fixed is None and self.examples >= self._next_move:
             self._next_move = self.examples + PIECE
-            self.learners = [_move_grid(learner) for learner in self.learners]
+            self.learners = [
+                _move_grid(learner) for learner in self.learners if not self._hopeless(learner)
+            ]
 
-    def _begin(self, rows: _core.Rows) -> None:
+    def _until_next_look(self) -> int:
+        """Return how many examples may pass: few at first, and the same however rows arrive."""
+        step = min(max(1 << (self.examples // 8).bit_length(), FIRST_PIECE), PIECE)
+        batch = self.settings.batch_size
+        return -(-(step - self.examples % step) // batch) * batch
+
+    def _begin(self, rows: _core.Rows, lesson: dict[str, Any]) -> None:
         """Lay out the grids, to the scale of the first rows."""
-        features, outputs, dtype, seed = self._make
         s = self.settings
-        unit = 1.0
-        if s.metric == "euclidean":
-            unit = 1.0 / max(rows.mean_square(1000) + s.fit_intercept, 1e-300)
-        prices = [float(c * unit) for c in GRIDS[s.metric]] if s.C == "auto" else [s.C]
-        for average in PREDICTORS.get(s.average, (s.average,)):
-            grid = [replace(s, C=c, average=average) for c in prices]
-            learner = Learner(grid, features, outputs, dtype, seed)
-            learner.model.set_memory(1.0 - 1.0 / MEMORY)
-            self.learners.append(learner)
+        memory = 1.0 - (s.forgetting or 1.0 / MEMORY)
+        for metric, scale in places_of(s, rows.sparse):
+            prices = [s.C]
+            if s.C == "auto":
+                unit = _unit_of(replace(s, metric=metric, scale=scale), rows, lesson)
+                prices = [float(c * unit) for c in GRIDS[metric]]
+            for average in PREDICTORS.get(s.average, (s.average,)):
+                choice: dict[str, Any] = {"metric": metric, "scale": scale, "average": average}
+                learner = Learner([replace(s, C=c, **choice) for c in prices], *self._make)
+                learner.model.set_memory(memory)
+                self.learners.append(learner)
+
+    def _hopeless(self, learner: Learner) -> bool:
+        """Tell whether a learner is so far behind the leader that chance cannot explain it."""
+        i, lane = self.best
+        if len(self.learners) == 1 or learner is self.learners[i]:
+            return False
+        _, mistakes, loss, _ = learner.model.records[learner.model.chosen]
+        _, fewest, least, _ = self.learners[i].model.records[lane]
+        if self.settings.task == "regression":
+            return bool(loss > FAR_BEHIND * least)
+        return bool(mistakes > FAR_BEHIND * fewest + 3.0 * (mistakes + fewest) ** 0.5)
 
     # -- the leader -------------------------------------------------------------------------
 
@@ -130,10 +176,12 @@ class AutoLearner:
         return float(self.learners[i].all_settings[lane].C)
 
     def lanes(self) -> list[dict[str, Any]]:
-        """Return what was raced: C, averaged or not, mistakes and recent record of each lane."""
+        """Return what is raced: the settings, mistakes and recent record of each lane."""
         return [
             {
                 "C": setting.C,
+                "metric": setting.metric,
+                "scale": setting.scale,
                 "average": setting.average,
                 "mistakes": int(record[0]),
                 "recent_error": record[1] / max(record[3], 1.0),
@@ -205,9 +253,7 @@ class AutoLearner:
         """Take over new parameters other than C for what comes."""
         self.settings = settings
         for learner in self.learners:
-            learner.configure(
-                [replace(settings, C=s.C, average=s.average) for s in learner.all_settings]
-            )
+            learner.configure([_chosen_of(s, settings) for s in learner.all_settings])
 
 
 def grown(
@@ -219,12 +265,32 @@ def grown(
     new = AutoLearner(settings, learner.features, classes, learner.dtype)
     new.mistakes, new.fixed = learner.mistakes, learner.fixed
     for old in learner.learners:
-        lanes = [replace(settings, C=s.C, average=s.average) for s in old.all_settings]
+        lanes = [_chosen_of(s, settings) for s in old.all_settings]
         new.learners.append(grow_classes(old, lanes, position, classes))
     return new
 
 
 AnyLearner = Learner | AutoLearner
+
+
+def _chosen_of(lane: Settings, settings: Settings) -> Settings:
+    """Return settings with what a lane stands for in the race."""
+    return replace(settings, C=lane.C, metric=lane.metric, scale=lane.scale, average=lane.average)
+
+
+def _unit_of(s: Settings, rows: _core.Rows, lesson: dict[str, Any]) -> float:
+    """Return the C that is neither small nor large for rows and targets like the first ones.
+
+    A step of C x changes a prediction by C‖x‖². Where C caps the step, it is in units of the
+    target, too.
+    """
+    unit = 1.0
+    if s.metric == "euclidean":
+        size = rows.mean_square(1000, getattr(_core.Scale, s.scale)) + s.fit_intercept
+        unit = 1.0 / max(size, 1e-300)
+    if s.loss == "epsilon_insensitive":
+        unit *= float(np.mean(np.abs(lesson["values"][:1000]))) or 1.0
+    return unit
 
 
 def _move_grid(learner: Learner) -> Learner:

@@ -12,6 +12,7 @@ from aggro.rules import Settings
 
 PER_GROUP = ("mistakes", "updates", "last_update", "loss", "ring_fill", "ring_next", "pool_fill")
 PER_MODEL = ("joint_mistakes", "recent_mistakes", "recent_loss")
+SHARED = ("class_", "record", "counters", "scale_", "target_")  # by all models
 PER_OUTPUT = ("bias", "bias_variance", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
 
 
@@ -22,6 +23,7 @@ def same_shape(settings: Settings) -> tuple[Any, ...]:
     return (
         *(s.task, s.metric, s.fit_intercept, s.average, s.queue, s.batch_size, s.reservoir_size),
         *(one_vs_rest, s.class_mean > 0, s.loss.startswith(("cw", "scw"))),
+        *(s.scale, s.relative_epsilon, s.forgetting),
     )
 
 
@@ -35,9 +37,7 @@ def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]
     outputs = (source[:, None] * learner.outputs + np.arange(learner.outputs)).ravel()
     each = len(before["updates"]) // learner.models
     groups = (source[:, None] * each + np.arange(each)).ravel()
-    after.update(
-        {name: before[name] for name in after if name.startswith(("class_", "record", "counters"))}
-    )
+    after.update({name: before[name] for name in after if name.startswith(SHARED)})
     for name in PER_MODEL:
         after[name] = before[name][source]
     for name in PER_GROUP:

@@ -139,7 +139,9 @@ def _move_histories(
     before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner
 ) -> None:
     """Counters go on; tallies begin anew, since ``past`` keeps the old ones."""
-    after["counters"], after["record"] = before["counters"], before["record"]
+    for name in before:
+        if name.startswith(("counters", "record", "scale_", "class_emphasis")):
+            after[name] = before[name]
     for name in ("recent_mistakes", "recent_loss"):
         after[name] = before[name]
     last = before["last_update"]

@@ -123,7 +123,12 @@ class Learner:
 
     def coef(self, which: int = 0) -> Array:
         """Return the weights that predict, outputs x features: in place where that is possible."""
-        plain = self.settings.average is False and all(s.class_mean == 0 for s in self.all_settings)
+        s = self.settings
+        plain = (
+            s.average is False
+            and s.scale == "none"
+            and all(each.class_mean == 0 for each in self.all_settings)
+        )
         weights: Array = self.model.weights_view() if plain else self.model.weights()
         return np.asarray(weights.T[self._part(which)])
 
@@ -133,6 +138,11 @@ class Learner:
 
     def set_coef(self, coef: Array, intercept: Array) -> None:
         """Start from these weights, outputs x features, and intercepts."""
+        if self.settings.scale != "none":
+            raise ValueError(
+                f"scale={self.settings.scale!r} learns the size of the features, so weights cannot "
+                "be set; use scale='none' to give coef_init, or to set coef_ or intercept_."
+            )
         self.model.weights_view()[...] = np.tile(np.asarray(coef, dtype=self.dtype).T, self.models)
         self.model.set_bias(np.tile(np.asarray(intercept, dtype=np.float64), self.models).tolist())
 
@@ -197,6 +207,9 @@ class Learner:
             reservoir=s.reservoir_size if reservoir else 0,
             vote=self._vote(),
             models=self.models,
+            scale=getattr(_core.Scale, s.scale),
+            spreads=self.outputs if s.task == "regression" and s.relative_epsilon else 0,
+            forgetting=s.forgetting,
         )
         return shape, list(range(self.outputs)) * self.models
 

@@ -58,8 +58,9 @@ class PassiveAggressiveClassifier(LinearClassifier):
     multiclass : {"support", "top", "predicted", "ovr"}, default="support"
         Constrain every wrong class (SPA), the best wrong class, the predicted class only when it
         is wrong, or one binary problem for each class.
-    metric : {"euclidean", "diagonal", "full"}, default="euclidean"
-        Geometry of the step (PAM): features seen often in updates move less.
+    metric : {"euclidean", "diagonal", "full", "auto"}, default="euclidean"
+        Geometry of the step (PAM): features seen often in updates move less. "auto" races the
+        first two.
     class_mean : float, default=0.0
         Pull γ to the nearest-centroid classifier (PAm).
     trigger : {"loss", "always"}, default="loss"
@@ -70,6 +71,15 @@ class PassiveAggressiveClassifier(LinearClassifier):
         Ask for the margins of this many examples together (BPA).
     reservoir_size : int, default=16
         Classifiers in the reservoir.
+    scale : {"none", "online", "standard", "auto"}, default="none"
+        Bring the features to one scale, by what was seen of them so far: "online" divides by the
+        root mean square of the values that were not zero, so zeros stay zeros; "standard" takes
+        the mean away and divides by the standard deviation, for dense rows. "auto" races them.
+        ``coef_`` and ``intercept_`` are always for the features as they are given.
+    forgetting : float, default=0.0
+        For streams that change: the share that a new example replaces in the class means, and an
+        update in the precision of a diagonal metric. 0.001 remembers about a thousand. With
+        something to choose ("auto") the records forget as fast.
 
     Examples
     --------
@@ -111,6 +121,8 @@ class PassiveAggressiveClassifier(LinearClassifier):
         queue: int = 1,
         batch_size: int = 1,
         reservoir_size: int = 16,
+        scale: str = "none",
+        forgetting: float = 0.0,
     ) -> None:
         keep_parameters(self, locals())
 
@@ -129,10 +141,14 @@ class PassiveAggressiveRegressor(LinearRegressor):
     C, fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, \
 shuffle, verbose, random_state, warm_start, average, metric, queue, batch_size, reservoir_size
         As in ``PassiveAggressiveClassifier``.
+    scale, forgetting
+        As in ``PassiveAggressiveClassifier``.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}
         PA-I (default), PA-II and PA. PA-II with ``epsilon=0`` is least squares (PALS).
     epsilon : float, default=0.1
         Half the width of the tube.
+    relative_epsilon : bool, default=False
+        Take ``epsilon`` in units of the running standard deviation of the targets.
 
     Examples
     --------
@@ -170,5 +186,8 @@ shuffle, verbose, random_state, warm_start, average, metric, queue, batch_size, 
         queue: int = 1,
         batch_size: int = 1,
         reservoir_size: int = 16,
+        scale: str = "none",
+        relative_epsilon: bool = False,
+        forgetting: float = 0.0,
     ) -> None:
         keep_parameters(self, locals())

@@ -16,6 +16,7 @@ Task = Literal["binary", "multiclass", "multilabel", "regression"]
 MULTICLASS = ("support", "top", "predicted", "ovr")
 METRICS = ("euclidean", "diagonal", "full")
 TRIGGERS = ("loss", "always")
+SCALES = ("none", "online", "standard")
 CLASSIFIER_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
 MAX_BATCH = 256
@@ -40,6 +41,9 @@ class Settings:
     reservoir_size: int = 16
     r: float = 1.0
     eta: float = 0.9
+    scale: str = "none"
+    relative_epsilon: bool = False
+    forgetting: float = 0.0
 
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""
@@ -119,6 +123,12 @@ CLASHES: tuple[Clash, ...] = (
         "this rule does not start from a centre, so class means cannot pull it; use class_mean=0",
     ),
     Clash(
+        ("metric", "forgetting"),
+        lambda s: s.metric == "full" and s.forgetting > 0,
+        "a full matrix cannot forget without losing what keeps it positive; use metric='diagonal', "
+        "or forgetting=0",
+    ),
+    Clash(
         ("loss", "queue"),
         lambda s: s.queue > 1 and s.loss in ("perceptron", *_ONE_MARGIN_ONLY),
         "this rule does not start from a centre, so no queue can be its start; use queue=1",
@@ -171,7 +181,8 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
         check_number("C", s.C, above=0)
     check_number("epsilon", s.epsilon, above=0, strict=False)
     check_choice("multiclass", s.multiclass, MULTICLASS)
-    check_choice("metric", s.metric, METRICS)
+    check_choice("metric", s.metric, (*METRICS, "auto"))
+    check_choice("scale", s.scale, (*SCALES, "auto"))
     check_number("class_mean", s.class_mean, above=0, strict=False)
     if s.class_mean == inf:
         raise ValueError("class_mean=inf is not valid; the pull must be finite.")
@@ -185,6 +196,12 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
             f"eta={s.eta!r} is not valid; give a probability of at least 0.5, below 1."
         )
     check_average(s.average)
+    check_number("forgetting", s.forgetting, above=0, strict=False)
+    if s.forgetting >= 1:
+        raise ValueError(
+            f"forgetting={s.forgetting!r} is not valid; give the share that an example replaces, "
+            "such as 0.001: at least 0, below 1."
+        )
     for clash in CLASHES:
         if clash.when(s):
             raise ValueError(f"{clash.why[0].upper()}{clash.why[1:]}.")
@@ -193,6 +210,7 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
 def check_same_shape(old: Settings, new: Settings) -> None:
     """Raise unless a model made with the old settings has room for the new ones."""
     shape = ["fit_intercept", "metric", "queue", "average"]
+    shape += ["scale", "relative_epsilon", "forgetting"]
     shape += ["reservoir_size"] * (new.average == "reservoir")
     one_each = [s.task == "multiclass" and s.multiclass == "ovr" for s in (old, new)]
     shape += ["multiclass"] * any(one_each)

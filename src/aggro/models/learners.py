@@ -15,6 +15,7 @@ from aggro.models.values import Arrays, decode, encode
 from aggro.rules import LOSSES, Settings, Task, check_settings
 
 TABLES = ("weights", "trail", "ring", "pool", "pool_mean")  # one line for each feature
+TABLES += ("scale_seen", "scale_square", "scale_mean", "scale_spread")
 FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
 MOST_FEATURES = 2**48
 
@@ -43,7 +44,8 @@ def encode_settings(settings: Settings, arrays: Arrays) -> dict[str, Any]:
 def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner:
     """Return the learner, or raise if its parts do not fit together."""
     settings = [decode_settings(each, arrays) for each in facts["settings"]]
-    if len({same_shape(each) for each in settings}) != 1:
+    undecided = any("auto" in (s.C, s.average, s.metric, s.scale) for s in settings)
+    if undecided or len({same_shape(each) for each in settings}) != 1:
         raise ModelFileError("the settings cannot be those of one learner")
     for name, kind in FACTS.items():
         if type(facts[name]) is not kind:

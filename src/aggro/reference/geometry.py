@@ -23,12 +23,13 @@ class Metric:
             return np.asarray(np.linalg.solve(self.precision, rows.T).T)
         return rows / self.precision
 
-    def grow(self, x: Array, kappa: float = 1.0) -> None:
-        """P += kappa x x', or its diagonal."""
+    def grow(self, x: Array, kappa: float = 1.0, forgetting: float = 0.0) -> None:
+        """P += kappa x x', or its diagonal, where x first loses a share of what it had above 1."""
         if self.kind == "full":
             self.precision = self.precision + kappa * np.outer(x, x)
         elif self.kind == "diagonal":
-            self.precision = self.precision + kappa * x * x
+            kept = 1 + (1 - forgetting) * (self.precision - 1)
+            self.precision = np.where(x != 0, kept, self.precision) + kappa * x * x
 
 
 class ClassMeans:
@@ -39,11 +40,14 @@ class ClassMeans:
         self.weights = np.zeros(n_classes)
         self.frozen = False
 
-    def absorb(self, rows: Array, classes: Labels, weights: Array) -> None:
-        """Let examples count in the means, unless these are frozen."""
-        if not self.frozen:
-            np.add.at(self.sums, classes, weights[:, None] * rows)
-            np.add.at(self.weights, classes, weights)
+    def absorb(self, rows: Array, classes: Labels, weights: Array, forgetting: float = 0.0) -> None:
+        """Let examples count in the means, unless these are frozen; what was before fades."""
+        for row, label, weight in zip(rows, classes, weights, strict=True):
+            if not self.frozen:
+                self.sums *= 1 - forgetting
+                self.weights *= 1 - forgetting
+                self.sums[label] += weight * row
+                self.weights[label] += weight
 
     def classifier(self, intercept: bool) -> Array:
         """Nearest-centroid classifier: rows m_u, with the bias -||m_u||^2 / 2 if there is one."""

@@ -1,6 +1,6 @@
 """The algorithm: predict, suffer, move the centre, step, let the metric and the average follow."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from . import rules
 from .geometry import Centre, ClassMeans, Metric
 from .rules import TINY, Array
+from .scale import Moments, Scaler
 from .task import Task, batches
 
 CHOICES = {
@@ -15,6 +16,7 @@ CHOICES = {
     "multiclass": ("support", "top", "predicted", "ovr"),
     "metric": ("euclidean", "diagonal", "full"),
     "trigger": ("loss", "always"),
+    "scale": ("none", "online", "standard"),
     "rule": ("pa", "perceptron", "arow", "cw", "cw-stdev", "scw-i", "scw-ii"),
 }
 
@@ -45,6 +47,9 @@ class ReferenceLearner:
     rule: str = "pa"
     r: float = 1.0
     phi: float = 1.0
+    scale: str = "none"
+    relative_epsilon: bool = False
+    forgetting: float = 0.0
     groups: list["OutputGroup"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -67,6 +72,7 @@ class ReferenceLearner:
         for need, missing in impossible.items():
             if missing:
                 raise ValueError(f"these settings need {need}")
+        self.scaler = Scaler(self.scale, self.n_features)
         self.groups = [OutputGroup(self) for _ in range(1 if self.coupled else self.n_outputs)]
 
     def learn(self, x: ArrayLike, y: ArrayLike, weight: float = 1.0) -> None:
@@ -75,13 +81,14 @@ class ReferenceLearner:
 
     def learn_batch(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Learn all rows in one step; rows of weight 0 are absent."""
-        rows, targets = self._rows(X), self._targets(y)
-        omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if self.rule != "pa" and len(rows) > 1:
+        given, targets = np.asarray(X, dtype=np.float64), self._targets(y)
+        omega = np.ones(len(given)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if self.rule != "pa" and len(given) > 1:
             raise ValueError("these settings need one example at a time")
         if np.any(present := omega > 0):
+            rows = self._rows([self.scaler.learn(row) for row in given[present]])
             for group, target in zip(self.groups, targets, strict=True):
-                group.learn(rows[present], target[present], omega[present])
+                group.learn(rows, target[present], omega[present])
 
     def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Learn the rows in their order, ``batch_size`` at a time."""
@@ -101,15 +108,17 @@ class ReferenceLearner:
 
     @property
     def W(self) -> Array:
-        """The predictor's weights, outputs x features."""
-        return np.vstack([group.predictor()[:, : self.n_features] for group in self.groups])
+        """The predictor's weights, outputs x features, for features as they are given."""
+        weights = np.vstack([group.predictor()[:, : self.n_features] for group in self.groups])
+        return np.asarray(weights * self.scaler.factor)
 
     @property
     def b(self) -> Array:
-        """The predictor's intercepts, 0 without ``fit_intercept``."""
+        """The predictor's intercepts; without ``fit_intercept`` only what scaling shifts."""
+        shift = self.W @ self.scaler.centre
         if not self.fit_intercept:
-            return np.zeros(self.n_outputs)
-        return np.concatenate([group.predictor()[:, -1] for group in self.groups])
+            return np.asarray(-shift)
+        return np.concatenate([group.predictor()[:, -1] for group in self.groups]) - shift
 
     @property
     def n_mistakes(self) -> int:
@@ -152,6 +161,7 @@ class OutputGroup:
         self.settings = settings
         self.task = Task(kind, settings.loss, settings.epsilon)
         self.W = np.zeros((n_outputs, size))
+        self.targets = Moments(1)
         self.metric = Metric(settings.metric, size)
         self.means = ClassMeans(max(2, n_outputs), size)
         self.centre = Centre(settings.class_mean, settings.queue)
@@ -160,6 +170,11 @@ class OutputGroup:
 
     def learn(self, rows: Array, y: Array, omega: Array) -> None:
         """One round: all rows are judged first, then learned together."""
+        if self.settings.relative_epsilon:
+            for target in y:
+                self.targets.meet(np.array([target]))
+            width = self.settings.epsilon * float(self.targets.deviation[0])
+            self.task = replace(self.task, epsilon=width)
         scores = rows @ self.W.T
         self.n_mistakes += int(self.task.mistakes(scores, y).sum())
         self.cumulative_loss += float(self.task.losses(scores, y).sum())
@@ -179,7 +194,7 @@ class OutputGroup:
         gamma = self.settings.class_mean
         price = [rules.slack(self.settings.loss, self.settings.C * o / (1 + gamma)) for o in omega]
         if self.task.kind != "regression":
-            self.means.absorb(rows, self.task.classes(y), omega)
+            self.means.absorb(rows, self.task.classes(y), omega, self.settings.forgetting)
         # no weights satisfy a hard constraint on an absent example: it is skipped
         possible = (np.sum(rows**2, axis=1) >= TINY) | ~np.array([p.hard for p in price])
         always = self.settings.trigger == "always"
@@ -191,7 +206,7 @@ class OutputGroup:
         self.W = centre + T.T @ shaped
         stepped = np.any(T != 0, axis=1)
         for row in rows[stepped]:
-            self.metric.grow(row)
+            self.metric.grow(row, forgetting=self.settings.forgetting)
         moved_centre = gamma > 0 or self.settings.queue > 1
         self.n_updates += max(int(stepped.sum()), int(moved_centre))
 
@@ -207,7 +222,7 @@ class OutputGroup:
         alpha, kappa = self._rule(M, V, omega)
         if alpha > 0 and V >= TINY:
             self.W = self.W + alpha * y * shaped
-            self.metric.grow(x, kappa)
+            self.metric.grow(x, kappa, self.settings.forgetting)
             self.n_updates += 1
 
     def _rule(self, M: float, V: float, omega: float) -> tuple[float, float]:

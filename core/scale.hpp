@@ -1,0 +1,124 @@
+// Features brought to one scale, row by row, before anything is learned from them.
+#pragma once
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "examples.hpp"
+#include "moments.hpp"
+
+namespace aggro {
+
+enum class Scale {
+    none,
+    online,   ///< divided by the root mean square of the values that were not zero: zeros stay
+    standard  ///< less the mean, divided by the deviation: zeros move, so every row becomes full
+};
+
+/// How large the features are, by what was learned so far.
+struct Sizes {
+    Scale kind = Scale::none;
+    std::vector<double> seen, square;  ///< online: how many values were not zero, and their squares
+    Moments moments;                   ///< standard
+
+    void begin(Scale scale) {
+        kind = scale;
+        if (kind == Scale::standard) moments.begin(0);
+    }
+    void grow(std::size_t features) {
+        if (kind == Scale::standard) moments.grow(features);
+        if (kind != Scale::online) return;
+        seen.resize(features, 0.0);
+        square.resize(features, 0.0);
+    }
+    void forget(std::size_t j) {
+        if (kind == Scale::standard) moments.forget(j);
+        if (kind == Scale::online) seen[j] = square[j] = 0;
+    }
+
+    double centre(std::size_t j) const { return kind == Scale::standard ? moments.mean[j] : 0; }
+
+    /// What a feature is multiplied by; a feature that never changed says nothing.
+    double factor(std::size_t j) const {
+        if (kind == Scale::none) return 1;
+        const double size = kind == Scale::standard ? moments.deviation(j)
+                            : square[j] > 0         ? std::sqrt(square[j] / seen[j])
+                                                    : 0;
+        return size > 0 ? 1 / size : 0;
+    }
+
+    template <class Row>
+    void meet(const Row& x) {
+        if (kind == Scale::standard) ++moments.rows[0];
+        double largest = 0;
+        for (std::size_t k = 0; k < x.size; ++k) {
+            const std::size_t j = x.feature(k);
+            const auto value = static_cast<double>(x.values[k]);
+            if (kind == Scale::standard) {
+                moments.meet(j, value);
+                largest += moments.square[j];
+            } else if (value != 0) {
+                ++seen[j];
+                largest += square[j] += value * value;
+            }
+        }
+        if (!std::isfinite(largest))
+            throw BadExample("a feature is not finite, or too large to be scaled");
+    }
+};
+
+/// Rows as the model learns them; what it hands out lasts until the next call.
+template <class T, class Row>
+class Scaled {
+  public:
+    Scaled(Sizes& known, const std::size_t& all_features) : sizes(known), features(all_features) {}
+
+    /// A row to learn from counts first.
+    [[gnu::always_inline]] Row learn(const Row& x) {
+        if (sizes.kind == Scale::none) return x;
+        const Row all = complete(x);
+        sizes.meet(all);
+        return divide(all);
+    }
+
+    [[gnu::always_inline]] Row look(const Row& x) {
+        return sizes.kind == Scale::none ? x : divide(complete(x));
+    }
+
+  private:
+    using Index = typename Row::Index;
+
+    /// Where zeros move, a sparse row needs all its features.
+    Row complete(const Row& x) {
+        if constexpr (Row::dense) {
+            return x;
+        } else {
+            if (sizes.kind != Scale::standard) return x;
+            values.assign(features, T(0));
+            for (std::size_t k = 0; k < x.size; ++k) values[x.feature(k)] = x.values[k];
+            const std::size_t known = indices.size();
+            indices.resize(features);
+            if (known < features) std::iota(indices.begin(), indices.end(), static_cast<Index>(0));
+            return {values.data(), indices.data(), features};
+        }
+    }
+
+    Row divide(const Row& x) {
+        values.resize(x.size);
+        for (std::size_t k = 0; k < x.size; ++k) {
+            const std::size_t j = x.feature(k);
+            const double moved = static_cast<double>(x.values[k]) - sizes.centre(j);
+            values[k] = static_cast<T>(moved * sizes.factor(j));
+        }
+        Row scaled = x;
+        scaled.values = values.data();
+        return scaled;
+    }
+
+    Sizes& sizes;
+    const std::size_t& features;
+    std::vector<T> values;
+    std::vector<Index> indices;
+};
+
+}  // namespace aggro
