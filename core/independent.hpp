@@ -14,10 +14,12 @@ class LaneRules {
 
     template <class T>
     explicit LaneRules(const Model<T>& m) {
+        const Task task = m.groups[0].task;
         usable = m.shape.sums == 0 && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
-                 m.shape.metric != Metric::full && m.groups.size() == m.shape.outputs;
+                 m.shape.metric != Metric::full && m.groups.size() == m.shape.outputs &&
+                 (task == Task::margin || task == Task::tube);
         for (const Group& g : m.groups) {
-            usable = usable && g.rule.doubt == Doubt::none && g.task == m.groups[0].task;
+            usable = usable && g.rule.doubt == Doubt::none && g.task == task;
             positive.push_back(static_cast<std::int64_t>(g.positive));
             lo.push_back(g.rule.lo);
             cap.push_back(g.rule.cap);
@@ -28,7 +30,7 @@ class LaneRules {
             weigh_kappa = g.rule.weigh_kappa;
         }
         width = epsilon;
-        tube = m.groups[0].task == Task::tube;
+        tube = task == Task::tube;
         models = usable && !tube && m.shape.models == m.shape.outputs && m.trail.stride() == 0;
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <memory>
+#include <span>
 #include <variant>
 
 #include "minibatch.hpp"
@@ -75,21 +76,26 @@ class StreamLoop : public LearnBatch<double, StreamRow, Single, Diagonal> {
 class StreamModel {
   public:
     StreamModel(const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
-                std::int64_t average_from)
+                std::int64_t average_from, double memory)
         : model(shape, std::move(groups), std::move(own_sum)),
           scratch_(model),
           loop_(choose()),
           scaled_(model.sizes, model.shape.features) {
         model.average_from = average_from;
+        model.memory = memory;
     }
     StreamModel(const StreamModel&) = delete;  // the loops refer to the model
 
     /// Scores of the predictor; valid until the next call.
-    const std::vector<double>& scores(const StreamRow& x) {
+    std::span<const double> scores(const StreamRow& x) {
         const StreamRow row = scaled_.look(x);
         std::visit([&](auto& loop) { loop.score(row); }, loop_);
-        return scratch_.scores;
+        return {scratch_.scores.data() + chosen() * outputs(), outputs()};
     }
+
+    /// Outputs of one model, and the model that predicts: where several race, the one that leads.
+    std::size_t outputs() const { return model.shape.outputs / model.shape.models; }
+    std::size_t chosen() const { return model.shape.models > 1 ? best_record(model.record) : 0; }
 
     void learn(const StreamRow& x, const Target& y, double weight) {
         const StreamRow row = scaled_.learn(x);
@@ -131,7 +137,7 @@ class StreamModel {
 
     std::unique_ptr<StreamModel> copy() {
         auto twin = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum,
-                                                  model.average_from);
+                                                  model.average_from, model.memory);
         std::vector<const void*> sources;
         model.visit([&](const char*, auto* data, std::size_t) { sources.push_back(data); });
         std::size_t i = 0;

@@ -59,9 +59,8 @@ struct Knowledge {
     Recency recency;  ///< of the slots, where the oldest makes room
     std::unique_ptr<StreamModel> model;
     Waiting waiting;
-    std::vector<double> past{0, 0, 0};  ///< mistakes, updates and loss before the classes grew
 
-    Knowledge copy() const { return {features, classes, recency, model->copy(), waiting, past}; }
+    Knowledge copy() const { return {features, classes, recency, model->copy(), waiting}; }
 
     /// Gives slots to the features of a reading that were never met before.
     void settle(Reading& reading, const Bounds& bounds) {
@@ -96,7 +95,6 @@ struct Knowledge {
         });
         visit_waiting(keep);
         keep("recency", recency.order());
-        keep("past", past);
         return state;
     }
 
@@ -105,13 +103,12 @@ struct Knowledge {
     void resume(const nb::list& names, const nb::dict& arrays, const Bounds& bounds) {
         features = vocabulary_of(names);
         const auto order = column<std::int32_t>(arrays, "recency");
-        past = column<double>(arrays, "past");
         visit_waiting([&](const char* name, auto& values) {
             values = column<typename std::decay_t<decltype(values)>::value_type>(arrays, name);
         });
         waiting.extreme = true;
         const bool listed = order.size() == (bounds.drops() ? features.size() : 0) && whole(order);
-        if (!listed || past.size() != 3 || !waiting_fits(bounds))
+        if (!listed || !waiting_fits(bounds))
             throw nb::value_error("the state of the stream does not fit together");
         recency = Recency::from_order(order);
     }
@@ -119,22 +116,42 @@ struct Knowledge {
     /// Mistakes, updates and loss so far, each example judged before it was learned.
     nb::tuple progress() const {
         const Model<double>& m = model->model;
+        const std::size_t each = m.groups_per_model(), first = model->chosen() * each;
         double updates = 0, loss = 0;
-        for (const auto moves : m.tally.updates) updates += static_cast<double>(moves);
-        for (const double suffered : m.tally.loss) loss += suffered;
-        const auto mistakes = static_cast<double>(m.record.mistakes[0]);
-        return nb::make_tuple(past[0] + mistakes, past[1] + updates, past[2] + loss);
+        for (std::size_t g = first; g < first + each; ++g) {
+            updates += static_cast<double>(m.tally.updates[g]);
+            loss += m.tally.loss[g];
+        }
+        const double mistakes =
+            m.shape.models > 1 ? m.record.chosen_mistakes : m.record.mistakes[0];
+        return nb::make_tuple(mistakes, updates, loss);
     }
 
     /// The names and classes with the weights that predict, slots x outputs, and the intercepts.
     nb::tuple weights() const {
         const Model<double>& m = model->model;
-        const std::size_t slots = m.shape.features, outputs = m.shape.outputs;
+        const std::size_t slots = m.shape.features, outputs = model->outputs(),
+                          first = model->chosen() * outputs;
         std::vector<double> out(slots * outputs);
-        write_weights(m, out.data());
+        each_weight(m, [&](std::size_t j, std::size_t k, double weight) {
+            if (k >= first && k < first + outputs) out[j * outputs + k - first] = weight;
+        });
+        const auto bias = effective_bias(m);
+        const auto begin = bias.begin() + static_cast<std::ptrdiff_t>(first);
+        std::vector<double> mine(begin, begin + static_cast<std::ptrdiff_t>(outputs));
         return nb::make_tuple(features.list(), classes.list(),
                               to_numpy(std::move(out), {slots, outputs}),
-                              to_numpy(effective_bias(m), {outputs}));
+                              to_numpy(std::move(mine), {outputs}));
+    }
+
+    /// Mistakes, recent mistakes, recent loss and recent examples of each model of a race.
+    nb::list records() const {
+        nb::list out;
+        const Record& r = model->model.record;
+        for (std::size_t i = 0; i < r.mistakes.size(); ++i)
+            out.append(nb::make_tuple(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i],
+                                      r.recent_examples));
+        return out;
     }
 
   private:

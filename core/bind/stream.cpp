@@ -31,20 +31,25 @@ class Stream {
         else
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
+        if (next_look < 0) self.attr("_begin_race")(x, y);
         const bool stranger = !regression_ && label < 0;
-        if (!stranger && moderate(target, weight)) return take_in(label, target, weight);
-        all_or_nothing([&] {
-            if (stranger) label = admit(self, y);
-            known_.waiting.extreme = true;
+        if (!stranger && moderate(target, weight)) {
             take_in(label, target, weight);
-        });
+        } else {
+            all_or_nothing([&] {
+                if (stranger) label = admit(self, y);
+                known_.waiting.extreme = true;
+                take_in(label, target, weight);
+            });
+        }
+        if (next_look > 0 && examples() >= next_look) self.attr("_look")();
     }
 
     nb::object predict(nb::handle x) {
         const Turn turn(*this);
         read(x);
         if (known_.classes.size() == 0 && !regression_) return nb::none();
-        const std::vector<double>& scores = known_.model->scores(reading_.row());
+        const std::span<const double> scores = known_.model->scores(reading_.row());
         if (regression_) return nb::float_(scores[0]);
         std::size_t best = 0;
         if (known_.classes.size() == 2)
@@ -59,7 +64,8 @@ class Stream {
     nb::tuple margins(nb::handle x) {
         const Turn turn(*this);
         read(x);
-        return nb::make_tuple(classes(), known_.model->scores(reading_.row()));
+        const std::span<const double> scores = known_.model->scores(reading_.row());
+        return nb::make_tuple(classes(), std::vector<double>(scores.begin(), scores.end()));
     }
 
     void flush() {
@@ -72,16 +78,15 @@ class Stream {
     /// A model of another shape goes on; `position[c]` is the new number of class c.
     void rebuild(const nb::list& classes, const std::vector<std::int64_t>& position,
                  const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
-                 std::int64_t average_from, const nb::dict& arrays) {
+                 std::int64_t average_from, double memory, const nb::dict& arrays) {
         const Hold hold(*this);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
-                                                   average_from);
+                                                   average_from, memory);
         load(model->model, arrays);
         model->survey();
         Vocabulary names = vocabulary_of(classes);
         for (std::int64_t& label : known_.waiting.labels)
             if (label >= 0) label = position.at(static_cast<std::size_t>(label));
-        known_.past = column<double>(arrays, "past");
         known_.model = std::move(model);
         known_.classes = std::move(names);
     }
@@ -108,6 +113,14 @@ class Stream {
         const Hold hold(*this);
         return known_.weights();
     }
+    nb::list records() {
+        const Hold hold(*this);
+        return known_.records();
+    }
+    std::size_t chosen() {
+        const Hold hold(*this);
+        return known_.model->chosen();
+    }
 
     std::int64_t examples() const { return known_.model->model.counters.examples; }
     std::size_t slots() const { return known_.model->model.shape.features; }
@@ -120,6 +133,9 @@ class Stream {
         const Hold hold(*this);
         known_ = knowledge.copy();
     }
+
+    /// After how many examples the Python side looks at the race: 0 for never, -1 before the first.
+    std::int64_t next_look = 0;
 
   private:
     /// Keeps other threads out; lets go of the interpreter while it waits for them.
@@ -237,10 +253,10 @@ void bind_stream(nb::module_& m) {
         .def("_margins", &Stream::margins, "x"_a.none(),
              nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
         .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a,
-             "own_sum"_a, "average_from"_a, "arrays"_a,
+             "own_sum"_a, "average_from"_a, "memory"_a, "arrays"_a,
              nb::sig(
                  "def _rebuild(self, classes: list[typing.Any], position: list[int], shape: Shape, "
-                 "groups: list[Group], own_sum: list[int], average_from: int, "
+                 "groups: list[Group], own_sum: list[int], average_from: int, memory: float, "
                  "arrays: dict[str, typing.Any]) -> None"))
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
              nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
@@ -255,6 +271,10 @@ void bind_stream(nb::module_& m) {
         .def("_weights", &Stream::weights,
              nb::sig("def _weights(self) -> tuple[list[typing.Any], list[typing.Any], typing.Any, "
                      "typing.Any]"))
+        .def("_records", &Stream::records,
+             nb::sig("def _records(self) -> list[tuple[float, float, float, float]]"))
+        .def_prop_ro("_chosen", &Stream::chosen)
+        .def_rw("_next_look", &Stream::next_look)
         .def("_remember", &Stream::remember)
         .def("_recall", &Stream::recall, "knowledge"_a)
         .def_prop_ro("_slots", &Stream::slots)

@@ -122,7 +122,7 @@ class AutoLearner:
         if self.fixed is None and self.examples >= self._next_move:
             self._next_move = self.examples + PIECE
             self.learners = [
-                _move_grid(learner) for learner in self.learners if not self._hopeless(learner)
+                move_grid(learner) for learner in self.learners if not self._hopeless(learner)
             ]
 
     def _until_next_look(self) -> int:
@@ -134,16 +134,16 @@ class AutoLearner:
     def _begin(self, rows: _core.Rows, lesson: dict[str, Any]) -> None:
         """Lay out the grids, to the scale of the first rows."""
         s = self.settings
-        memory = 1.0 - (s.forgetting or 1.0 / MEMORY)
         for metric, scale in places_of(s, rows.sparse):
             prices = [s.C]
             if s.C == "auto":
-                unit = _unit_of(replace(s, metric=metric, scale=scale), rows, lesson)
-                prices = [float(c * unit) for c in GRIDS[metric]]
+                size = rows.mean_square(1000, getattr(_core.Scale, scale))
+                target = np.mean(np.abs(lesson.get("values", np.ones(1))[:1000]))
+                prices = grid_of(replace(s, metric=metric, scale=scale), size, float(target))
             for average in PREDICTORS.get(s.average, (s.average,)):
                 choice: dict[str, Any] = {"metric": metric, "scale": scale, "average": average}
                 learner = Learner([replace(s, C=c, **choice) for c in prices], *self._make)
-                learner.model.set_memory(memory)
+                learner.model.set_memory(memory_of(s))
                 self.learners.append(learner)
 
     def _hopeless(self, learner: Learner) -> bool:
@@ -278,22 +278,24 @@ def _chosen_of(lane: Settings, settings: Settings) -> Settings:
     return replace(settings, C=lane.C, metric=lane.metric, scale=lane.scale, average=lane.average)
 
 
-def _unit_of(s: Settings, rows: _core.Rows, lesson: dict[str, Any]) -> float:
-    """Return the C that is neither small nor large for rows and targets like the first ones.
+def grid_of(s: Settings, size: float, target: float) -> list[float]:
+    """Return a grid of C for rows of squared length ``size`` and targets about so large.
 
-    A step of C x changes a prediction by C‖x‖². Where C caps the step, it is in units of the
-    target, too.
+    A step of C x changes a prediction by C‖x‖². Where C caps the step of a regression, it is in
+    units of the target, too.
     """
-    unit = 1.0
-    if s.metric == "euclidean":
-        size = rows.mean_square(1000, getattr(_core.Scale, s.scale)) + s.fit_intercept
-        unit = 1.0 / max(size, 1e-300)
+    unit = 1.0 / max(size + s.fit_intercept, 1e-300) if s.metric == "euclidean" else 1.0
     if s.loss == "epsilon_insensitive":
-        unit *= float(np.mean(np.abs(lesson["values"][:1000]))) or 1.0
-    return unit
+        unit *= target or 1.0
+    return [float(c * unit) for c in GRIDS[s.metric]]
 
 
-def _move_grid(learner: Learner) -> Learner:
+def memory_of(s: Settings) -> float:
+    """Return what an example leaves of the records before it."""
+    return 1.0 - (s.forgetting or 1.0 / MEMORY)
+
+
+def move_grid(learner: Learner) -> Learner:
     """Return the learner with its grid moved by one step when the best lane sits at its edge."""
     last = learner.models - 1
     best = learner.model.chosen

@@ -30,7 +30,6 @@ def same_shape(settings: Settings) -> tuple[Any, ...]:
 def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]) -> Learner:
     """Return a learner whose model i continues model ``models[i]`` of this one."""
     new = Learner(settings, learner.features, learner.classes, learner.dtype)
-    new.past = learner.past
     new.model.set_memory(learner.model.memory)
     before, after = learner.state(), new.state()
     source = np.asarray(models)

@@ -20,7 +20,6 @@ def grow_classes(
     which keeps its margins.
     """
     new = Learner(settings, old.features, classes, old.dtype)
-    new.past = old.progress
     new.model.set_memory(old.model.memory)
     old.model.fold()
     before, after = old.state(), new.state()
@@ -138,12 +137,15 @@ def _move_sums(
 def _move_histories(
     before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner
 ) -> None:
-    """Counters go on; tallies begin anew, since ``past`` keeps the old ones."""
+    """Counters and records go on; what a model's groups have counted moves to its first one."""
     for name in before:
         if name.startswith(("counters", "record", "scale_", "class_emphasis")):
             after[name] = before[name]
-    for name in ("recent_mistakes", "recent_loss"):
+    for name in ("joint_mistakes", "recent_mistakes", "recent_loss"):
         after[name] = before[name]
+    for name in ("mistakes", "updates", "loss"):
+        each = len(after[name]) // old.models
+        after[name][::each] = before[name].reshape(old.models, -1).sum(axis=1)
     last = before["last_update"]
     after["last_update"][:] = last if len(last) == len(after["last_update"]) else last.max()
     for name in ("ring_fill", "ring_next", "pool_fill"):

@@ -52,7 +52,6 @@ class Learner:
         self.classes = outputs
         self.outputs = 1 if self.settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
-        self.past = Progress()
         shape, own_sum = self._shape(features)
         make = _core.Model32 if self.dtype == np.float32 else _core.Model64
         self.model = make(shape, self._groups(), own_sum)
@@ -156,11 +155,11 @@ class Learner:
         tallies = self.model.tallies
         groups = len(tallies) // self.models
         mine = tallies[which * groups : (which + 1) * groups]
-        past, mistakes = self.past, int(self.model.records[which][0])
+        mistakes = int(self.model.records[which][0])
         return Progress(
-            past.mistakes + mistakes,
-            past.updates + sum(updates for _, updates, _ in mine),
-            past.loss + sum(loss for _, _, loss in mine),
+            mistakes,
+            sum(updates for _, updates, _ in mine),
+            sum(loss for _, _, loss in mine),
         )
 
     def state(self) -> dict[str, Array]:
@@ -180,7 +179,6 @@ class Learner:
         Learner.__init__(
             self, kept["all_settings"], kept["features"], kept["classes"], kept["dtype"]
         )
-        self.past = kept["past"]
         self.model.set_memory(kept["memory"])
         self.load_state(kept["state"])
 

@@ -43,8 +43,9 @@ class StreamClassifier(StreamLearner):
     ----------
     algorithm : str, default="PA-I"
         A linear classifier of ``aggro.catalogue()``.
-    C : float, default=1.0
-        Price of a broken margin.
+    C : float or "auto", default=1.0
+        Price of a broken margin. "auto" learns a grid of values side by side and follows the one
+        with the best recent record (``C_``, ``lanes_``).
     max_features : int, optional
         Keep at most this many features.
     overflow : {"drop", "hash"}, default="drop"
@@ -81,7 +82,7 @@ class StreamClassifier(StreamLearner):
         self,
         algorithm: str = "PA-I",
         *,
-        C: float = 1.0,
+        C: float | str = 1.0,
         max_features: int | None = None,
         overflow: str = "drop",
         seed: int = 0,
@@ -127,7 +128,7 @@ class StreamClassifier(StreamLearner):
         position = [c + (c >= place) for c in range(len(classes))]
         learner = self._learner(len(classes))
         if classes:
-            settings = self._settings(len(everybody))
+            settings = self._lanes(len(everybody))
             learner = grow_classes(learner, settings, np.array(position), len(everybody))
         self._install(everybody, position, learner)
 
@@ -155,8 +156,8 @@ class StreamRegressor(StreamLearner):
     ----------
     algorithm : str, default="PAR-I"
         A linear regressor of ``aggro.catalogue()``.
-    C : float, default=1.0
-        Price of leaving the tube.
+    C : float or "auto", default=1.0
+        Price of leaving the tube; "auto" as in ``StreamClassifier``.
     max_features, overflow, seed
         As in ``StreamClassifier``.
     **params
@@ -184,7 +185,7 @@ class StreamRegressor(StreamLearner):
         self,
         algorithm: str = "PAR-I",
         *,
-        C: float = 1.0,
+        C: float | str = 1.0,
         max_features: int | None = None,
         overflow: str = "drop",
         seed: int = 0,

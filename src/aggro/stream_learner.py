@@ -6,17 +6,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from aggro import _core
-from aggro.learner import Array, Learner, Progress
-from aggro.rules import Settings, check_count
+from aggro.auto import PIECE
+from aggro.learner import Array, Learner
+from aggro.rules import Settings, check_count, check_number
 from aggro.stream_frames import column_like, rows_of_frame, values_of
+from aggro.stream_race import RacingStream
 from aggro.stream_river import RiverProtocol
 from aggro.stream_settings import check_bounds, keywords_of, refuse_races, settings_of
 
 Stream = TypeVar("Stream", bound="StreamLearner")
 
 
-class StreamLearner(_core.Stream, RiverProtocol):
+class StreamLearner(RacingStream, RiverProtocol):
     """A stream learner; ``learn_one`` and ``predict_one`` are the compiled core's own."""
 
     _regression = False
@@ -24,14 +25,14 @@ class StreamLearner(_core.Stream, RiverProtocol):
     def __init__(
         self,
         algorithm: str,
-        C: float,
+        C: float | str,
         max_features: int | None,
         overflow: str,
         seed: int,
         params: dict[str, Any],
     ) -> None:
         check_bounds(max_features, overflow)
-        refuse_races({"C": C, **params})
+        refuse_races(params)
         check_count("seed", seed, least=0)
         self.algorithm, self.C, self.params = algorithm, C, params
         self.max_features, self.overflow, self.seed = max_features, overflow, seed
@@ -41,7 +42,9 @@ class StreamLearner(_core.Stream, RiverProtocol):
         super().__init__(
             self._regression, settings.batch_size, max_features or 0, self._buckets > 0
         )
-        self._install([], [], Learner(self._settings(0), self._buckets or 1, 1, seed=seed))
+        self._enter(settings)
+        self._install([], [], Learner(self._lanes(0), self._buckets or 1, 1, seed=seed))
+        self._next_look = -1 if self._races else 0
         self._meet_river()
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -58,13 +61,14 @@ class StreamLearner(_core.Stream, RiverProtocol):
         """
         answers = values_of(y, "y", len(X))
         weights = [1.0] * len(X) if w is None else values_of(w, "w", len(X))
-        before = self._remember()
+        before = self._remember(), self._prices, self._next_look
         i = 0
         try:
             for i, x in enumerate(rows_of_frame(X)):
                 self.learn_one(x, answers[i], weights[i])
         except BaseException as error:
-            self._recall(before)
+            self._recall(before[0])
+            self._prices, self._next_look = before[1:]
             if type(error) in (TypeError, ValueError):
                 raise type(error)(f"row {i}: {error}") from None
             raise
@@ -109,18 +113,14 @@ class StreamLearner(_core.Stream, RiverProtocol):
 
     def _install(self, classes: list[Any], position: list[int], learner: Learner) -> None:
         """Go on with what this learner knows."""
-        past = np.array([learner.past.mistakes, learner.past.updates, learner.past.loss])
         shape, own_sum = learner._shape(learner.features)
-        blueprint = (shape, learner._groups(), own_sum, learner._average_from())
-        self._rebuild(classes, position, *blueprint, {**learner.state(), "past": past})
+        blueprint = (shape, learner._groups(), own_sum, learner._average_from(), self._memory)
+        self._rebuild(classes, position, *blueprint, learner.state())
 
     def _learner(self, classes: int) -> Learner:
         """Return a learner that knows what this one knows."""
-        learner = Learner(self._settings(classes), self._slots, max(classes, 1))
-        arrays = self._dump()[2]
-        learner.load_state(arrays)
-        mistakes, updates, loss = arrays["past"].tolist()
-        learner.past = Progress(int(mistakes), int(updates), loss)
+        learner = Learner(self._lanes(classes), self._slots, max(classes, 1))
+        learner.load_state(self._dump()[2])
         return learner
 
     # -- copies and files -------------------------------------------------------------------
@@ -131,7 +131,7 @@ class StreamLearner(_core.Stream, RiverProtocol):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return all that was learned: a description that JSON can hold, and arrays by name."""
-        names, classes, arrays = self._dump()
+        names, classes, arrays = self._pieces()
         description = {
             "model": type(self).__name__,
             "params": self._get_params(),
@@ -149,7 +149,13 @@ class StreamLearner(_core.Stream, RiverProtocol):
         return _revive(cls, description["params"], names, classes, arrays)
 
     def __reduce__(self) -> Any:
-        return _revive, (type(self), self._get_params(), *self._dump()), self.__dict__
+        return _revive, (type(self), self._get_params(), *self._pieces()), self.__dict__
+
+    def _pieces(self) -> tuple[list[Any], list[Any], dict[str, Array]]:
+        """Return names, classes and arrays; the grid too, where there is a race."""
+        names, classes, arrays = self._dump()
+        prices = {"prices": np.array(self._prices)} if self._races else {}
+        return names, classes, {**arrays, **prices}
 
     def __repr__(self) -> str:
         given = self._get_params()
@@ -174,11 +180,17 @@ def _revive(
 ) -> Stream:
     """Return the model that was put apart in these pieces."""
     model = cls(**params)
-    settings = model._settings(len(classes))
-    learner = Learner(settings, max(len(names), model._slots), max(len(classes), 1))
+    if model._races:
+        model._prices = tuple(arrays["prices"].tolist())
+        for price in model._prices:
+            check_number("C", price, above=0)
+    learner = Learner(
+        model._lanes(len(classes)), max(len(names), model._slots), max(len(classes), 1)
+    )
     learner.load_state(arrays)
     model._install(classes, [], learner)
     model._resume(names, arrays)
+    model._next_look = model._next_look and (model.examples + PIECE if model.examples else -1)
     return model
 
 

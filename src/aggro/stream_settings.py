@@ -69,11 +69,11 @@ def settings_of(keywords: dict[str, Any], regression: bool, classes: int = 2) ->
 
 
 def refuse_races(params: dict[str, Any]) -> None:
-    """Raise where a setting is left to a race, which needs the rows of an array."""
-    for name in ("C", "average"):
+    """Raise where more than C is left to a race, which only the estimators can."""
+    for name in ("average", "metric", "scale"):
         if params.get(name) == "auto":
             raise ValueError(
-                f"{name}='auto' needs rows of an array to race on; give stream learners a fixed "
+                f"{name}='auto' is not for stream learners, which race values of C only; choose "
                 f"{name}, or use an estimator's partial_fit."
             )
 

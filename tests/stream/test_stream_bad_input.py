@@ -221,9 +221,3 @@ def test_any_dict_is_learned_or_refused_whole(stream, data):
         for array in model._dump()[2].values():
             assert np.isfinite(array).all()
     assert everything(model) == everything(witness)
-
-
-@pytest.mark.parametrize("name", ["C", "average"])
-def test_nothing_is_raced_in_a_stream(name):
-    with pytest.raises(ValueError, match=f"{name}='auto'.*fixed"):
-        StreamClassifier("PA-I", **{name: "auto"})

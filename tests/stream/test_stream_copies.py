@@ -91,7 +91,6 @@ def test_attributes_of_the_user_are_kept():
         ("recency", np.array([0, 2], dtype=np.int32)),
         ("recency", np.array([0, 0], dtype=np.int32)),
         ("recency", np.array([0], dtype=np.int32)),
-        ("past", np.zeros(2)),
         ("waiting_slots", np.array([99], dtype=np.int32)),
         ("waiting_slots", np.array([-1], dtype=np.int32)),
         ("waiting_ends", np.array([5])),

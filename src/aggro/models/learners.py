@@ -8,14 +8,16 @@ from typing import Any, get_args
 import numpy as np
 
 from aggro.bundle import same_shape
-from aggro.learner import Learner, Progress
+from aggro.learner import Learner
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
 from aggro.rules import LOSSES, Settings, Task, check_settings
 
-TABLES = ("weights", "trail", "ring", "pool", "pool_mean")  # one line for each feature
-TABLES += ("scale_seen", "scale_square", "scale_mean", "scale_spread")
+TABLES = (  # one line for each feature
+    *("weights", "trail", "ring", "pool", "pool_mean"),
+    *("scale_seen", "scale_square", "scale_mean", "scale_spread"),
+)
 FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
 MOST_FEATURES = 2**48
 
@@ -24,11 +26,9 @@ def encode_learner(learner: Learner, where: str, arrays: Arrays) -> dict[str, An
     """Return the facts about a learner; its arrays go to ``arrays``."""
     for name, array in learner.state().items():
         arrays[f"{where}.{name}"] = array.reshape(learner.features, -1) if name in TABLES else array
-    past = dataclasses.asdict(learner.past)  # what was counted before the classes last grew
     return {
         "settings": [encode_settings(settings, arrays) for settings in learner.all_settings],
         "memory": learner.model.memory,
-        "past": {name: encode(value, name, arrays) for name, value in past.items()},
         "features": learner.features,
         "outputs": learner.outputs,
         "dtype": learner.dtype.name,
@@ -58,8 +58,6 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
     learner = _empty(facts, settings, facts["features"])
     learner.model.set_memory(facts["memory"])
     learner.load_state({name: array.ravel() for name, array in state.items()})
-    past = {name: decode(value, {}) for name, value in facts["past"].items()}
-    learner.past = Progress(int(past["mistakes"]), int(past["updates"]), float(past["loss"]))
     return learner
 
 
