@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.auto import GRIDS, AutoLearner
+from aggro import _core
+from aggro.auto import AutoLearner, grid_of
 from aggro.learner import Learner, rows_of
 from aggro.rules import Settings
 from tuning.data import Problem
@@ -16,13 +17,16 @@ CHUNK = 16  # rows between two looks at who leads, as partial_fit on small batch
 EPSILON = 0.0  # of regressions: a tube of a fixed width is a thing to tune
 MARKS = (2000, 5000)  # rows after which the error is noted, to compare with slow peers
 
-RECOMMENDED = "auto diagonal average"
+RECOMMENDED = "auto all"
+ONLY_C = "auto diagonal average"  # chooses from the same models as the fixed grids below
+ALL = {"metric": "auto", "scale": "auto", "average": "auto"}
 SPELLINGS: dict[str, dict[str, Any]] = {
-    "auto diagonal average": {"metric": "diagonal", "average": "auto"},
+    RECOMMENDED: ALL,
+    "auto all squared": ALL | {"squared": True},
+    "auto diagonal all": ALL | {"metric": "diagonal"},
+    ONLY_C: {"metric": "diagonal", "average": "auto"},
     "auto diagonal": {"metric": "diagonal"},
-    "auto diagonal squared average": {"metric": "diagonal", "average": "auto", "squared": True},
     "auto euclidean average": {"average": "auto"},
-    "auto euclidean": {},
 }
 FIXED: dict[str, dict[str, Any]] = {
     "fixed diagonal": {"metric": "diagonal"},
@@ -50,14 +54,11 @@ def lesson(p: Problem) -> dict[str, np.ndarray]:
 def auto(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
     """Learn with C="auto"; return the error of whoever led, also after the marks."""
     race = AutoLearner(settings(p, "auto", **axes), p.X.shape[1], max(p.classes, 1), p.X.dtype)
-    rows, targets, lane = rows_of(p.X), lesson(p), int(p.is_regression)
-    total, noted = 0.0, {}
+    rows, targets, noted = rows_of(p.X), lesson(p), {}
     cuts = sorted({*range(0, p.rows, CHUNK), *(m for m in MARKS if m < p.rows), p.rows})
     for start, end in pairwise(cuts):
-        at = race.best[0] if race.learners else 0
-        before = race.learners[at].model.chosen_record[lane] if race.learners else 0.0
         race.learn(rows, order=p.orders[order][start:end], undo=False, **targets)
-        total += race.learners[at].model.chosen_record[lane] - before
+        total = race.distance if p.is_regression else race.mistakes
         if end in MARKS:
             noted[str(end)] = total
     result = {"error": total / p.scale(order), "C": race.C}
@@ -67,8 +68,9 @@ def auto(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
 
 def fixed(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
     """Learn with every C of the grid side by side; return the error of each."""
-    unit = p.unit() if axes.get("metric", "euclidean") == "euclidean" else 1.0
-    grid = [float(c * unit) for c in GRIDS[axes.get("metric", "euclidean")]]
+    size = rows_of(p.X).mean_square(1000, _core.Scale.none)
+    target = float(np.mean(np.abs(p.y[p.orders[order][:1000]]))) if p.is_regression else 1.0
+    grid = grid_of(settings(p, 1.0, **axes), size, target)
     return {"C": grid, "errors": _lanes(p, order, [settings(p, C, **axes) for C in grid])}
 
 
@@ -90,4 +92,4 @@ METHODS = {
     "C=1": default,
 }
 # the spellings that were not picked are compared on these many orders
-ORDERS = dict.fromkeys([name for name in SPELLINGS if name != RECOMMENDED], 2)
+ORDERS = dict.fromkeys([name for name in SPELLINGS if name not in (RECOMMENDED, ONLY_C)], 2)

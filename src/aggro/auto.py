@@ -83,7 +83,7 @@ class AutoLearner:
         self.learners: list[Learner] = []
         self.fixed: tuple[int, int] | None = None
         self._judged: list[dict[str, Array]] = []
-        self.mistakes = 0.0
+        self.mistakes = self.distance = 0.0  # of whoever led at the time, before learning
         self._next_move = SETTLED
         self.outputs = 1 if settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
@@ -95,7 +95,7 @@ class AutoLearner:
         self, rows: _core.Rows, *, order: Array | None = None, undo: bool = True, **lesson: Any
     ) -> None:
         """Learn rows in all lanes; raise without a trace when one of them is refused."""
-        before = (list(self.learners), self.mistakes, self._next_move)
+        before = (list(self.learners), self.mistakes, self.distance, self._next_move)
         kept = [learner.state() for learner in self.learners] if undo else []
         if not self.learners:
             self._begin(rows, lesson)
@@ -108,17 +108,18 @@ class AutoLearner:
                 self._learn_piece(rows, order[start:end], lesson)
                 start = end
         except ValueError:
-            self.learners, self.mistakes, self._next_move = before
+            self.learners, self.mistakes, self.distance, self._next_move = before
             for learner, state in zip(self.learners, kept, strict=undo):
                 learner.load_state(state)
             raise
 
     def _learn_piece(self, rows: _core.Rows, order: Array, lesson: dict[str, Any]) -> None:
         leader = self.learners[self.best[0]]
-        was = leader.model.chosen_record[0]
+        mistakes, distance = leader.model.chosen_record
         for learner in self.learners:
             learner.learn(rows, order=order, undo=False, **lesson)
-        self.mistakes += leader.model.chosen_record[0] - was
+        self.mistakes += leader.model.chosen_record[0] - mistakes
+        self.distance += leader.model.chosen_record[1] - distance
         if self.fixed is None and self.examples >= self._next_move:
             self._next_move = self.examples + PIECE
             self.learners = [
@@ -263,7 +264,7 @@ def grown(
     if isinstance(learner, Learner):
         return grow_classes(learner, settings, position, classes)
     new = AutoLearner(settings, learner.features, classes, learner.dtype)
-    new.mistakes, new.fixed = learner.mistakes, learner.fixed
+    new.mistakes, new.distance, new.fixed = learner.mistakes, learner.distance, learner.fixed
     for old in learner.learners:
         lanes = [_chosen_of(s, settings) for s in old.all_settings]
         new.learners.append(grow_classes(old, lanes, position, classes))

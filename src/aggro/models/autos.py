@@ -16,7 +16,14 @@ from aggro.models.learners import (
 )
 from aggro.models.values import Arrays
 
-FACTS = {"features": int, "classes": int, "dtype": str, "seed": int, "mistakes": float}
+FACTS = {
+    "features": int,
+    "classes": int,
+    "dtype": str,
+    "seed": int,
+    "mistakes": float,
+    "distance": float,
+}
 MOST_LEARNERS = 16
 
 
@@ -30,6 +37,7 @@ def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[s
         "dtype": dtype.name,
         "seed": int(seed),
         "mistakes": float(race.mistakes),
+        "distance": float(race.distance),
         "fixed": None if race.fixed is None else list(race.fixed),
         "learners": [
             encode_learner(learner, f"{where}.{number}", arrays)
@@ -52,7 +60,7 @@ def decode_auto_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Au
         decode_learner(each, f"{where}.{number}", arrays)
         for number, each in enumerate(facts["learners"])
     ]
-    race.mistakes = facts["mistakes"]
+    race.mistakes, race.distance = facts["mistakes"], facts["distance"]
     race.fixed = None if facts["fixed"] is None else _place(facts["fixed"], race)
     for learner in race.learners:
         same = (learner.features, learner.outputs, learner.dtype, learner.settings.task)
