@@ -70,6 +70,8 @@ class PassiveAggressiveClassifier(LinearClassifier):
         Ask for the margins of this many examples together (BPA).
     reservoir_size : int, default=16
         Classifiers in the reservoir.
+    probability : bool, default=False
+        Record margins while learning, for ``predict_proba``. The model learned is the same.
 
     Examples
     --------
@@ -111,6 +113,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         queue: int = 1,
         batch_size: int = 1,
         reservoir_size: int = 16,
+        probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 
