@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from aggro.auto import AnyLearner, grown, make_learner
 from aggro.estimator import all_or_nothing
-from aggro.learner import Array, Learner, rows_of
+from aggro.learner import Array, rows_of
 from aggro.probability import Probabilities
 from aggro.rules import Settings, Task
 from aggro.targets import class_weights, classes_of, encode, read_classes
@@ -201,11 +201,6 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
     def _new_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return make_learner(settings, self.n_features_in_, len(self.classes_), dtype, seed)
-
-    def _twin(self, learner: AnyLearner) -> AnyLearner:
-        """Return a new learner with the settings of this one, or of the leader of this race."""
-        leader = learner if isinstance(learner, Learner) else learner.winner()
-        return Learner(leader.settings, leader.features, len(self.classes_), leader.dtype)
 
     def _first_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
         """Return a new learner, or the old one when ``warm_start`` asks for it."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from aggro.auto import AnyLearner
 from aggro.calibration import RING
 from aggro.estimator import OnlineEstimator
-from aggro.learner import Array, rows_of
+from aggro.learner import Array, Learner, rows_of
 
 
 class LinearEstimator(OnlineEstimator):
@@ -89,6 +89,11 @@ class LinearEstimator(OnlineEstimator):
 
     def _judge(self, learner: AnyLearner, X: Any) -> Array:
         return learner.scores(rows_of(X))
+
+    def _twin(self, learner: AnyLearner) -> Learner:
+        """Return a new learner with the settings of this one, or of the leader of this race."""
+        leader = learner if isinstance(learner, Learner) else learner.winner()
+        return Learner(leader.settings, leader.features, leader.classes, leader.dtype)
 
     def _meet_typical(self, X: Any) -> None:
         """Let the mean row follow the rows, as far back as margins are remembered."""

@@ -24,12 +24,17 @@ def decode_calibrator(given: Any, arrays: Arrays) -> Calibrator:
     parts = decode(given, arrays)
     if not isinstance(parts, dict) or parts.keys() != Calibrator.__dataclass_fields__.keys():
         raise ModelFileError("the recorded margins have wrong parts")
-    if any(type(parts[name]) is not kind for name, kind in FACTS.items()) or parts["classes"] < 1:
-        raise ModelFileError("the recorded margins have wrong counts")
     calibrator = Calibrator(**parts)
-    if not (_shapes_fit(calibrator) and _values_fit(calibrator)):
-        raise ModelFileError("the recorded margins do not fit together")
+    check_calibrator(calibrator)
     return calibrator
+
+
+def check_calibrator(found: Calibrator) -> None:
+    """Raise unless all parts are of the right kind and fit together."""
+    if any(type(getattr(found, name)) is not kind for name, kind in FACTS.items()):
+        raise ModelFileError("the recorded margins have wrong counts")
+    if found.classes < 1 or not (_shapes_fit(found) and _values_fit(found)):
+        raise ModelFileError("the recorded margins do not fit together")
 
 
 def _shapes_fit(found: Calibrator) -> bool:
