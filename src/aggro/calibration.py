@@ -1,8 +1,9 @@
-"""From margins to probabilities: softmax(a_k (s_k − c_k) + e c_k + b_k), fitted to fresh margins.
+"""From margins to probabilities: softmax(a_k z(s_k − c_k) + e c_k + b_k), fitted to fresh margins.
 
 s is the score of a row, c the score of a typical row by the same model at the same moment: a model
-that steps far moves all its scores together, and c tells by how much. For two classes without c
-this is Platt's sigmoid, fitted to his smoothed targets.
+that steps far moves all its scores together, and c tells by how much. z leaves usual differences as
+they are and bends large ones, so that a few extreme rows do not rule the fit. For two classes and
+usual margins of a steady model this is Platt's sigmoid, fitted to his smoothed targets.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ CELLS = 2**20  # less of them where there are many classes
 RIDGE = 0.1
 RIDGE_UNLIKE = 10.0  # of the slopes of different classes
 LARGEST = 1e30  # of a score
+USUAL = 2.0  # times the median: where differences begin to bend
 
 
 def capacity(outputs: int) -> int:
@@ -126,14 +128,14 @@ def _paired(scores: Array) -> Array:
 
 def _apply(parameters: Array, scores: Array, centre: Array) -> Array:
     """Return the softmax; a centre outside of what was seen is taken for the nearest seen."""
-    a, b, (lowest, highest), mean, (e, *_) = _parts(parameters, scores.shape[1])
+    a, b, lowest, highest, mean = parameters[:-2].reshape(5, -1)
+    e, usual = parameters[-2:]
     c = np.clip(centre, lowest, highest)
-    return _softmax(a * (scores - c) + e * (c - mean) + b)
+    return _softmax(a * _bent(scores - c, usual) + e * (c - mean) + b)
 
 
-def _parts(parameters: Array, classes: int) -> tuple[Array, Array, Array, Array, Array]:
-    a, b, lowest, highest, mean = parameters[: 5 * classes].reshape(5, classes)
-    return a, b, np.stack([lowest, highest]), mean, parameters[5 * classes :]
+def _bent(differences: Array, usual: float) -> Array:
+    return np.asarray(usual * np.arcsinh(differences / usual))
 
 
 def _softmax(margins: Array) -> Array:
@@ -142,17 +144,19 @@ def _softmax(margins: Array) -> Array:
 
 
 def fit(scores: Array, centres: Array, labels: Array, weights: Array) -> Array:
-    """Return a, b, the lowest, highest and mean centre of each class, and e."""
+    """Return a, b, the lowest, highest and mean centre of each class, e, and the usual margin."""
     classes = scores.shape[1]
     if len(labels) == 0:
-        return np.zeros(5 * classes + 1)
+        return np.array([0.0] * (5 * classes + 1) + [1.0])
     mean = centres.mean(axis=0)
     z, v = scores - centres, centres - mean
+    usual = USUAL * float(np.median(np.abs(z).max(axis=1))) or 1.0
+    z = _bent(z, usual)
     unit = float(np.sqrt((z**2).mean())) or 1.0
     z, v = z / unit, v / unit
     a, b, e = _newton(z, v, _targets(labels, weights, classes), weights)
     spread = [centres.min(axis=0), centres.max(axis=0), mean]
-    return np.concatenate([a / unit, b, *spread, [e / unit]])
+    return np.concatenate([a / unit, b, *spread, [e / unit, usual]])
 
 
 def _targets(labels: Array, weights: Array, classes: int) -> Array:

@@ -21,6 +21,7 @@ from aggro.rules import Settings, Task
 
 SHORTEST, LONGEST = 16, 64  # rows that one and the same model scores before it learns them
 UNSEEN = 5  # the twin of a model of several passes leaves every fifth row for the last pass
+FEW = 1000  # margins; for less than that there are more twins
 
 
 def _wanted(estimator: Any) -> bool:
@@ -186,21 +187,26 @@ class Probabilities(OnlineEstimator):
     def _calibrate(self, learner: Any, X: Any, lesson: dict[str, Any], sample_weight: Any) -> None:
         """Take the margins of a twin that keeps every fifth row for its last pass.
 
-        After several passes the learner knows all its rows; what it says of them is no news. A
-        race has had many leaders; its twin learns with the settings of the last one alone.
+        After several passes the learner knows all its rows; what it says of them is no news. Few
+        rows have up to five twins, each keeping others. A race has had many leaders; its twin
+        learns with the settings of the last one alone, and after one pass all rows are news.
         """
         count, random = X.shape[0], np.random.default_rng(0)
-        twin, passes = self._twin(learner), max(1, round(learner.examples / count))
-        order = np.arange(count)
-        last = random.permutation(count) if self.shuffle else order
-        unseen = np.full(count, passes == 1)
-        unseen[last[-RING * UNSEEN :][UNSEEN - 1 :: UNSEEN]] = True
-        for again in range(passes - 1):
-            order = random.permutation(order) if self.shuffle else order
-            self._teach(twin, X, lesson, order[~unseen[order]], again > 0)
-            self._end_pass(twin)
-        self._begin_record(twin.examples)
-        self._walk(twin, X, lesson, sample_weight, last, unseen)
+        passes = max(1, round(learner.examples / count))
+        last = random.permutation(count) if self.shuffle else np.arange(count)
+        if passes == 1:
+            self._walk(self._twin(learner), X, lesson, sample_weight, last)
+            return
+        self._begin_record(learner.examples)
+        for first in range(min(UNSEEN, -(-FEW * UNSEEN // count))):
+            unseen = np.zeros(count, bool)
+            unseen[last[-RING * UNSEEN :][first::UNSEEN]] = True
+            twin, order = self._twin(learner), np.flatnonzero(~unseen)
+            for again in range(passes - 1):
+                order = random.permutation(order) if self.shuffle else order
+                self._teach(twin, X, lesson, order, again > 0)
+                self._end_pass(twin)
+            self._walk(twin, X, lesson, sample_weight, last, unseen)
 
     def _grow_calibrator(self, before: Array, old: Settings) -> None:
         """Let the recorded margins follow the classes that were admitted."""

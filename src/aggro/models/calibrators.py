@@ -51,7 +51,8 @@ def _shapes_fit(found: Calibrator) -> bool:
 def _is_map(parameters: Array, found: Calibrator) -> bool:
     """Tell whether there is a row of parameters for each question that the model answers."""
     questions, answers = (found.classes, 2) if found.multilabel else (1, found.classes)
-    return parameters.shape == (questions, 5 * answers + 1) and parameters.dtype == np.float64
+    right = parameters.shape == (questions, 5 * answers + 2) and parameters.dtype == np.float64
+    return right and bool((parameters[:, -1] > 0).all())
 
 
 def _values_fit(found: Calibrator) -> bool:
