@@ -278,6 +278,7 @@ def test_classes_that_come_later(kind):
     model = kind(C=0.1, probability=True)
     model.partial_fit(X[:50][y[:50] == 1], names[:50][y[:50] == 1])
     np.testing.assert_array_equal(model.predict_proba(X[:3]), np.ones((3, 1)))
+    assert len(model._calibrator.weights) == 0  # one class has no margins
     for classes in (["b", "d"], ["b", "c", "d"], ["a", "b", "c", "d"]):
         known = np.isin(names, classes)
         model.partial_fit(X[known], names[known])

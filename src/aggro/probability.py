@@ -56,10 +56,6 @@ def pieces(count: int, seen: int, batch: int, race: bool, recorded: int) -> Iter
         start = end
 
 
-def _facts(learner: Any, lesson: dict[str, Any]) -> tuple[int, Array | None, bool]:
-    return learner.settings.batch_size, lesson["weights"], isinstance(learner, AutoLearner)
-
-
 class Probabilities(OnlineEstimator):
     """Classifiers that can tell how sure they are, once ``probability=True``."""
 
@@ -126,18 +122,18 @@ class Probabilities(OnlineEstimator):
         The record is kept only when all are learned.
         """
         order = np.arange(X.shape[0]) if order is None else order
-        batch, weights, race = _facts(learner, lesson)
+        batch, weights = learner.settings.batch_size, lesson["weights"]
         if batch > 1 and weights is not None:
             order = order[weights[order] > 0]  # others take no place in a mini-batch
         recorded = RING if unseen is None else RING * UNSEEN
-        known = unseen is not None and learner.examples > 0
+        known, race = unseen is not None and learner.examples > 0, isinstance(learner, AutoLearner)
         found: list[tuple[Array, Array, Array]] = []
         for part in pieces(len(order), learner.examples, batch, race, recorded):
             rows = order[part] if unseen is None else order[part][unseen[order[part]]]
             if learner.examples > 0 and len(rows) and part.stop > len(order) - recorded:
                 self._record(learner, X, rows, found)
             self._teach(learner, X, lesson, order[part], known or part.start > 0, undo)
-        if found:
+        if found and (len(self.classes_) > 1 or self._multilabel):
             self._keep(found, lesson, self._weights(sample_weight, X.shape[0]))
 
     def _record(self, learner: Any, X: Any, rows: Array, found: list[Any]) -> None:
