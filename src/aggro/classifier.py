@@ -10,14 +10,15 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
 from aggro.auto import AnyLearner, grown, make_learner
-from aggro.estimator import OnlineEstimator, all_or_nothing
+from aggro.estimator import all_or_nothing
 from aggro.learner import Array, rows_of
+from aggro.probability import Probabilities
 from aggro.rules import Settings, Task
 from aggro.targets import class_weights, classes_of, encode, read_classes
 from aggro.weights import LinearEstimator
 
 
-class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
+class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]
     """Classification: labels in, classes out. The learner is the subclass's."""
 
     def decision_function(self, X: Any) -> Array:
@@ -70,7 +71,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         if multilabel:
             return {"values": y}
         if not self._classes_given and not first:
+            before = self.classes_, self._learner.settings
             self._admit(y)
+            self._grow_calibrator(*before)
         return {"labels": encode(y, self.classes_)}
 
     def _new_learner(self, settings: Settings, dtype: Any) -> Any:
@@ -146,7 +149,10 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         learner = self._first_learner(settings, X.dtype)
         self._start(learner, coef_init, intercept_init)
         held_out, validate = self._validation(X, y)
-        self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate)
+        once = self._once(learner, X, lesson, sample_weight)
+        self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate, once)
+        if self.probability and once is None:
+            self._calibrate(learner, X, lesson, sample_weight)
         self._learner, self._known_prices = learner, self._prices()
         self.__dict__.pop("_sparse_coef", None)
         return self
@@ -175,7 +181,10 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         lesson = self._meet(X, y, classes, first)
         lesson["weights"] = self._all_weights(lesson.get("labels"), sample_weight, X.shape[0])
         self._reconfigure(self._task())
-        self._learner.learn(rows_of(X), **lesson)
+        if self.probability:
+            self._learn_and_record(X, lesson, sample_weight)
+        else:
+            self._learner.learn(rows_of(X), **lesson)
         self.n_iter_ = 1
         return self
 

@@ -145,6 +145,34 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         check_is_fitted(self)
         return self._learner.scores(rows_of(self._read(X, reset=False)))
 
+    # -- what the linear and the kernel estimators do in their own ways ----------------------
+
+    def _judge(self, learner: Any, X: Any) -> Array:
+        """Return the scores of rows by a learner."""
+        raise NotImplementedError
+
+    def _teach(
+        self,
+        learner: Any,
+        X: Any,
+        lesson: dict[str, Any],
+        order: Array | None,
+        again: bool = False,
+        undo: bool = False,
+    ) -> None:
+        """Let a learner learn rows in an order; ``again``: it knows X from the last call."""
+        raise NotImplementedError
+
+    def _end_pass(self, learner: Any) -> None:
+        """Tell a learner that the same rows may come again."""
+
+    def _twin(self, learner: Any) -> Any:
+        """Return a new learner like this one."""
+        raise NotImplementedError
+
+    def _meet_typical(self, X: Any) -> None:
+        """Let the typical row, if the scores have a use for one, follow the rows."""
+
     # -- fitted attributes ------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:

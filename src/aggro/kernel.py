@@ -64,6 +64,8 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     average : bool, default=False
         Predict with the mean of all rounds. A budget projects the mean as it projects the model
         ("projection" and "nearest" only).
+    probability : bool, default=False
+        Record margins while learning, for ``predict_proba``.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
         random_state: Any = None,
         class_weight: Any = None,
         average: bool = False,
+        probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 
@@ -137,7 +140,10 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
         settings = self._checked_settings(self._task())
         self._look_at(X)
         learner = self._kernel_learner(settings, len(self.classes_))
-        self.n_iter_ = self._passes(learner, X, lesson)
+        once = self._once(learner, X, lesson, sample_weight)
+        self.n_iter_ = self._passes(learner, X, lesson, once)
+        if self.probability and once is None:
+            self._calibrate(learner, X, lesson, sample_weight)
         self._learner, self._known_prices = learner, self._prices()
         return self
 
@@ -165,7 +171,10 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
         lesson = self._meet(X, y, classes, first)
         lesson["weights"] = self._all_weights(lesson.get("labels"), sample_weight, X.shape[0])
         self._reconfigure(self._task())
-        self._learner.learn_rows(X, lesson)
+        if self.probability:
+            self._learn_and_record(X, lesson, sample_weight)
+        else:
+            self._learner.learn_rows(X, lesson)
         self.n_iter_ = 1
         return self
 
@@ -175,6 +184,9 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
 
     def _new_learner(self, settings: Settings, dtype: Any) -> Any:
         return self._kernel_learner(settings, len(self.classes_))
+
+    def _twin(self, learner: Any) -> Any:
+        return self._kernel_learner(learner.settings, len(self.classes_))
 
     def _admit(self, y: Array) -> None:
         """Let classes that were never seen enter, with zero coefficients."""

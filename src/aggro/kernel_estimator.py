@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,17 @@ class KernelEstimator(OnlineEstimator):
 
     # -- passes -----------------------------------------------------------------------------
 
-    def _passes(self, learner: Any, X: Any, lesson: dict[str, Array | None]) -> int:
-        """Learn pass after pass until the loss no longer falls; return the number of passes."""
+    def _passes(
+        self,
+        learner: Any,
+        X: Any,
+        lesson: dict[str, Array | None],
+        once: Callable[[Array | None], None] | None = None,
+    ) -> int:
+        """Learn pass after pass until the loss no longer falls; return the number of passes.
+
+        ``once`` learns in place of the learner where one pass is all.
+        """
         weights = lesson["weights"]
         if weights is not None and not weights.any():
             raise ValueError("All sample weights are zero: there is nothing to learn from.")
@@ -108,7 +118,10 @@ class KernelEstimator(OnlineEstimator):
         for epoch in range(1, self.max_iter + 1):
             before = learner.progress.loss
             order = random.permutation(count).astype(np.int64) if self.shuffle else None
-            learner.learn_rows(X, lesson, order, again=epoch > 1)
+            if once is not None:
+                once(order)
+            else:
+                self._teach(learner, X, lesson, order, again=epoch > 1)
             loss = learner.progress.loss - before
             self._report(epoch, learner, loss / count)
             if self.tol is None:
@@ -125,6 +138,21 @@ class KernelEstimator(OnlineEstimator):
                 stacklevel=4,
             )
         return epoch
+
+    def _teach(
+        self,
+        learner: Any,
+        X: Any,
+        lesson: dict[str, Any],
+        order: Array | None,
+        again: bool = False,
+        undo: bool = False,  # always: a kernel learner refuses all rows or none
+    ) -> None:
+        learner.learn_rows(X, lesson, order, again)
+
+    def _judge(self, learner: Any, X: Any) -> Array:
+        scores: Array = learner.score_rows(X)
+        return scores
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -80,6 +80,8 @@ class PassiveAggressiveClassifier(LinearClassifier):
         For streams that change: the share that a new example replaces in the class means, and an
         update in the precision of a diagonal metric. 0.001 remembers about a thousand. With
         something to choose ("auto") the records forget as fast.
+    probability : bool, default=False
+        Record margins while learning, for ``predict_proba``. The model learned is the same.
 
     Examples
     --------
@@ -123,6 +125,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         reservoir_size: int = 16,
         scale: str = "none",
         forgetting: float = 0.0,
+        probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 

@@ -19,7 +19,8 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size
+verbose, random_state, warm_start, class_weight, average, reservoir_size, \
+probability
         As in ``PassiveAggressiveClassifier``.
     multiclass : {"top", "ovr"}, default="top"
         Move the true class and the best wrong one, or learn one Perceptron for each class.
@@ -55,6 +56,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
         average: bool | int | str = False,
         multiclass: str = "top",
         reservoir_size: int = 16,
+        probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 
@@ -80,7 +82,8 @@ class AROWClassifier(LinearClassifier):
     multiclass : {"ovr", "support", "top"}, default="ovr"
         As in ``PassiveAggressiveClassifier``.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size
+verbose, random_state, warm_start, class_weight, average, reservoir_size, \
+probability
         As in ``PassiveAggressiveClassifier``.
 
     Examples
@@ -116,6 +119,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
         class_weight: Any = None,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 
@@ -199,7 +203,8 @@ class ConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size
+verbose, random_state, warm_start, class_weight, average, reservoir_size, \
+probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples
@@ -237,6 +242,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
         class_weight: Any = None,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 
@@ -266,7 +272,8 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size
+verbose, random_state, warm_start, class_weight, average, reservoir_size, \
+probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples
@@ -304,6 +311,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
         class_weight: Any = None,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 

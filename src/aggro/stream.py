@@ -14,6 +14,7 @@ import numpy as np
 from aggro.growth import grow_classes
 from aggro.stream_frames import rows_of_frame, table_like
 from aggro.stream_learner import StreamLearner
+from aggro.stream_probability import RecordingStream
 
 
 def probabilities(classes: list[Any], margins: list[float]) -> dict[Any, float]:
@@ -31,7 +32,7 @@ def probabilities(classes: list[Any], margins: list[float]) -> dict[Any, float]:
     return {label: power / total for label, power in zip(classes, powers, strict=True)}
 
 
-class StreamClassifier(StreamLearner):
+class StreamClassifier(RecordingStream):
     """Passive-Aggressive classifier of a stream: features and classes may appear at any time.
 
     Stay when the margin is met, else step just far enough. An example is a dict of names to
@@ -54,6 +55,9 @@ class StreamClassifier(StreamLearner):
         (the same in every process, for names of text, bytes, numbers and tuples of these).
     seed : int, default=0
         Seed of the reservoir.
+    probability : bool, default=False
+        Take the margin of each example before it is learned, and fit to these margins what
+        ``predict_proba_one`` says.
     **params
         Settings that override the variant's, as in ``PassiveAggressiveClassifier``: ``loss``,
         ``multiclass``, ``metric``, ``class_mean``, ``queue``, ``average``, ``batch_size`` ...
@@ -86,9 +90,11 @@ class StreamClassifier(StreamLearner):
         max_features: int | None = None,
         overflow: str = "drop",
         seed: int = 0,
+        probability: bool = False,
         **params: Any,
     ) -> None:
         super().__init__(algorithm, C, max_features, overflow, seed, params)
+        self._begin_record(probability)
 
     @property
     def classes(self) -> list[Any]:
@@ -101,8 +107,10 @@ class StreamClassifier(StreamLearner):
         return margins[0] if len(classes) == 2 else dict(zip(classes, margins, strict=False))
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """Return a probability for each class: a softmax of the margins, not calibrated."""
-        return probabilities(*self._margins(x))
+        """Return the probability of each class; a mere softmax without ``probability=True``."""
+        classes, margins = self._margins(x)
+        calibrated = self.probability and len(classes) > 1
+        return self._calibrated(classes, margins) if calibrated else probabilities(classes, margins)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a table with one column of probabilities for each class."""

@@ -135,8 +135,8 @@ class StreamLearner(RacingStream, RiverProtocol):
         description = {
             "model": type(self).__name__,
             "params": self._get_params(),
-            "names": list(map(_to_json, names)),
-            "classes": list(map(_to_json, classes)),
+            "names": list(map(to_json, names)),
+            "classes": list(map(to_json, classes)),
         }
         return description, arrays
 
@@ -145,7 +145,7 @@ class StreamLearner(RacingStream, RiverProtocol):
         cls: type[Stream], description: dict[str, Any], arrays: dict[str, Array]
     ) -> Stream:
         """Return the model that gave this state."""
-        names, classes = (list(map(_from_json, description[key])) for key in ("names", "classes"))
+        names, classes = (list(map(from_json, description[key])) for key in ("names", "classes"))
         return _revive(cls, description["params"], names, classes, arrays)
 
     def __reduce__(self) -> Any:
@@ -159,7 +159,7 @@ class StreamLearner(RacingStream, RiverProtocol):
 
     def __repr__(self) -> str:
         given = self._get_params()
-        plain = {"max_features": None, "overflow": "drop", "seed": 0}
+        plain = {"max_features": None, "overflow": "drop", "seed": 0, "probability": False}
         shown = [repr(given.pop("algorithm"))]
         shown += [f"{k}={v!r}" for k, v in given.items() if k not in plain or v != plain[k]]
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -194,12 +194,12 @@ def _revive(
     return model
 
 
-def _to_json(name: Any) -> Any:
+def to_json(name: Any) -> Any:
     """Return a name as JSON holds it: tuples and bytes are marked."""
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, tuple):
-        return {"tuple": [_to_json(part) for part in name]}
+        return {"tuple": [to_json(part) for part in name]}
     if isinstance(name, bytes):
         return {"bytes": name.hex()}
     if name is None or isinstance(name, (str, int, float)):
@@ -207,8 +207,9 @@ def _to_json(name: Any) -> Any:
     raise TypeError(f"{name!r} cannot be written to a file; name features and classes by text.")
 
 
-def _from_json(name: Any) -> Any:
+def from_json(name: Any) -> Any:
+    """Return the name that ``to_json`` was given."""
     if not isinstance(name, dict):
         return name
     ((kind, inner),) = name.items()
-    return tuple(map(_from_json, inner)) if kind == "tuple" else bytes.fromhex(inner)
+    return tuple(map(from_json, inner)) if kind == "tuple" else bytes.fromhex(inner)

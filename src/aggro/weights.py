@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from aggro.auto import AnyLearner
+from aggro.calibration import RING
 from aggro.estimator import OnlineEstimator
-from aggro.learner import Array, rows_of
+from aggro.learner import Array, Learner, rows_of
 
 
 class LinearEstimator(OnlineEstimator):
@@ -31,12 +32,15 @@ class LinearEstimator(OnlineEstimator):
         lesson: dict[str, Any],
         held_out: Array | None = None,
         validate: Callable[[AnyLearner], float] | None = None,
+        once: Callable[[Array | None], None] | None = None,
     ) -> int:
-        """Learn pass after pass until nothing improves; return the number of passes."""
+        """Learn pass after pass until nothing improves; return the number of passes.
+
+        ``once`` learns in place of the learner where one pass is all.
+        """
         weights = lesson["weights"]
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
-        rows = rows_of(X)
         random = check_random_state(self.random_state)
         count = X.shape[0] - (0 if held_out is None else len(held_out))
         best, idle = -np.inf, 0
@@ -47,8 +51,11 @@ class LinearEstimator(OnlineEstimator):
             if held_out is not None:
                 order = np.arange(X.shape[0]) if order is None else order
                 order = order[~np.isin(order, held_out)]
-            learner.learn(rows, order=order, undo=self.warm_start, **lesson)
-            learner.freeze_means()
+            if once is not None:
+                once(order)
+            else:
+                self._teach(learner, X, lesson, order, undo=self.warm_start)
+            self._end_pass(learner)
             loss = learner.progress.loss - before
             self._report(epoch, learner, loss / count)
             quality = validate(learner) if validate else -loss
@@ -65,6 +72,37 @@ class LinearEstimator(OnlineEstimator):
                 stacklevel=4,
             )
         return epoch
+
+    def _teach(
+        self,
+        learner: AnyLearner,
+        X: Any,
+        lesson: dict[str, Any],
+        order: Array | None,
+        again: bool = False,
+        undo: bool = False,
+    ) -> None:
+        learner.learn(rows_of(X), order=order, undo=undo, **lesson)
+
+    def _end_pass(self, learner: AnyLearner) -> None:
+        learner.freeze_means()
+
+    def _judge(self, learner: AnyLearner, X: Any) -> Array:
+        return learner.scores(rows_of(X))
+
+    def _twin(self, learner: AnyLearner) -> Learner:
+        """Return a new learner with the settings of this one, or of the leader of this race."""
+        leader = learner if isinstance(learner, Learner) else learner.winner()
+        return Learner(leader.settings, leader.features, leader.classes, leader.dtype)
+
+    def _meet_typical(self, X: Any) -> None:
+        """Let the mean row follow the rows, as far back as margins are remembered."""
+        count, seen = X.shape[0], self._learner.examples if hasattr(self, "_learner") else 0
+        with np.errstate(all="ignore"):  # learning will refuse what is not finite
+            mean = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(1, -1)
+            known = getattr(self, "_typical", mean)
+            moved = known + count / (min(seen, RING) + count) * (mean - known)
+            self._typical = np.nan_to_num(moved.astype(X.dtype))
 
     def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""

@@ -51,6 +51,7 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
     "max_features": (int, NoneType),
     "overflow": (str,),
     "seed": (int,),
+    "probability": (bool,),
 }
 
 

@@ -13,10 +13,12 @@ from typing import Any
 
 import aggro
 from aggro.auto import AutoLearner
+from aggro.calibration import Calibrator
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
 from aggro.models import container
 from aggro.models.autos import decode_auto_learner, encode_auto_learner
+from aggro.models.calibrators import decode_calibrator, encode_calibrator
 from aggro.models.errors import ModelFileError
 from aggro.models.kernels import decode_kernel_learner, encode_kernel_learner
 from aggro.models.learners import decode_learner, encode_learner
@@ -93,6 +95,8 @@ def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
         return {"auto_learner": encode_auto_learner(value, name, arrays)}
     if isinstance(value, KernelLearner):
         return {"kernel_learner": encode_kernel_learner(value, name, arrays)}
+    if isinstance(value, Calibrator):
+        return {"calibrator": encode_calibrator(value, name, arrays)}
     return encode(value, name, arrays)
 
 
@@ -104,4 +108,6 @@ def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
         return decode_auto_learner(value["auto_learner"], name, arrays)
     if "kernel_learner" in kinds:
         return decode_kernel_learner(value["kernel_learner"], name, arrays)
+    if "calibrator" in kinds:
+        return decode_calibrator(value["calibrator"], arrays)
     return decode(value, arrays)

@@ -10,6 +10,7 @@ import numpy as np
 
 import aggro
 from aggro.auto import AutoLearner
+from aggro.calibration import Calibrator
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
 from aggro.models.errors import ModelFileError
@@ -38,6 +39,8 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_flat": bool,
     "_gamma": float,
     "_sparse": bool,
+    "_calibrator": Calibrator,
+    "_typical": np.ndarray,
     "_origin": dict,  # how the command line read the data
 }
 # Kept as a flag each: they follow from the rest.
@@ -153,6 +156,16 @@ def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
         and fitted["_counts"].dtype == np.float64
         and bool(np.all(classes[:-1] < classes[1:]))
         and type(fitted["_classes_given"]) is bool
+        and _record_fits(fitted, learner)
+    )
+
+
+def _record_fits(fitted: dict[str, Any], learner: Learner) -> bool:
+    """Tell whether the margins for ``probability=True``, if any, are those of this model."""
+    found, typical = fitted.get("_calibrator"), fitted.get("_typical")
+    classes = (len(fitted["classes_"]), fitted["_multilabel"])
+    return (found is None or (found.classes, found.multilabel) == classes) and (
+        typical is None or (typical.shape == (1, learner.features) and typical.dtype.kind == "f")
     )
 
 

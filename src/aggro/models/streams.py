@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 import aggro
+from aggro.models.calibrators import check_calibrator
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import check_places
 from aggro.models.record import Record
 from aggro.models.values import Arrays
 from aggro.stream_settings import keywords_of
 
-NOT_SETTINGS = ("algorithm", "max_features", "overflow", "seed")
+NOT_SETTINGS = ("algorithm", "max_features", "overflow", "seed", "probability")
 STREAMS = ("StreamClassifier", "StreamRegressor")
 
 
@@ -24,19 +25,25 @@ def stream_record(model: Any) -> Record:
     if names and all(type(name) is str for name in names):
         names = np.array(names, dtype=object)  # arrays hold a million names better than JSON does
     attributes = {"names": names, "classes": description["classes"], "state": arrays}
+    if "record" in description:
+        attributes["record"] = description["record"]
     return Record(description["model"], description["params"], attributes)
 
 
 def stream_learner(record: Record) -> Any:
     """Return the stream learner that plain data describe."""
     params, fitted, state = record.params, record.attributes, record.attributes["state"]
-    if not isinstance(state, dict) or fitted.keys() != {"names", "classes", "state"}:
+    expected = {"names", "classes", "state"} | ({"record"} if params.get("probability") else set())
+    if not isinstance(state, dict) or fitted.keys() != expected:
         raise ModelFileError("its parts are not those of a stream learner")
     _check_sizes(record.name, params, state)
     names = fitted["names"]
     names = names.tolist() if isinstance(names, np.ndarray) else names
-    description = {"params": params, "names": names, "classes": fitted["classes"]}
-    return getattr(aggro, record.name).from_state(description, state)
+    description = {**fitted, "params": params, "names": names}
+    model = getattr(aggro, record.name).from_state(description, state)
+    if params.get("probability"):
+        check_calibrator(model._record.calibrator)
+    return model
 
 
 def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:

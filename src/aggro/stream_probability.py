@@ -1,0 +1,208 @@
+"""``StreamClassifier(probability=True)``: margins taken before each example is learned."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from aggro.calibration import Calibrator
+from aggro.kernel_choice import output_map
+from aggro.learner import Array
+from aggro.rules import Settings
+from aggro.stream_learner import StreamLearner, from_json, to_json
+
+WAITING = 256  # margins that wait in lists, where one more costs little
+RECENT = 16  # examples whose mean is the typical one
+EVERY = 256  # examples between two of them, once there are enough
+SLACK = 0.1  # part of the margins that may be new before the map is fitted anew
+ARRAYS = ("scores", "centres", "labels", "weights", "parameters")
+FACTS = ("seen", "fitted_at")
+
+PREFIX = "record_"  # of these arrays in the state of a stream
+
+Example = dict[Any, float]
+Stream = TypeVar("Stream", bound="RecordingStream")
+
+
+@dataclass
+class Waiting:
+    """Margins of some examples, one after another: plain numbers give the collector no work."""
+
+    margins: list[float] = field(default_factory=list)
+    centres: list[float] = field(default_factory=list)
+    labels: list[int] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+
+
+class StreamRecord:
+    """Recent margins of a stream, and what a typical example of it looks like."""
+
+    def __init__(self) -> None:
+        self.classes: list[Any] = []
+        self.places: dict[Any, int] = {}
+        self.calibrator = Calibrator.empty(1)
+        self.waiting = Waiting()
+        self.met = 0
+        self.recent: list[Example] = []
+        self.typical: Example = {}
+
+    def add(
+        self, x: Any, place: int, weight: float, margins: list[float], centre: list[float]
+    ) -> None:
+        """Record an example that was just learned."""
+        waiting = self.waiting
+        waiting.margins += margins
+        waiting.centres += centre
+        waiting.labels.append(place)
+        waiting.weights.append(weight)
+        if len(waiting.labels) == WAITING:
+            self.settle()
+        if self.met < RECENT or self.met % EVERY == 0:
+            self.recent = [*self.recent[1 - RECENT :], _numbers(x)]
+            self.typical = _mean(self.recent)
+        self.met += 1
+
+    def admit(self, classes: list[Any], old: Settings, new: Settings) -> None:
+        """Go on with classes that were just met; the example that brought one got no margin."""
+        self.settle()
+        count, places = len(classes), {label: place for place, label in enumerate(classes)}
+        if len(self.classes) < 2:
+            self.calibrator = Calibrator.empty(count, seen=self.met)
+        else:
+            position = np.array([places[label] for label in self.classes])
+            change = output_map(old, new, position, count)
+            self.calibrator = self.calibrator.grown(change, position, count)
+        self.classes, self.places = classes, places
+
+    def settle(self) -> None:
+        """Move the waiting margins to the others."""
+        margins, centres, labels, weights = map(np.array, vars(self.waiting).values())
+        if len(labels):
+            shape = (len(labels), -1)
+            rows = (margins.reshape(shape), centres.reshape(shape), labels, weights)
+            self.calibrator, self.waiting = self.calibrator.plus(*rows), Waiting()
+
+    def probabilities(self, margins: list[float], centre: list[float]) -> list[float]:
+        """Return the probability of each class."""
+        self.settle()
+        rows = self.calibrator.probabilities(np.array([margins]), np.array(centre), SLACK)
+        return [float(each) for each in rows[0]]
+
+    def __copy__(self) -> StreamRecord:
+        twin = object.__new__(StreamRecord)
+        twin.__dict__.update(self.__dict__)
+        twin.calibrator, twin.waiting = copy.copy(self.calibrator), copy.deepcopy(self.waiting)
+        return twin
+
+    # -- files -------------------------------------------------------------------------------
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return facts (the examples as pairs of names and values) and arrays by name."""
+        self.settle()
+        parts = vars(self.calibrator)
+        facts = {name: parts[name] for name in FACTS} | {"met": self.met}
+        facts["recent"] = [[list(x), list(x.values())] for x in self.recent]
+        return facts, {name: parts[name] for name in ARRAYS if parts[name] is not None}
+
+    @staticmethod
+    def from_state(
+        facts: dict[str, Any], arrays: dict[str, Array], classes: list[Any]
+    ) -> StreamRecord:
+        """Return the record that gave this state."""
+        record = StreamRecord()
+        record.classes, record.places = classes, {label: i for i, label in enumerate(classes)}
+        known = {name: facts[name] for name in FACTS} | {"parameters": None}
+        record.calibrator = Calibrator(max(len(classes), 1), False, **known | arrays)
+        record.met = int(facts["met"])
+        record.recent = [_numbers(dict(zip(*x, strict=True))) for x in facts["recent"]]
+        record.typical = _mean(record.recent)
+        return record
+
+
+def _numbers(x: Any) -> Example:
+    """Return an example as the core reads it: the text v of k is the feature (k, v)."""
+    named = (((k, v), 1.0) if isinstance(v, str) else (k, float(v)) for k, v in x.items())
+    return {name: value for name, value in named if math.isfinite(value)}
+
+
+def _mean(examples: list[Example]) -> Example:
+    mean: Example = {}
+    for x in examples:
+        for name, value in x.items():
+            mean[name] = mean.get(name, 0.0) + value / len(examples)
+    return mean
+
+
+class RecordingStream(StreamLearner):
+    """A stream learner that records margins, if it is asked to."""
+
+    def _begin_record(self, probability: bool) -> None:
+        if not isinstance(probability, (bool, np.bool_)):
+            raise ValueError(f"probability={probability!r} is not valid; give True or False.")
+        self.probability, self._record = probability, StreamRecord()
+        if probability:  # an attribute of its own: without it, learn_one is the core's
+            self.learn_one = self._learn_and_record  # type: ignore[method-assign]
+
+    def _calibrated(self, classes: list[Any], margins: list[float]) -> dict[Any, float]:
+        centre = self._margins(self._record.typical)[1]
+        return dict(zip(classes, self._record.probabilities(margins, centre), strict=True))
+
+    def _learn_and_record(self, x: Any, y: Any, w: float = 1.0) -> None:
+        """Learn an example, as ``learn_one``; keep the margins it had before."""
+        margins, centre = self._margins(x)[1], self._margins(self._record.typical)[1]
+        super().learn_one(x, y, w)
+        if w == 0:
+            return
+        place = self._record.places.get(y)
+        if place is None:
+            classes, before = self._classes(), len(self._record.classes)
+            self._record.admit(classes, self._settings(before), self._settings(len(classes)))
+        elif len(self._record.places) > 1:
+            self._record.add(x, place, w, margins, centre)
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: D102
+        before = copy.copy(self._record)
+        try:
+            super().learn_many(X, y, w)
+        except BaseException:
+            self._record = before
+            raise
+
+    learn_many.__doc__ = StreamLearner.learn_many.__doc__
+
+    def _get_params(self) -> dict[str, Any]:
+        return {**super()._get_params(), "probability": self.probability}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return all that was learned: a description that JSON can hold, and arrays by name."""
+        description, arrays = super().state()
+        if self.probability:
+            facts, margins = self._record.state()
+            facts["recent"] = [[list(map(to_json, names)), v] for names, v in facts["recent"]]
+            description["record"] = facts
+            arrays |= {PREFIX + name: array for name, array in margins.items()}
+        return description, arrays
+
+    @classmethod
+    def from_state(
+        cls: type[Stream], description: dict[str, Any], arrays: dict[str, Array]
+    ) -> Stream:
+        """Return the model that gave this state."""
+        margins = {n: a for n, a in arrays.items() if n.startswith(PREFIX)}
+        known = {n: a for n, a in arrays.items() if n not in margins}
+        model = super().from_state(description, known)
+        if model.probability:
+            facts, margins = description["record"], {n[len(PREFIX) :]: margins[n] for n in margins}
+            recent = [[list(map(from_json, names)), v] for names, v in facts["recent"]]
+            facts = {**facts, "recent": recent}
+            model._record = StreamRecord.from_state(facts, margins, model._classes())
+        return model
+
+    def __reduce__(self) -> Any:
+        make, parts, attributes = super().__reduce__()
+        own = {name: value for name, value in attributes.items() if name != "learn_one"}
+        return make, parts, own | {"_record": copy.copy(self._record)}

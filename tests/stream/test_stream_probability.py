@@ -1,0 +1,144 @@
+"""Streams that know how sure they are."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from stream_problems import AXES, as_dict, sparse_stream, teach
+
+import aggro
+from aggro import PassiveAggressiveClassifier, StreamClassifier
+from aggro.models import ModelFileError, store
+
+LETTERS = np.array(list("abcdef"))
+
+
+def by_file(model):
+    description, arrays = model.state()
+    return type(model).from_state(json.loads(json.dumps(description)), arrays)
+
+
+def by_pickle(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+def logistic(rows, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(rows, 6))
+    chance = 1 / (1 + np.exp(-X @ np.array([2.0, -1.0, 1.0, 0.5, 0.0, 0.0])))
+    return X, (random.random(rows) < chance).astype(int), chance
+
+
+def test_close_to_the_truth_and_closer_than_the_softmax():
+    X, y, chance = logistic(4000)
+    plain = teach(StreamClassifier(C=1.0), X[:3000], y[:3000].tolist())
+    asked = teach(StreamClassifier(C=1.0, probability=True), X[:3000], y[:3000].tolist())
+    losses = []
+    for model in (asked, plain):
+        P = np.array([model.predict_proba_one(as_dict(x))[1] for x in X[3000:]])
+        losses.append(-np.log(np.where(y[3000:] == 1, P, 1 - P)).mean())
+    best = -np.log(np.where(y[3000:] == 1, chance[3000:], 1 - chance[3000:])).mean()
+    assert losses[0] < losses[1]
+    assert losses[0] < best * 1.5  # PA-I with C=1 is far from the best linear model here
+
+
+@pytest.mark.parametrize("axes", AXES, ids=str)
+def test_the_same_model_is_learned(axes):
+    X, y, weights = sparse_stream(rows=400)
+    models = [StreamClassifier("SPA-I", probability=p, **axes) for p in (False, True)]
+    for model in models:
+        teach(model, X, LETTERS[y].tolist(), weights)
+    assert models[0].coef() == models[1].coef()
+    assert models[0].n_mistakes_ == models[1].n_mistakes_
+
+
+def test_margins_are_those_of_the_estimator():
+    X, y, _ = sparse_stream(rows=300, classes=3)
+    stream = StreamClassifier("SPA-I", C=0.1, probability=True)
+    arrays = PassiveAggressiveClassifier(C=0.1, probability=True)
+    teach(stream, X, y.tolist())
+    for i in range(len(y)):
+        arrays.partial_fit(X[i : i + 1], y[i : i + 1])
+    stream._record.settle()
+    ours, theirs = stream._record.calibrator, arrays._calibrator
+    count = 200  # the first ones brought the classes
+    np.testing.assert_allclose(ours.scores[-count:], theirs.scores[-count:], atol=1e-5)
+    np.testing.assert_array_equal(ours.labels[-count:], theirs.labels[-count:])
+
+
+@pytest.mark.parametrize("duplicate", [by_pickle, by_file, copy.copy, copy.deepcopy])
+def test_copies_go_on_and_are_independent(duplicate):
+    X, y, weights = sparse_stream(rows=700, classes=3)
+    model = StreamClassifier("SPA-I", probability=True)
+    teach(model, X[:300], LETTERS[y].tolist(), weights)
+    question = as_dict(X[0])
+    told = model.predict_proba_one(question)
+    teach(model, X[300:310], LETTERS[y[300:]].tolist())  # too few to fit anew
+    twin = duplicate(model)
+    assert twin.predict_proba_one(question) == model.predict_proba_one(question)
+    teach(twin, X[310:], LETTERS[y[310:]].tolist())
+    assert model._record.met < twin._record.met
+    teach(model, X[310:], LETTERS[y[310:]].tolist())
+    assert twin.predict_proba_one(question) == model.predict_proba_one(question) != told
+    assert repr(twin) == repr(model)
+    assert "probability=True" in repr(model)
+
+
+def test_files(tmp_path):
+    model = StreamClassifier(probability=True)
+    for i in range(200):
+        model.learn_one({"a": i % 7, ("b", 1): 1.0, "word": "xyz"[i % 3]}, "np"[i % 7 > 3])
+    aggro.save(model, tmp_path / "m")
+    loaded = aggro.load(tmp_path / "m")
+    question = {"a": 3, "word": "y"}
+    assert loaded.predict_proba_one(question) == model.predict_proba_one(question)
+    record = store.record_of(model)
+    record.attributes["state"]["record_labels"][:] = 9
+    with pytest.raises(ModelFileError):
+        store.model_of(record)
+
+
+def test_classes_that_come_later():
+    X, y, _ = sparse_stream(rows=600)
+    model = StreamClassifier("SPA-I", probability=True)
+    assert model.predict_proba_one({}) == {}
+    for classes in ([2], [2, 0], [2, 0, 3], [2, 0, 3, 1]):
+        known = np.isin(y, classes)
+        teach(model, X[known], y[known].tolist())
+        told = model.predict_proba_one(as_dict(X[0]))
+        assert list(told) == sorted(classes)
+        assert sum(told.values()) == pytest.approx(1.0)
+
+
+def test_a_bad_example_leaves_everything_as_it_was():
+    X, y, _ = logistic(300)
+    model = teach(StreamClassifier(probability=True), X, y.tolist())
+    question = as_dict(X[0])
+    before = model.predict_proba_one(question), json.dumps(model.state()[0])
+    with pytest.raises(ValueError, match="f0"):
+        model.learn_one({"f0": float("nan")}, 1)
+    with pytest.raises(ValueError, match="w must be"):
+        model.learn_one({"f0": 1.0}, 1, -1.0)
+    frame = pd.DataFrame({"f0": [1.0, 2.0, np.inf]})
+    with pytest.raises(ValueError, match="row 2"):
+        model.learn_many(frame, [0, 1, 2])
+    assert (model.predict_proba_one(question), json.dumps(model.state()[0])) == before
+    with pytest.raises(ValueError, match="probability='no'"):
+        StreamClassifier(probability="no")
+
+
+def test_frames_and_clones():
+    X, y, _ = logistic(300)
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(6)])
+    model = StreamClassifier(probability=True)
+    model.learn_many(frame, y)
+    table = model.predict_proba_many(frame)
+    assert list(table.columns) == [0, 1]
+    assert table.iloc[7].to_dict() == model.predict_proba_one(frame.iloc[7].to_dict())
+    fresh = model.clone()
+    assert fresh.probability
+    assert fresh._record.met == 0
+    assert model.clone(include_attributes=True).predict_proba_many(frame).equals(table)
