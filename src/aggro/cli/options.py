@@ -11,7 +11,9 @@ AXES: dict[str, tuple[Any, str]] = {
     "loss": (str, "hinge, squared_hinge, hard, least_squares, epsilon_insensitive ..."),
     "epsilon": (float, "half the width of the tube (regression)"),
     "multiclass": (str, "support, top, predicted or ovr"),
-    "metric": (str, "euclidean, diagonal or full"),
+    "metric": (str, "euclidean, diagonal, full or auto"),
+    "scale": (str, "none, online, standard or auto"),
+    "forgetting": (float, "share of the past that an example replaces, for streams that change"),
     "class_mean": (float, "pull to the class means"),
     "trigger": (str, "pull when a loss was suffered ('loss') or 'always'"),
     "queue": (int, "start from the mean of the last Q classifiers"),
@@ -67,7 +69,7 @@ def add_variant(parser: argparse.ArgumentParser) -> None:
     for name, (kind, text) in AXES.items():
         group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="X", help=text)
     group.add_argument("--average", nargs="?", const=True, type=_average, metavar="FROM",
-                       help="predict with averaged weights, or 'reservoir'")  # fmt: skip
+                       help="predict with averaged weights, 'reservoir' or 'auto'")  # fmt: skip
     group.add_argument("--no-intercept", action="store_true", help="learn no intercept")
     group.add_argument("--seed", type=int, default=0, help="of random numbers (default 0)")
     group.add_argument("--float32", action="store_true", help="half the memory, less precision")
@@ -78,4 +80,4 @@ def _price(text: str) -> float | str:
 
 
 def _average(text: str) -> int | str:
-    return "reservoir" if text == "reservoir" else int(text)
+    return text if text in ("reservoir", "auto") else int(text)

@@ -14,9 +14,10 @@ SHARED = {"fit_intercept", "average", "reservoir_size"}
 # What can be set on each estimator; the others' keywords it does not have.
 CHOICES: dict[str, set[str]] = {
     "PassiveAggressiveClassifier": SHARED
-    | {"C", "loss", "multiclass", "metric", "class_mean", "trigger", "queue", "batch_size"},
+    | {"C", "loss", "multiclass", "metric", "class_mean", "trigger", "queue", "batch_size"}
+    | {"scale", "forgetting"},
     "PassiveAggressiveRegressor": SHARED
-    | {"C", "loss", "epsilon", "metric", "queue", "batch_size"},
+    | {"C", "loss", "epsilon", "metric", "queue", "batch_size", "scale", "forgetting"},
     "Perceptron": SHARED | {"multiclass"},
     "AROWClassifier": SHARED | {"r", "metric", "multiclass"},
     "AROWRegressor": SHARED | {"r", "epsilon", "metric"},
