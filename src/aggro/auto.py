@@ -34,6 +34,7 @@ PLACES = (
 # examples after which a record counts 1/e: long enough to choose, short enough to follow
 MEMORY = 5000
 FIRST_PIECE, PIECE = 16, 1024  # examples between two looks at who leads
+OPEN = ("C", "metric", "scale", "average")  # what may be left to the race
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
 SETTLED = 3000  # examples before the grid may move, or who is far behind may leave
 FAR_BEHIND = 1.2  # so many times the error of the leader
@@ -54,8 +55,8 @@ def make_learner(
     settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
 ) -> Learner | AutoLearner:
     """Return a learner, or a race of them when something is left to be chosen."""
-    open_ends = (settings.C, settings.average, settings.metric, settings.scale)
-    kind = AutoLearner if "auto" in open_ends else Learner
+    left_open = any(getattr(settings, name) == "auto" for name in OPEN)
+    kind = AutoLearner if left_open else Learner
     return kind(settings, features, outputs, dtype, seed)
 
 
@@ -175,6 +176,15 @@ class AutoLearner:
             raise ValueError("C='auto' has nothing to choose by before the first example.")
         i, lane = self.best
         return float(self.learners[i].all_settings[lane].C)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What the leader has chosen, by the names of the settings that were left open."""
+        i, lane = self.best
+        chosen = self.learners[i].all_settings[lane]
+        return {
+            name: getattr(chosen, name) for name in OPEN if getattr(self.settings, name) == "auto"
+        }
 
     def lanes(self) -> list[dict[str, Any]]:
         """Return what is raced: the settings, mistakes and recent record of each lane."""

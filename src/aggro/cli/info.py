@@ -13,6 +13,7 @@ from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import new_parser
 from aggro.cli.reading import HASHED, Reading
+from aggro.cli.variant import chosen
 from aggro.learner import Array, Learner
 from aggro.models.record import Record, read_record
 
@@ -56,7 +57,7 @@ def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
     if "classes_" in record.attributes:
         found.append(("classes", _listed(record.attributes["classes_"])))
     if isinstance(learner, AutoLearner):
-        found.append(("chosen C", f"{learner.C:g}"))
+        found.append(("chosen", chosen(learner)))
     if isinstance(learner, (Learner, AutoLearner)):
         progress = learner.progress
         found += [

@@ -21,7 +21,7 @@ from aggro.cli.interrupt import Interrupt
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.reading import Reading, guess_rows
-from aggro.cli.variant import CHOICES, given
+from aggro.cli.variant import CHOICES, chosen, given
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
 from aggro.learner import Array
@@ -191,7 +191,7 @@ class Training:
             f"in {seconds:.2f} s ({watch.examples / seconds:,.0f} examples/s)"
         )
         if isinstance(model.learner, AutoLearner):
-            console.line(f"chosen: C={model.learner.C:g}")
+            console.line(f"chosen: {chosen(model.learner)}")
         console.tell_bad_lines(self.reader)
         report = {
             "model": self.args.output,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+from aggro.auto import AutoLearner
 from aggro.cli.options import AXES
 from aggro.rules import Settings
 from aggro.stream_settings import keywords_of, settings_of
@@ -72,6 +73,14 @@ def allowed(variant: Variant, params: dict[str, Any], *, strict: bool = True) ->
             f"{variant.name} has no --{strange[0].replace('_', '-')}; its options are {options}."
         )
     return {name: value for name, value in params.items() if name in choices}
+
+
+def chosen(race: AutoLearner) -> str:
+    """Return what a race has chosen, as text."""
+    return ", ".join(
+        f"{name}={value:g}" if name == "C" else f"{name}={value}"
+        for name, value in race.choice.items()
+    )
 
 
 def settings_for(variant: Variant, params: dict[str, Any]) -> Settings:
