@@ -33,7 +33,7 @@ PLACES = (
 )
 # examples after which a record counts 1/e: long enough to choose, short enough to follow
 MEMORY = 5000
-FIRST_PIECE, PIECE = 16, 1024  # examples between two looks at who leads
+PIECE = 1024  # most examples between two looks at who leads
 OPEN = ("C", "metric", "scale", "average")  # what may be left to the race
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
 SETTLED = 3000  # examples before the grid may move, or who is far behind may leave
@@ -128,8 +128,8 @@ class AutoLearner:
             ]
 
     def _until_next_look(self) -> int:
-        """Return how many examples may pass: few at first, and the same however rows arrive."""
-        step = min(max(1 << (self.examples // 8).bit_length(), FIRST_PIECE), PIECE)
+        """Return how many examples may pass: one at first, and the same however rows arrive."""
+        step = min(1 << (self.examples // 32).bit_length(), PIECE)
         batch = self.settings.batch_size
         return -(-(step - self.examples % step) // batch) * batch
 
