@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli_helpers import aggro as process
 from cli_helpers import normalise, write_csv, write_numbers, write_svmlight, write_vw
@@ -51,6 +52,17 @@ def test_two_classes_have_one_score_and_two_probabilities(inside, capsys):
     assert capsys.readouterr().out.startswith("label\t1\n")
     run("predict m.aggro two.svm --proba")
     assert capsys.readouterr().out.startswith("label\t0\t1\n")
+
+
+def test_probabilities_are_calibrated_where_margins_were_recorded(inside, capsys):
+    write_svmlight(inside / "two.svm", classes=2)
+    X, y = load_svmlight("two.svm")
+    model = aggro.PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
+    save(model, "m.aggro")
+    run("predict m.aggro two.svm --proba")
+    lines = capsys.readouterr().out.splitlines()[1:]
+    shown = [[float(value) for value in line.split("\t")[1:]] for line in lines]
+    np.testing.assert_allclose(shown, model.predict_proba(X), atol=1e-5)
 
 
 def test_features_that_the_model_does_not_know_are_ignored(model, capsys):

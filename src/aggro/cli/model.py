@@ -121,6 +121,15 @@ class LinearModel:
         """Return one row per example and one column per output."""
         return self._learner.scores(self._rows(X))
 
+    def probabilities(self, scores: Array) -> Array:
+        """Return the probability of each class; a mere softmax if no margins were recorded."""
+        fitted = self.record.attributes
+        if "_calibrator" not in fitted:
+            return softmax(scores)
+        centre = self.scores(fitted["_typical"])[0]
+        calibrated: Array = fitted["_calibrator"].probabilities(scores, centre)
+        return calibrated
+
     def chosen(self, scores: Array) -> Array:
         """Return the index of the class that the scores speak for."""
         if len(self.classes) == 1:
@@ -201,3 +210,12 @@ class LinearModel:
         check_settings(self.settings, LOSSES)
         self.record.params.update(params)
         self._learner.configure(self.settings)
+
+
+def softmax(scores: Array) -> Array:
+    """Return the scores as probabilities of all classes: the same order, but not calibrated."""
+    if scores.shape[1] == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: Array = powers / powers.sum(axis=1, keepdims=True)
+    return shares

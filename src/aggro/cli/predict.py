@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-import numpy as np
-
 from aggro.cli.console import Console
 from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
@@ -32,7 +30,12 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--scores", action="store_true", help="the margins too, one column a class")
-    shown.add_argument("--proba", action="store_true", help="a softmax of the margins too")
+    shown.add_argument(
+        "--proba",
+        action="store_true",
+        help="the probability of each class too: calibrated where probability=True "
+        "recorded margins, else a softmax",
+    )
     parser.add_argument("--format", choices=FORMATS, help="default: told from the file's name")
     add_tolerance(parser)
     return parser
@@ -91,15 +94,6 @@ class Writer:
         labels = [self.names[index] for index in self.model.chosen(scores).tolist()]
         if not (self.scores or self.proba):
             return "".join(f"{label}\n" for label in labels)
-        table = softmax(scores) if self.proba else scores
+        table = self.model.probabilities(scores) if self.proba else scores
         rows = ("\t".join(f"{value:.6g}" for value in row) for row in table.tolist())
         return "".join(f"{label}\t{row}\n" for label, row in zip(labels, rows, strict=True))
-
-
-def softmax(scores: Array) -> Array:
-    """Return the scores as probabilities of all classes: the same order, but not calibrated."""
-    if scores.shape[1] == 1:
-        scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Array = powers / powers.sum(axis=1, keepdims=True)
-    return shares
