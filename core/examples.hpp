@@ -133,6 +133,23 @@ class Reader {
     std::vector<std::pair<Index, T>> order;
 };
 
+/// Mean squared norm of the first rows.
+inline double mean_square(const Matrix& x, std::size_t most) {
+    const std::size_t rows = std::min(x.rows, most);
+    const std::size_t end =
+        x.sparse() ? static_cast<std::size_t>(x.start(rows)) : rows * x.features;
+    const auto sum = [&](const auto* values) {
+        double total = 0;
+        for (std::size_t k = 0; k < end; ++k)
+            total += static_cast<double>(values[k]) * static_cast<double>(values[k]);
+        return total;
+    };
+    if (rows == 0) return 0;
+    return (x.doubles ? sum(static_cast<const double*>(x.values))
+                      : sum(static_cast<const float*>(x.values))) /
+           static_cast<double>(rows);
+}
+
 /// Calls `use(Row{})` with the type of this matrix' rows.
 template <class T, class Use>
 inline void with_row_type(const Matrix& x, Use&& use) {

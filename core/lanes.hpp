@@ -144,6 +144,15 @@ inline typename Row::Value squared_length(const Row& x) {
 
 // ---- several outputs -------------------------------------------------------------------------
 
+/// The widest tile, and how many sums a product is made of, to hide latency: as many as there are
+/// registers for. The same for all tiles, so that no output depends on how many there are beside
+/// it.
+#if defined(__AVX512F__)
+inline constexpr std::size_t tile_bytes = 256, chains = 4;
+#else
+inline constexpr std::size_t tile_bytes = 128, chains = 2;
+#endif
+
 /// Calls `tile(integral constants: bytes, vectors; offset)` over all `lanes` of a block, few
 /// vectors at a time so that their accumulators stay in registers.
 template <class T, class Tile>
@@ -153,7 +162,7 @@ inline void for_each_tile(std::size_t lanes, Tile&& tile) {
         tile(std::integral_constant<Size, bytes>{}, std::integral_constant<Size, vectors>{}, at);
     };
     if (lanes * sizeof(T) == 16) return use.template operator()<16, 1>(0);
-    constexpr Size most = 256 / sizeof(T);
+    constexpr Size most = tile_bytes / sizeof(T);
     Size at = 0;
     for (; at + most <= lanes; at += most) use.template operator()<64, 4>(at);
     switch ((lanes - at) * sizeof(T) / 32) {
@@ -184,7 +193,6 @@ template <class T, class Row>
 inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes, T* out) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
-        constexpr std::size_t chains = V > 3 ? 1 : V > 1 ? 2 : 4;
         const Row row = x;
         const T* const first = block + at;
         const std::size_t step = stride;

@@ -84,12 +84,12 @@ class Model32:
 
     def __init__(self, shape: Shape, groups: Sequence[Group], own_sum: Sequence[int]) -> None: ...
 
-    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True) -> None:
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1) -> None:
         """
         Learn the rows, in order. A bad row raises and leaves the model as it was.
         """
 
-    def score(self, rows: Rows) -> NDArray[numpy.float32]:
+    def score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float32]:
         """
         Scores of the predictor, one row per example and one column per output.
         """
@@ -171,12 +171,12 @@ class Model64:
 
     def __init__(self, shape: Shape, groups: Sequence[Group], own_sum: Sequence[int]) -> None: ...
 
-    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True) -> None:
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1) -> None:
         """
         Learn the rows, in order. A bad row raises and leaves the model as it was.
         """
 
-    def score(self, rows: Rows) -> NDArray[numpy.float64]:
+    def score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
         """
         Scores of the predictor, one row per example and one column per output.
         """

@@ -14,6 +14,7 @@ from aggro.estimator import OnlineEstimator, all_or_nothing
 from aggro.learner import Array, rows_of
 from aggro.rules import Settings, Task
 from aggro.targets import class_weights, classes_of, encode, read_classes
+from aggro.threads import threads_of
 from aggro.weights import LinearEstimator
 
 
@@ -175,7 +176,7 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         lesson = self._meet(X, y, classes, first)
         lesson["weights"] = self._all_weights(lesson.get("labels"), sample_weight, X.shape[0])
         self._reconfigure(self._task())
-        self._learner.learn(rows_of(X), **lesson)
+        self._learner.learn(rows_of(X), threads=threads_of(self.n_jobs), **lesson)
         self.n_iter_ = 1
         return self
 

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from aggro.auto import AnyLearner
-from aggro.learner import Array, rows_of
+from aggro.learner import Array
 from aggro.rules import Settings, Task, check_count, check_number, check_settings
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -138,12 +138,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
             return
         norm = float(np.linalg.norm(learner.coef()))
         print(f"-- Epoch {epoch}: norm {norm:.6g}, examples {learner.examples}, loss {loss:.6g}")
-
-    # -- scores -----------------------------------------------------------------------------
-
-    def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._learner.scores(rows_of(self._read(X, reset=False)))
 
     # -- fitted attributes ------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size
+verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size
         As in ``PassiveAggressiveClassifier``.
     multiclass : {"top", "ovr"}, default="top"
         Move the true class and the best wrong one, or learn one Perceptron for each class.
@@ -49,6 +49,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
@@ -80,7 +81,7 @@ class AROWClassifier(LinearClassifier):
     multiclass : {"ovr", "support", "top"}, default="ovr"
         As in ``PassiveAggressiveClassifier``.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size
+verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size
         As in ``PassiveAggressiveClassifier``.
 
     Examples
@@ -111,6 +112,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
@@ -138,7 +140,7 @@ class AROWRegressor(LinearRegressor):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, average, reservoir_size
+verbose, n_jobs, random_state, warm_start, average, reservoir_size
         As in ``PassiveAggressiveRegressor``.
 
     Examples
@@ -170,6 +172,7 @@ verbose, random_state, warm_start, average, reservoir_size
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         average: bool | int | str = False,
@@ -199,7 +202,7 @@ class ConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size
+verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples
@@ -232,6 +235,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
@@ -266,7 +270,7 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size
+verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples
@@ -299,6 +303,7 @@ verbose, random_state, warm_start, class_weight, average, reservoir_size
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from aggro.auto import AnyLearner
 from aggro.estimator import OnlineEstimator
 from aggro.learner import Array, rows_of
+from aggro.threads import threads_of
 
 
 class LinearEstimator(OnlineEstimator):
@@ -36,7 +37,7 @@ class LinearEstimator(OnlineEstimator):
         weights = lesson["weights"]
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
-        rows = rows_of(X)
+        rows, threads = rows_of(X), threads_of(self.n_jobs)
         random = check_random_state(self.random_state)
         count = X.shape[0] - (0 if held_out is None else len(held_out))
         best, idle = -np.inf, 0
@@ -47,7 +48,7 @@ class LinearEstimator(OnlineEstimator):
             if held_out is not None:
                 order = np.arange(X.shape[0]) if order is None else order
                 order = order[~np.isin(order, held_out)]
-            learner.learn(rows, order=order, undo=self.warm_start, **lesson)
+            learner.learn(rows, order=order, undo=self.warm_start, threads=threads, **lesson)
             learner.freeze_means()
             loss = learner.progress.loss - before
             self._report(epoch, learner, loss / count)
@@ -65,6 +66,11 @@ class LinearEstimator(OnlineEstimator):
                 stacklevel=4,
             )
         return epoch
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        rows = rows_of(self._read(X, reset=False))
+        return self._learner.scores(rows, threads=threads_of(self.n_jobs))
 
     def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""
