@@ -144,13 +144,11 @@ inline typename Row::Value squared_length(const Row& x) {
 
 // ---- several outputs -------------------------------------------------------------------------
 
-/// The widest tile, and how many sums a product is made of, to hide latency: as many as there are
-/// registers for. The same for all tiles, so that no output depends on how many there are beside
-/// it.
+/// The widest tile: two sums for each of its lanes must fit into the registers.
 #if defined(__AVX512F__)
-inline constexpr std::size_t tile_bytes = 256, chains = 4;
+inline constexpr std::size_t tile_bytes = 256;
 #else
-inline constexpr std::size_t tile_bytes = 128, chains = 2;
+inline constexpr std::size_t tile_bytes = 128;
 #endif
 
 /// Calls `tile(integral constants: bytes, vectors; offset)` over all `lanes` of a block, few
@@ -164,7 +162,7 @@ inline void for_each_tile(std::size_t lanes, Tile&& tile) {
     if (lanes * sizeof(T) == 16) return use.template operator()<16, 1>(0);
     constexpr Size most = tile_bytes / sizeof(T);
     Size at = 0;
-    for (; at + most <= lanes; at += most) use.template operator()<64, 4>(at);
+    for (; at + most <= lanes; at += most) use.template operator()<64, tile_bytes / 64>(at);
     switch ((lanes - at) * sizeof(T) / 32) {
         case 1:
             return use.template operator()<32, 1>(at);
@@ -196,6 +194,8 @@ inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::siz
         const Row row = x;
         const T* const first = block + at;
         const std::size_t step = stride;
+        constexpr std::size_t chains = 2;  // to hide latency; two can be added in one order only,
+                                           // so a product is the same whatever tile it is in
         Vector<T, B> acc[chains][V] = {};
         const auto take = [&](std::size_t k, Vector<T, B>* sums) __attribute__((always_inline)) {
             const T* w = first + row.feature(k) * step;

@@ -420,6 +420,9 @@ class TextParser:
 def parse_float(text: bytes) -> object:
     """One decimal number as the parsers read it; None when it is none."""
 
+def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
+    """A checksum of bytes, against damage."""
+
 def hash_name(name: str, seed: int = 0) -> int:
     """Vowpal Wabbit's hash of a name: digits are their own number."""
 

@@ -94,7 +94,7 @@ class Learner:
     def scores(self, rows: _core.Rows, which: int = 0, threads: int = 1) -> Array:
         """Return the scores of one model: a row per example and a column per output."""
         scores: Array = self.model.score(rows, threads)
-        return scores[:, self._part(which)]
+        return scores if self.models == 1 else scores[:, self._part(which)]
 
     def _part(self, which: int) -> slice:
         return slice(which * self.outputs, (which + 1) * self.outputs)

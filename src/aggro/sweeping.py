@@ -267,7 +267,8 @@ def _checkpoints(count: int, batch: int) -> list[int]:
 def _run(data: _Data, rows: list[SweepRow], order: Array, passes: int, threads: int) -> Learner:
     """Learn the rows of one bundle over one order, noting the error on the way."""
     learner = Learner([r.settings for r in rows], data.X.shape[1], data.outputs, data.X.dtype)
-    lesson, start = {**data.lesson, "rows": rows_of(data.X), "threads": threads}, 0
+    lesson: dict[str, Any] = {**data.lesson, "rows": rows_of(data.X), "threads": threads}
+    start = 0
     for row in rows:
         row.curve = []
     for end in _checkpoints(data.count, learner.settings.batch_size):

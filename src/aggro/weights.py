@@ -68,7 +68,8 @@ class LinearEstimator(OnlineEstimator):
         return epoch
 
     def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
+        if not hasattr(self, "_learner"):
+            check_is_fitted(self)
         rows = rows_of(self._read(X, reset=False))
         return self._learner.scores(rows, threads=threads_of(self.n_jobs))
 
