@@ -12,7 +12,8 @@
 
 namespace aggro {
 
-/// Allocates on cache lines, so that the same sums are taken in the same order in every run.
+/// Allocates on cache lines: the same sums are taken in the same order in every run, and threads
+/// that work on different lines do not wait for each other.
 template <class T>
 struct LineAllocator {
     using value_type = T;

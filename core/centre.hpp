@@ -65,7 +65,7 @@ inline void write_weights(const Model<T>& m, T* out) {
 /// The intercepts that predict.
 template <class T>
 inline std::vector<double> effective_bias(const Model<T>& m) {
-    std::vector<double> bias = m.bias;
+    std::vector<double> bias(m.bias.begin(), m.bias.end());
     if (m.shape.predictor == Predictor::average && m.counters.averaged > 0)
         for (std::size_t k = 0; k < bias.size(); ++k)
             bias[k] = m.bias_sum[k] / static_cast<double>(m.counters.averaged);

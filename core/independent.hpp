@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "model.hpp"
+#include "share.hpp"
 
 namespace aggro {
 
@@ -13,7 +13,7 @@ class LaneRules {
     LaneRules() = default;
 
     template <class T>
-    explicit LaneRules(const Model<T>& m) {
+    LaneRules(const Model<T>& m, const Share& share) : first(share.first), end(share.end) {
         const Task task = m.groups[0].task;
         usable = m.shape.sums == 0 && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
                  m.shape.metric != Metric::full && m.groups.size() == m.shape.outputs &&
@@ -38,12 +38,12 @@ class LaneRules {
     /// Fills `loss`, `wrong` and the signed steps of all lanes, given their `length`.
     void judge(const Target& y, const double* scores, double weight, double size, double* tau,
                const Moments& targets) {
-        const std::size_t n = positive.size();
         if (y.values) {
-            for (std::size_t k = 0; k < n; ++k) target[k] = y.values[positive[k]];
+            for (std::size_t k = first; k < end; ++k) target[k] = y.values[positive[k]];
         } else {
             AGGRO_LANES
-            for (std::size_t k = 0; k < n; ++k) target[k] = positive[k] == y.label ? 1.0 : -1.0;
+            for (std::size_t k = first; k < end; ++k)
+                target[k] = positive[k] == y.label ? 1.0 : -1.0;
         }
         grow = weight * size;
         shrink = 1 / grow;
@@ -64,7 +64,7 @@ class LaneRules {
   private:
     void judge_margins(const double* scores, double* tau) {
         AGGRO_LANES
-        for (std::size_t k = 0; k < positive.size(); ++k) {
+        for (std::size_t k = first; k < end; ++k) {
             const double sign = target[k] > 0 ? 1.0 : -1.0, m = sign * scores[k];
             loss[k] = lo[k] < 0 ? std::abs(1 - m) : 1 - m <= 0 ? 0.0 : 1 - m;
             wrong[k] = (scores[k] > 0) != (sign > 0) ? 1.0 : 0.0;
@@ -73,10 +73,10 @@ class LaneRules {
     }
 
     void judge_tubes(const double* scores, double* tau, const Moments& targets) {
-        for (std::size_t k = 0; k < positive.size() && !targets.rows.empty(); ++k)
+        for (std::size_t k = first; k < end && !targets.rows.empty(); ++k)
             width[k] = epsilon[k] * targets.deviation(static_cast<std::size_t>(positive[k]));
         AGGRO_LANES
-        for (std::size_t k = 0; k < positive.size(); ++k) {
+        for (std::size_t k = first; k < end; ++k) {
             const double error = target[k] - scores[k], l = std::abs(error) - width[k];
             loss[k] = lo[k] < 0 ? std::abs(l) : l <= 0 ? 0.0 : l;
             tau[k] = (error < 0 ? -1.0 : 1.0) * step(k, l);
@@ -91,6 +91,7 @@ class LaneRules {
         return acts & (length[k] > 0) ? clipped : 0.0;
     }
 
+    std::size_t first = 0, end = 0;  ///< the lanes to judge
     std::vector<std::int64_t> positive;
     std::vector<double> lo, cap, ridge, margin, epsilon, width, kappa, target;
     double grow = 1, shrink = 1;  ///< weight of the example times size of its row, and the inverse

@@ -144,6 +144,13 @@ inline typename Row::Value squared_length(const Row& x) {
 
 // ---- several outputs -------------------------------------------------------------------------
 
+/// The widest tile: two sums for each of its lanes must fit into the registers.
+#if defined(__AVX512F__)
+inline constexpr std::size_t tile_bytes = 256;
+#else
+inline constexpr std::size_t tile_bytes = 128;
+#endif
+
 /// Calls `tile(integral constants: bytes, vectors; offset)` over all `lanes` of a block, few
 /// vectors at a time so that their accumulators stay in registers.
 template <class T, class Tile>
@@ -153,9 +160,9 @@ inline void for_each_tile(std::size_t lanes, Tile&& tile) {
         tile(std::integral_constant<Size, bytes>{}, std::integral_constant<Size, vectors>{}, at);
     };
     if (lanes * sizeof(T) == 16) return use.template operator()<16, 1>(0);
-    constexpr Size most = 256 / sizeof(T);
+    constexpr Size most = tile_bytes / sizeof(T);
     Size at = 0;
-    for (; at + most <= lanes; at += most) use.template operator()<64, 4>(at);
+    for (; at + most <= lanes; at += most) use.template operator()<64, tile_bytes / 64>(at);
     switch ((lanes - at) * sizeof(T) / 32) {
         case 1:
             return use.template operator()<32, 1>(at);
@@ -184,10 +191,11 @@ template <class T, class Row>
 inline void dot_lanes(const Row& x, const T* block, std::size_t stride, std::size_t lanes, T* out) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
-        constexpr std::size_t chains = V > 3 ? 1 : V > 1 ? 2 : 4;
         const Row row = x;
         const T* const first = block + at;
         const std::size_t step = stride;
+        constexpr std::size_t chains = 2;  // to hide latency; two can be added in one order only,
+                                           // so a product is the same whatever tile it is in
         Vector<T, B> acc[chains][V] = {};
         const auto take = [&](std::size_t k, Vector<T, B>* sums) __attribute__((always_inline)) {
             const T* w = first + row.feature(k) * step;

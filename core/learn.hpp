@@ -19,7 +19,8 @@ class Learn {
         : m(model),
           s(scratch),
           space(model, scratch),
-          lanes(Single ? LaneRules() : LaneRules(model)) {}
+          counters(alone() ? model.counters : scratch.counters),
+          lanes(Single ? LaneRules() : LaneRules(model, scratch.share)) {}
 
     /// One example of the given weight. What it calls for each row is inlined: of a short row,
     /// calls would take a good part of the time.
@@ -32,11 +33,12 @@ class Learn {
         if (!Single && lanes.usable) {
             learn_lanes(y, weight);
         } else {
-            for (std::size_t g = 0; g < groups(); ++g) learn_group(g, x, y, weight);
+            for (std::size_t g = first_group(); g < end_group(); ++g) learn_group(g, x, y, weight);
         }
         step(x);
         if (!Single) emphasise(m);
-        ++m.counters.examples;
+        ++counters.examples;
+        ++entry;
         average_round(1);
     }
 
@@ -51,9 +53,12 @@ class Learn {
 
   protected:
     // A single lane rules out other outputs, class sums and groups: the compiler may know.
-    std::size_t outputs() const { return Single ? 1 : m.shape.outputs; }
+    std::size_t first() const { return Single ? 0 : s.share.first; }
+    std::size_t end() const { return Single ? 1 : s.share.end; }
+    std::size_t first_group() const { return Single ? 0 : s.share.first_group; }
+    std::size_t end_group() const { return Single ? 1 : s.share.end_group; }
     std::size_t sums() const { return Single ? 0 : m.shape.sums; }
-    std::size_t groups() const { return Single ? 1 : m.groups.size(); }
+    bool alone() const { return Single || s.journal == nullptr; }
 
     /// Looks at a row: its products with all lanes and its squared length. A row whose squared
     /// length overflows comes back divided by its `size`; one that underflows counts as zero.
@@ -67,21 +72,21 @@ class Learn {
 
     /// Scores of the last weights for the row just looked at.
     void predict() {
-        const std::size_t n = outputs();
+        const std::size_t n = end();
         if (sums() == 0) {
             AGGRO_LANES
-            for (std::size_t k = 0; k < n; ++k)
+            for (std::size_t k = first(); k < n; ++k)
                 s.scores[k] = size * static_cast<double>(s.dot[k]) + m.bias[k];
             return;
         }
-        for (std::size_t k = 0; k < n; ++k)
+        for (std::size_t k = first(); k < n; ++k)
             s.scores[k] = combine(k, m.mix[k].scale, m.mix[k].own, m.mix[k].rest) + m.bias[k];
     }
 
     void score_average(const Row& x) {
-        const auto rounds = static_cast<double>(m.counters.averaged);
+        const auto rounds = static_cast<double>(counters.averaged);
         dot_block(x, m.trail, s.coef);
-        for (std::size_t k = 0; k < m.shape.outputs; ++k) {
+        for (std::size_t k = first(); k < end(); ++k) {
             const Mixture& mix = m.mix[k];
             const double sum = combine(k, mix.scale_sum, mix.own_sum, mix.rest_sum) +
                                size * static_cast<double>(s.coef[k]) + m.bias_sum[k];
@@ -104,7 +109,8 @@ class Learn {
         if constexpr (Single)
             out[0] = glance(x, block.data()).dot;
         else
-            dot_lanes(x, block.data(), block.stride(), block.stride(), out.data());
+            dot_lanes(x, block.data() + first(), block.stride(),
+                      std::min(s.share.lanes, block.stride()), out.data() + first());
     }
 
     /// Predict, suffer, step for one group: fills the coefficients of its lanes.
@@ -125,63 +131,64 @@ class Learn {
         }
         if (!verdict.moves && !moves) return;
         ++m.tally.updates[index];
-        m.tally.last_update[index] = m.counters.examples + 1;
+        m.tally.last_update[index] = counters.examples + 1;
         if (verdict.moves) move(index, x, verdict.kappa);
     }
 
     /// The same for independent outputs, all at once: the loops are over lanes.
     void learn_lanes(const Target& y, double weight) {
-        const std::size_t n = m.shape.outputs;
+        const std::size_t n = end();
         const double constant = m.shape.intercept ? 1 / size : 0;
         AGGRO_LANES
-        for (std::size_t k = 0; k < n; ++k) {
+        for (std::size_t k = first(); k < n; ++k) {
             const double v = Diagonal ? static_cast<double>(s.length[k]) : squared;
             lanes.length[k] = size * v + m.bias_variance[k] * constant;
         }
         lanes.judge(y, s.scores.data(), weight, size, s.tau.data(), m.targets);
-        const auto now = m.counters.examples + 1;
-        double way = 0, lost = 0;  // not finite if any step or loss is not
+        const auto now = counters.examples + 1;
+        std::int64_t moving = 0, overflows = 0;
         AGGRO_LANES
-        for (std::size_t k = 0; k < n; ++k) {
+        for (std::size_t k = first(); k < n; ++k) {
             const double tau = s.tau[k];
             const std::int64_t moves = tau != 0;
-            way += std::abs(tau);
-            lost += lanes.loss[k];
+            moving += moves;
+            overflows += !(std::abs(tau) + lanes.loss[k] <= std::numeric_limits<T>::max());
             m.tally.loss[k] += lanes.loss[k];
             m.tally.mistakes[k] += static_cast<std::int64_t>(lanes.wrong[k]);
             m.tally.updates[k] += moves;
             m.tally.last_update[k] = moves ? now : m.tally.last_update[k];
         }
-        if (!std::isfinite(static_cast<T>(way + lost)))
+        if (overflows > 0)
             throw BadExample("its score or step overflows; scale the features or the target");
-        if (lanes.models)
+        if (!alone())
+            write_journal();
+        else if (lanes.models)
             write_records(m.record, m.memory, lanes.wrong.data(), lanes.loss.data());
-        else if (!lanes.tube)
-            add_losses();
-        if (way > 0) move_lanes(weight);
+        else
+            add_losses(m, lanes.loss.data());
+        if (moving > 0) move_lanes(weight);
     }
 
-    /// Adds the losses of the lanes to the records of their models.
-    void add_losses() {
-        const std::size_t models = m.shape.models, each = m.groups_per_model();
-        for (std::size_t i = 0, k = 0; i < models; ++i)
-            for (std::size_t end = k + each; k < end; ++k) m.record.recent_loss[i] += lanes.loss[k];
+    void write_journal() {
+        const std::size_t n = end() - first();
+        std::copy_n(lanes.loss.data() + first(), n, s.journal->losses(entry) + first());
+        std::copy_n(lanes.wrong.data() + first(), n, s.journal->wrong(entry) + first());
     }
 
     /// Turns all tau into coefficients.
     void move_lanes(double weight) {
-        const std::size_t n = m.shape.outputs;
+        const std::size_t n = end();
         const double constant = m.shape.intercept ? 1 / size : 0;
         AGGRO_LANES
-        for (std::size_t k = 0; k < n; ++k) {
+        for (std::size_t k = first(); k < n; ++k) {
             const double tau = s.tau[k];
             s.coef[k] = static_cast<T>(tau);
             m.bias[k] += tau * m.bias_variance[k] * constant;
         }
         if (m.trail.stride() > 0)
-            for (std::size_t k = 0; k < n; ++k)
+            for (std::size_t k = first(); k < n; ++k)
                 s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);
-        for (std::size_t k = 0; Diagonal && k < n; ++k) {
+        for (std::size_t k = first(); Diagonal && k < n; ++k) {
             const double kappa = s.tau[k] != 0 ? lanes.kappa_of(k, weight) : 0;
             s.kappa[k] = static_cast<T>(kappa * size * size);
             if (m.shape.intercept) sharpen_bias(k, kappa);
@@ -202,7 +209,9 @@ class Learn {
             throw BadExample("its score overflows; scale the features or the target");
         m.tally.loss[index] += verdict.loss;
         m.tally.mistakes[index] += verdict.wrong;
-        if (m.groups[index].task != Task::tube)
+        if (!alone())
+            s.journal->losses(entry)[index] = verdict.loss;
+        else if (m.groups[index].task != Task::tube)
             m.record.recent_loss[m.model_of[index]] += verdict.loss;
     }
 
@@ -386,17 +395,21 @@ class Learn {
     /// Judges the prediction before the example is learned. Models in a race are judged by what
     /// they would predict, a single one by its last weights, as it learns from them.
     void record(const Row& x, const Target& y) {
-        const bool averages = m.shape.models > 1 && m.trail.stride() > 0 && m.counters.averaged > 0;
+        const bool averages = m.shape.models > 1 && m.trail.stride() > 0 && counters.averaged > 0;
         if (averages) score_average(x);
-        write_record(m, s.scores.data(), y);
+        if (alone())
+            write_record(m, s.scores.data(), y);
+        else
+            std::copy_n(s.scores.data() + first(), end() - first(),
+                        s.journal->scores(entry) + first());
         if (averages) predict();
     }
 
     void average_round(std::int64_t rounds) {
-        if (m.trail.stride() == 0 || m.counters.examples <= m.average_from) return;
-        m.counters.averaged += rounds;
+        if (m.trail.stride() == 0 || counters.examples <= m.average_from) return;
+        counters.averaged += rounds;
         const auto n = static_cast<double>(rounds);
-        for (std::size_t k = 0; k < m.shape.outputs; ++k) {
+        for (std::size_t k = first(); k < end(); ++k) {
             Mixture& mix = m.mix[k];
             mix.scale_sum += n * mix.scale;
             mix.own_sum += n * mix.own;
@@ -426,12 +439,14 @@ class Learn {
     Model<T>& m;
     Scratch<T>& s;
     Space<T, Row, Single, Diagonal> space;
+    Counters& counters;
     LaneRules lanes;
-    double size = 1;       ///< the row is size * x; 1 but for rows of extreme norm
-    double squared = 0;    ///< ||x||^2
-    Row scaled{};          ///< x / size, where that was needed
-    Rule priced;           ///< the group's rule at this example's weight
-    bool pending = false;  ///< some coefficient waits to be applied
+    std::size_t entry = 0;  ///< examples learned, each an entry of the journal
+    double size = 1;        ///< the row is size * x; 1 but for rows of extreme norm
+    double squared = 0;     ///< ||x||^2
+    Row scaled{};           ///< x / size, where that was needed
+    Rule priced;            ///< the group's rule at this example's weight
+    bool pending = false;   ///< some coefficient waits to be applied
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::size_t measured = none;  ///< the group whose full metric has seen this row
     double full_length = 0;

@@ -37,8 +37,8 @@ struct Shape {
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
 struct Means {
-    std::vector<double> count, norm, cross;  ///< weight, ||S||^2 and <S, S_total> of each class
-    std::vector<double> emphasis;  ///< how much the next example counts: it grows, so old ones fade
+    Aligned<double> count, norm, cross;  ///< weight, ||S||^2 and <S, S_total> of each class
+    Aligned<double> emphasis;  ///< how much the next example counts: it grows, so old ones fade
     struct Total {
         double count = 0, norm = 0;
     } total;
@@ -68,16 +68,16 @@ struct Model {
     Block<T> ring;          ///< the last `queue` classifiers
     Block<T> pool;          ///< the classifiers in the reservoir
     Block<T> pool_mean;
-    std::vector<double> bias, bias_variance, bias_sum, ring_bias, pool_bias, pool_mean_bias;
-    std::vector<double> pool_key;
-    std::vector<Mixture> mix;          ///< one per output
+    Aligned<double> bias, bias_variance, bias_sum, ring_bias, pool_bias, pool_mean_bias;
+    Aligned<double> pool_key;
+    Aligned<Mixture> mix;              ///< one per output
     std::vector<std::size_t> own_sum;  ///< which class sum belongs to output k
     std::vector<FullMetric<T>> full;   ///< one per group
     std::vector<Group> groups;
-    Tally tally;                                                ///< of each group
-    Record record;                                              ///< of each model
-    std::vector<std::size_t> model_of;                          ///< which model a group belongs to
-    std::vector<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
+    Tally tally;                                            ///< of each group
+    Record record;                                          ///< of each model
+    std::vector<std::size_t> model_of;                      ///< which model a group belongs to
+    Aligned<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
     Sizes sizes;      ///< of the features
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
@@ -165,8 +165,7 @@ struct Model {
         visit("ring", ring.data(), ring.size());
         visit("pool", pool.data(), pool.size());
         visit("pool_mean", pool_mean.data(), pool_mean.size());
-        for (auto [name, array] :
-             std::initializer_list<std::pair<const char*, std::vector<double>*>>{
+        for (auto [name, array] : std::initializer_list<std::pair<const char*, Aligned<double>*>>{
                  {"bias", &bias},
                  {"bias_variance", &bias_variance},
                  {"bias_sum", &bias_sum},
@@ -198,7 +197,7 @@ struct Model {
             visit(("full_" + std::to_string(g)).c_str(), lower.data(), lower.size());
         }
         for (auto [name, array] :
-             std::initializer_list<std::pair<const char*, std::vector<std::int64_t>*>>{
+             std::initializer_list<std::pair<const char*, Aligned<std::int64_t>*>>{
                  {"ring_fill", &ring_fill},
                  {"ring_next", &ring_next},
                  {"pool_fill", &pool_fill},

@@ -2,13 +2,14 @@
 #pragma once
 #include <cmath>
 #include <cstddef>
-#include <vector>
+
+#include "block.hpp"
 
 namespace aggro {
 
 struct Moments {
-    std::vector<double> rows;  ///< how many rows were met: one number, or none when not in use
-    std::vector<double> mean, square;  ///< square: sum of squared distances to the mean
+    Aligned<double> rows;          ///< how many rows were met: one number, or none when not in use
+    Aligned<double> mean, square;  ///< square: sum of squared distances to the mean
 
     void begin(std::size_t columns) {
         rows.assign(1, 0.0);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "minibatch.hpp"
+#include "threads.hpp"
 
 namespace aggro {
 
@@ -24,12 +25,16 @@ struct Lesson {
     std::size_t columns = 0;
     const double* weights = nullptr;      ///< null: all one
     const std::int64_t* order = nullptr;  ///< null: as given
+    std::size_t first = 0;                ///< where in that order to begin
     std::size_t count = 0;                ///< how many rows to learn
     std::size_t batch_size = 1;
+    std::size_t threads = 1;
     bool undo = true;  ///< put the model back as it was when a row is refused
     std::function<bool()> interrupted;
 
-    std::size_t row(std::size_t i) const { return order ? static_cast<std::size_t>(order[i]) : i; }
+    std::size_t row(std::size_t i) const {
+        return order ? static_cast<std::size_t>(order[first + i]) : first + i;
+    }
     double weight(std::size_t row) const { return weights ? weights[row] : 1.0; }
     Target target(std::size_t row) const {
         return {labels ? labels[row] : -1, values ? values + row * columns : nullptr};
@@ -77,14 +82,14 @@ template <class Body>
 }
 
 template <class T, class Row>
-inline void learn_rows(Model<T>& m, const Lesson& lesson) {
-    Scratch<T> scratch(m);
+inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Lesson& lesson,
+                       std::size_t& at) {
     Reader<T, Row> reader(lesson.x);
-    Scaled<T, Row> scaled(m.sizes, m.shape.features);
+    Scaled<T, Row> scaled(sizes, m.shape.features);
     Breath breath(lesson);
     with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
-            const std::size_t r = lesson.row(i);
+            const std::size_t r = lesson.row(at = i);
             naming_the_row(r, [&] {
                 const Row x = reader.row(r);
                 if (lesson.weight(r) > 0)
@@ -129,32 +134,93 @@ inline void learn_batches(Model<T>& m, const Lesson& lesson) {
     });
 }
 
+/// Multiply-adds for a row of this matrix, on average.
+inline std::size_t row_work(const Matrix& x, std::size_t lanes) {
+    return (x.stored() / std::max<std::size_t>(x.rows, 1) + 8) * lanes;
+}
+
+/// How many of the threads asked for have enough to do: to start one takes some microseconds.
+inline std::size_t busy_threads(const Matrix& x, std::size_t rows, std::size_t lanes,
+                                std::size_t asked) {
+    return std::clamp<std::size_t>(rows * row_work(x, lanes) >> 16, 1, asked);
+}
+
+/// Writes the record of the rows that threads have learned.
+template <class T>
+inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
+    const bool models = LaneRules(m, whole(m)).models;
+    for (std::size_t i = 0, entry = 0; i < lesson.count; ++i) {
+        const std::size_t r = lesson.row(i);
+        if (lesson.weight(r) == 0) continue;
+        if (models) {
+            write_records(m.record, m.memory, journal.wrong(entry), journal.losses(entry));
+        } else {
+            write_record(m, journal.scores(entry), lesson.target(r));
+            add_losses(m, journal.losses(entry));
+        }
+        ++entry;
+    }
+}
+
+/// Each thread learns all rows for its own share of the model. They meet after some thousand rows,
+/// to write the record.
+template <class T, class Row>
+inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts) {
+    const std::size_t most = (std::size_t{1} << 21) / row_work(lesson.x, m.lanes) + 1;
+    Journal journal(m, std::min(most, lesson.count));
+    Lesson block = lesson;
+    block.interrupted = nullptr;  // other threads may not ask
+    for (std::size_t done = 0; done < lesson.count; done += block.count) {
+        block.first = lesson.first + done;
+        block.count = std::min(most, lesson.count - done);
+        Counters after;
+        std::vector<Sizes> sizes(parts.size(), m.sizes);  // each thread comes to the same
+        together(parts.size(), [&](std::size_t t, std::size_t& at) {
+            Scratch<T> scratch(m);
+            scratch.share = parts[t];
+            scratch.journal = &journal;
+            scratch.counters = m.counters;
+            learn_rows<T, Row>(m, sizes[t], scratch, block, at);
+            if (t == 0) after = scratch.counters;
+        });
+        m.counters = after;
+        m.sizes = std::move(sizes[0]);
+        write_record(m, block, journal);
+        if (lesson.interrupted && lesson.interrupted()) throw Interrupted();
+    }
+}
+
 /// Learns the rows of a lesson, one after another or in batches.
 template <class T>
 inline void learn_all(Model<T>& m, const Lesson& lesson) {
     with_row_type<T>(lesson.x, [&](auto kind) {
         using Row = decltype(kind);
-        if (lesson.batch_size == 1)
-            learn_rows<T, Row>(m, lesson);
-        else
-            learn_batches<T, Row>(m, lesson);
+        if (lesson.batch_size > 1) return learn_batches<T, Row>(m, lesson);
+        const auto parts = shares(m, busy_threads(lesson.x, lesson.count, m.lanes, lesson.threads));
+        if (parts.size() > 1) return learn_shares<T, Row>(m, lesson, parts);
+        Scratch<T> scratch(m);
+        std::size_t at = 0;
+        learn_rows<T, Row>(m, m.sizes, scratch, lesson, at);
     });
 }
 
-/// Scores of the model's predictor, row-major: out[i * outputs + k].
+/// Scores of the model's predictor, row-major: out[i * outputs + k]. Threads share the rows.
 template <class T>
-inline void score_all(Model<T>& m, const Matrix& x, T* out) {
-    Scratch<T> scratch(m);
+inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads) {
+    const std::size_t count = busy_threads(x, x.rows, m.lanes, threads);
     with_row_type<T>(x, [&](auto kind) {
         using Row = decltype(kind);
-        Reader<T, Row> reader(x);
-        Scaled<T, Row> scaled(m.sizes, m.shape.features);
-        with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
-            for (std::size_t i = 0; i < x.rows; ++i) {
-                naming_the_row(i, [&] { learn.score(scaled.look(reader.row(i))); });
-                for (std::size_t k = 0; k < m.shape.outputs; ++k)
-                    out[i * m.shape.outputs + k] = static_cast<T>(scratch.scores[k]);
-            }
+        together(count, [&](std::size_t t, std::size_t& at) {
+            Scratch<T> scratch(m);
+            Reader<T, Row> reader(x);
+            Scaled<T, Row> scaled(m.sizes, m.shape.features);
+            with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
+                for (at = t * x.rows / count; at < (t + 1) * x.rows / count; ++at) {
+                    naming_the_row(at, [&] { learn.score(scaled.look(reader.row(at))); });
+                    for (std::size_t k = 0; k < m.shape.outputs; ++k)
+                        out[at * m.shape.outputs + k] = static_cast<T>(scratch.scores[k]);
+                }
+            });
         });
     });
 }

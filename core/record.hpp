@@ -67,6 +67,15 @@ inline void write_record(Model<T>& m, const double* scores, const Target& y) {
     }
 }
 
+/// Adds the losses of the groups, judged by their last weights, to the records of their models.
+template <class T>
+inline void add_losses(Model<T>& m, const double* losses) {
+    if (m.groups[0].task == Task::tube) return;  // told by the distance already
+    const std::size_t models = m.shape.models, each = m.groups_per_model();
+    for (std::size_t i = 0, g = 0; i < models; ++i)
+        for (std::size_t end = g + each; g < end; ++g) m.record.recent_loss[i] += losses[g];
+}
+
 /// The same for models of one margin each that were judged together: `wrong` is 0 or 1.
 inline void write_records(Record& r, double memory, const double* wrong, const double* loss) {
     r.begin(memory);

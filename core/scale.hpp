@@ -18,8 +18,8 @@ enum class Scale {
 /// How large the features are, by what was learned so far.
 struct Sizes {
     Scale kind = Scale::none;
-    std::vector<double> seen, square;  ///< online: how many values were not zero, and their squares
-    Moments moments;                   ///< standard
+    Aligned<double> seen, square;  ///< online: how many values were not zero, and their squares
+    Moments moments;               ///< standard
 
     void begin(Scale scale) {
         kind = scale;

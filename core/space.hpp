@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lanes.hpp"
-#include "model.hpp"
+#include "share.hpp"
 
 namespace aggro {
 
@@ -16,6 +16,9 @@ struct Scratch {
     std::vector<std::size_t> active;
     std::vector<T> values;
     Ranking ranking;
+    Share share;                 ///< what is learned with it
+    Journal* journal = nullptr;  ///< where threads write what they see; null for one alone
+    Counters counters;           ///< of a thread; one alone uses the model's
 
     explicit Scratch(const Model<T>& m)
         : dot(m.lanes),
@@ -28,14 +31,19 @@ struct Scratch {
           fade(m.lanes),
           scores(m.shape.outputs),
           tau(m.shape.outputs),
-          sums(m.shape.sums + 1) {}
+          sums(m.shape.sums + 1),
+          share(whole(m)) {}
 };
 
 template <class T, class Row, bool Single, bool Diagonal>
 class Space {
   public:
     Space(Model<T>& model, Scratch<T>& scratch)
-        : m(model), s(scratch), stride(model.weights.stride()) {}
+        : m(model),
+          s(scratch),
+          stride(model.weights.stride()),
+          first(scratch.share.first),
+          lanes(scratch.share.lanes) {}
 
     /// Fills `dot` (and, in a diagonal metric, `length`) for all lanes; returns ||x||^2.
     double look(const Row& x) {
@@ -47,8 +55,9 @@ class Space {
         } else if constexpr (Single) {
             return look_in_pairs(x, w);
         } else {
-            dot_lanes(x, w, stride, m.lanes, s.dot.data());
-            if constexpr (Diagonal) length_lanes(x, m.variance(), stride, m.lanes, s.length.data());
+            dot_lanes(x, w + first, stride, lanes, s.dot.data() + first);
+            if constexpr (Diagonal)
+                length_lanes(x, m.variance() + first, stride, lanes, s.length.data() + first);
             return static_cast<double>(squared_length(x));
         }
     }
@@ -79,9 +88,10 @@ class Space {
                 v /= T(1) + used * (v - T(1)) + kappa * square * v;
             }
         } else {
-            for (std::size_t l = 0; l < m.lanes; ++l)
+            for (std::size_t l = first; l < first + lanes; ++l)
                 s.fade[l] = static_cast<T>(s.kappa[l] != 0 ? m.shape.forgetting : 0);
-            shrink_lanes(x, variance, stride, m.lanes, s.kappa.data(), s.fade.data());
+            shrink_lanes(x, variance + first, stride, lanes, s.kappa.data() + first,
+                         s.fade.data() + first);
         }
     }
 
@@ -92,12 +102,12 @@ class Space {
             if (coef[0] != T(0)) add_one(x, target, target_stride, coef[0]);
         } else {
             std::size_t moving = 0;
-            for (std::size_t l = 0; l < m.lanes; ++l) moving += coef[l] != T(0);
+            for (std::size_t l = first; l < first + lanes; ++l) moving += coef[l] != T(0);
             if (moving == 0) return;
-            if (moving * 64 >= m.lanes * sizeof(T))
-                return add_lanes(x, target, target_stride, m.lanes, coef.data());
+            if (moving * 64 >= lanes * sizeof(T))
+                return add_lanes(x, target + first, target_stride, lanes, coef.data() + first);
             s.active.clear();
-            for (std::size_t l = 0; l < m.lanes; ++l)
+            for (std::size_t l = first; l < first + lanes; ++l)
                 if (coef[l] != T(0)) s.active.push_back(l);
             for (std::size_t k = 0; k < x.size; ++k) {
                 T* lane = target + x.feature(k) * target_stride;
@@ -132,13 +142,14 @@ class Space {
                 target[x.feature(k) * target_stride] +=
                     coef[0] * x.values[k] * variance[x.feature(k) * stride];
         } else {
-            add_scaled_lanes(x, target, target_stride, variance, stride, m.lanes, coef.data());
+            add_scaled_lanes(x, target + first, target_stride, variance + first, stride, lanes,
+                             coef.data() + first);
         }
     }
 
     Model<T>& m;
     Scratch<T>& s;
-    std::size_t stride;
+    std::size_t stride, first, lanes;
 };
 
 }  // namespace aggro

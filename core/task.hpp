@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "block.hpp"
 #include "slack.hpp"
 
 namespace aggro {
@@ -31,9 +32,9 @@ struct Group {
 
 /// What each group has lived through, judged before each example was learned.
 struct Tally {
-    std::vector<std::int64_t> mistakes, updates;
-    std::vector<std::int64_t> last_update;  ///< how many examples had been seen then
-    std::vector<double> loss;
+    Aligned<std::int64_t> mistakes, updates;
+    Aligned<std::int64_t> last_update;  ///< how many examples had been seen then
+    Aligned<double> loss;
 
     explicit Tally(std::size_t groups = 0)
         : mistakes(groups), updates(groups), last_update(groups), loss(groups) {}
@@ -42,8 +43,8 @@ struct Tally {
 /// What each whole prediction has lived through: of one group, or of several that vote together.
 /// The recent record forgets, so that it follows a stream that changes.
 struct Record {
-    std::vector<double> mistakes, recent_mistakes;
-    std::vector<double> recent_loss;  ///< hinge, or distance to the target
+    Aligned<double> mistakes, recent_mistakes;
+    Aligned<double> recent_loss;  ///< hinge, or distance to the target
     double recent_examples = 0;
     double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
     double chosen_error = 0;     ///< the same for the distance to the target

@@ -51,13 +51,13 @@ class Guarded {
         }
     }
 
-    nb::ndarray<nb::numpy, T> score(const Matrix& x) {
+    nb::ndarray<nb::numpy, T> score(const Matrix& x, std::size_t threads) {
         std::vector<T> out(x.rows * model.shape.outputs);
         try {
             nb::gil_scoped_release release;
             std::shared_lock lock(mutex);
             check_features(x);
-            score_all(model, x, out.data());
+            score_all(model, x, out.data(), threads);
         } catch (const BadRow& bad) {
             throw_bad_row(bad);
         }
@@ -125,7 +125,8 @@ using Weights = std::optional<Column<double>>;
 using Values = std::optional<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
 
 Lesson lesson_of(const Rows& rows, const Labels& labels, const Values& values,
-                 const Weights& weights, const Labels& order, std::size_t batch_size, bool undo) {
+                 const Weights& weights, const Labels& order, std::size_t batch_size, bool undo,
+                 std::size_t threads) {
     const std::size_t n = rows.matrix.rows;
     const bool fits = (!labels || labels->size() == n) && (!values || values->shape(0) == n) &&
                       (!weights || weights->size() == n);
@@ -141,6 +142,7 @@ Lesson lesson_of(const Rows& rows, const Labels& labels, const Values& values,
     if (order) lesson.order = order->data();
     lesson.batch_size = std::max<std::size_t>(batch_size, 1);
     lesson.undo = undo;
+    lesson.threads = std::max<std::size_t>(threads, 1);
     return lesson;
 }
 
@@ -219,15 +221,20 @@ void bind_model(nb::module_& m, const char* name) {
         .def(
             "learn",
             [](G& self, const Rows& rows, Labels labels, Values values, Weights weights,
-               Labels order, std::size_t batch_size, bool undo) {
-                self.learn(lesson_of(rows, labels, values, weights, order, batch_size, undo));
+               Labels order, std::size_t batch_size, bool undo, std::size_t threads) {
+                self.learn(
+                    lesson_of(rows, labels, values, weights, order, batch_size, undo, threads));
             },
             "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
-            "undo"_a = true,
+            "undo"_a = true, "threads"_a = 1,
             "Learn the rows, in order. A bad row raises and leaves the model as it was.")
         .def(
-            "score", [](G& self, const Rows& rows) { return self.score(rows.matrix); }, "rows"_a,
+            "score",
+            [](G& self, const Rows& rows, std::size_t threads) {
+                return self.score(rows.matrix, std::max<std::size_t>(threads, 1));
+            },
+            "rows"_a, "threads"_a = 1,
             "Scores of the predictor, one row per example and one column per output.")
         .def(
             "grow",
@@ -260,7 +267,7 @@ void bind_model(nb::module_& m, const char* name) {
             [](G& self, std::vector<double> bias) {
                 if (bias.size() != self.model.bias.size())
                     throw nb::value_error("one intercept per output is needed");
-                self.model.bias = std::move(bias);
+                self.model.bias.assign(bias.begin(), bias.end());
             },
             "bias"_a, "Set the last intercepts.")
         .def(

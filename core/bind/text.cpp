@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "checksum.hpp"
 #include "text_svmlight.hpp"
 #include "text_vw.hpp"
 #include "text_words.hpp"
@@ -236,6 +237,9 @@ void bind_text(nb::module_& m) {
             return nb::float_(value);
         },
         "text"_a, "One decimal number as the parsers read it; None when it is none.");
+    m.def(
+        "checksum", [](const Bytes& bytes) { return aggro::checksum(bytes.data(), bytes.size()); },
+        "bytes"_a, "A checksum of bytes, against damage.");
     m.def(
         "hash_name",
         [](std::string_view name, std::uint64_t seed) { return aggro::hash_name(name, seed); },

@@ -212,10 +212,10 @@ class AutoLearner:
 
     # -- what a Learner has -----------------------------------------------------------------
 
-    def scores(self, rows: _core.Rows) -> Array:
+    def scores(self, rows: _core.Rows, threads: int = 1) -> Array:
         """Return the scores of the leader."""
         i, lane = self.best
-        return self.learners[i].scores(rows, lane)
+        return self.learners[i].scores(rows, lane, threads)
 
     def set_coef(self, coef: Array, intercept: Array) -> None:
         """Refuse: there is no one model to start from."""

@@ -14,12 +14,16 @@ from aggro.estimator import all_or_nothing
 from aggro.learner import Array, rows_of
 from aggro.probability import Probabilities
 from aggro.rules import Settings, Task
-from aggro.targets import class_weights, classes_of, encode, read_classes
+from aggro.targets import class_weights, classes_of, encode, known_labels, read_classes
+from aggro.threads import threads_of
 from aggro.weights import LinearEstimator
 
 
 class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]
     """Classification: labels in, classes out. The learner is the subclass's."""
+
+    classes_: Array
+    _multilabel: bool
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: one per row for two classes, else one per row and class."""
@@ -31,9 +35,8 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]
         scores = self.decision_function(X)
         if self._multilabel:
             return (scores > 0).astype(np.int64)
-        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        index = np.minimum(index, len(self.classes_) - 1)  # a stream may know one class only
-        return np.asarray(self.classes_[index])
+        index = scores > 0.0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_.take(index, mode="clip")  # a stream may know one class only
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -50,6 +53,10 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]
 
     def _meet(self, X: Any, y: Any, classes: Any, first: bool) -> dict[str, Any]:
         """Read the targets of a batch, making or growing the learner as they need."""
+        labels = None if first else known_labels(y, self.classes_, X.shape[0])
+        if labels is not None and not self._multilabel:
+            self._check_same(classes)
+            return {"labels": labels}
         y, multilabel = read_classes(y, X.shape[0])
         if first:
             self._multilabel = multilabel
@@ -63,11 +70,8 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]
                 "y must keep its kind: one label per row, or an indicator matrix with the same "
                 "number of columns, in all calls of partial_fit."
             )
-        elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
-            raise ValueError(
-                f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
-                f"{self.classes_!r}."
-            )
+        else:
+            self._check_same(classes)
         if multilabel:
             return {"values": y}
         if not self._classes_given and not first:
@@ -75,6 +79,13 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]
             self._admit(y)
             self._grow_calibrator(*before)
         return {"labels": encode(y, self.classes_)}
+
+    def _check_same(self, classes: Any) -> None:
+        if classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
+            raise ValueError(
+                f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
+                f"{self.classes_!r}."
+            )
 
     def _new_learner(self, settings: Settings, dtype: Any) -> Any:
         """Return a learner for the classes known so far."""
@@ -184,7 +195,7 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         if self.probability:
             self._learn_and_record(X, lesson, sample_weight)
         else:
-            self._learner.learn(rows_of(X), **lesson)
+            self._learner.learn(rows_of(X), threads=threads_of(self.n_jobs), **lesson)
         self.n_iter_ = 1
         return self
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from aggro.auto import AnyLearner
-from aggro.learner import Array, rows_of
+from aggro.learner import Array
 from aggro.rules import Settings, Task, check_count, check_number, check_settings
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -52,15 +54,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return X as the core reads it: C-ordered or CSR, copied only if it must be."""
-        known = not reset and type(X) is np.ndarray and not hasattr(self, "feature_names_in_")
-        if not (
-            known
-            and X.ndim == 2
-            and X.dtype in FLOATS
-            and X.flags.c_contiguous
-            and X.shape[1] == self.n_features_in_
-            and X.shape[0] > 0
-        ):
+        if reset or hasattr(self, "feature_names_in_") or not self._is_ready(X):
             X = validate_data(
                 self,
                 X,
@@ -72,6 +66,21 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
                 ensure_all_finite=False,  # the core looks while it learns
             )
         return X
+
+    def _is_ready(self, X: Any) -> bool:
+        """True if nothing would be found or changed by a longer look."""
+        dense = type(X) is np.ndarray and X.flags.c_contiguous
+        return bool(
+            (dense or (issparse(X) and X.format == "csr"))
+            and X.ndim == 2
+            and X.dtype in FLOATS
+            and X.shape[1] == self.n_features_in_
+            and X.shape[0] > 0
+        )
+
+    def _scores(self, X: Any) -> Array:
+        """Return the scores of the learner, one column per output."""
+        raise NotImplementedError
 
     @staticmethod
     def _weights(sample_weight: Any, count: int) -> Array | None:
@@ -118,12 +127,17 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     def _prices(self) -> tuple[Any, ...]:
         """Return all parameters, to notice a change between two calls of partial_fit."""
-        return tuple(getattr(self, name) for name in self._parameter_names())
+        return tuple(self._read_parameters()(self))
 
     @classmethod
     @functools.cache
     def _parameter_names(cls) -> tuple[str, ...]:
         return tuple(cls._get_param_names())
+
+    @classmethod
+    @functools.cache
+    def _read_parameters(cls) -> Callable[[Any], tuple[Any, ...]]:
+        return attrgetter(*cls._parameter_names())
 
     def _reconfigure(self, task: Task) -> None:
         """Let changed parameters take effect, from here on."""
@@ -138,12 +152,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
             return
         norm = float(np.linalg.norm(learner.coef()))
         print(f"-- Epoch {epoch}: norm {norm:.6g}, examples {learner.examples}, loss {loss:.6g}")
-
-    # -- scores -----------------------------------------------------------------------------
-
-    def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._learner.scores(rows_of(self._read(X, reset=False)))
 
     # -- what the linear and the kernel estimators do in their own ways ----------------------
 

@@ -79,19 +79,21 @@ class Learner:
         weights: Array | None = None,
         order: Array | None = None,
         undo: bool = True,
+        threads: int = 1,
     ) -> None:
         """Learn rows in the given order, by class label or by target values.
 
         A row that cannot be learned raises and leaves the learner as it was, unless ``undo`` is
-        false because the caller will throw the learner away.
+        false because the caller will throw the learner away. Threads share the outputs that do not
+        depend on each other; what is learned is the same for any number of them.
         """
         batch = self.settings.batch_size
-        self.model.learn(rows, labels, values, weights, order, batch, undo)
+        self.model.learn(rows, labels, values, weights, order, batch, undo, threads)
 
-    def scores(self, rows: _core.Rows, which: int = 0) -> Array:
+    def scores(self, rows: _core.Rows, which: int = 0, threads: int = 1) -> Array:
         """Return the scores of one model: a row per example and a column per output."""
-        scores: Array = self.model.score(rows)
-        return scores[:, self._part(which)]
+        scores: Array = self.model.score(rows, threads)
+        return scores if self.models == 1 else scores[:, self._part(which)]
 
     def _part(self, which: int) -> slice:
         return slice(which * self.outputs, (which + 1) * self.outputs)

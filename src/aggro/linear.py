@@ -44,7 +44,9 @@ class PassiveAggressiveClassifier(LinearClassifier):
     loss : {"hinge", "squared_hinge", "hard", "least_squares"}, default="hinge"
         PA-I, PA-II, PA and PALS.
     n_jobs : int, default=None
-        Accepted as in scikit-learn, without effect: one thread learns all classes in one walk.
+        Threads: None is one, -1 all cores. They share what does not depend on each other (the
+        outputs of one-vs-rest and of several labels, the lanes of ``C="auto"``) when learning, and
+        the rows when predicting. The result is the same for any number.
     random_state : int, RandomState or None
         Seed of the orders and of the reservoir.
     warm_start : bool, default=False
@@ -142,7 +144,8 @@ class PassiveAggressiveRegressor(LinearRegressor):
     Parameters
     ----------
     C, fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, \
-shuffle, verbose, random_state, warm_start, average, metric, queue, batch_size, reservoir_size
+shuffle, verbose, n_jobs, random_state, warm_start, average, metric, queue, batch_size, \
+reservoir_size
         As in ``PassiveAggressiveClassifier``.
     scale, forgetting
         As in ``PassiveAggressiveClassifier``.
@@ -182,6 +185,7 @@ shuffle, verbose, random_state, warm_start, average, metric, queue, batch_size, 
         verbose: int = 0,
         loss: str = "epsilon_insensitive",
         epsilon: float = 0.1,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         average: bool | int | str = False,

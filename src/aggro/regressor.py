@@ -12,6 +12,7 @@ from aggro.auto import AnyLearner, make_learner
 from aggro.estimator import OnlineEstimator, all_or_nothing
 from aggro.learner import Array, rows_of
 from aggro.targets import read_values
+from aggro.threads import threads_of
 from aggro.weights import LinearEstimator
 
 
@@ -96,7 +97,8 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
                 f"y has {values.shape[1]} columns, but the model has {self._learner.outputs}."
             )
         self._reconfigure("regression")
-        self._learner.learn(rows_of(X), values=values, weights=weights)
+        threads = threads_of(self.n_jobs)
+        self._learner.learn(rows_of(X), values=values, weights=weights, threads=threads)
         self.n_iter_ = 1
         return self
 

@@ -19,7 +19,7 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size, \
+verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
 probability
         As in ``PassiveAggressiveClassifier``.
     multiclass : {"top", "ovr"}, default="top"
@@ -50,6 +50,7 @@ probability
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
@@ -82,7 +83,7 @@ class AROWClassifier(LinearClassifier):
     multiclass : {"ovr", "support", "top"}, default="ovr"
         As in ``PassiveAggressiveClassifier``.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size, \
+verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
 probability
         As in ``PassiveAggressiveClassifier``.
 
@@ -114,6 +115,7 @@ probability
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
@@ -142,7 +144,7 @@ class AROWRegressor(LinearRegressor):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, average, reservoir_size
+verbose, n_jobs, random_state, warm_start, average, reservoir_size
         As in ``PassiveAggressiveRegressor``.
 
     Examples
@@ -174,6 +176,7 @@ verbose, random_state, warm_start, average, reservoir_size
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         average: bool | int | str = False,
@@ -203,7 +206,7 @@ class ConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size, \
+verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
 probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
@@ -237,6 +240,7 @@ probability
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
@@ -272,7 +276,7 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, random_state, warm_start, class_weight, average, reservoir_size, \
+verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
 probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
@@ -306,6 +310,7 @@ probability
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
+        n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,

@@ -13,6 +13,7 @@ import numpy as np
 from aggro.bundle import same_shape, select
 from aggro.learner import Array, Learner, rows_of
 from aggro.rules import CLASSIFIER_LOSSES, LOSSES, REGRESSOR_LOSSES, Settings, Task, check_settings
+from aggro.threads import threads_of
 from aggro.variants import find
 
 AXES = Settings.__dataclass_fields__.keys() - {"task"}
@@ -128,6 +129,7 @@ def sweep(
     orders: int = 1,
     passes: int = 1,
     seed: int = 0,
+    n_jobs: int | None = None,
     **axes: Any,
 ) -> SweepResult:
     """Learn every combination of the given settings side by side and return how each did.
@@ -147,6 +149,8 @@ def sweep(
         Passes over the rows. The errors are those of the first.
     seed : int, default=0
         Seed of the orders.
+    n_jobs : int, default=None
+        Threads that share the settings: None is one, -1 all cores. The result is the same.
     **axes
         A value or a list of values for any axis: ``C``, ``loss``, ``multiclass``, ``metric``,
         ``class_mean``, ``trigger``, ``queue``, ``batch_size``, ``average``, ``epsilon``,
@@ -160,14 +164,14 @@ def sweep(
     >>> result.best.params
     {'C': 0.1}
     """
-    data = _read(X, y, task)
+    data, threads = _read(X, y, task), threads_of(n_jobs)
     rows = list(
         {row.name: row for row in (_row(p, data.task) for p in _combinations(axes))}.values()
     )
     result = SweepResult(rows, data.count, orders, data)
     for order in _orders(data.count, orders, seed):
         for members in _bundles(rows):
-            learner = _run(data, [rows[i] for i in members], order, passes)
+            learner = _run(data, [rows[i] for i in members], order, passes, threads)
             result._homes.update({i: (learner, which) for which, i in enumerate(members)})
     return result
 
@@ -260,14 +264,15 @@ def _checkpoints(count: int, batch: int) -> list[int]:
     return sorted({p for p in points if p > 0} | {count})
 
 
-def _run(data: _Data, rows: list[SweepRow], order: Array, passes: int) -> Learner:
+def _run(data: _Data, rows: list[SweepRow], order: Array, passes: int, threads: int) -> Learner:
     """Learn the rows of one bundle over one order, noting the error on the way."""
     learner = Learner([r.settings for r in rows], data.X.shape[1], data.outputs, data.X.dtype)
-    lesson, start = rows_of(data.X), 0
+    lesson: dict[str, Any] = {**data.lesson, "rows": rows_of(data.X), "threads": threads}
+    start = 0
     for row in rows:
         row.curve = []
     for end in _checkpoints(data.count, learner.settings.batch_size):
-        learner.learn(lesson, order=order[start:end], undo=False, **data.lesson)
+        learner.learn(order=order[start:end], undo=False, **lesson)
         start = end
         for row, error in zip(rows, _errors(learner, end), strict=True):
             row.curve.append((end, error))
@@ -278,7 +283,7 @@ def _run(data: _Data, rows: list[SweepRow], order: Array, passes: int) -> Learne
         row.updates.append(progress.updates)
     for _ in range(passes - 1):
         learner.freeze_means()
-        learner.learn(lesson, order=order, undo=False, **data.lesson)
+        learner.learn(order=order, undo=False, **lesson)
     return learner
 
 

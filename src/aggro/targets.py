@@ -72,11 +72,28 @@ def classes_of(y: Array) -> tuple[Array, Array]:
     return classes, np.searchsorted(classes, y).astype(np.int64, copy=False)
 
 
+def known_labels(y: Any, classes: Array, count: int) -> Array | None:
+    """Return the index of each label, if y is ``count`` numbers and all are classes; else None.
+
+    What is a class already needs no other check, and most batches of a stream hold nothing else.
+    """
+    numbers = type(y) is np.ndarray and y.dtype.kind in "iubf" and classes.dtype.kind in "iubf"
+    if not numbers or y.shape != (count,):
+        return None
+    index, known = _places(y, classes)
+    return index if np.count_nonzero(known) == count else None
+
+
+def _places(y: Array, classes: Array) -> tuple[Array, Array]:
+    """Return where each label would stand among the sorted classes, and whether it does."""
+    index = classes.searchsorted(y)
+    return index.astype(np.int64, copy=False), classes.take(index, mode="clip") == y
+
+
 def encode(y: Array, classes: Array) -> Array:
     """Return the index of each label among the sorted classes; raise on an unknown one."""
     try:
-        index = np.searchsorted(classes, y)
-        known = classes[np.minimum(index, len(classes) - 1)] == y
+        index, known = _places(y, classes)
     except TypeError:
         known = np.array([False])
     if not np.all(known):
@@ -88,7 +105,7 @@ def encode(y: Array, classes: Array) -> Array:
             f"{shown}{more}.{near(str(strange), map(str, classes.tolist()))} Leave classes out at "
             "the first partial_fit to let new ones appear."
         )
-    return index.astype(np.int64, copy=False)
+    return index
 
 
 def class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | None:

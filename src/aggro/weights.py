@@ -16,6 +16,7 @@ from aggro.auto import AnyLearner
 from aggro.calibration import RING
 from aggro.estimator import OnlineEstimator
 from aggro.learner import Array, Learner, rows_of
+from aggro.threads import threads_of
 
 
 class LinearEstimator(OnlineEstimator):
@@ -82,13 +83,20 @@ class LinearEstimator(OnlineEstimator):
         again: bool = False,
         undo: bool = False,
     ) -> None:
-        learner.learn(rows_of(X), order=order, undo=undo, **lesson)
+        threads = threads_of(self.n_jobs)
+        learner.learn(rows_of(X), order=order, undo=undo, threads=threads, **lesson)
 
     def _end_pass(self, learner: AnyLearner) -> None:
         learner.freeze_means()
 
     def _judge(self, learner: AnyLearner, X: Any) -> Array:
         return learner.scores(rows_of(X))
+
+    def _scores(self, X: Any) -> Array:
+        if not hasattr(self, "_learner"):
+            check_is_fitted(self)
+        rows = rows_of(self._read(X, reset=False))
+        return self._learner.scores(rows, threads=threads_of(self.n_jobs))
 
     def _twin(self, learner: AnyLearner) -> Learner:
         """Return a new learner with the settings of this one, or of the leader of this race."""

@@ -1,6 +1,6 @@
 r"""Parsed batches kept in one file, so that later passes need not parse.
 
-AGGROCACHE1\n, then records of (kind, length, CRC32 of the payload) and payload:
+AGGROCACHE2\n, then records of (kind, length, checksum of the payload) and payload:
 HEAD  JSON: what was read and how; a cache with another head is stale
 ROWS  one batch, see pack.py; any number of them
 DONE  JSON: what the pass found out; a cache without it is damaged
@@ -12,20 +12,22 @@ import dataclasses
 import json
 import os
 import struct
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
+import numpy as np
+
 from aggro.atomic import replacing
 from aggro.files.batch import Batch, Report
 from aggro.files.errors import BadLine
+from aggro.files.native import core
 from aggro.files.options import Options
 from aggro.files.pack import pack, unpack
 from aggro.files.sources import PathLike
 
-MAGIC = b"AGGROCACHE1\n"
-RECORD = struct.Struct("<4sQI")
+MAGIC = b"AGGROCACHE2\n"
+RECORD = struct.Struct("<4sQQ")
 SUFFIX = ".aggrocache"
 
 
@@ -81,28 +83,32 @@ def _stored(path: str, head: bytes, report: Report) -> Iterator[Batch]:
     except FileNotFoundError as error:
         raise _Unusable from error
     with stream:
-        if stream.read(len(MAGIC)) != MAGIC or _next_record(stream) != (b"HEAD", bytearray(head)):
+        if stream.read(len(MAGIC)) != MAGIC:
+            raise _Unusable
+        kind, payload = _next_record(stream)
+        if kind != b"HEAD" or payload.tobytes() != head:
             raise _Unusable
         while True:
             kind, payload = _next_record(stream)
             if kind == b"DONE":
-                _restore(report, json.loads(payload))
+                _restore(report, json.loads(payload.tobytes()))
                 return
             batch = unpack(payload)
             report.n_rows += batch.n_rows
             yield batch
 
 
-def _next_record(stream: IO[bytes]) -> tuple[bytes, bytearray]:
+def _next_record(stream: IO[bytes]) -> tuple[bytes, memoryview]:
     start = stream.read(RECORD.size)
     if len(start) < RECORD.size:
         raise _Unusable
     kind, length, checksum = RECORD.unpack(start)
     if length > os.fstat(stream.fileno()).st_size:  # a damaged one must not ask for all the memory
         raise _Unusable
-    payload = bytearray(length)  # writable, as the arrays of a first pass are
-    stream.readinto(payload)  # type: ignore[attr-defined]
-    if zlib.crc32(payload) != checksum:
+    payload = np.empty(length, np.uint8).data  # writable, as the arrays of a first pass are
+    if stream.readinto(payload) != length:  # type: ignore[attr-defined]
+        raise _Unusable
+    if core().checksum(payload) != checksum:
         raise _Unusable
     return kind, payload
 
@@ -119,7 +125,8 @@ def _storing(path: str, head: bytes, report: Report, batches: Iterator[Batch]) -
 
 
 def _write_record(stream: IO[bytes], kind: bytes, payload: bytes | bytearray) -> None:
-    stream.write(RECORD.pack(kind, len(payload), zlib.crc32(payload)))
+    checksum = core().checksum(np.frombuffer(payload, np.uint8))
+    stream.write(RECORD.pack(kind, len(payload), checksum))
     stream.write(payload)
 
 

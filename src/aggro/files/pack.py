@@ -19,7 +19,8 @@ LENGTH = struct.Struct("<I")
 def pack(batch: Batch) -> bytearray:
     """Turn a batch into bytes.
 
-    >>> unpack(pack(Batch(np.eye(2), [(1.0,), (1.0, 2.0)], None))).y
+    >>> packed = pack(Batch(np.eye(2), [(1.0,), (1.0, 2.0)], None))
+    >>> unpack(memoryview(packed)).y
     [(1.0,), (1.0, 2.0)]
     """
     arrays = _arrays_of(batch)
@@ -36,10 +37,13 @@ def pack(batch: Batch) -> bytearray:
     return packed
 
 
-def unpack(packed: bytearray) -> Batch:
-    """Turn bytes into the batch again; its arrays are views of them."""
+def unpack(packed: memoryview) -> Batch:
+    """Turn bytes into the batch again; its arrays are views of them.
+
+    Of bytes, not of an array: scipy copies what is a small part of a larger array.
+    """
     (length,) = LENGTH.unpack_from(packed)
-    facts = json.loads(packed[LENGTH.size : LENGTH.size + length])
+    facts = json.loads(packed[LENGTH.size : LENGTH.size + length].tobytes())
     position = LENGTH.size + length
     arrays: dict[str, NDArray[Any]] = {}
     for name, kind, shape in facts["arrays"]:
