@@ -17,7 +17,8 @@ It may also have
 
 - ``needs(cell)``: the names of the sets that a cell reads; without it, the value "set" of the cell
   where that is in ``DATA``;
-- ``ABOUT``: a text on how the paper's experiments were done anew, for the head of its section.
+- ``ABOUT``: a text on how the paper's experiments were done anew, for the head of its section;
+- ``beside(results)``: Markdown to stand after the tables: what the paper does not print.
 
 ``run`` is best defined in a module of its own: when that module changes (or one of the package that
 it imports), finished cells are run again; when texts, claims or figures change, they are not.

@@ -23,8 +23,9 @@ every claim, done again with aggro. `make papers` repeats all of it and writes t
 
 A number **agrees** (✓) when our mean lies in the printed interval; where none is printed, when the
 printed value lies within two standard deviations of our runs. Otherwise it is **better** (▲) or
-**worse** (▼). Numbers in *italics* are shown, not judged: times and counts, which depend on machine and
-settings. *n/a*: the data are not public. In each field the printed number stands first, ours below.
+**worse** (▼). Numbers in *italics* are shown, not judged: times and counts, which depend on
+machine and settings. *n/a*: the data are not public. In each field the printed number stands first,
+ours below.
 """
 
 
@@ -138,6 +139,8 @@ def _chapter(chapter: Chapter, folder: Path) -> str:
         lines += [module.ABOUT.strip(), ""]
     lines += tables.all_of(chapter.judged)
     lines += tables.notes(chapter.judged, getattr(module, "NOTES", {}))
+    if hasattr(module, "beside"):
+        lines += [_attempt(chapter, lambda: module.beside(chapter.results).strip(), ""), ""]
     lines += _figures(chapter, folder)
     lines += _claims(chapter.claims)
     return "\n".join(lines)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from types import ModuleType
 from typing import Any
 
@@ -96,12 +98,12 @@ def _expected(task: Task) -> float:
 def run(tasks: list[Task], jobs: int, progress: Progress) -> Run:
     """Run all tasks; what fails does not stop the others."""
     done, failures, waiting = Run(), [], list(reversed(tasks))
-    lanes = [_lane() for _ in range(min(jobs, len(tasks)))]
+    lanes = [Lane() for _ in range(min(jobs, len(tasks)))]
     running: dict[Future[tuple[str, float]], tuple[int, Task]] = {}
 
     def submit(lane: int) -> None:
         task = waiting.pop()
-        running[lanes[lane].submit(_work, task.module, task.cell)] = lane, task
+        running[lanes[lane].pool.submit(_work, task.module, task.cell)] = lane, task
 
     try:
         for lane in range(len(lanes)):
@@ -113,7 +115,7 @@ def run(tasks: list[Task], jobs: int, progress: Progress) -> Run:
                     text, seconds = future.result()
                 except BrokenProcessPool:
                     failures.append(Failure(task, "The process died without a word.\n"))
-                    lanes[lane] = _lane()
+                    lanes[lane] = Lane()
                     progress.advance(f"{task} DIED")
                 except Exception as error:
                     failures.append(Failure(task, "".join(traceback.format_exception(error))))
@@ -126,22 +128,40 @@ def run(tasks: list[Task], jobs: int, progress: Progress) -> Run:
                 if waiting:
                     submit(lane)
     finally:
-        for pool in lanes:
-            pool.shutdown(wait=False, cancel_futures=True)
+        for each in lanes:
+            each.stop()
     done.failures = tuple(failures)
     return done
 
 
-def _lane() -> ProcessPoolExecutor:
-    """Return a pool of one process, so that a process that dies takes only its own cell along."""
-    for name in THREADS:
-        os.environ[name] = "1"
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_quietly)
+class Lane:
+    """A pool of one process, so that a process that dies takes only its own cell along."""
+
+    def __init__(self) -> None:
+        for name in THREADS:
+            os.environ[name] = "1"
+        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_obey)
+        self.pid = self.pool.submit(os.getpid)
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        if self.pid.done() and not self.pid.cancelled() and self.pid.exception() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid.result(), signal.SIGTERM)
 
 
-def _quietly() -> None:
-    """Let Ctrl-C end a worker at once; the parent says what there is to say."""
+def _obey() -> None:
+    """Let Ctrl-C end a worker at once, and let none outlive its parent."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    parent = parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _work(module: str, cell: Cell) -> tuple[str, float]:

@@ -21,15 +21,18 @@ def figures(results: Results) -> list[Figure]:
         Figure(
             "step",
             "One step, before and after",
-            "As in the text's drawings: the example, labelled +1, is on the wrong side; the weights "
-            "turn towards it until the loss is what the price C allows (here C = 2, squared slack). "
+            "As in the text's drawings: the example, labelled +1, is on the wrong side; the "
+            "weights "
+            "turn towards it until the loss is what the price C allows (here C = 2, squared "
+            "slack). "
             "The line is where the prediction changes. Both are real weights, one row apart.",
             _draw_step,
         ),
         Figure(
             "classification",
             "Classification: the price C, with and without wrong labels",
-            "Accuracy on the test rows after one pass: means and standard deviations over all seeds; "
+            "Accuracy on the test rows after one pass: means and standard deviations over all "
+            "seeds; "
             "hollow, the text's own seed. The text shows no picture of this.",
             lambda path: _draw_prices(path, classes),
         ),
@@ -37,7 +40,8 @@ def figures(results: Results) -> list[Figure]:
             "regression",
             "Regression: absolute error over time",
             "Left, the text's own curve (seed 1000, C = 0.01, ε = 0.1): large errors for the first "
-            "hundred and fifty rows, then almost none. Right, medians over all seeds for the values "
+            "hundred and fifty rows, then almost none. Right, medians over all seeds for the "
+            "values "
             "of C that the text suggests: a higher C shortens the transient to some forty rows.",
             lambda path: _draw_errors(path, numbers),
         ),
