@@ -123,8 +123,8 @@ def section(results: Results) -> str:
         "## What the errors in the printed formulas cost",
         "",
         "The formulas as printed beside the right ones ([docs/errata.md](../docs/errata.md) "
-        "derives them), once each on a real stream in one random order. Errors are progressive: each "
-        "example is judged before it is learned. Only one thing is wrong in each row; the rest of "
+        "derives them), once each on a real stream in one random order. Errors are progressive: "
+        "each example is judged before it is learned. Only one thing is wrong in each row; the rest of "
         "the rule is right. E1.5, E1.6, E4.9 and E4.10 are about theorems, and settled by the "
         "counter-examples there.",
         "",
