@@ -124,9 +124,9 @@ def section(results: Results) -> str:
         "",
         "The formulas as printed beside the right ones ([docs/errata.md](../docs/errata.md) "
         "derives them), once each on a real stream in one random order. Errors are progressive: "
-        "each example is judged before it is learned. Only one thing is wrong in each row; the rest of "
-        "the rule is right. E1.5, E1.6, E4.9 and E4.10 are about theorems, and settled by the "
-        "counter-examples there.",
+        "each example is judged before it is learned. Only one thing is wrong in each row; the "
+        "rest of the rule is right. E1.5, E1.6, E4.9 and E4.10 are about theorems, and settled by "
+        "the counter-examples there.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         f"|{' --- |' * len(COLUMNS)}",

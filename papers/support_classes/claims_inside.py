@@ -6,6 +6,7 @@ import numpy as np
 
 from papers.experiment import Claim, Outcome, Results, Values
 from papers.support_classes import selection
+from papers.support_classes.judging import verdict
 from papers.support_classes.learners import BATCH, SLACKS
 from papers.support_classes.sets import LARGE
 
@@ -30,7 +31,7 @@ def _inside(results: Results, name: str, learner: str) -> Outcome:
 
 def _still_wrong(results: Results) -> Claim:
     texts, held = [], []
-    for name in LARGE:
+    for name in selection.present(results, LARGE):
         pa, mpa, spa = (_inside(results, name, f) for f in ("PA", "MPA", "SPA"))
         held.append(pa["wrong"] > 0 and spa["wrong"] == 0)
         shares = [
@@ -41,7 +42,7 @@ def _still_wrong(results: Results) -> Claim:
     return Claim(
         "An update against one class may leave its own example wrong; SPA never does",
         "3",
-        "holds" if all(held) else "does not hold",
+        verdict(held),
         "Share of updates (hard rules, first pass) whose example is still wrong / still has a "
         f"margin below one: {'; '.join(texts)}. Wrong predictions right after the update are rare; "
         "margins that are missed are the rule.",
@@ -50,7 +51,7 @@ def _still_wrong(results: Results) -> Claim:
 
 def _support_sizes(results: Results) -> Claim:
     texts, held = [], []
-    for name in LARGE:
+    for name in selection.present(results, LARGE):
         one = _inside(results, name, "SPA")
         moved, short = (np.array(one[what], float) for what in ("moved", "short"))
         sizes = np.arange(len(moved))
@@ -63,7 +64,7 @@ def _support_sizes(results: Results) -> Claim:
     return Claim(
         "Often several classes must be moved, but not all whose margin is below one",
         "3, 7",
-        "holds" if all(held) else "does not hold",
+        verdict(held),
         f"Support classes per update of SPA, of how many classes with a margin below one: "
         f"{'; '.join(texts)}.",
     )
@@ -75,7 +76,7 @@ def _seconds(results: Results, name: str, learner: str) -> float:
 
 def _faster_than_batch(results: Results) -> Claim:
     ratios: dict[str, Values] = {}
-    for name in LARGE:
+    for name in selection.present(results, LARGE):
         slowest = max(_seconds(results, name, "SPA" + kind) for kind in SLACKS)
         ratios[name] = np.array([slowest / _seconds(results, name, b) for b in BATCH])
     held = np.concatenate([r < QUARTER for r in ratios.values()])
@@ -83,7 +84,7 @@ def _faster_than_batch(results: Results) -> Claim:
     return Claim(
         "Forty passes of SPA take less than a fourth of the time of the batch learners",
         "5.3, Table 5",
-        "holds" if held.all() else "holds in part" if held.mean() >= 0.5 else "does not hold",
+        verdict(held),
         "Slowest SPA over multinomial LR and over the multiclass SVM, at one C each: "
         f"{'; '.join(texts)}. LIBLINEAR's SVM is faster today than the batch learner of the paper; "
         "on the small sets it needs no longer than a few of our forty passes."
@@ -100,7 +101,7 @@ def _little_more_than_pa(results: Results) -> Claim:
                 for kind in SLACKS
             ]
         )
-        for name in LARGE
+        for name in selection.present(results, LARGE)
     }
     texts = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
     return Claim(

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from papers.experiment import Published, Results, Values
 from papers.support_classes.learners import BATCH
+from papers.support_classes.sets import SETS
 
 SAME = {"reut20": "Reuters", "Reuter": "Reuters"}  # the paper's three names of one set
+
+
+def present(results: Results, of: Sequence[str] = SETS) -> list[str]:
+    """Return the sets that were learned; Reuters is left out where its file is not to be had."""
+    return [name for name in of if results.where(part="online", set=name).pairs]
 
 
 def by_pass(results: Results, name: str, learner: str) -> Values:
