@@ -20,6 +20,12 @@ def chosen(results: Results, name: str, algorithm: str) -> int:
     return int(_of(results, name, algorithm, tuning=True).values("error").mean(0).argmin())
 
 
+def best_runs_of(results: Results, name: str, algorithm: str) -> Values:
+    """Return the errors of the setting that proves best in the runs themselves."""
+    errors = _of(results, name, algorithm, tuning=False).values("error")
+    return errors[:, errors.mean(0).argmin()]
+
+
 def curve(results: Results, name: str, algorithm: str, seed: int | None = None) -> Values:
     """Return examples seen and mean cumulative error, of one run or all."""
     found = _of(results, name, algorithm, tuning=False)

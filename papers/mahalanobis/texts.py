@@ -16,35 +16,46 @@ The printed 58 to 60 % on MNIST are close to guessing between two classes of equ
 standardised or unit-length pixels PA-II makes fewer than 31 % mistakes in the first 20 examples
 and fewer than 14 % in the first 1000, so these numbers cannot be those of the set as described.
 """
-_OTHERS = "Ours adds AROW. "
+TITLES = {
+    "bupa": "BUPA",
+    "crx": "CRX",
+    "usps": "USPS",
+    "mnist": "MNIST",
+    "webkb-course": "WebKB",
+    "sentiment140-100k": "tweets",
+}
 FIGURES = {
     "figure1": (
         "Figure 1: cumulative error on BUPA and CRX",
         "The text says that on BUPA all three start alike and PAM-II pulls away after about 60 "
-        "examples, and on CRX PAM-II leads after about 30. " + _OTHERS + "x",
+        "examples, and that on CRX PAM-II leads after about 30. Ours (mean of ten runs, AROW "
+        "added): on BUPA PAM-II leads for good after 30 examples and ends more than 3 points below "
+        "PA-II and CW. On CRX it is far below CW, but PA-II, on standardised features, is as low "
+        "or lower.",
     ),
     "figure2": (
         "Figure 2: cumulative error on USPS and MNIST",
-        "The text says that PAM-II is lower from the start, but not significantly. "
-        + _OTHERS
-        + "x",
+        "The text says that PAM-II is lower from the start, but not significantly. Ours: on USPS "
+        "PAM-II, CW and AROW run together, well below PA-II; on MNIST PAM-II and AROW are lowest, "
+        "and CW stops improving after about 1000 examples and ends above PA-II.",
     ),
     "figure3": (
         "Figure 3: cumulative error on WebKB",
-        "The text says that PAM-II is lower throughout, and the more so the more examples. "
-        + _OTHERS
-        + "x",
+        "The text says that PAM-II is lower throughout, and the more so the more examples. Ours: "
+        "PAM-II leads for the first 300 examples; then all four come together, within 0.3 points "
+        "at the end. F1 is far above the printed one for all of them.",
     ),
     "figure4": (
         "Figure 4: cumulative error on tweets (stand-in)",
         "Printed are six users, PAM-II lowest for each, clearly so for the one with 41.6 % "
         "positive tweets and by little for the noisiest. Those tweets are not public: ours are "
-        "six streams of 1500 tweets from Sentiment140 with the same shares of positive ones. x",
+        "six streams of 1500 tweets from Sentiment140 with the same shares of positive ones. The "
+        "four algorithms end close together on each, and none is best on all.",
     ),
     "all": (
-        "All algorithms",
-        "Final cumulative error, mean and standard error over the runs; the dashed line marks the"
-        " best.",
+        "All algorithms beside PAM-II",
+        "Final cumulative error minus that of PAM-II in the same run: mean and 95 % interval. "
+        "Left of the line is better than PAM-II. The error of PAM-II itself stands in the title.",
     ),
     "arow": (
         "AROW against PAM-II",
@@ -53,7 +64,7 @@ FIGURES = {
     ),
 }
 _CW_BUPA = (
-    "CW with a full matrix stays at 54.4 or below with all scalings tried, both forms of its "
+    "CW with a full matrix stays at 54.5 or below with all scalings tried, both forms of its "
     "constraint and η up to 0.999. The diagonal CW on standardised features gives 62.2 (+) and "
     "57.8 (−), which are the printed 61.79 and 57.61: the printed CW seems to be the published "
     "diagonal one."
@@ -64,7 +75,6 @@ _CW_CRX = (
     "diagonal matrix as on BUPA."
 )
 NOTES = {
-    ("Table 1", "BUPA+", "CW"): _CW_BUPA,
     ("Table 1", "BUPA-", "CW"): _CW_BUPA,
     ("Table 1", "CRX-", "CW"): _CW_CRX,
 }
