@@ -51,3 +51,9 @@ def canvas(
 def look(index: int) -> dict[str, Any]:
     """Return the colour and marker of a line, by its number."""
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+
+
+def legend_above(figure: Any, axes: Any, columns: int) -> None:
+    """Put the legend of one panel above all of them, where it hides nothing."""
+    lines = axes.get_legend_handles_labels()
+    figure.legend(*lines, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)

@@ -10,7 +10,7 @@ import numpy as np
 import aggro
 from papers.blog.learning import EPSILON, PRICES, SOFT, C
 from papers.experiment import Figure, Results
-from papers.style import COLOURS, canvas, look
+from papers.style import COLOURS, canvas, legend_above, look
 
 
 def figures(results: Results) -> list[Figure]:
@@ -77,7 +77,7 @@ def _arrow(ax: Any, tip: Any, colour: str, label: str) -> None:
 def _draw_prices(path: Path, results: Results) -> None:
     own = results.where(seed=1000).pairs[0][1]
     places = np.arange(len(PRICES))
-    with canvas(path, size=(6.6, 3.8)) as (_, axes):
+    with canvas(path, size=(6.6, 3.8)) as (figure, axes):
         ax = axes[0, 0]
         labels = ("labels as they are", "20 % of the training labels turned round")
         for side, (key, label) in enumerate(zip(("clean", "noisy"), labels, strict=True)):
@@ -86,12 +86,13 @@ def _draw_prices(path: Path, results: Results) -> None:
             spread = table.std(axis=0, ddof=1)
             ax.errorbar(where, table.mean(axis=0), spread, capsize=3, label=label, **look(side))
             hollow = {**look(side), "mfc": "white", "ls": "", "ms": 7}
-            ax.plot(where, 100 * np.array(own[key]), label="… the text's own seed", **hollow)
+            ax.plot(where, 100 * np.array(own[key]), **hollow)
+        ax.plot([], [], "ko", mfc="white", ms=7, label="the text's own seed")
         score = 100 * own["logistic"]
         ax.axhline(score, color="black", lw=1, ls="--", label="logistic regression, same seed")
         ax.set_xticks(places, [f"{price:g}" for price in PRICES])
         ax.set(xlabel="price C", ylabel="accuracy on the test rows (%)", ylim=(50, 105))
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=8.5)
+        legend_above(figure, ax, 2)
 
 
 def _draw_errors(path: Path, results: Results) -> None:

@@ -129,7 +129,7 @@ def _accuracy(results: Results) -> Claim:
         "PAm predicts better than PA",
         "Table IV",
         "holds in part" if wins else "does not hold",
-        f"Test error after one pass, each with its own C and γ. {text}",
+        f"Test error after one pass. {text}",
     )
 
 
@@ -154,7 +154,7 @@ def _best_is_pam1(results: Results) -> Claim:
         "PAm-1 does best on most sets",
         "Tables IV to VI",
         "holds" if count > 2 else "holds in part" if count else "does not hold",
-        f"Least mean error, as run: {listed}. With a well chosen C, PA-1 is hard to beat.",
+        f"Least mean error, as run: {listed}.",
     )
 
 

@@ -11,7 +11,7 @@ from papers.class_means.data import REAL
 from papers.class_means.learning import DRAWN_PULLS
 from papers.class_means.numbers import COLUMNS, course
 from papers.experiment import Figure, Published, Results
-from papers.style import canvas, look
+from papers.style import canvas, legend_above, look
 
 STYLES = {variant: look(i) for i, variant in enumerate(COLUMNS)}
 
@@ -59,7 +59,7 @@ def figures(results: Results, published: list[Published]) -> list[Figure]:
 def _draw_pull(path: Path, results: Results, published: list[Published]) -> None:
     printed = {(e.table, e.row): e.value for e in published if e.column == "PAm" and e.row in REAL}
     sets = [name for name in REAL if len(results.where(part="pull", set=name))]
-    with canvas(path, 2, len(sets), size=(3.1, 2.7), sharex=True) as (_, axes):
+    with canvas(path, 2, len(sets), size=(3.1, 2.7), sharex=True) as (figure, axes):
         for column, name in enumerate(sets):
             outcome = results.where(part="pull", set=name).pairs[0][1]
             tables = (("updates", "Table III"), ("error", "Table IV"))
@@ -75,7 +75,7 @@ def _draw_pull(path: Path, results: Results, published: list[Published]) -> None
             axes[1, column].set_xlabel("pull γ")
         axes[0, 0].set_ylabel("updates in one pass")
         axes[1, 0].set_ylabel("test error")
-        axes[0, 0].legend(fontsize=8)
+        legend_above(figure, axes[0, 0], 3)
 
 
 _RULES = {"exact": "as printed (the minimiser)", "undivided": "without dividing by 1 + γ"}
@@ -83,18 +83,18 @@ _RULES = {"exact": "as printed (the minimiser)", "undivided": "without dividing 
 
 def _draw_similarity(path: Path, results: Results) -> None:
     sets = ("svmguide1", "adult")
-    with canvas(path, 1, 2, sharey=True) as (_, axes):
+    with canvas(path, 1, 2, sharey=True) as (figure, axes):
         for ax, name in zip(axes[0], sets, strict=True):
             for variant in COLUMNS:
                 apart = 1 - course(results, name, variant, "similarity").mean(axis=0)
                 _line(ax, np.maximum(apart, 1e-10), variant, first=2)
             ax.set(title=name, yscale="log", xlabel="pass")
         axes[0, 0].set_ylabel("1 − cosine with the pass before")
-        axes[0, 1].legend(ncols=2, fontsize=8.5)
+        legend_above(figure, axes[0, 0], 7)
 
 
 def _draw_error(path: Path, results: Results) -> None:
-    with canvas(path, 1, 2, sharey=True) as (_, axes):
+    with canvas(path, 1, 2, sharey=True) as (figure, axes):
         for ax, name in zip(axes[0], ("gamma", "delta"), strict=True):
             for variant in COLUMNS:
                 _line(ax, course(results, name, variant, "error").mean(axis=0), variant)
@@ -102,12 +102,12 @@ def _draw_error(path: Path, results: Results) -> None:
             ax.axhline(batch, color="#555555", ls="--", label="batch SVM", zorder=5)
             ax.set(title=f"{name} (stand-in)", xlabel="pass")
         axes[0, 0].set_ylabel("test error")
-        axes[0, 1].legend(ncols=2, fontsize=8.5)
+        legend_above(figure, axes[0, 0], 7)
 
 
 def _draw_updates(path: Path, results: Results) -> None:
     names = ("svmguide1", "adult", "gamma", "delta")
-    with canvas(path, 2, 2, size=(4.6, 3.0), sharex=True) as (_, axes):
+    with canvas(path, 2, 2, size=(4.6, 3.0), sharex=True) as (figure, axes):
         for ax, name in zip(axes.flat, names, strict=True):
             for variant in COLUMNS:
                 _line(ax, course(results, name, variant, "updates").mean(axis=0), variant)
@@ -116,7 +116,7 @@ def _draw_updates(path: Path, results: Results) -> None:
         for row in range(2):
             axes[row, 0].set_ylabel("updates in the pass")
             axes[1, row].set_xlabel("pass")
-        axes[0, 0].legend(ncols=2, fontsize=8.5)
+        legend_above(figure, axes[0, 0], 6)
 
 
 def _line(ax: Any, values: Any, variant: str, first: int = 1) -> None:
