@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from papers.experiment import Results
-from papers.mahalanobis.measures import runs_of
+from papers.mahalanobis.measures import present, runs_of
 from papers.mahalanobis.texts import TITLES
 from papers.verdict import p_text, signed_rank
 
@@ -39,7 +39,7 @@ class Duel:
 def duels(results: Results, one: str, other: str, names: tuple[str, ...]) -> list[Duel]:
     """Compare the final errors of two algorithms on several sets, run by run."""
     found = []
-    for name in names:
+    for name in present(results, names):
         a, b = runs_of(results, name, one), runs_of(results, name, other)
         found.append(Duel(name, float(np.mean(a - b)), signed_rank(a, b)))
     return found

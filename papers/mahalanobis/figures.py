@@ -9,7 +9,7 @@ import numpy as np
 
 from papers.experiment import Figure, Results
 from papers.mahalanobis.data import IMAGES, TABLES, TWEETS, USERS
-from papers.mahalanobis.measures import curve, runs_of
+from papers.mahalanobis.measures import curve, present, runs_of
 from papers.mahalanobis.protocol import ALGORITHMS
 from papers.mahalanobis.texts import FIGURES, TITLES
 from papers.style import canvas, look
@@ -28,7 +28,9 @@ def figures(results: Results) -> list[Figure]:
         "all": lambda path: _all(results, path),
         "arow": lambda path: _arow(results, path),
     }
-    return [Figure(name, *FIGURES[name], draw[name]) for name in draw]
+    needed = {"figure2": IMAGES, "figure4": (TWEETS,)}
+    missing = {k for k, names in needed.items() if len(present(results, names)) < len(names)}
+    return [Figure(name, *FIGURES[name], draw[name]) for name in draw if name not in missing]
 
 
 def _curves(results: Results, names: tuple[str, ...], path: Path) -> None:
@@ -71,7 +73,7 @@ def _all(results: Results, path: Path) -> None:
     others = [algorithm for algorithm in ALGORITHMS if algorithm != "PAM-II"]
     places = np.arange(len(others))[::-1]
     with canvas(path, 2, 3, size=(3.9, 3.4), sharey=True) as (_, axes):
-        for axis, (name, title) in zip(axes.flat, TITLES.items(), strict=True):
+        for axis, name in zip(axes.flat, present(results, TITLES), strict=False):
             pam = runs_of(results, name, "PAM-II")
             gaps = [runs_of(results, name, algorithm) - pam for algorithm in others]
             halves = [1.96 * gap.std(ddof=1) / np.sqrt(len(gap)) for gap in gaps]
@@ -79,16 +81,17 @@ def _all(results: Results, path: Path) -> None:
             axis.axvline(0, color="#000000", linewidth=0.8)
             axis.errorbar(means, places, xerr=halves, fmt="o", color="#0072B2", capsize=2)
             axis.set_yticks(places, others)
-            axis.set_title(f"{title} (PAM-II: {pam.mean():.1f} %)")
+            axis.set_title(f"{TITLES[name]} (PAM-II: {pam.mean():.1f} %)")
             axis.set_xlabel("error − error of PAM-II (points)")
 
 
 def _arow(results: Results, path: Path) -> None:
     """Draw the error of AROW minus that of PAM-II, run by run."""
     random = np.random.default_rng(0)
+    names = present(results, TITLES)
     with canvas(path, 1, 2, size=(4.8, 3.6), sharex=True, sharey=True) as (_, axes):
         for axis, suffix, title in zip(axes.flat, ("", "-diag"), ("full", "diagonal"), strict=True):
-            for place, name in enumerate(TITLES):
+            for place, name in enumerate(names):
                 arow, pam = (runs_of(results, name, a + suffix) for a in ("AROW", "PAM-II"))
                 gap = arow - pam
                 shaken = place + random.uniform(-0.12, 0.12, len(gap))
@@ -96,7 +99,7 @@ def _arow(results: Results, path: Path) -> None:
                 half = 1.96 * gap.std(ddof=1) / np.sqrt(len(gap))
                 axis.errorbar(gap.mean(), place, xerr=half, fmt="D", color="#D55E00", capsize=3)
             axis.axvline(0, color="#000000", linewidth=0.8)
-            axis.set_yticks(range(len(TITLES)), list(TITLES.values()))
+            axis.set_yticks(range(len(names)), [TITLES[name] for name in names])
             axis.set_title(f"{title} metric")
             axis.set_xlabel("error of AROW − error of PAM-II (points)")
         axes[0, 0].invert_yaxis()

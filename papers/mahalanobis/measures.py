@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from papers.experiment import Results, Values
+
+
+def present(results: Results, names: Iterable[str]) -> tuple[str, ...]:
+    """Return those sets that were run: a quick run leaves some out."""
+    return tuple(name for name in names if len(results.where(set=name)))
 
 
 def runs_of(results: Results, name: str, algorithm: str, measure: str = "error") -> Values:
