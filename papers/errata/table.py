@@ -38,7 +38,7 @@ ERRATA = (
     ),
     Erratum(
         "E0.3", "PAm", "α of Algorithm 1", "α without a lower bound", "α ≥ 0",
-        f"{ERROR}; α below 0 in {{negative:.2f}} % of updates, objective then {{excess:.3g}} % "
+        f"{ERROR}; raw α below 0 in {{negative:.2f}} % of updates, objective then {{excess:.3g}} % "
         "above its least value",
         "where the centre already has the margin, w is pulled back to it: not the minimiser",
     ),
@@ -85,7 +85,7 @@ ERRATA = (
     ),
     Erratum(
         "E4.3", "SPA", "Table 2, SPA-I (B)", "Σl/|S| + (C/|S|)·n", "Σl/|S| − (C/|S|)·n",
-        STILL, "next to no step is taken",
+        STILL, "no step is ever taken",
     ),
     Erratum(
         "E4.4", "SPA", "Table 2, SPA-I (A)", "min{(k+1)C/n − l_k, k·l_k}",

@@ -4,7 +4,8 @@ from papers.experiment import Cell
 from papers.support_classes import sets
 from papers.support_classes.claims import claims
 from papers.support_classes.figures import figures
-from papers.support_classes.protocol import cells, run
+from papers.support_classes.plan import cells
+from papers.support_classes.protocol import run
 from papers.support_classes.selection import reproduced
 from papers.support_classes.texts import ABOUT, NOTES, beside
 

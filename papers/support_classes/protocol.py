@@ -29,39 +29,12 @@ from papers.support_classes.learners import (
     prices,
     settings,
 )
-from papers.support_classes.sets import FOLDS, LARGE, NEWSGROUPS, is_here, load, split
+from papers.support_classes.sets import load, split
 
-PASSES = 40
 FIXED = 0.001  # the C of all learners in Section 5.2
 EVERY = 200
 TIMED = {"LR": 1.0, "M-SVM": 0.01}  # C of the batch learners while the clock runs
 REPEATS = 2
-BATCH_FOLDS = {"News20": 5}  # half a minute each
-
-
-def cells(quick: bool = False) -> list[Cell]:
-    """Return all pieces of work, the long ones first."""
-    folds, passes = (2, 2) if quick else (FOLDS, PASSES)
-    large = [name for name in reversed(LARGE) if is_here(name)]
-    some = large[-1:] if quick else large
-    found: list[Cell] = [
-        {"part": "online", "set": name, "fold": fold, "passes": passes}
-        for name in large
-        for fold in range(folds)
-    ]
-    found += [
-        {"part": "batch", "set": name, "fold": fold}
-        for name in some
-        for fold in range(min(folds, BATCH_FOLDS.get(name, folds)))
-    ]
-    found += [{"part": "time", "set": name, "passes": passes} for name in some]
-    found += [{"part": "inside", "set": name} for name in some]
-    found += [{"part": "stream", "set": "USPS", "seed": seed} for seed in range(folds)]
-    return found + [
-        {"part": "online", "set": name, "fold": fold, "passes": 1}
-        for name in NEWSGROUPS
-        for fold in range(folds)
-    ]
 
 
 def run(cell: Cell) -> Outcome:
