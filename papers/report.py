@@ -115,13 +115,10 @@ def _counts(title: str, judged: list[Judged]) -> list[str]:
 
 def _claims_at_a_glance(papers: list[Chapter]) -> list[str]:
     count = Counter(claim.verdict for paper in papers for claim in paper.claims)
-    tally = ", ".join(f"{number} {verdict}" for verdict, number in count.most_common())
+    tally = "; ".join(f"{verdict}: {number}" for verdict, number in count.most_common())
     rows = [[c.says, f"[{p.name}](#{p.name})", c.verdict] for p in papers for c in p.claims]
-    return [
-        f"Claims: {tally or 'none'}.",
-        "",
-        *tables.markdown(["claim", "paper", "verdict"], rows),
-    ]
+    table = tables.markdown(["claim", "paper", "verdict"], rows, numbers=False)
+    return [f"Claims — {tally or 'none'}.", "", *table]
 
 
 # -- the chapters -------------------------------------------------------------------------------

@@ -10,10 +10,11 @@ from papers.verdict import Judged, deviation
 SIGNS = {"agrees": "✓", "better": "▲", "worse": "▼"}
 
 
-def markdown(head: list[str], rows: Iterable[list[str]]) -> list[str]:
-    """Return the lines of a Markdown table; all columns but the first are set to the right."""
+def markdown(head: list[str], rows: Iterable[list[str]], numbers: bool = True) -> list[str]:
+    """Return the lines of a Markdown table; columns of numbers (all but the first) to the right."""
     body = [f"| {' | '.join(row)} |" for row in rows]
-    return [f"| {' | '.join(head)} |", f"| --- |{' --: |' * (len(head) - 1)}", *body]
+    rule = " --: |" if numbers else " --- |"
+    return [f"| {' | '.join(head)} |", f"| --- |{rule * (len(head) - 1)}", *body]
 
 
 def all_of(judged: list[Judged]) -> list[str]:

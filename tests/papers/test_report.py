@@ -29,7 +29,7 @@ def test_the_report_says_all(written, tmp_path):
     lines = written.splitlines()
     summary = next(line for line in lines if line.startswith("| **all**"))
     assert summary == "| **all** | 2 | 0 | 1 | 1 | 50% | 1 |"
-    assert "Claims: 1 holds." in lines
+    assert "Claims — holds: 1." in lines
     assert "## A toy paper" in lines
     small = next(line for line in lines if line.startswith("| small | 0.0010<br>"))
     assert small.endswith("▼ |")
