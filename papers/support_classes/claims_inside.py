@@ -86,8 +86,8 @@ def _faster_than_batch(results: Results) -> Claim:
         "5.3, Table 5",
         verdict(held),
         "Slowest SPA over multinomial LR and over the multiclass SVM, at one C each: "
-        f"{'; '.join(texts)}. The batch learners of today are not those of the paper: its SVM took 4 "
-        "to 12 times as long as SPA, LIBLINEAR's is the faster of the two here.",
+        f"{'; '.join(texts)}. The batch learners of today are not those of the paper: its SVM took "
+        "4 to 12 times as long as SPA, LIBLINEAR's is the faster of the two here.",
     )
 
 

@@ -11,7 +11,7 @@ BATCH_FOLDS = {"News20": 5}  # half a minute each
 
 def cells(quick: bool = False) -> list[Cell]:
     """Return all pieces of work, the long ones first."""
-    folds, passes = (2, 2) if quick else (FOLDS, PASSES)
+    folds, passes = (2, 4) if quick else (FOLDS, PASSES)
     large = [name for name in reversed(LARGE) if is_here(name)]
     found: list[Cell] = []
     for name in large:

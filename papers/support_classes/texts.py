@@ -76,7 +76,7 @@ def _closeness(results: Results) -> str:
     near = np.abs(gaps) <= 2 * np.array(errors)
     return (
         f"The {len(gaps)} printed errors and ours differ by {np.mean(np.abs(gaps)):.2f} points in "
-        f"the mean (ours minus printed: {np.mean(gaps):+.2f}). Folds spread widely, so two standard "
-        f"deviations are a wide interval; {near.sum()} of them are also within two standard "
-        "errors of the difference of two such means."
+        f"the mean (ours minus printed: {np.mean(gaps):+.2f}). Folds spread widely, so two "
+        f"standard deviations are a wide interval; {near.sum()} of them are also within two "
+        "standard errors of the difference of two such means."
     )
