@@ -34,7 +34,7 @@ trials): such falling lines on diabetes, heart, liver and sonar; on ionosphere t
 FIGURE_READINGS = """\
 BPAII under three readings of the text. The fall with B needs a bias, which answers to every single
 example at once and which a batch calms; and it only makes up for what the bias spoils: without a
-bias the error is lower at every B, and rises a little with B on most sets. With overlapping
+bias the error is lower at almost every B, and rises a little with B on most sets. With overlapping
 batches (the last B examples at each time, each counted every time it is predicted) the error falls
 like 1/B, for a trivial reason: all but one of the B examples were learned before."""
 
