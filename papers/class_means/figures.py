@@ -1,4 +1,4 @@
-"""The three figures, and one of our own that shows which rule was run."""
+"""The three figures, and one of our own about the rule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def figures(results: Results, published: list[Published]) -> list[Figure]:
     return [
         Figure(
             "pull",
-            "Which rule was run? One pass of the hard rule for each pull γ",
+            "Which rule? One pass of the hard rule for each pull γ",
             "Ours, not the paper's. The printed update is the minimiser of problem (2): as γ "
             "grows it "
             "makes ever more updates than PA (γ → 0) and its error rises. The same update without "

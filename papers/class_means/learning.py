@@ -106,7 +106,7 @@ def models(name: str) -> dict[str, Any]:
 
 
 def undivided(name: str, features: int) -> tuple[list[str], Undivided]:
-    """Return the rule as it was run, in its three forms, with their names."""
+    """Return the undivided rule in its three forms, with their names."""
     chosen = choice(name)
     settings = {
         f"PAm{suffix}": Setting(

@@ -28,7 +28,7 @@ def runs(results: Results, name: str, variant: str, key: str) -> Values:
 def reproduced(results: Results, entry: Published, exact: bool = False) -> Values | None:
     """Return what is printed, once for each repetition of the ten orders.
 
-    The columns PAm are the rule as it was run, or aggro's own, exact one. Times are always aggro's.
+    The columns PAm are the undivided rule, or aggro's own, exact one. Times are always aggro's.
     """
     if entry.row not in REAL:
         return None

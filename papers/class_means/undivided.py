@@ -1,4 +1,4 @@
-"""The rule that the printed numbers come from: the printed one without its division by 1 + γ.
+"""A reading that fits the printed numbers: the printed rule without its division by 1 + γ.
 
     w' = w + γ m + α y x,   α = N/‖x‖² | min(C, N/‖x‖²) | N/(‖x‖² + (1+γ)/2C),   N = as printed
 
