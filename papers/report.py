@@ -108,7 +108,7 @@ def _summary(chapters: list[Chapter]) -> str:
 def _counts(title: str, judged: list[Judged]) -> list[str]:
     count = Counter(j.mark for j in judged)
     good, bad = count["agrees"] + count["better"], count["worse"]
-    share = f"{good / (good + bad):.0%}" if good + bad else "–"
+    share = f"{good / (good + bad):.1%}" if good + bad else "–"
     numbers = [good + bad, count["agrees"], count["better"], bad]
     return [title, *map(str, numbers), share, str(count["not comparable"])]
 

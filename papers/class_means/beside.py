@@ -34,7 +34,7 @@ def beside(results: Results, published: list[Published]) -> str:
 
 
 STAND_IN_TEXT = """\
-The Pascal sets are no longer to be had. These have their 500 dense features, but 40,000 + 10,000
+The Pascal sets were not at hand. These have their 500 dense features, but 40,000 + 10,000
 rows instead of 400,000 + 100,000: two Gaussian classes whose best possible error is that of the
 best column of Table VI. Their numbers are not judged; their shape is the paper's."""
 

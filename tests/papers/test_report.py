@@ -28,7 +28,7 @@ def written(toy, tmp_path):
 def test_the_report_says_all(written, tmp_path):
     lines = written.splitlines()
     summary = next(line for line in lines if line.startswith("| **all**"))
-    assert summary == "| **all** | 2 | 0 | 1 | 1 | 50% | 1 |"
+    assert summary == "| **all** | 2 | 0 | 1 | 1 | 50.0% | 1 |"
     assert "Claims — holds: 1." in lines
     assert "## A toy paper" in lines
     small = next(line for line in lines if line.startswith("| small | 0.0010<br>"))
