@@ -12,6 +12,19 @@ A folder ``papers/<name>/`` holds ``published.tsv``, the printed numbers, and a 
 - ``NOTES``: a text for each printed number that we do worse on, by (table, row, column);
 - ``figures(results)``: the redrawn figures;
 - ``claims(results)``: what the paper says, tested.
+
+It may also have
+
+- ``needs(cell)``: the names of the sets that a cell reads; without it, the value "set" of the cell
+  where that is in ``DATA``;
+- ``ABOUT``: a text on how the paper's experiments were done anew, for the head of its section;
+- ``beside(results)``: Markdown to stand after the tables: what the paper does not print.
+
+``run`` is best defined in a module of its own: when that module changes (or one of the package that
+it imports), finished cells are run again; when texts, claims or figures change, they are not.
+
+A module with ``section(results)`` in place of ``published.tsv``, ``reproduced``, ``NOTES``,
+``figures`` and ``claims`` writes its part of the report itself, as Markdown.
 """
 
 from __future__ import annotations
@@ -36,6 +49,7 @@ class Published:
 
     ``better`` is "lower" or "higher", or "-" for numbers that are shown but not judged (times,
     numbers of updates). ``spread`` is the half width of the printed interval, where there is one.
+    ``decimals`` counts the printed digits after the point.
     """
 
     table: str
@@ -45,6 +59,12 @@ class Published:
     value: float
     spread: float | None
     better: Literal["lower", "higher", "-"]
+    decimals: int = 0
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Where it is printed: the key of ``NOTES``."""
+        return self.table, self.row, self.column
 
 
 @dataclass(frozen=True)
@@ -123,6 +143,7 @@ def read_published(path: Path) -> list[Published]:
                 float(line["value"]),
                 float(line["spread"]) if line["spread"] else None,
                 line["better"],  # type: ignore[arg-type]
+                len(line["value"].partition(".")[2]),
             )
             for line in csv.DictReader(file, delimiter="\t")
         ]

@@ -1,0 +1,59 @@
+"""How the figures look: Okabe and Ito's colours, told apart by everybody, and plain axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000", "#999999")
+MARKERS = ("o", "s", "^", "D", "v", "P", "x", "*")
+RULES: dict[str, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.7,
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4.5,
+}
+
+
+@contextmanager
+def canvas(
+    path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (4.6, 3.4), **kw: Any
+) -> Iterator[tuple[Any, Any]]:
+    """Give a figure and its axes (an array of rows x columns), and write it to the path.
+
+    ``size`` is that of one panel, in inches.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    with plt.rc_context(RULES):
+        width, height = size[0] * columns, size[1] * rows
+        figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, **kw)
+        try:
+            yield figure, axes
+            figure.tight_layout()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, dpi=110, bbox_inches="tight")
+        finally:
+            plt.close(figure)
+
+
+def look(index: int) -> dict[str, Any]:
+    """Return the colour and marker of a line, by its number."""
+    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+
+
+def legend_above(figure: Any, axes: Any, columns: int) -> None:
+    """Put the legend of one panel above all of them, where it hides nothing."""
+    lines = axes.get_legend_handles_labels()
+    figure.legend(*lines, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)

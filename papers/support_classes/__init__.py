@@ -1,0 +1,35 @@
+"""Support classes: the exact multiclass Passive-Aggressive algorithm (SPA), done again."""
+
+from papers.experiment import Cell
+from papers.support_classes import sets
+from papers.support_classes.claims import claims
+from papers.support_classes.figures import figures
+from papers.support_classes.plan import cells
+from papers.support_classes.protocol import run
+from papers.support_classes.selection import reproduced
+from papers.support_classes.texts import ABOUT, NOTES, beside
+
+TITLE = "Exact Passive-Aggressive Algorithm for Multiclass Classification Using Support Class"
+SOURCE = "Matsushima, Shimizu, Yoshida, Ninomiya, Nakagawa; SIAM Data Mining (2010)"
+DATA = ("usps", "news20", "20news")
+
+
+def needs(cell: Cell) -> tuple[str, ...]:
+    """Return the sets that a cell reads."""
+    return sets.needs(cell["set"])
+
+
+__all__ = [
+    "ABOUT",
+    "DATA",
+    "NOTES",
+    "SOURCE",
+    "TITLE",
+    "beside",
+    "cells",
+    "claims",
+    "figures",
+    "needs",
+    "reproduced",
+    "run",
+]

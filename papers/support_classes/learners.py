@@ -1,0 +1,50 @@
+"""The learners: those of the paper, and PA against the best wrong class (MPA)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggro.rules import Settings
+
+SLACKS = {"": "hard", "-I": "hinge", "-II": "squared_hinge"}
+READINGS = {"PA": "predicted", "MPA": "top", "SPA": "support"}  # which classes are constrained
+ONLINE = ("Perc", *(name + kind for name in READINGS for kind in SLACKS))
+PRINTED = ("Perc", "PA", "PA-I", "PA-II", "SPA", "SPA-I", "SPA-II")  # the paper's own
+BATCH = ("LR", "M-SVM")
+
+PRICES = tuple(float(f"1e{k}") for k in range(-5, 2))
+BATCH_PRICES = {"LR": (0.1, 1.0, 10.0), "M-SVM": (0.001, 0.003, 0.01, 0.03)}
+
+
+def settings(name: str, C: float = 1.0) -> Settings:
+    """Return what makes a learner, without an intercept as in the paper."""
+    common: dict[str, Any] = {"task": "multiclass", "fit_intercept": False, "C": C}
+    if name == "Perc":
+        return Settings(loss="perceptron", multiclass="top", **common)
+    family, dash, kind = name.partition("-")
+    return Settings(loss=SLACKS[dash + kind], multiclass=READINGS[family], **common)
+
+
+def prices(name: str) -> tuple[float, ...]:
+    """Return the values of C to choose from; hard rules have none."""
+    return PRICES if name.endswith("I") else (1.0,)
+
+
+def batch(name: str, C: float) -> Any:
+    """Return multinomial logistic regression or Crammer and Singer's multiclass SVM."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    if name == "LR":
+        return LogisticRegression(C=C, fit_intercept=False, max_iter=100, tol=1e-3)
+    return LinearSVC(
+        multi_class="crammer_singer", C=C, fit_intercept=False, tol=0.1, random_state=0
+    )
+
+
+def errors(scores: Any, y: Any) -> Any:
+    """Return the error in percent; scores are rows x (models x) classes."""
+    wrong = np.argmax(scores, axis=-1) != (y if scores.ndim == 2 else y[:, None])
+    return 100 * wrong.mean(axis=0)
