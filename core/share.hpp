@@ -23,19 +23,18 @@ inline Share whole(const Model<T>& m) {
 /// outputs share: predictions need all scores of a row.
 struct Journal {
     std::size_t outputs, groups;
-    std::vector<double> all_scores, all_losses, all_wrong;
+    std::vector<double> all_votes, all_losses;
 
     template <class T>
     Journal(const Model<T>& m, std::size_t examples)
         : outputs(m.shape.outputs),
           groups(m.groups.size()),
-          all_scores(examples * outputs),
-          all_losses(examples * groups),
-          all_wrong(examples * groups) {}
+          all_votes(examples * outputs),
+          all_losses(examples * groups) {}
 
-    double* scores(std::size_t i) { return all_scores.data() + i * outputs; }
+    /// The scores; of models of one margin each, whether they were wrong.
+    double* votes(std::size_t i) { return all_votes.data() + i * outputs; }
     double* losses(std::size_t i) { return all_losses.data() + i * groups; }
-    double* wrong(std::size_t i) { return all_wrong.data() + i * groups; }
 };
 
 /// True if the groups of the model do not know of each other: each could be a model of its own.
