@@ -17,12 +17,11 @@ AT_MOST = 0.6
 
 def works(effort):
     """Outputs, settings and rows that two threads share."""
-    news = texts(effort.rows(90_000), 62_000, 80, classes=20, contrast=1.0)
-    yield classes("one-vs-rest, sparse, 20 classes", *news)
-    yield predictions(*news)
+    yield predictions(*texts(effort.rows(90_000), 62_000, 80, classes=20, contrast=1.0))
+    topics = texts(effort.rows(40_000), 40_000, 80, classes=100, contrast=1.5)
+    yield classes("one-vs-rest, sparse, 100 classes", *topics)
     yield classes("one-vs-rest, sparse, 1000 classes", *texts(10_000, 20_000, 75, 1000, 2.0))
-    for count in (16, 64):
-        yield prices(count, *texts(effort.rows(110_000), 47_000, 75))
+    yield prices(128, *texts(effort.rows(40_000), 47_000, 75))
 
 
 def work(name, rows, run):

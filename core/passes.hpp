@@ -156,11 +156,13 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
     }
 }
 
-/// Each thread learns all rows for its own share of the model. They meet after some thousand rows,
-/// to write the record.
+/// Each thread learns all rows for its own share of the model. They meet to write the record when
+/// the journal has 8 MB, or after some hundredths of a second: not often, for on a busy machine
+/// each waits for the other's turn.
 template <class T, class Row>
 inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts) {
-    const std::size_t most = (std::size_t{1} << 23) / row_work(lesson.x, m.lanes) + 1;
+    const std::size_t most = 1 + std::min((std::size_t{1} << 19) / m.shape.outputs,
+                                          (std::size_t{1} << 26) / row_work(lesson.x, m.lanes));
     Journal journal(m, std::min(most, lesson.count));
     Lesson block = lesson;
     block.interrupted = nullptr;  // other threads may not ask
