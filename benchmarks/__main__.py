@@ -8,7 +8,10 @@ import importlib
 from benchmarks import peers, report
 from benchmarks.work import Effort, measure
 
-KINDS = ("linear", "classes", "full_metric", "kernels", "predict", "streams", "text_files")
+KINDS = (
+    *("linear", "classes", "threads", "full_metric", "kernels", "predict", "streams"),
+    "text_files",
+)
 
 
 def main():

@@ -172,7 +172,8 @@ class Learn {
     void write_journal() {
         const std::size_t n = end() - first();
         std::copy_n(lanes.loss.data() + first(), n, s.journal->losses(entry) + first());
-        std::copy_n(lanes.wrong.data() + first(), n, s.journal->wrong(entry) + first());
+        if (lanes.models)
+            std::copy_n(lanes.wrong.data() + first(), n, s.journal->votes(entry) + first());
     }
 
     /// Turns all tau into coefficients.
@@ -401,7 +402,7 @@ class Learn {
             write_record(m, s.scores.data(), y);
         else
             std::copy_n(s.scores.data() + first(), end() - first(),
-                        s.journal->scores(entry) + first());
+                        s.journal->votes(entry) + first());
         if (averages) predict();
     }
 

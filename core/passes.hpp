@@ -153,20 +153,22 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
         const std::size_t r = lesson.row(i);
         if (lesson.weight(r) == 0) continue;
         if (models) {
-            write_records(m.record, m.memory, journal.wrong(entry), journal.losses(entry));
+            write_records(m.record, m.memory, journal.votes(entry), journal.losses(entry));
         } else {
-            write_record(m, journal.scores(entry), lesson.target(r));
+            write_record(m, journal.votes(entry), lesson.target(r));
             add_losses(m, journal.losses(entry));
         }
         ++entry;
     }
 }
 
-/// Each thread learns all rows for its own share of the model. They meet after some thousand rows,
-/// to write the record.
+/// Each thread learns all rows for its own share of the model. They meet to write the record when
+/// the journal has 8 MB, or after some hundredths of a second: not often, for on a busy machine
+/// each waits for the other's turn.
 template <class T, class Row>
 inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts) {
-    const std::size_t most = (std::size_t{1} << 21) / row_work(lesson.x, m.lanes) + 1;
+    const std::size_t most = 1 + std::min((std::size_t{1} << 19) / m.shape.outputs,
+                                          (std::size_t{1} << 26) / row_work(lesson.x, m.lanes));
     Journal journal(m, std::min(most, lesson.count));
     Lesson block = lesson;
     block.interrupted = nullptr;  // other threads may not ask

@@ -1,5 +1,6 @@
 // The work of one thread: some groups of a model, whose lanes nobody else touches.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -22,20 +23,18 @@ inline Share whole(const Model<T>& m) {
 /// What threads saw of each example before they learned it, until it can enter the record that all
 /// outputs share: predictions need all scores of a row.
 struct Journal {
-    std::size_t outputs, groups;
-    std::vector<double> all_scores, all_losses, all_wrong;
+    std::size_t stride;  ///< whole cache lines for each example
+    Aligned<double> all_votes, all_losses;
 
     template <class T>
     Journal(const Model<T>& m, std::size_t examples)
-        : outputs(m.shape.outputs),
-          groups(m.groups.size()),
-          all_scores(examples * outputs),
-          all_losses(examples * groups),
-          all_wrong(examples * groups) {}
+        : stride((m.shape.outputs + 7) / 8 * 8),
+          all_votes(examples * stride),
+          all_losses(examples * stride) {}
 
-    double* scores(std::size_t i) { return all_scores.data() + i * outputs; }
-    double* losses(std::size_t i) { return all_losses.data() + i * groups; }
-    double* wrong(std::size_t i) { return all_wrong.data() + i * groups; }
+    /// The scores; of models of one margin each, whether they were wrong.
+    double* votes(std::size_t i) { return all_votes.data() + i * stride; }
+    double* losses(std::size_t i) { return all_losses.data() + i * stride; }
 };
 
 /// True if the groups of the model do not know of each other: each could be a model of its own.
@@ -46,10 +45,12 @@ inline bool independent(const Model<T>& m) {
 }
 
 /// Cuts the model into at most `most` shares of about equal size, where a cache line ends: threads
-/// that write to one line would wait for each other all the time.
+/// that write to one line would wait for each other all the time. With fewer lanes than `least` a
+/// thread would mostly do what the others do too: read the row, and find its features.
 template <class T>
 inline std::vector<Share> shares(const Model<T>& m, std::size_t most) {
-    constexpr std::size_t line = 64 / sizeof(T);
+    constexpr std::size_t line = 64 / sizeof(T), least = 256 / sizeof(T);
+    most = std::clamp<std::size_t>(m.lanes / least, 1, most);
     std::vector<Share> found;
     Share rest = whole(m);
     for (std::size_t g = 1; independent(m) && g < m.groups.size() && found.size() + 1 < most; ++g) {

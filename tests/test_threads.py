@@ -14,7 +14,7 @@ from aggro.rules import Settings
 from aggro.threads import threads_of
 
 THREADS = (2, 3, 7, 64)
-PRICES = [float(C) for C in np.logspace(-3, 2, 21)]
+PRICES = [float(C) for C in np.logspace(-3, 2, 130)]
 
 
 def problem(task, outputs, rows=300, features=40, seed=0):
@@ -42,22 +42,22 @@ def learned(settings, X, y, weights, outputs, dtype, threads, memory=0.99):
 
 
 SINGLE = {
-    "ovr": ({"task": "multiclass", "multiclass": "ovr"}, 37),
-    "ovr, averaged": ({"task": "multiclass", "multiclass": "ovr", "average": 20}, 37),
-    "ovr, diagonal": ({"task": "multiclass", "multiclass": "ovr", "metric": "diagonal"}, 37),
-    "ovr, full": ({"task": "multiclass", "multiclass": "ovr", "metric": "full"}, 19),
-    "ovr, queue": ({"task": "multiclass", "multiclass": "ovr", "queue": 3}, 37),
+    "ovr": ({"task": "multiclass", "multiclass": "ovr"}, 150),
+    "ovr, averaged": ({"task": "multiclass", "multiclass": "ovr", "average": 20}, 150),
+    "ovr, diagonal": ({"task": "multiclass", "multiclass": "ovr", "metric": "diagonal"}, 150),
+    "ovr, full": ({"task": "multiclass", "multiclass": "ovr", "metric": "full"}, 130),
+    "ovr, queue": ({"task": "multiclass", "multiclass": "ovr", "queue": 3}, 150),
     "ovr, cw": (
         {"task": "multiclass", "multiclass": "ovr", "loss": "cw", "metric": "diagonal"},
         37,
     ),
-    "multilabel": ({"task": "multilabel"}, 33),
-    "targets": ({"task": "regression", "loss": "epsilon_insensitive"}, 50),
+    "multilabel": ({"task": "multilabel"}, 133),
+    "targets": ({"task": "regression", "loss": "epsilon_insensitive"}, 150),
     # what cannot be shared is learned by one thread, whatever is asked for
-    "class means": ({"task": "multiclass", "multiclass": "ovr", "class_mean": 0.1}, 37),
-    "reservoir": ({"task": "multiclass", "multiclass": "ovr", "average": "reservoir"}, 17),
-    "batches": ({"task": "multiclass", "multiclass": "ovr", "batch_size": 4}, 37),
-    "support": ({"task": "multiclass"}, 37),
+    "class means": ({"task": "multiclass", "multiclass": "ovr", "class_mean": 0.1}, 150),
+    "reservoir": ({"task": "multiclass", "multiclass": "ovr", "average": "reservoir"}, 67),
+    "batches": ({"task": "multiclass", "multiclass": "ovr", "batch_size": 4}, 150),
+    "support": ({"task": "multiclass"}, 150),
 }
 
 
@@ -107,16 +107,16 @@ def test_settings_side_by_side_too(task, outputs, more, average):
 
 def test_many_blocks_of_rows():
     """More rows than the threads learn between two meetings."""
-    X, y, _ = problem("multiclass", 40, rows=9000, features=60)
-    alone = learned(Settings(task="multiclass", multiclass="ovr"), X, y, None, 40, float, 1)
-    several = learned(Settings(task="multiclass", multiclass="ovr"), X, y, None, 40, float, 2)
+    X, y, _ = problem("multiclass", 80, rows=9000, features=60)
+    alone = learned(Settings(task="multiclass", multiclass="ovr"), X, y, None, 80, float, 1)
+    several = learned(Settings(task="multiclass", multiclass="ovr"), X, y, None, 80, float, 2)
     assert same_state(alone, several)
 
 
 @pytest.mark.parametrize("threads", [1, *THREADS])
 def test_the_first_bad_row_is_named_and_nothing_is_learned(threads):
-    X, y, _ = problem("multilabel", 40)
-    learner = make_learner(Settings(task="multilabel"), X.shape[1], 40)
+    X, y, _ = problem("multilabel", 80)
+    learner = make_learner(Settings(task="multilabel"), X.shape[1], 80)
     teach(learner, X, y)
     before = learner.state()
     X[200, 3], X[100, 5] = np.inf, np.nan
@@ -134,10 +134,10 @@ def test_the_first_bad_row_is_named_and_nothing_is_learned(threads):
 @pytest.mark.parametrize("threads", [1, *THREADS])
 def test_the_output_that_overflows_first_is_the_one_told(threads):
     """Two outputs overflow, the one of the last thread in an earlier row."""
-    X, y, _ = problem("regression", 40)
-    y[150, 0] = y[120, 39] = 1e300
+    X, y, _ = problem("regression", 150)
+    y[150, 0] = y[120, 149] = 1e300
     settings = Settings(task="regression", loss="hard", epsilon=0.0)
-    learner = make_learner(settings, X.shape[1], 40, np.float32)
+    learner = make_learner(settings, X.shape[1], 150, np.float32)
     with pytest.raises(ValueError, match="row 120: its score or step overflows"):
         learner.learn(rows_of(stored(X, "csr32", np.float32)), values=y, threads=threads)
 
@@ -165,8 +165,8 @@ def test_an_interrupt_leaves_a_whole_model():
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_estimators_and_sweeps_take_n_jobs(n_jobs):
-    X, y, _ = problem("multiclass", 20)
-    _, several, _ = problem("regression", 20)
+    X, y, _ = problem("multiclass", 70)
+    _, several, _ = problem("regression", 70)
     for make, target in (
         (lambda **p: aggro.PassiveAggressiveClassifier(multiclass="ovr", random_state=0, **p), y),
         (lambda **p: aggro.PassiveAggressiveClassifier(C="auto", random_state=0, **p), y),

@@ -45,8 +45,9 @@ class PassiveAggressiveClassifier(LinearClassifier):
         PA-I, PA-II, PA and PALS.
     n_jobs : int, default=None
         Threads: None is one, -1 all cores. They share what does not depend on each other (the
-        outputs of one-vs-rest and of several labels, the lanes of ``C="auto"``) when learning, and
-        the rows when predicting. The result is the same for any number.
+        outputs of one-vs-rest and of several labels, the lanes of ``C="auto"``) when learning, if
+        there are at least 64 of float64, and the rows when predicting. The result is the same for
+        any number.
     random_state : int, RandomState or None
         Seed of the orders and of the reservoir.
     warm_start : bool, default=False
