@@ -194,3 +194,18 @@ def test_n_jobs_counts_as_in_scikit_learn():
     for bad in (0, 1.5, "all", True):
         with pytest.raises(ValueError, match="n_jobs="):
             aggro.PassiveAggressiveClassifier(n_jobs=bad).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_race_is_the_same_with_threads():
+    X, y, _ = problem("multiclass", 3, rows=5000, features=10)
+    settings = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
+    one, two = (
+        aggro.PassiveAggressiveClassifier(**settings, n_jobs=n).partial_fit(X, y) for n in (None, 2)
+    )
+    assert one.lanes_ == two.lanes_ and one.n_mistakes_ == two.n_mistakes_
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    bad = X.copy()
+    bad[4000, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        two.partial_fit(bad, y)
+    assert one.lanes_ == two.lanes_

@@ -35,8 +35,10 @@ class Guarded {
             nb::gil_scoped_release release;
             std::unique_lock lock(mutex);
             check(lesson);
-            const bool safe = lesson.x.stored() < model.weights.size() && harmless<T>(lesson);
-            if (safe || !lesson.undo) return learn_all(model, lesson);
+            const auto safe = [&] {
+                return lesson.x.stored() < model.weights.size() && harmless<T>(lesson);
+            };
+            if (!lesson.undo || safe()) return learn_all(model, lesson);
             const Backup backup(model);
             try {
                 learn_all(model, lesson);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +34,7 @@ PLACES = (
 )
 # examples after which a record counts 1/e: long enough to choose, short enough to follow
 MEMORY = 5000
+FEW = 64  # examples that are not worth a thread
 PIECE = 1024  # most examples between two looks at who leads
 OPEN = ("C", "metric", "scale", "average")  # what may be left to the race
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
@@ -93,9 +95,18 @@ class AutoLearner:
     # -- learning ---------------------------------------------------------------------------
 
     def learn(
-        self, rows: _core.Rows, *, order: Array | None = None, undo: bool = True, **lesson: Any
+        self,
+        rows: _core.Rows,
+        *,
+        order: Array | None = None,
+        undo: bool = True,
+        threads: int = 1,
+        **lesson: Any,
     ) -> None:
-        """Learn rows in all lanes; raise without a trace when one of them is refused."""
+        """Learn rows in all lanes; raise without a trace when one of them is refused.
+
+        Threads share the learners: what is learned is the same for any number of them.
+        """
         before = (list(self.learners), self.mistakes, self.distance, self._next_move)
         kept = [learner.state() for learner in self.learners] if undo else []
         if not self.learners:
@@ -106,7 +117,7 @@ class AutoLearner:
             start = 0
             while start < count:
                 end = start + self._until_next_look()
-                self._learn_piece(rows, order[start:end], lesson)
+                self._learn_piece(rows, order[start:end], lesson, threads)
                 start = end
         except ValueError:
             self.learners, self.mistakes, self.distance, self._next_move = before
@@ -114,11 +125,19 @@ class AutoLearner:
                 learner.load_state(state)
             raise
 
-    def _learn_piece(self, rows: _core.Rows, order: Array, lesson: dict[str, Any]) -> None:
+    def _learn_piece(
+        self, rows: _core.Rows, order: Array, lesson: dict[str, Any], threads: int
+    ) -> None:
         leader = self.learners[self.best[0]]
         mistakes, distance = leader.model.chosen_record
-        for learner in self.learners:
-            learner.learn(rows, order=order, undo=False, **lesson)
+        together = min(threads, len(self.learners)) if len(order) >= FEW else 1
+        each = {**lesson, "order": order, "undo": False, "threads": threads // together}
+        if together == 1:
+            for learner in self.learners:
+                learner.learn(rows, **each)
+        else:
+            with ThreadPoolExecutor(together) as pool:
+                list(pool.map(lambda learner: learner.learn(rows, **each), self.learners))
         self.mistakes += leader.model.chosen_record[0] - mistakes
         self.distance += leader.model.chosen_record[1] - distance
         if self.fixed is None and self.examples >= self._next_move:
