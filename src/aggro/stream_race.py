@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from aggro import _core
@@ -76,3 +77,9 @@ class RacingStream(_core.Stream):
                 zip(self._prices, self._records(), strict=True)
             )
         ]
+
+    def plot_lanes(self, path: str | Path | None = None) -> Any:
+        """Draw the recent error of each lane against C, the leader marked; return the figure."""
+        from aggro.lanes_plot import draw_lanes
+
+        return draw_lanes(self.lanes_, self._settings(2).task == "regression", path)
