@@ -35,7 +35,7 @@ PLACES = (
 MEMORY = 5000
 FIRST_PIECE, PIECE = 16, 1024  # examples between two looks at who leads
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
-SETTLED = 3000  # examples before the grid may move, or who is far behind may leave
+SETTLED = 3 * PIECE  # examples before the grid may move, or who is far behind may leave
 FAR_BEHIND = 1.2  # so many times the error of the leader
 
 
@@ -84,7 +84,6 @@ class AutoLearner:
         self.fixed: tuple[int, int] | None = None
         self._judged: list[dict[str, Array]] = []
         self.mistakes = 0.0
-        self._next_move = SETTLED
         self.outputs = 1 if settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
         self.features = features
@@ -95,7 +94,7 @@ class AutoLearner:
         self, rows: _core.Rows, *, order: Array | None = None, undo: bool = True, **lesson: Any
     ) -> None:
         """Learn rows in all lanes; raise without a trace when one of them is refused."""
-        before = (list(self.learners), self.mistakes, self._next_move)
+        before = (list(self.learners), self.mistakes)
         kept = [learner.state() for learner in self.learners] if undo else []
         if not self.learners:
             self._begin(rows, lesson)
@@ -108,19 +107,20 @@ class AutoLearner:
                 self._learn_piece(rows, order[start:end], lesson)
                 start = end
         except ValueError:
-            self.learners, self.mistakes, self._next_move = before
+            self.learners, self.mistakes = before
             for learner, state in zip(self.learners, kept, strict=undo):
                 learner.load_state(state)
             raise
 
     def _learn_piece(self, rows: _core.Rows, order: Array, lesson: dict[str, Any]) -> None:
-        leader = self.learners[self.best[0]]
+        leader, start = self.learners[self.best[0]], self.examples
         was = leader.model.chosen_record[0]
         for learner in self.learners:
             learner.learn(rows, order=order, undo=False, **lesson)
         self.mistakes += leader.model.chosen_record[0] - was
-        if self.fixed is None and self.examples >= self._next_move:
-            self._next_move = self.examples + PIECE
+        # Counted from the beginning of the stream, so that the calls it comes in do not matter.
+        due = self.examples >= SETTLED and self.examples // PIECE > start // PIECE
+        if self.fixed is None and due:
             self.learners = [
                 move_grid(learner) for learner in self.learners if not self._hopeless(learner)
             ]

@@ -12,6 +12,11 @@ from aggro.learner import Learner
 from aggro.rules import Settings
 
 
+def next_look(examples: int) -> int:
+    """Return when to look at the grid again, however often the stream was stored in between."""
+    return max(SETTLED, (examples // PIECE + 1) * PIECE)
+
+
 class RacingStream(_core.Stream):
     """A stream whose lanes differ in C; with a fixed C there is one lane and no race."""
 
@@ -39,7 +44,7 @@ class RacingStream(_core.Stream):
         target = abs(float(y)) if settings.task == "regression" else 1.0
         self._prices = tuple(grid_of(settings, size, target))
         self._go_on(self._learner(0))
-        self._next_look = SETTLED
+        self._next_look = next_look(0)
 
     def _look(self) -> None:
         """Move the grid when its edge leads; the core calls this now and then."""
@@ -48,7 +53,7 @@ class RacingStream(_core.Stream):
         if moved is not learner:
             self._prices = tuple(lane.C for lane in moved.all_settings)
             self._go_on(moved)
-        self._next_look = self.examples + PIECE
+        self._next_look = next_look(self.examples)
 
     def _go_on(self, learner: Learner) -> None:
         classes = self._classes()
