@@ -102,7 +102,7 @@ def test_links_and_pictures_exist(page):
 
 def test_every_picture_has_its_script():
     scripts = {path.stem.replace("_", "-") for path in (ROOT / "docs/pictures").glob("*.py")}
-    elsewhere = ("learning-curve", "benchmark", "tuning")  # the demo, the benchmarks, the study
+    elsewhere = ("learning-curve", "benchmark", "tuning", "drift")  # demo, benchmarks, studies
     pictures = {path.stem for path in (ROOT / "docs/images").glob("*.png")}
     assert {name for name in pictures if not name.startswith(elsewhere)} <= scripts
 
