@@ -38,7 +38,7 @@ FEW = 64  # examples that are not worth a thread
 PIECE = 1024  # most examples between two looks at who leads
 OPEN = ("C", "metric", "scale", "average")  # what may be left to the race
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
-SETTLED = 3000  # examples before the grid may move, or who is far behind may leave
+SETTLED = 3 * PIECE  # examples before the grid may move, or who is far behind may leave
 FAR_BEHIND = 1.2  # so many times the error of the leader
 
 
@@ -87,7 +87,6 @@ class AutoLearner:
         self.fixed: tuple[int, int] | None = None
         self._judged: list[dict[str, Array]] = []
         self.mistakes = self.distance = 0.0  # of whoever led at the time, before learning
-        self._next_move = SETTLED
         self.outputs = 1 if settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
         self.features = features
@@ -107,7 +106,7 @@ class AutoLearner:
 
         Threads share the learners: what is learned is the same for any number of them.
         """
-        before = (list(self.learners), self.mistakes, self.distance, self._next_move)
+        before = (list(self.learners), self.mistakes, self.distance)
         kept = [learner.state() for learner in self.learners] if undo else []
         if not self.learners:
             self._begin(rows, lesson)
@@ -120,7 +119,7 @@ class AutoLearner:
                 self._learn_piece(rows, order[start:end], lesson, threads)
                 start = end
         except ValueError:
-            self.learners, self.mistakes, self.distance, self._next_move = before
+            self.learners, self.mistakes, self.distance = before
             for learner, state in zip(self.learners, kept, strict=undo):
                 learner.load_state(state)
             raise
@@ -128,7 +127,7 @@ class AutoLearner:
     def _learn_piece(
         self, rows: _core.Rows, order: Array, lesson: dict[str, Any], threads: int
     ) -> None:
-        leader = self.learners[self.best[0]]
+        leader, start = self.learners[self.best[0]], self.examples
         mistakes, distance = leader.model.chosen_record
         together = min(threads, len(self.learners)) if len(order) >= FEW else 1
         each = {**lesson, "order": order, "undo": False, "threads": threads // together}
@@ -140,8 +139,9 @@ class AutoLearner:
                 list(pool.map(lambda learner: learner.learn(rows, **each), self.learners))
         self.mistakes += leader.model.chosen_record[0] - mistakes
         self.distance += leader.model.chosen_record[1] - distance
-        if self.fixed is None and self.examples >= self._next_move:
-            self._next_move = self.examples + PIECE
+        # Counted from the beginning of the stream, so that the calls it comes in do not matter.
+        due = self.examples >= SETTLED and self.examples // PIECE > start // PIECE
+        if self.fixed is None and due:
             self.learners = [
                 move_grid(learner) for learner in self.learners if not self._hopeless(learner)
             ]

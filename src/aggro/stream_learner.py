@@ -6,11 +6,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from aggro.auto import PIECE
 from aggro.learner import Array, Learner
 from aggro.rules import Settings, check_count, check_number
 from aggro.stream_frames import column_like, rows_of_frame, values_of
-from aggro.stream_race import RacingStream
+from aggro.stream_race import RacingStream, next_look
 from aggro.stream_river import RiverProtocol
 from aggro.stream_settings import check_bounds, keywords_of, refuse_races, settings_of
 
@@ -190,7 +189,8 @@ def _revive(
     learner.load_state(arrays)
     model._install(classes, [], learner)
     model._resume(names, arrays)
-    model._next_look = model._next_look and (model.examples + PIECE if model.examples else -1)
+    if model._races and model.examples:
+        model._next_look = next_look(model.examples)
     return model
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from aggro import _core
 from aggro.auto import GRIDS, PIECE, SETTLED, grid_of, memory_of, move_grid
 from aggro.learner import Learner
 from aggro.rules import Settings
+
+
+def next_look(examples: int) -> int:
+    """Return when to look at the grid again, however often the stream was stored in between."""
+    return max(SETTLED, (examples // PIECE + 1) * PIECE)
 
 
 class RacingStream(_core.Stream):
@@ -38,7 +44,7 @@ class RacingStream(_core.Stream):
         target = abs(float(y)) if settings.task == "regression" else 1.0
         self._prices = tuple(grid_of(settings, size, target))
         self._go_on(self._learner(0))
-        self._next_look = SETTLED
+        self._next_look = next_look(0)
 
     def _look(self) -> None:
         """Move the grid when its edge leads; the core calls this now and then."""
@@ -47,7 +53,7 @@ class RacingStream(_core.Stream):
         if moved is not learner:
             self._prices = tuple(lane.C for lane in moved.all_settings)
             self._go_on(moved)
-        self._next_look = self.examples + PIECE
+        self._next_look = next_look(self.examples)
 
     def _go_on(self, learner: Learner) -> None:
         classes = self._classes()
@@ -76,3 +82,9 @@ class RacingStream(_core.Stream):
                 zip(self._prices, self._records(), strict=True)
             )
         ]
+
+    def plot_lanes(self, path: str | Path | None = None) -> Any:
+        """Draw the recent error of each lane against C, the leader marked; return the figure."""
+        from aggro.lanes_plot import draw_lanes
+
+        return draw_lanes(self.lanes_, self._settings(2).task == "regression", path)

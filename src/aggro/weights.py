@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,15 @@ class LinearEstimator(OnlineEstimator):
         if lanes is None:
             raise AttributeError("lanes_ exists only with C='auto' or average='auto'.")
         return list(lanes())
+
+    def plot_lanes(self, path: str | Path | None = None) -> Any:
+        """Draw the recent error of each lane against C, the leader marked; return the figure.
+
+        Learners that fell far behind have left the race and are not shown.
+        """
+        from aggro.lanes_plot import draw_lanes
+
+        return draw_lanes(self.lanes_, self._learner.settings.task == "regression", path)
 
     def sparsify(self) -> LinearEstimator:
         """Show ``coef_`` as a sparse matrix. Learning more needs ``densify`` first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ from aggro.cli.metrics import metrics_for
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.reading import Reading, guess_rows
+from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
+from aggro.cli.variant import CHOICES
 from aggro.cli.watch import Watch
 from aggro.files import Batch
+from aggro.variants import find
 
 EXAMPLES = """
 aggro compare data.svm --algorithms PA-I,SPA-I,PAM-I-diag,AROW --C 0.1
-aggro compare data.svm --algorithms PA-I,PA-II --test data.t --plot race.png
+aggro compare data.svm --algorithms PA-I,PA-II --C 0.01,0.1,1 --test data.t --plot race.png
 """
 
 
@@ -37,16 +41,22 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", metavar="FILE", help="write a report")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     add_reading(parser)
-    add_variant(parser)
+    add_variant(parser, prices=True)
     return parser
 
 
 class Runner:
-    """One variant in the race, and the time it took."""
+    """Variants that learn from the same walk over the rows, and the time they took together."""
 
-    def __init__(self, model: LinearModel) -> None:
-        self.watch = Watch(model)
+    def __init__(self, models: Sequence[LinearModel]) -> None:
         self.seconds = 0.0
+        self.watch: Watch
+        if len(models) == 1:
+            self.watch = Watch(models[0])
+            self.watches = [self.watch]
+        else:
+            self.watch = joint = JointWatch(SideBySide(models))
+            self.watches = joint.watches
 
     def learn(self, batch: Batch) -> None:
         """Learn a batch, by the clock."""
@@ -54,18 +64,21 @@ class Runner:
         self.watch.learn(batch.X, batch.y, batch.weights)
         self.seconds += time.perf_counter() - began
 
-    def result(self, test: float | None) -> dict[str, Any]:
-        """Return how it went."""
+    def results(self) -> list[dict[str, Any]]:
+        """Return how each went. Of variants that learn together, seconds are a share."""
         self.watch.report()
-        last = self.watch.lines[-1]
-        return {
-            "algorithm": self.watch.model.title,
-            "so_far": last.so_far,
-            "constant": last.baseline,
-            "updates": last.updates,
-            "seconds": self.seconds,
-            "test": test,
-        }
+        together = len(self.watches)
+        return [
+            {
+                "algorithm": watch.model.title,
+                "so_far": watch.lines[-1].so_far,
+                "constant": watch.lines[-1].baseline,
+                "updates": watch.lines[-1].updates,
+                "seconds": self.seconds / together,
+                "side_by_side": together,
+            }
+            for watch in self.watches
+        ]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,14 +87,13 @@ def run(args: argparse.Namespace) -> int:
     dtype = np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     runners: list[Runner] = []
-    names = [name for name in args.algorithms.split(",") if name]
     with Console(guess_rows(args.data, reading.format), args.quiet) as console:
         with Interrupt() as interrupt:
             for batch in reader:
                 if batch.y is None:
                     raise ValueError("The data have no labels; name their column with --label.")
                 if not runners:
-                    runners = [Runner(_model(args, name, batch)) for name in names]
+                    runners = [Runner(group) for group in bundles(_models(args, batch))]
                 for runner in runners:
                     runner.learn(batch)
                 console.advance(batch.n_rows)
@@ -89,30 +101,41 @@ def run(args: argparse.Namespace) -> int:
                     break
         if not runners:
             raise ValueError("There were no examples to learn from.")
-        if len({runner.watch.model.regression for runner in runners}) > 1:
-            raise ValueError("Variants of classification and of regression cannot be compared.")
         console.stop()
-        tests = _test(args, reading, runners) if args.test else [None] * len(runners)
-        results = [runner.result(test) for runner, test in zip(runners, tests, strict=True)]
-        _show(console, results, runners[0].watch)
+        results = [result for runner in runners for result in runner.results()]
+        watches = [watch for runner in runners for watch in runner.watches]
+        models = [watch.model for watch in watches]
+        tests = _test(args, reading, models) if args.test else [None] * len(models)
+        results = [{**result, "test": test} for result, test in zip(results, tests, strict=True)]
+        _show(console, results, percent=not models[0].regression)
         console.tell_bad_lines(reader)
     if args.json:
         Path(args.json).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     if args.plot:
         from aggro.cli.plots import draw_curves
 
-        curves = {runner.watch.model.title: runner.watch.lines for runner in runners}
-        draw_curves(curves, runners[0].watch.model.regression, args.plot)
+        curves = {watch.model.title: watch.lines for watch in watches}
+        draw_curves(curves, models[0].regression, args.plot)
     return 130 if interrupt.asked else 0
 
 
-def _model(args: argparse.Namespace, name: str, batch: Batch) -> LinearModel:
-    return new_model(args, name, batch.X, batch.y, strict=False)
+def _models(args: argparse.Namespace, batch: Batch) -> list[LinearModel]:
+    """Return a model for every name, and for every C where the variant has one."""
+    models = []
+    for name in filter(None, args.algorithms.split(",")):
+        prices = (args.C or [None]) if "C" in CHOICES.get(find(name).estimator, ()) else [None]
+        for price in prices:
+            given = argparse.Namespace(**{**vars(args), "C": price})
+            models.append(new_model(given, name, batch.X, batch.y, strict=False))
+            if len(prices) > 1:
+                models[-1].title += f" C={price}"
+    if len({model.regression for model in models}) > 1:
+        raise ValueError("Variants of classification and of regression cannot be compared.")
+    return models
 
 
-def _test(args: argparse.Namespace, reading: Reading, runners: list[Runner]) -> list[float]:
+def _test(args: argparse.Namespace, reading: Reading, models: Sequence[LinearModel]) -> list[float]:
     """Measure all models in one reading of the test data: accuracy, or RMSE."""
-    models = [runner.watch.model for runner in runners]
     figures = [metrics_for(model) for model in models]
     first = models[0]
     for X, y, _ in reading.open(
@@ -124,19 +147,21 @@ def _test(args: argparse.Namespace, reading: Reading, runners: list[Runner]) -> 
     return [figure.report()[key] for figure in figures]
 
 
-def _show(console: Console, results: list[dict[str, Any]], watch: Watch) -> None:
-    percent = not watch.model.regression
+def _show(console: Console, results: list[dict[str, Any]], *, percent: bool) -> None:
     what, test = ("error so far", "test error") if percent else ("loss so far", "test RMSE")
     tested = results[0]["test"] is not None
     if tested and percent:
         results = [{**row, "test": 1 - row["test"]} for row in results]
-    head = f"{'algorithm':<14}{what:>14}{'updates':>12}{'seconds':>10}"
+    width = max(14, *(len(row["algorithm"]) + 2 for row in results))
+    head = f"{'algorithm':<{width}}{what:>14}{'updates':>12}{'seconds':>10}"
     console.line(head + (f"{test:>12}" if tested else ""))
     for row in sorted(results, key=lambda row: row["test"] if tested else row["so_far"]):
         shown = f"{row['so_far']:>14.2%}" if percent else f"{row['so_far']:>14.5g}"
-        line = f"{row['algorithm']:<14}{shown}{row['updates']:>12,}{row['seconds']:>10.2f}"
+        line = f"{row['algorithm']:<{width}}{shown}{row['updates']:>12,}{row['seconds']:>10.2f}"
         if tested:
             line += f"{row['test']:>12.2%}" if percent else f"{row['test']:>12.5g}"
         console.line(line)
     best = results[0]["constant"]
-    console.line(f"{'(constant)':<14}" + (f"{best:>14.2%}" if percent else f"{best:>14.5g}"))
+    console.line(f"{'(constant)':<{width}}" + (f"{best:>14.2%}" if percent else f"{best:>14.5g}"))
+    if any(row["side_by_side"] > 1 for row in results):
+        console.note("Variants that learned side by side share their seconds evenly.")

@@ -14,7 +14,7 @@ import numpy as np
 from aggro.auto import PIECE, AutoLearner, grown, make_learner
 from aggro.cli.reading import Reading
 from aggro.cli.variant import CHOICES, settings_for
-from aggro.learner import Array, Learner, rows_of
+from aggro.learner import Array, Learner, Progress, rows_of
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
@@ -110,10 +110,15 @@ class LinearModel:
             strange = np.setdiff1d(y, self.classes)[0]
             raise ValueError(f"{strange!r} is not one of the classes the model was made for.")
         position = np.searchsorted(everybody, self.classes)
-        settings = self._settings_for(len(everybody))
-        check_settings(settings, LOSSES)
-        self.learner = grown(self.learner, settings, position, len(everybody))
+        self.learner = self._grown(self.learner, position, len(everybody))
         self.classes = everybody
+
+    def _grown(
+        self, learner: Learner | AutoLearner, position: Array, classes: int
+    ) -> Learner | AutoLearner:
+        settings = self._settings_for(classes)
+        check_settings(settings, LOSSES)
+        return grown(learner, settings, position, classes)
 
     # -- predicting -------------------------------------------------------------------------
 
@@ -149,6 +154,11 @@ class LinearModel:
         if self.learner is None:
             raise ValueError("There were no examples to learn from.")
         return self.learner
+
+    @property
+    def progress(self) -> Progress:
+        """Mistakes, updates and loss so far."""
+        return Progress() if self.learner is None else self.learner.progress
 
     @property
     def features(self) -> int:

@@ -62,10 +62,14 @@ def add_tolerance(group: Any) -> None:
     )
 
 
-def add_variant(parser: argparse.ArgumentParser) -> None:
-    """Add the options that change a variant's settings."""
+def add_variant(parser: argparse.ArgumentParser, *, prices: bool = False) -> None:
+    """Add the options that change a variant's settings; C is a list where ``prices`` says so."""
     group = parser.add_argument_group("learning")
-    group.add_argument("--C", metavar="C", type=_price, help="price of a broken margin, or 'auto'")
+    text = "price of a broken margin, or 'auto'"
+    if prices:
+        group.add_argument("--C", metavar="C,...", type=_prices, help=f"{text}; or several of them")
+    else:
+        group.add_argument("--C", metavar="C", type=_price, help=text)
     for name, (kind, text) in AXES.items():
         group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="X", help=text)
     group.add_argument("--average", nargs="?", const=True, type=_average, metavar="FROM",
@@ -77,6 +81,10 @@ def add_variant(parser: argparse.ArgumentParser) -> None:
 
 def _price(text: str) -> float | str:
     return "auto" if text == "auto" else float(text)
+
+
+def _prices(text: str) -> list[float | str]:
+    return [_price(each) for each in text.split(",") if each]
 
 
 def _average(text: str) -> int | str:

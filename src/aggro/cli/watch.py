@@ -71,17 +71,14 @@ class Watch:
             return
         now = self._suffered() - self._before
         recent = (now - loss) / (self.examples - examples)
-        assert self.model.learner is not None
-        updates = self.model.learner.progress.updates
+        updates = self.model.progress.updates
         baseline = self.constant.loss()
         line = Line(self.examples, recent, now / self.examples, baseline, updates)
         self.lines.append(line)
         self._reported = (self.examples, now)
 
     def _suffered(self) -> float:
-        if self.model.learner is None:
-            return 0.0
-        progress = self.model.learner.progress
+        progress = self.model.progress
         return progress.loss if self.model.regression else float(progress.mistakes)
 
 

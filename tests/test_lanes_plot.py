@@ -1,0 +1,71 @@
+"""plot_lanes shows what lanes_ says."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+import aggro
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+def shown(figure):
+    """The lines of the picture by name, and the point that is marked."""
+    *lines, marked = figure.axes[0].get_lines()
+    return {line.get_label(): np.column_stack(line.get_data()) for line in lines}, marked
+
+
+def check(figure, lanes, what, factor):
+    lines, marked = shown(figure)
+    points = np.vstack(list(lines.values()))
+    expected = np.array([[lane["C"], factor * lane[what]] for lane in lanes])
+    assert points.tolist() == expected.tolist()
+    (leader,) = (lane for lane in lanes if lane["chosen"])
+    assert np.ravel(marked.get_data()).tolist() == [leader["C"], factor * leader[what]]
+    assert figure.axes[0].get_xlabel() == "C" and figure.axes[0].get_xscale() == "log"
+    return lines
+
+
+def test_a_line_for_each_learner(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    model = aggro.PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto", average="auto")
+    model.partial_fit(X, y)
+    figure = model.plot_lanes(tmp_path / "lanes.png")
+    lines = check(figure, model.lanes_, "recent_error", 100)
+    assert "metric=diagonal, scale=online, average=True" in lines and len(lines) == 10
+    assert (tmp_path / "lanes.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_numbers(tmp_path):
+    model = aggro.PassiveAggressiveRegressor(C="auto", average="auto")
+    model.partial_fit(*load_diabetes(return_X_y=True))
+    figure = model.plot_lanes(tmp_path / "lanes.png")
+    lines = check(figure, model.lanes_, "recent_loss", 1)
+    assert list(lines) == ["average=False", "average=True"]
+    assert "absolute error" in figure.axes[0].get_ylabel()
+
+
+@pytest.mark.parametrize("kind", [aggro.StreamClassifier, aggro.StreamRegressor])
+def test_streams(kind, tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    model = kind(C="auto", scale="online")
+    for row, answer in zip(X[:200].tolist(), y[:200].tolist(), strict=True):
+        model.learn_one(dict(enumerate(row)), answer)
+    what, factor = ("recent_error", 100) if kind is aggro.StreamClassifier else ("recent_loss", 1)
+    check(model.plot_lanes(tmp_path / "lanes.png"), model.lanes_, what, factor)
+
+
+def test_there_must_be_a_race_and_matplotlib(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(AttributeError, match="auto"):
+        aggro.PassiveAggressiveClassifier().partial_fit(X, y).plot_lanes()
+    with pytest.raises(AttributeError, match="auto"):
+        aggro.StreamClassifier().plot_lanes()
+    race = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(X, y)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'aggro\[plot\]'"):
+        race.plot_lanes()
+    with pytest.raises(ImportError, match=r"pip install 'aggro\[plot\]'"):
+        aggro.sweep(X, y, C=[0.1, 1.0]).plot()

@@ -1,0 +1,228 @@
+"""A sweep over files is the sweep over the same rows in memory, a few batches at a time."""
+
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from test_sweep import problem
+
+import aggro
+from aggro import files
+from aggro.files.batch import Batch
+from aggro.files.reader import Reader
+
+AXES = {"C": [0.03, 0.3], "metric": ["euclidean", "diagonal"]}
+
+
+def write_svm(path, X, labels):
+    """Write rows so that every number comes back exactly."""
+    lines = [
+        f"{label} " + " ".join(f"{j + 1}:{row[j].item()!r}" for j in np.flatnonzero(row))
+        for label, row in zip(labels, X, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def same(one, two):
+    """Two sweeps came to the same: every figure, curve and model."""
+    assert [row.name for row in one.rows] == [row.name for row in two.rows]
+    assert one.examples == two.examples
+    for mine, other in zip(one.rows, two.rows, strict=True):
+        assert mine.errors == other.errors and mine.updates == other.updates
+        assert mine.losses == other.losses and mine.curve == other.curve
+        assert_array_equal(one.model(mine).coef_, two.model(other).coef_)
+        assert_array_equal(one.model(mine).intercept_, two.model(other).intercept_)
+    assert one.best.name == two.best.name and str(one) == str(two)
+
+
+@pytest.fixture
+def svm(tmp_path):
+    X, y = problem(n=400)
+    X[:40, 8:] = 0  # the last columns appear late
+    return write_svm(tmp_path / "data.svm", X, y), X, y
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize(
+    "axes",
+    [
+        AXES,
+        {"C": 0.1, "batch_size": [1, 7, 64], "class_mean": [0.0, 0.1]},
+        {"algorithm": ["SPA-I", "AROW"], "average": [False, True]},
+        {"scale": ["none", "online", "standard"]},
+    ],
+    ids=str,
+)
+def test_a_file_is_learned_as_its_rows_in_memory(svm, axes, passes):
+    path, X, y = svm
+    reader = files.read(path, batch_rows=33)
+    same(
+        aggro.sweep(reader, passes=passes, **axes),
+        aggro.sweep(sp.csr_matrix(X), y.astype(float), passes=passes, **axes),
+    )
+
+
+def test_paths_patterns_and_lists(svm):
+    path, X, y = svm
+    lines = path.read_text().splitlines(keepends=True)
+    for name, some in (("part-1.svm", lines[:150]), ("part-2.svm", lines[150:])):
+        (path.parent / name).write_text("".join(some))
+    expected = aggro.sweep(sp.csr_matrix(X), y.astype(float), **AXES)
+    parts = [path.parent / "part-1.svm", str(path.parent / "part-2.svm")]
+    for given in (path, str(path), parts, str(path.parent / "part-*.svm")):
+        same(aggro.sweep(given, **AXES), expected)
+
+
+def test_two_classes_and_dense_tables_of_single_precision(tmp_path):
+    X, y = problem(classes=2)
+    X = X.astype(np.float32)
+    table = "\n".join(
+        ",".join(map(repr, [*row, int(c)])) for row, c in zip(X.tolist(), y, strict=True)
+    )
+    (tmp_path / "t.csv").write_text(",".join("abcdefghijkl") + ",y\n" + table + "\n")
+    reader = files.read(tmp_path / "t.csv", label="y", batch_rows=50, dtype=np.float32)
+    result = aggro.sweep(reader, **AXES)
+    same(result, aggro.sweep(X, y, **AXES))
+    assert result.model().coef_.dtype == np.float32
+
+
+def test_regression_is_told_from_the_answers(tmp_path):
+    X, _ = problem()
+    y = X @ np.arange(12.0) + 0.25
+    reader = files.read(write_svm(tmp_path / "numbers.svm", X, y), batch_rows=64)
+    result = aggro.sweep(reader, C=[0.01, 1.0])
+    assert type(result.model()).__name__ == "PassiveAggressiveRegressor"
+    same(result, aggro.sweep(sp.csr_matrix(X), y, C=[0.01, 1.0]))
+
+
+def test_many_whole_numbers_are_a_regression_unless_told_otherwise(tmp_path):
+    X, _ = problem()
+    y = np.arange(300.0) % 150
+    path = write_svm(tmp_path / "years.svm", X, y)
+    told = {task: aggro.sweep(path, task=task) for task in (None, "multiclass")}
+    assert type(told[None].model()).__name__ == "PassiveAggressiveRegressor"
+    assert len(told["multiclass"].model().classes_) == 150
+
+
+def test_names_of_classes(tmp_path):
+    X, y = problem()
+    names = np.array(["cat", "hippopotamus", "ox"])[y]
+    path = write_svm(tmp_path / "zoo.svm", X, names)
+    result = aggro.sweep(files.read(path, batch_rows=20), C=0.1)
+    assert_array_equal(result.model().classes_, ["cat", "hippopotamus", "ox"])
+    alone = aggro.PassiveAggressiveClassifier(C=0.1).partial_fit(X, names)
+    assert_allclose(result.model().coef_, alone.coef_, rtol=1e-12)
+
+
+def test_several_labels_in_a_row(tmp_path):
+    X, _ = problem()
+    marks = X @ np.random.default_rng(1).normal(size=(12, 3)) > 0.5
+    labels = [",".join(map(str, np.flatnonzero(mark))) for mark in marks]
+    path = write_svm(tmp_path / "several.svm", X, labels)
+    reader = files.read(path, multilabel=True, batch_rows=30)
+    result = aggro.sweep(reader, C=[0.1, 1.0])
+    expected = aggro.sweep(sp.csr_matrix(X), marks.astype(int), C=[0.1, 1.0])
+    assert [row.errors for row in result.rows] == [row.errors for row in expected.rows]
+    assert_allclose(result.model().coef_, expected.model().coef_, rtol=1e-12)
+
+
+def test_weights_in_files_count(tmp_path):
+    X, y = problem()
+    weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    lines = [
+        f"{c} {w} | " + " ".join(f"f{j}:{float(v)!r}" for j, v in enumerate(row))
+        for c, w, row in zip(y, weights, X, strict=True)
+    ]
+    (tmp_path / "weighted.vw").write_text("\n".join(lines) + "\n")
+    reader = files.read(tmp_path / "weighted.vw", hash_bits=8, batch_rows=70)
+    result = aggro.sweep(reader, C=[0.01, 0.1], batch_size=[1, 8])
+    assert result.examples == np.count_nonzero(weights)
+    hashed = sp.vstack([batch.X for batch in reader], format="csr")
+    for row in result.rows:
+        alone = aggro.PassiveAggressiveClassifier(**row.params)
+        alone.partial_fit(hashed, y.astype(float), sample_weight=weights)
+        assert_allclose(result.model(row).coef_, alone.coef_, rtol=1e-12)
+        assert row.updates == [alone.n_updates_]
+        assert row.error == alone.n_mistakes_ / result.examples
+
+
+class Counting(Reader):
+    """A reader that knows how many of its batches are alive."""
+
+    alive = most = 0
+
+    def __iter__(self):
+        for X, y, weights in super().__iter__():
+            self.alive += 1
+            self.most = max(self.most, self.alive)
+            weakref.finalize(X, self._one_less)
+            yield Batch(X, y, weights)
+
+    def _one_less(self):
+        self.alive -= 1
+
+
+@pytest.mark.parametrize("batch_size", [1, 8])
+def test_few_batches_are_alive_at_a_time(svm, batch_size):
+    plain = files.read(svm[0], batch_rows=5)
+    reader = Counting(plain.files, plain.options)
+    aggro.sweep(reader, C=[0.1, 1.0], average=[False, True], passes=2, batch_size=batch_size)
+    assert reader.most <= 3  # of 80: the one that is learned, and the one that comes
+
+
+def test_a_model_goes_on_where_the_file_ended(svm):
+    path, X, y = svm
+    model = aggro.sweep(path, C=0.1, class_mean=0.1, passes=2).model()
+    memory = aggro.sweep(sp.csr_matrix(X), y.astype(float), C=0.1, class_mean=0.1, passes=2).model()
+    before = model.coef_.copy()
+    for one in (model, memory):
+        one.partial_fit(X[::-1].copy(), y[::-1].astype(float))
+    assert_allclose(model.coef_, memory.coef_, rtol=1e-12)
+    assert not np.allclose(model.coef_, before)
+
+
+def test_plot(svm, tmp_path):
+    aggro.sweep(svm[0], **AXES).plot(tmp_path / "sweep.png")
+    assert (tmp_path / "sweep.png").stat().st_size > 10_000
+
+
+def test_what_is_refused(svm, tmp_path):
+    path, _, y = svm
+    (tmp_path / "none.svm").write_text("")
+    (tmp_path / "one.svm").write_text("1 1:2\n1 2:1\n")
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    wrong = [
+        (lambda: aggro.sweep(path, orders=3), "orders=3 asks for random orders"),
+        (lambda: aggro.sweep(path, y), "leave y out"),
+        (lambda: aggro.sweep(tmp_path / "none.svm"), "no rows"),
+        (lambda: aggro.sweep(tmp_path / "one.svm"), "one class only"),
+        (lambda: aggro.sweep(tmp_path / "t.csv"), "label="),
+        (lambda: aggro.sweep("-"), "more than once"),
+        (lambda: aggro.sweep(problem()[0]), "y is None"),
+    ]
+    for call, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("name", ["C", "metric", "scale", "average"])
+def test_open_settings_are_for_estimators(name):
+    with pytest.raises(ValueError, match=f"{name}='auto' in an estimator"):
+        aggro.sweep(*problem(), **{name: ["auto"]})
+
+
+def test_files_that_change_are_noticed(svm):
+    class Shrinking(Reader):
+        turn = 0
+
+        def __iter__(self):
+            self.turn += 1
+            batches = list(super().__iter__())
+            return iter(batches[: -self.turn + 1 or None])
+
+    plain = files.read(svm[0], batch_rows=50)
+    with pytest.raises(ValueError, match="400 rows, and now 350"):
+        aggro.sweep(Shrinking(plain.files, plain.options), C=0.1)
