@@ -1,5 +1,7 @@
 """Settings swept side by side are the settings learned alone."""
 
+import doctest
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -98,6 +100,13 @@ def test_regression():
     assert result.best.params["C"] == 1.0
     assert result.model().score(X, y) > 0.9
     assert result.best.curve[-1][1] == pytest.approx(result.best.error)
+
+
+def test_the_example_is_true():
+    import aggro.sweeping
+
+    failed, tried = doctest.testmod(aggro.sweeping)
+    assert failed == 0 and tried > 0
 
 
 def test_plot(tmp_path):

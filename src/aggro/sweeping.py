@@ -62,9 +62,10 @@ def sweep(
     --------
     >>> import aggro
     >>> from sklearn.datasets import load_iris
-    >>> result = aggro.sweep(*load_iris(return_X_y=True), C=[0.01, 0.1, 1.0], orders=3)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = aggro.sweep(X, y, C=0.1, scale=["none", "standard"], orders=3)
     >>> result.best.params
-    {'C': 0.1}
+    {'C': 0.1, 'scale': 'standard'}
     """
     data, threads = open_data(X, y, task, orders), threads_of(n_jobs)
     rows = list(
