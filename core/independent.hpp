@@ -31,7 +31,8 @@ class LaneRules {
         }
         width = epsilon;
         tube = task == Task::tube;
-        models = usable && !tube && m.shape.models == m.shape.outputs && m.trail.stride() == 0;
+        models = usable && !tube && m.shape.vote == Vote::each &&
+                 m.shape.models == m.shape.outputs && m.trail.stride() == 0;
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }
 

@@ -218,17 +218,16 @@ class Learn {
 
     const Rule& price(const Group& g, double weight) {
         if (weight == 1 && size == 1 && m.shape.spreads == 0) return g.rule;
-        priced = g.rule.priced(weight).rescaled(size);
-        return priced = widened(g, priced);
+        return priced = widened(g, g.rule.priced(weight).rescaled(size));
     }
 
     /// The rule with its tube in units of the targets' spread, where that is asked for.
-    Rule widened(const Group& g, Rule rule) const {
+    [[gnu::noinline]] Rule widened(const Group& g, Rule rule) const {
         if (m.shape.spreads > 0) rule.epsilon *= m.targets.deviation(g.positive);
         return rule;
     }
 
-    void measure_targets(const Target& y) {
+    [[gnu::noinline]] void measure_targets(const Target& y) {
         ++m.targets.rows[0];
         for (std::size_t c = 0; c < m.shape.spreads; ++c) m.targets.meet(c, y.values[c]);
     }

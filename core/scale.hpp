@@ -62,8 +62,16 @@ struct Sizes {
                 largest += square[j] += value * value;
             }
         }
-        if (!std::isfinite(largest))
-            throw BadExample("a feature is not finite, or too large to be scaled");
+        if (!std::isfinite(largest)) complain(x);
+    }
+
+    template <class Row>
+    [[noreturn]] static void complain(const Row& x) {
+        for (std::size_t k = 0; k < x.size; ++k)
+            if (const auto v = static_cast<double>(x.values[k]); !std::isfinite(v))
+                throw BadExample("feature " + std::to_string(x.feature(k)) + " is " +
+                                 (std::isnan(v) ? "NaN" : "infinite (inf)"));
+        throw BadExample("a feature is too large to be scaled");
     }
 };
 
@@ -74,19 +82,23 @@ class Scaled {
     Scaled(Sizes& known, const std::size_t& all_features) : sizes(known), features(all_features) {}
 
     /// A row to learn from counts first.
-    [[gnu::always_inline]] Row learn(const Row& x) {
-        if (sizes.kind == Scale::none) return x;
-        const Row all = complete(x);
-        sizes.meet(all);
-        return divide(all);
+    [[gnu::always_inline]] const Row& learn(const Row& x) {
+        return sizes.kind == Scale::none ? x : scale(x, true);
     }
 
-    [[gnu::always_inline]] Row look(const Row& x) {
-        return sizes.kind == Scale::none ? x : divide(complete(x));
+    [[gnu::always_inline]] const Row& look(const Row& x) {
+        return sizes.kind == Scale::none ? x : scale(x, false);
     }
 
   private:
     using Index = typename Row::Index;
+
+    [[gnu::noinline]] const Row& scale(const Row& x, bool counts) {
+        scaled = complete(x);
+        if (counts) sizes.meet(scaled);
+        divide();
+        return scaled;
+    }
 
     /// Where zeros move, a sparse row needs all its features.
     Row complete(const Row& x) {
@@ -103,20 +115,19 @@ class Scaled {
         }
     }
 
-    Row divide(const Row& x) {
-        values.resize(x.size);
-        for (std::size_t k = 0; k < x.size; ++k) {
-            const std::size_t j = x.feature(k);
-            const double moved = static_cast<double>(x.values[k]) - sizes.centre(j);
+    void divide() {
+        values.resize(scaled.size);
+        for (std::size_t k = 0; k < scaled.size; ++k) {
+            const std::size_t j = scaled.feature(k);
+            const double moved = static_cast<double>(scaled.values[k]) - sizes.centre(j);
             values[k] = static_cast<T>(moved * sizes.factor(j));
         }
-        Row scaled = x;
         scaled.values = values.data();
-        return scaled;
     }
 
     Sizes& sizes;
     const std::size_t& features;
+    Row scaled{};
     std::vector<T> values;
     std::vector<Index> indices;
 };
