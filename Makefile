@@ -42,7 +42,8 @@ stubs: $(VENV)/core  ## write the type stubs of the compiled core anew
 	$(BIN)/python -m nanobind.stubgen -q -P -m aggro._core_baseline -o src/aggro/_core.pyi
 
 bench: $(VENV)/peers  ## aggro beside its peers and the floor; under ten minutes
-	$(BIN)/python -m benchmarks --json build/benchmark.json --plot docs/images/benchmark.png
+	$(BIN)/python -m benchmarks --json build/benchmark.json --plot docs/images/benchmark.png \
+	  --docs docs/performance.md
 
 bench-quick: $(VENV)/peers  ## the same in about a minute
 	$(BIN)/python -m benchmarks --quick

@@ -23,6 +23,7 @@ def main():
     )
     parser.add_argument("--json", metavar="FILE", help="save the results")
     parser.add_argument("--plot", metavar="FILE", help="draw the results")
+    parser.add_argument("--docs", metavar="FILE", help="put the table into a page, between marks")
     parser.add_argument("--scaling", action="store_true", help="how time grows with the data")
     options = parser.parse_args()
     if options.scaling:
@@ -38,6 +39,8 @@ def main():
         report.save(rows, options.json)
     if options.plot:
         report.plot(rows, options.plot)
+    if options.docs:
+        report.write_docs(rows, options.docs)
     return None
 
 

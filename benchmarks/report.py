@@ -1,4 +1,4 @@
-"""The table of results: on the screen, as JSON, as a picture."""
+"""The table of results: on the screen, as JSON, as a picture, in the docs."""
 
 from __future__ import annotations
 
@@ -72,6 +72,36 @@ def _processor():
 def save(rows, path):
     """Write everything as JSON."""
     Path(path).write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
+
+
+def write_docs(rows, path):
+    """Put the table into a page, between its marks; what is reached is in bold."""
+    head = "| work | per row | × floor | of | wanted | times faster than | wanted |"
+    lines = [head, "|---|---:|---:|---|---:|---|---|", *(_line(row) for row in rows)]
+    page, marks = Path(path), ("<!-- benchmarks -->\n", "<!-- end of benchmarks -->")
+    before, rest = page.read_text(encoding="utf-8").split(marks[0])
+    after = rest.split(marks[1])[1]
+    table = "\n".join(lines) + "\n"
+    page.write_text(before + marks[0] + table + marks[1] + after, encoding="utf-8")
+
+
+def _line(row):
+    per_row = row["seconds"] / row["rows"] * 1e9
+    time = f"{per_row:.0f} ns" if per_row < 1e4 else f"{per_row / 1e3:.0f} µs"
+    floor = ["–", "–", "–"]
+    if row["of_floor"]:
+        times = _bold(f"{row['of_floor']:.2f}", row["of_floor"] <= row["at_most"])
+        floor = [times, row["floor"], f"{row['at_most']:g}"]
+    peer = ["–", "–"]
+    for name, found in row["peers"].items():
+        times = found["times_faster"]
+        text = f"{times:.0f}" if times >= 10 else f"{times:.1f}"
+        peer = [f"{name} {_bold(text, times >= found['at_least'])}", f"{found['at_least']:g}"]
+    return "| " + " | ".join([row["name"], time, *floor, *peer]) + " |"
+
+
+def _bold(text, reached):
+    return f"**{text}**" if reached else text
 
 
 def plot(rows, path):
