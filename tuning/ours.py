@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
-from aggro.auto import AutoLearner, grid_of
+from aggro.auto import AutoLearner
+from aggro.grids import grid_of
 from aggro.learner import Learner, rows_of
 from aggro.rules import Settings
 from tuning.data import Problem

@@ -12,9 +12,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from aggro.auto import PIECE, SETTLED, AutoLearner
+from aggro.auto import AutoLearner
 from aggro.calibration import RING, Calibrator
 from aggro.estimator import OnlineEstimator
+from aggro.grids import PIECE, SETTLED
 from aggro.kernel_choice import output_map
 from aggro.learner import Array
 from aggro.rules import Settings, Task

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aggro import _core
-from aggro.auto import GRIDS, PIECE, SETTLED, grid_of, memory_of, move_grid
+from aggro.grids import GRIDS, PIECE, SETTLED, grid_of, memory_of, move_grid
 from aggro.learner import Learner
 from aggro.rules import Settings
 

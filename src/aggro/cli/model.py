@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.auto import PIECE, AutoLearner, grown, make_learner
+from aggro.auto import AutoLearner, grown, make_learner
 from aggro.cli.reading import Reading
 from aggro.cli.variant import CHOICES, settings_for
+from aggro.grids import PIECE
 from aggro.learner import Array, Learner, Progress, rows_of
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
