@@ -86,14 +86,18 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
                        std::size_t& at) {
     Reader<T, Row> reader(lesson.x);
     Scaled<T, Row> scaled(sizes, m.shape.features);
+    const bool scales = sizes.kind != Scale::none;
     Breath breath(lesson);
     with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(at = i);
             naming_the_row(r, [&] {
                 const Row x = reader.row(r);
-                if (lesson.weight(r) > 0)
-                    learn(scaled.learn(x), lesson.target(r), lesson.weight(r));
+                const double weight = lesson.weight(r);
+                if (weight > 0 && scales)
+                    learn(scaled.learn(x), lesson.target(r), weight);
+                else if (weight > 0)  // a call of its own: rows as they are stay in registers
+                    learn(x, lesson.target(r), weight);
                 breath.after((x.size + 8) * m.lanes);
             });
         }
