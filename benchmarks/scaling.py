@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -98,7 +99,7 @@ def measure(name, power, sizes, make, effort):
     seconds = []
     for size in sizes:
         learn, (X, y) = make(size)
-        best, _ = best_times({"run": lambda: learn(X, y)}, effort)  # noqa: B023
+        best, _ = best_times({"run": partial(learn, X, y)}, effort)
         seconds.append(best["run"])
     return Curve(name, power, list(sizes), seconds)
 

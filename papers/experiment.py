@@ -124,11 +124,20 @@ class Experiment(Protocol):
     DATA: tuple[str, ...]
     NOTES: dict[tuple[str, str, str], str]
 
-    def cells(self, quick: bool) -> list[Cell]: ...  # noqa: D102
-    def run(self, cell: Cell) -> Outcome: ...  # noqa: D102
-    def reproduced(self, results: Results, entry: Published) -> Values | None: ...  # noqa: D102
-    def figures(self, results: Results) -> list[Figure]: ...  # noqa: D102
-    def claims(self, results: Results) -> list[Claim]: ...  # noqa: D102
+    def cells(self, quick: bool) -> list[Cell]:
+        """Return all pieces of work."""
+
+    def run(self, cell: Cell) -> Outcome:
+        """Do one piece."""
+
+    def reproduced(self, results: Results, entry: Published) -> Values | None:
+        """Return our values for a printed number."""
+
+    def figures(self, results: Results) -> list[Figure]:
+        """Return the redrawn figures."""
+
+    def claims(self, results: Results) -> list[Claim]:
+        """Return what the paper says, tested."""
 
 
 def read_published(path: Path) -> list[Published]:
@@ -142,7 +151,7 @@ def read_published(path: Path) -> list[Published]:
                 line["measure"],
                 float(line["value"]),
                 float(line["spread"]) if line["spread"] else None,
-                line["better"],  # type: ignore[arg-type]
+                line["better"],
                 len(line["value"].partition(".")[2]),
             )
             for line in csv.DictReader(file, delimiter="\t")

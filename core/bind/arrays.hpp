@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "examples.hpp"
+#include "task.hpp"
 
 namespace aggro {
 
@@ -25,6 +26,15 @@ inline bool is_wide(const AnyArray& a) {
     if (a.dtype() == nb::dtype<std::int64_t>()) return true;
     if (a.dtype() == nb::dtype<std::int32_t>()) return false;
     throw nb::type_error("expected an array of int32 or int64");
+}
+
+/// Mistakes, recent mistakes, recent loss and recent examples of each model.
+inline nb::list list_of(const Record& r) {
+    nb::list out;
+    for (std::size_t i = 0; i < r.mistakes.size(); ++i)
+        out.append(nb::make_tuple(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i],
+                                  r.recent_examples));
+    return out;
 }
 
 /// Rows of a dense matrix (shape n x d), without copying.

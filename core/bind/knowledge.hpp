@@ -144,15 +144,7 @@ struct Knowledge {
                               to_numpy(std::move(mine), {outputs}));
     }
 
-    /// Mistakes, recent mistakes, recent loss and recent examples of each model of a race.
-    nb::list records() const {
-        nb::list out;
-        const Record& r = model->model.record;
-        for (std::size_t i = 0; i < r.mistakes.size(); ++i)
-            out.append(nb::make_tuple(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i],
-                                      r.recent_examples));
-        return out;
-    }
+    nb::list records() const { return list_of(model->model.record); }
 
   private:
     /// True for the numbers 0 .. n-1 in any order.

@@ -312,15 +312,7 @@ void bind_model(nb::module_& m, const char* name) {
             "Mistakes, updates and loss of each group.")
         .def_prop_ro("memory", [](G& self) { return self.model.memory; })
         .def_prop_ro(
-            "records",
-            [](G& self) {
-                nb::list out;
-                const Record& r = self.model.record;
-                for (std::size_t i = 0; i < r.mistakes.size(); ++i)
-                    out.append(nb::make_tuple(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i],
-                                              r.recent_examples));
-                return out;
-            },
+            "records", [](G& self) { return list_of(self.model.record); },
             "Mistakes, recent mistakes, recent loss and recent examples of each model.")
         .def_prop_ro(
             "chosen", [](G& self) { return best_record(self.model.record); },

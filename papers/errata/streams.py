@@ -33,7 +33,7 @@ def own_error(X: Array, y: Labels, **settings: Any) -> float:
     """Return the progressive error of aggro's compiled learner, in percent."""
     binary = y.min() < 0
     task, outputs = ("binary", 2) if binary else ("multiclass", int(y.max()) + 1)
-    wanted = Settings(task=task, **{"fit_intercept": False, **settings})  # type: ignore[arg-type]
+    wanted = Settings(task=task, **{"fit_intercept": False, **settings})
     learner = Learner(wanted, X.shape[1], outputs)
     learner.learn(rows_of(X), labels=(y > 0).astype(np.int64) if binary else y)
     return 100 * learner.progress.mistakes / len(y)

@@ -70,7 +70,7 @@ def _verdict(*parts: bool) -> str:
 
 def _claim(says: str, where: str, parts: list[bool], found: str) -> Claim:
     """Return a claim that holds when all its parts do, and in part when some do."""
-    return Claim(says, where, _verdict(*parts), found)  # type: ignore[arg-type]
+    return Claim(says, where, _verdict(*parts), found)
 
 
 def _best_batch(results: Results) -> Claim:

@@ -79,7 +79,7 @@ def _legend(figure: Any, axes: Any) -> None:
 
 
 def _mistakes(results: Results, learner: str) -> tuple[Values, Values]:
-    return tuple(selection.streams(results, learner, w) for w in ("mistakes", "updates"))  # type: ignore[return-value]
+    return tuple(selection.streams(results, learner, w) for w in ("mistakes", "updates"))
 
 
 def _losses(results: Results, learner: str) -> tuple[Values, Values]:

@@ -20,9 +20,11 @@ def look_inside(X: Any, y: NDArray[np.int64]) -> Outcome:
 
 
 def _pass(name: str, X: Any, y: NDArray[np.int64], order: NDArray[np.int64]) -> Outcome:
-    """Count updates; those after which the example is still wrong, or still has some loss;
-    and by how many classes moved, and how many had a margin below one.
-    """  # noqa: D205
+    """Count updates, and what each of them did.
+
+    After how many the example is still wrong, or still has some loss; how many classes moved, and
+    how many had a margin below one.
+    """
     K = int(y.max()) + 1
     W = np.zeros((X.shape[1], K))
     updates = wrong = lossy = 0

@@ -12,7 +12,6 @@ from aggro import _core
 from aggro.bundle import select
 from aggro.grids import (
     FAR_BEHIND,
-    OPEN,
     PIECE,
     PREDICTORS,
     SETTLED,
@@ -20,10 +19,11 @@ from aggro.grids import (
     memory_of,
     move_grid,
     places_of,
+    standing,
 )
 from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, Progress
-from aggro.rules import Settings
+from aggro.rules import Settings, left_open
 
 FEW = 64  # examples that are not worth a thread
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
@@ -33,8 +33,7 @@ def make_learner(
     settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
 ) -> Learner | AutoLearner:
     """Return a learner, or a race of them when something is left to be chosen."""
-    left_open = any(getattr(settings, name) == "auto" for name in OPEN)
-    kind = AutoLearner if left_open else Learner
+    kind = AutoLearner if left_open(settings) else Learner
     return kind(settings, features, outputs, dtype, seed)
 
 
@@ -58,7 +57,7 @@ class AutoLearner:
         seed: int = 0,
     ) -> None:
         self.settings = settings
-        self._make = (features, outputs, np.dtype(dtype), seed)
+        self.classes, self.seed = outputs, seed
         self.learners: list[Learner] = []
         self.fixed: tuple[int, int] | None = None
         self._judged: list[dict[str, Array]] = []
@@ -118,8 +117,9 @@ class AutoLearner:
         # Counted from the beginning of the stream, so that the calls it comes in do not matter.
         due = self.examples >= SETTLED and self.examples // PIECE > start // PIECE
         if self.fixed is None and due:
+            best = self.learners[self.best[0]]
             self.learners = [
-                move_grid(learner) for learner in self.learners if not self._hopeless(learner)
+                move_grid(learner) for learner in self.learners if not self._hopeless(learner, best)
             ]
 
     def _until_next_look(self) -> int:
@@ -139,17 +139,16 @@ class AutoLearner:
                 prices = grid_of(replace(s, metric=metric, scale=scale), size, float(target))
             for average in PREDICTORS.get(s.average, (s.average,)):
                 choice: dict[str, Any] = {"metric": metric, "scale": scale, "average": average}
-                learner = Learner([replace(s, C=c, **choice) for c in prices], *self._make)
+                lanes = [replace(s, C=c, **choice) for c in prices]
+                learner = Learner(lanes, self.features, self.classes, self.dtype, self.seed)
                 learner.model.set_memory(memory_of(s))
                 self.learners.append(learner)
 
-    def _hopeless(self, learner: Learner) -> bool:
-        """Tell whether a learner is so far behind the leader that chance cannot explain it."""
-        i, lane = self.best
-        if len(self.learners) == 1 or learner is self.learners[i]:
-            return False
-        _, mistakes, loss, _ = learner.model.records[learner.model.chosen]
-        _, fewest, least, _ = self.learners[i].model.records[lane]
+    def _hopeless(self, learner: Learner, best: Learner) -> bool:
+        """Tell whether a learner is so far behind the best that chance cannot explain it."""
+        (_, mistakes, loss, _), (_, fewest, least, _) = (
+            each.model.records[each.model.chosen] for each in (learner, best)
+        )
         if self.settings.task == "regression":
             return bool(loss > FAR_BEHIND * least)
         return bool(mistakes > FAR_BEHIND * fewest + 3.0 * (mistakes + fewest) ** 0.5)
@@ -177,22 +176,18 @@ class AutoLearner:
         """What the leader has chosen, by the names of the settings that were left open."""
         i, lane = self.best
         chosen = self.learners[i].all_settings[lane]
-        return {
-            name: getattr(chosen, name) for name in OPEN if getattr(self.settings, name) == "auto"
-        }
+        return {name: getattr(chosen, name) for name in left_open(self.settings)}
 
     def lanes(self) -> list[dict[str, Any]]:
         """Return what is raced: the settings, mistakes and recent record of each lane."""
+        leader = self.best if self.learners else None
         return [
             {
                 "C": setting.C,
                 "metric": setting.metric,
                 "scale": setting.scale,
                 "average": setting.average,
-                "mistakes": int(record[0]),
-                "recent_error": record[1] / max(record[3], 1.0),
-                "recent_loss": record[2] / max(record[3], 1.0),
-                "chosen": (i, lane) == self.best,
+                **standing(record, (i, lane) == leader),
             }
             for i, learner in enumerate(self.learners)
             for lane, (setting, record) in enumerate(

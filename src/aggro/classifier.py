@@ -19,7 +19,7 @@ from aggro.threads import threads_of
 from aggro.weights import LinearEstimator
 
 
-class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]
+class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  # sklearn is untyped
     """Classification: labels in, classes out. The learner is the subclass's."""
 
     classes_: Array

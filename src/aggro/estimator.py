@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from aggro.auto import AnyLearner
@@ -152,6 +154,14 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
             return
         norm = float(np.linalg.norm(learner.coef()))
         print(f"-- Epoch {epoch}: norm {norm:.6g}, examples {learner.examples}, loss {loss:.6g}")
+
+    def _warn_of_end(self) -> None:
+        warnings.warn(
+            f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
+            "max_iter, or set tol=None to make a fixed number of passes.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     # -- what the linear and the kernel estimators do in their own ways ----------------------
 

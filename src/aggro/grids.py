@@ -32,7 +32,6 @@ PLACES = (
 # examples after which a record counts 1/e: long enough to choose, short enough to follow
 MEMORY = 5000
 PIECE = 1024  # most examples between two looks at who leads
-OPEN = ("C", "metric", "scale", "average")  # what may be left to the race
 SETTLED = 3 * PIECE  # examples before the grid may move, or who is far behind may leave
 FAR_BEHIND = 1.2  # so many times the error of the leader
 
@@ -63,6 +62,17 @@ def grid_of(s: Settings, size: float, target: float) -> list[float]:
 def memory_of(s: Settings) -> float:
     """Return what an example leaves of the records before it."""
     return 1.0 - (s.forgetting or 1.0 / MEMORY)
+
+
+def standing(record: tuple[float, float, float, float], chosen: bool) -> dict[str, Any]:
+    """Return how a lane is doing, by the record that the core keeps of it."""
+    mistakes, recent_mistakes, recent_loss, recent = record
+    return {
+        "mistakes": int(mistakes),
+        "recent_error": recent_mistakes / max(recent, 1.0),
+        "recent_loss": recent_loss / max(recent, 1.0),
+        "chosen": chosen,
+    }
 
 
 def move_grid(learner: Learner) -> Learner:

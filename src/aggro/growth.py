@@ -23,7 +23,8 @@ def grow_classes(
     new.model.set_memory(old.model.memory)
     old.model.fold()
     before, after = old.state(), new.state()
-    change = _output_map(old, new, position)
+    one = output_map(old.settings, new.settings, position, classes)
+    change = np.kron(np.eye(old.models), one)
     for name in ("weights", "trail", "ring", "pool", "pool_mean"):
         if name in before:
             _move_lanes(before, after, name, change, old, new)
@@ -38,15 +39,21 @@ def grow_classes(
     return new
 
 
-def _output_map(old: Learner, new: Learner, position: Array) -> Array:
-    """Return the matrix that turns old outputs into new ones."""
-    change = np.zeros((new.outputs, old.outputs))
-    if old.settings.task == "binary":
-        half = 1.0 if new.settings.multiclass == "ovr" else 0.5
+def output_map(old: Settings, new: Settings, position: Array, classes: int) -> Array:
+    """Return the matrix that turns the outputs of some classes into those of more classes.
+
+    ``position[c]`` is the new index of the old class c. The one output f of a binary model becomes
+    the scores -f/2 and +f/2 (one-vs-rest: -f and +f), which keeps its margins.
+    """
+    if old.task == "binary":
+        half = 1.0 if new.multiclass == "ovr" else 0.5
+        change = np.zeros((classes, 1))
         change[position[0], 0], change[position[1], 0] = -half, half
-    elif new.settings.task != "binary":
+        return change
+    change = np.zeros((1 if new.task == "binary" else classes, len(position)))
+    if new.task != "binary":  # else: one class was known, and nothing could be learned from it
         change[position, np.arange(len(position))] = 1.0
-    return np.kron(np.eye(old.models), change)
+    return change
 
 
 def _by_feature(learner: Learner, array: Array) -> Array:

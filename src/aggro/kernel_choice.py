@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
-from aggro.learner import Array
 from aggro.rules import Settings, check_choice, check_count, check_number
 
 KERNELS = ("rbf", "poly", "linear", "sigmoid", "precomputed")
@@ -85,20 +84,3 @@ def vote_of(s: Settings) -> Any:
     one_vs_rest = s.task == "multiclass" and s.multiclass == "ovr"
     votes = _core.Vote
     return votes.all if s.task == "multilabel" else votes.argmax if one_vs_rest else votes.each
-
-
-def output_map(old: Settings, new: Settings, position: Array, classes: int) -> Array:
-    """Return the matrix that turns the outputs of some classes into those of more classes.
-
-    ``position[c]`` is the new index of the old class c. The one output f of a binary model becomes
-    the scores -f/2 and +f/2 (one-vs-rest: -f and +f), which keeps its margins.
-    """
-    if old.task == "binary":
-        half = 1.0 if new.multiclass == "ovr" else 0.5
-        change = np.zeros((classes, 1))
-        change[position[0], 0], change[position[1], 0] = -half, half
-        return change
-    change = np.zeros((1 if new.task == "binary" else classes, len(position)))
-    if new.task != "binary":  # else: one class was known, and nothing could be learned from it
-        change[position, np.arange(len(position))] = 1.0
-    return change

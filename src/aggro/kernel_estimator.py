@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -131,12 +129,7 @@ class KernelEstimator(OnlineEstimator):
             if idle >= self.n_iter_no_change:
                 return epoch
         if self.tol is not None:
-            warnings.warn(
-                f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
-                "max_iter, or set tol=None to make a fixed number of passes.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            self._warn_of_end()
         return epoch
 
     def _teach(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
-from aggro.kernel_choice import KernelChoice, groups_of, output_map, vote_of
+from aggro.growth import output_map
+from aggro.kernel_choice import KernelChoice, groups_of, vote_of
 from aggro.learner import Array, Progress, rows_of
 from aggro.rules import Settings
 

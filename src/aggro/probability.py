@@ -16,7 +16,7 @@ from aggro.auto import AutoLearner
 from aggro.calibration import RING, Calibrator
 from aggro.estimator import OnlineEstimator
 from aggro.grids import PIECE, SETTLED
-from aggro.kernel_choice import output_map
+from aggro.growth import output_map
 from aggro.learner import Array
 from aggro.rules import Settings, Task
 

@@ -207,6 +207,14 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
             raise ValueError(f"{clash.why[0].upper()}{clash.why[1:]}.")
 
 
+OPEN = ("C", "metric", "scale", "average")  # what may be left to a race
+
+
+def left_open(s: Settings) -> list[str]:
+    """Return the names of the settings that are to be chosen while learning."""
+    return [name for name in OPEN if getattr(s, name) == "auto"]
+
+
 def check_same_shape(old: Settings, new: Settings) -> None:
     """Raise unless a model made with the old settings has room for the new ones."""
     shape = ["fit_intercept", "metric", "queue", "average"]

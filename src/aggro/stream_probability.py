@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from aggro.calibration import Calibrator
-from aggro.kernel_choice import output_map
+from aggro.growth import output_map
 from aggro.learner import Array
 from aggro.rules import Settings
 from aggro.stream_learner import StreamLearner, from_json, to_json

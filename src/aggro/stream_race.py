@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aggro import _core
-from aggro.grids import GRIDS, PIECE, SETTLED, grid_of, memory_of, move_grid
+from aggro.grids import GRIDS, PIECE, SETTLED, grid_of, memory_of, move_grid, standing
 from aggro.learner import Learner
 from aggro.rules import Settings
 
@@ -71,16 +71,8 @@ class RacingStream(_core.Stream):
             raise AttributeError("lanes_ exists only with C='auto'.")
         leader = self._chosen
         return [
-            {
-                "C": price,
-                "mistakes": int(mistakes),
-                "recent_error": wrong / max(recent, 1.0),
-                "recent_loss": loss / max(recent, 1.0),
-                "chosen": lane == leader,
-            }
-            for lane, (price, (mistakes, wrong, loss, recent)) in enumerate(
-                zip(self._prices, self._records(), strict=True)
-            )
+            {"C": price, **standing(record, lane == leader)}
+            for lane, (price, record) in enumerate(zip(self._prices, self._records(), strict=True))
         ]
 
     def plot_lanes(self, path: str | Path | None = None) -> Any:

@@ -10,7 +10,15 @@ import numpy as np
 
 from aggro.bundle import same_shape
 from aggro.learner import Array, Learner, rows_of
-from aggro.rules import CLASSIFIER_LOSSES, LOSSES, REGRESSOR_LOSSES, Settings, Task, check_settings
+from aggro.rules import (
+    CLASSIFIER_LOSSES,
+    LOSSES,
+    REGRESSOR_LOSSES,
+    Settings,
+    Task,
+    check_settings,
+    left_open,
+)
 from aggro.sweeping_data import Data, Part, open_data
 from aggro.sweeping_result import SweepResult, SweepRow
 from aggro.threads import threads_of
@@ -109,12 +117,11 @@ def _row(params: dict[str, Any], task: Task) -> SweepRow:
     if "algorithm" in params:
         named, losses = {**settings_of(params["algorithm"]), **named}, LOSSES
     settings = Settings(task=task, **named)
-    for name in ("C", "metric", "scale", "average"):
-        if getattr(settings, name) == "auto":
-            raise ValueError(
-                f"sweep compares values, and {name}='auto' is none; give a list of them, or use "
-                f"{name}='auto' in an estimator, which chooses while it learns."
-            )
+    for name in left_open(settings):
+        raise ValueError(
+            f"sweep compares values, and {name}='auto' is none; give a list of them, or use "
+            f"{name}='auto' in an estimator, which chooses while it learns."
+        )
     check_settings(settings, losses)
     return SweepRow(params, settings)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -67,12 +65,7 @@ class LinearEstimator(OnlineEstimator):
                 break
         learner.freeze_means(False)  # what comes later is new
         if self.tol is not None and idle < self.n_iter_no_change:
-            warnings.warn(
-                f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
-                "max_iter, or set tol=None to make a fixed number of passes.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            self._warn_of_end()
         return epoch
 
     def _teach(

@@ -77,7 +77,6 @@ class LinearModel:
             for each in learner.learners:
                 each.model.grow(features)
             learner.features = features
-            learner._make = (features, *learner._make[1:])
         else:
             learner.model.grow(features)
 

@@ -11,7 +11,7 @@ from aggro.cli.model import LinearModel
 from aggro.cli.watch import Watch
 from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, Progress
-from aggro.rules import LOSSES, Settings, check_settings
+from aggro.rules import LOSSES, Settings, check_settings, left_open
 
 
 def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:
@@ -22,10 +22,9 @@ def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:
     groups: dict[Any, list[LinearModel]] = {}
     for number, model in enumerate(models):
         s = model.settings
-        races = "auto" in (s.C, s.metric, s.scale, s.average)
         draws = s.average == "reservoir"  # random numbers, which should not depend on company
         # the tube is also that of the constant answer to beat
-        key = number if races or draws else (same_shape(s), s.epsilon)
+        key = number if left_open(s) or draws else (same_shape(s), s.epsilon)
         groups.setdefault(key, []).append(model)
     return list(groups.values())
 

@@ -29,13 +29,12 @@ MOST_LEARNERS = 16
 
 def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[str, Any]:
     """Return the facts about a race; the arrays of its learners go to ``arrays``."""
-    _, classes, dtype, seed = race._make
     return {
         "settings": encode_settings(race.settings, arrays),
         "features": race.features,
-        "classes": classes,
-        "dtype": dtype.name,
-        "seed": int(seed),
+        "classes": race.classes,
+        "dtype": race.dtype.name,
+        "seed": int(race.seed),
         "mistakes": float(race.mistakes),
         "distance": float(race.distance),
         "fixed": None if race.fixed is None else list(race.fixed),

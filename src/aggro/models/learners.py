@@ -12,7 +12,7 @@ from aggro.learner import Learner
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
-from aggro.rules import LOSSES, Settings, Task, check_settings
+from aggro.rules import LOSSES, Settings, Task, check_settings, left_open
 
 TABLES = (  # one line for each feature
     *("weights", "trail", "ring", "pool", "pool_mean"),
@@ -44,8 +44,7 @@ def encode_settings(settings: Settings, arrays: Arrays) -> dict[str, Any]:
 def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner:
     """Return the learner, or raise if its parts do not fit together."""
     settings = [decode_settings(each, arrays) for each in facts["settings"]]
-    undecided = any("auto" in (s.C, s.average, s.metric, s.scale) for s in settings)
-    if undecided or len({same_shape(each) for each in settings}) != 1:
+    if any(map(left_open, settings)) or len({same_shape(each) for each in settings}) != 1:
         raise ModelFileError("the settings cannot be those of one learner")
     for name, kind in FACTS.items():
         if type(facts[name]) is not kind:
