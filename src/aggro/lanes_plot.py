@@ -16,6 +16,7 @@ def draw_lanes(lanes: list[dict[str, Any]], regression: bool, path: str | Path |
     figure, (axes,) = open_figure(path)
     what, factor = ("recent_loss", 1.0) if regression else ("recent_error", 100.0)
     lines = _lines(lanes)
+    figure.set_figheight(4.2 + 0.1 * len(lines))  # room for the legend below
     for number, (name, line) in enumerate(lines.items()):
         errors = [factor * lane[what] for lane in line]
         axes.plot(
@@ -23,6 +24,7 @@ def draw_lanes(lanes: list[dict[str, Any]], regression: bool, path: str | Path |
             errors,
             color=COLOURS[number % len(COLOURS)],
             marker=MARKERS[number % len(MARKERS)],
+            ls="-" if number < len(COLOURS) else "--",  # colours come again
             lw=1.6,
             ms=4,
             label=name or None,
@@ -37,7 +39,7 @@ def draw_lanes(lanes: list[dict[str, Any]], regression: bool, path: str | Path |
     axes.set_xlabel("C")
     unit = "absolute error" if regression else "mistakes, %"
     axes.set_ylabel(f"recent {unit}, judged before learning")
-    axes.legend(frameon=False, fontsize=8)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     return close_figure(figure, path)
 
 
