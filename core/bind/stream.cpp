@@ -31,18 +31,19 @@ class Stream {
         else
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
-        if (next_look < 0) self.attr("_begin_race")(x, y);
-        const bool stranger = !regression_ && label < 0;
-        if (!stranger && moderate(target, weight)) {
+        const bool first = known_.next_look < 0, stranger = !regression_ && label < 0;
+        if (!first && !stranger && moderate(target, weight)) {
             take_in(label, target, weight);
         } else {
             all_or_nothing([&] {
+                if (first) self.attr("_begin_race")(x, y);
                 if (stranger) label = admit(self, y);
                 known_.waiting.extreme = true;
                 take_in(label, target, weight);
             });
         }
-        if (next_look > 0 && examples() >= next_look) self.attr("_look")();
+        if (known_.next_look > 0 && examples() >= known_.next_look)
+            known_.next_look = nb::cast<std::int64_t>(self.attr("_look")());
     }
 
     nb::object predict(nb::handle x) {
@@ -78,7 +79,8 @@ class Stream {
     /// A model of another shape goes on; `position[c]` is the new number of class c.
     void rebuild(const nb::list& classes, const std::vector<std::int64_t>& position,
                  const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
-                 std::int64_t average_from, double memory, const nb::dict& arrays) {
+                 std::int64_t average_from, double memory, const nb::tuple& prices,
+                 const nb::dict& arrays) {
         const Hold hold(*this);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
@@ -89,6 +91,7 @@ class Stream {
             if (label >= 0) label = position.at(static_cast<std::size_t>(label));
         known_.model = std::move(model);
         known_.classes = std::move(names);
+        known_.prices = prices;
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
@@ -124,6 +127,13 @@ class Stream {
 
     std::int64_t examples() const { return known_.model->model.counters.examples; }
     std::size_t slots() const { return known_.model->model.shape.features; }
+    nb::object prices() const { return known_.prices; }
+    std::vector<double> unit() const {
+        const auto& known = known_.model->model.unit.known;
+        return {known.begin(), known.end()};
+    }
+    std::int64_t next_look() const { return known_.next_look; }
+    void set_next_look(std::int64_t examples) { known_.next_look = examples; }
 
     Knowledge remember() {
         const Hold hold(*this);
@@ -133,9 +143,6 @@ class Stream {
         const Hold hold(*this);
         known_ = knowledge.copy();
     }
-
-    /// After how many examples the Python side looks at the race: 0 for never, -1 before the first.
-    std::int64_t next_look = 0;
 
   private:
     /// Keeps other threads out; lets go of the interpreter while it waits for them.
@@ -253,11 +260,11 @@ void bind_stream(nb::module_& m) {
         .def("_margins", &Stream::margins, "x"_a.none(),
              nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
         .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a,
-             "own_sum"_a, "average_from"_a, "memory"_a, "arrays"_a,
+             "own_sum"_a, "average_from"_a, "memory"_a, "prices"_a, "arrays"_a,
              nb::sig(
                  "def _rebuild(self, classes: list[typing.Any], position: list[int], shape: Shape, "
                  "groups: list[Group], own_sum: list[int], average_from: int, memory: float, "
-                 "arrays: dict[str, typing.Any]) -> None"))
+                 "prices: tuple[float, ...], arrays: dict[str, typing.Any]) -> None"))
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
              nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
                      "None"))
@@ -274,7 +281,9 @@ void bind_stream(nb::module_& m) {
         .def("_records", &Stream::records,
              nb::sig("def _records(self) -> list[tuple[float, float, float, float]]"))
         .def_prop_ro("_chosen", &Stream::chosen)
-        .def_rw("_next_look", &Stream::next_look)
+        .def_prop_rw("_next_look", &Stream::next_look, &Stream::set_next_look)
+        .def_prop_ro("_prices", &Stream::prices, nb::sig("def _prices(self) -> tuple[float, ...]"))
+        .def_prop_ro("_unit", &Stream::unit)
         .def("_remember", &Stream::remember)
         .def("_recall", &Stream::recall, "knowledge"_a)
         .def_prop_ro("_slots", &Stream::slots)

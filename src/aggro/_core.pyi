@@ -86,9 +86,9 @@ class Rows:
     @property
     def sparse(self) -> bool: ...
 
-    def mean_square(self, most: int, scale: Scale = Scale.none) -> float:
+    def square(self, row: int, scale: Scale = Scale.none) -> float:
         """
-        Mean squared norm of the first rows, as they will be once they are scaled.
+        Squared norm of a row, as it will be once it is scaled, if it is the first one.
         """
 
 class Model32:
@@ -163,6 +163,15 @@ class Model32:
 
     @property
     def memory(self) -> float: ...
+
+    @property
+    def unit(self) -> list[float]:
+        """
+        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        """
+
+    def set_unit(self, steps: float) -> None:
+        """Note where the grid of C was put."""
 
     @property
     def records(self) -> list:
@@ -250,6 +259,15 @@ class Model64:
 
     @property
     def memory(self) -> float: ...
+
+    @property
+    def unit(self) -> list[float]:
+        """
+        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        """
+
+    def set_unit(self, steps: float) -> None:
+        """Note where the grid of C was put."""
 
     @property
     def records(self) -> list:
@@ -367,7 +385,7 @@ class Stream:
 
     def _margins(self, x: Any) -> tuple[list[Any], list[float]]: ...
 
-    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any]) -> None: ...
+    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, prices: tuple[float, ...], arrays: dict[str, Any]) -> None: ...
 
     def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
 
@@ -391,6 +409,12 @@ class Stream:
 
     @_next_look.setter
     def _next_look(self, arg: int, /) -> None: ...
+
+    @property
+    def _prices(self) -> tuple[float, ...]: ...
+
+    @property
+    def _unit(self) -> list[float]: ...
 
     def _remember(self) -> Knowledge: ...
 

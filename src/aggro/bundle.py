@@ -12,7 +12,7 @@ from aggro.rules import Settings
 
 PER_GROUP = ("mistakes", "updates", "last_update", "loss", "ring_fill", "ring_next", "pool_fill")
 PER_MODEL = ("joint_mistakes", "recent_mistakes", "recent_loss")
-SHARED = ("class_", "record", "counters", "scale_", "target_")  # by all models
+SHARED = ("class_", "record", "counters", "scale_", "target_", "unit")  # by all models
 PER_OUTPUT = ("bias", "bias_variance", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
 
 
