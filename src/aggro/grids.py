@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.bundle import select
+from aggro.bundle import begin_anew, select
 from aggro.learner import Learner
 from aggro.rules import SCALES, Settings
 
@@ -130,22 +130,25 @@ def move_grid(learner: Learner, settled: bool) -> Learner:
         return learner
     unit, chosen = learner.model.unit, learner.model.chosen
     follow = off_unit(learner.settings, unit)
-    if follow:
-        moved = _shift(learner, follow)
-        moved.model.set_unit(unit[-1] + follow)
-        return moved
     prices = [lane.C for lane in learner.all_settings]
-    away = off_edge(prices, chosen, unit) if settled else 0
-    return _shift(learner, away) if away else learner
+    away = follow or (off_edge(prices, chosen, unit) if settled else 0)
+    if away == 0:
+        return learner
+    moved = _shift(learner, away)
+    moved.model.set_unit(unit[-1] + follow)
+    return moved
 
 
 def _shift(learner: Learner, steps: int) -> Learner:
-    """Return the learner with each C so many steps on; a C that is new begins as the leader."""
+    """Return the learner with each C so many steps on; a C that is new begins as the leader.
+
+    By more than one step, which happens to the first few examples only, all begin anew: what they
+    have learned is of another size, and a small C could not put it right.
+    """
     settings, last = learner.all_settings, learner.models - 1
     sources, lanes = [], []
     for place in range(steps, steps + learner.models):
         edge = min(max(place, 0), last)
         sources.append(place if place == edge else learner.model.chosen)
-        C = settings[edge].C * price(place - edge)
-        lanes.append(replace(settings[edge], C=C))
-    return select(learner, sources, lanes)
+        lanes.append(replace(settings[edge], C=settings[edge].C * price(place - edge)))
+    return begin_anew(learner, lanes) if abs(steps) > 1 else select(learner, sources, lanes)
