@@ -1,7 +1,10 @@
 // Everything a learner knows: weights in lanes, metric, class sums, averages, counters.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "block.hpp"
@@ -160,6 +163,11 @@ struct Model {
         shape.features = features;
     }
 
+    /// A copy's blocks share their memory with the original until then.
+    void detach() {
+        for (Block<T>* block : {&weights, &trail, &ring, &pool, &pool_mean}) block->detach();
+    }
+
     /// Every array of the state by name: what is saved, loaded, copied and compared.
     template <class Visit>
     void visit(Visit&& visit) {
@@ -194,8 +202,7 @@ struct Model {
                  {"recent_mistakes", &record.recent_mistakes},
                  {"recent_loss", &record.recent_loss}})
             visit(name, array->data(), array->size());
-        static_assert(sizeof(Mixture) == 6 * sizeof(double));
-        visit("mixture", reinterpret_cast<double*>(mix.data()), 6 * mix.size());
+        visit_numbers<double>(visit, "mixture", mix.data(), mix.size());
         for (std::size_t g = 0; g < full.size(); ++g) {
             auto& lower = full[g].lower();
             visit(("full_" + std::to_string(g)).c_str(), lower.data(), lower.size());
@@ -209,9 +216,39 @@ struct Model {
                  {"updates", &tally.updates},
                  {"last_update", &tally.last_update}})
             visit(name, array->data(), array->size());
-        visit("record", &record.recent_examples, 3);
-        visit("class_total", &means.total.count, 2);
-        visit("counters", &counters.examples, sizeof(Counters) / sizeof(std::int64_t));
+        double totals[] = {record.recent_examples, record.chosen_mistakes, record.chosen_error};
+        visit("record", totals, 3);
+        record.recent_examples = totals[0];
+        record.chosen_mistakes = totals[1];
+        record.chosen_error = totals[2];
+        visit_numbers<double>(visit, "class_total", &means.total, 1);
+        visit_numbers<std::int64_t>(visit, "counters", &counters, 1);
+    }
+
+    /// Where the arrays begin that have one line for each feature.
+    std::array<const void*, 9> by_feature() const {
+        return {weights.data(),
+                trail.data(),
+                ring.data(),
+                pool.data(),
+                pool_mean.data(),
+                sizes.seen.data(),
+                sizes.square.data(),
+                sizes.moments.mean.data(),
+                sizes.moments.square.data()};
+    }
+
+  private:
+    /// Visits structs of plain numbers as one array: a copy, for a pointer must not walk from one
+    /// member to the next.
+    template <class Number, class Struct, class Visit>
+    static void visit_numbers(Visit& visit, const char* name, Struct* structs, std::size_t count) {
+        static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) % sizeof(Number) == 0);
+        std::vector<Number> numbers(count * (sizeof(Struct) / sizeof(Number)));
+        if (count == 0) return visit(name, numbers.data(), numbers.size());
+        std::memcpy(numbers.data(), structs, count * sizeof(Struct));
+        visit(name, numbers.data(), numbers.size());
+        std::memcpy(static_cast<void*>(structs), numbers.data(), count * sizeof(Struct));
     }
 };
 

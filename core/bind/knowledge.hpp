@@ -149,7 +149,7 @@ struct Knowledge {
                               to_numpy(std::move(mine), {outputs}));
     }
 
-    nb::list records() const { return list_of(model->model.record); }
+    Records records() const { return list_of(model->model.record); }
 
   private:
     /// True for the numbers 0 .. n-1 in any order.

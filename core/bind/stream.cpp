@@ -1,9 +1,9 @@
 // Learners of streams: dicts in, predictions out, one at a time.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <mutex>
-
+#include "guard.hpp"
 #include "knowledge.hpp"
 
 namespace nb = nanobind;
@@ -81,7 +81,7 @@ class Stream {
                  const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
                  std::int64_t average_from, double memory, const nb::tuple& prices,
                  const nb::dict& arrays) {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
         load(model->model, arrays);
@@ -95,73 +95,82 @@ class Stream {
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         known_.resume(names, arrays, bounds_);
     }
 
     /// Names, classes and arrays, of the same moment.
     nb::tuple dump() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return nb::make_tuple(names(), classes(), known_.arrays());
     }
 
-    nb::list names() const { return known_.features.list(); }
-    nb::list classes() const { return known_.classes.list(); }
+    nb::list names() {
+        const Guard::Hold hold(guard_);
+        return known_.features.list();
+    }
+    nb::list classes() {
+        const Guard::Hold hold(guard_);
+        return known_.classes.list();
+    }
 
     nb::tuple progress() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.progress();
     }
     nb::tuple weights() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.weights();
     }
-    nb::list records() {
-        const Hold hold(*this);
+    Records records() {
+        const Guard::Hold hold(guard_);
         return known_.records();
     }
     std::size_t chosen() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.model->chosen();
     }
 
-    std::int64_t examples() const { return known_.model->model.counters.examples; }
-    std::size_t slots() const { return known_.model->model.shape.features; }
-    nb::object prices() const { return known_.prices; }
-    std::vector<double> unit() const {
+    std::int64_t examples() {
+        const Guard::Hold hold(guard_);
+        return known_.model->model.counters.examples;
+    }
+    std::size_t slots() {
+        const Guard::Hold hold(guard_);
+        return known_.model->model.shape.features;
+    }
+    nb::object prices() {
+        const Guard::Hold hold(guard_);
+        return known_.prices;
+    }
+    std::vector<double> unit() {
+        const Guard::Hold hold(guard_);
         const auto& known = known_.model->model.unit.known;
         return {known.begin(), known.end()};
     }
-    std::int64_t next_look() const { return known_.next_look; }
-    void set_next_look(std::int64_t examples) { known_.next_look = examples; }
+    std::int64_t next_look() {
+        const Guard::Hold hold(guard_);
+        return known_.next_look;
+    }
+    void set_next_look(std::int64_t examples) {
+        const Guard::Hold hold(guard_);
+        known_.next_look = examples;
+    }
 
     Knowledge remember() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.copy();
     }
     void recall(const Knowledge& knowledge) {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         known_ = knowledge.copy();
     }
 
   private:
-    /// Keeps other threads out; lets go of the interpreter while it waits for them.
-    class Hold {
-      public:
-        explicit Hold(Stream& stream) : lock_(stream.mutex_, std::try_to_lock) {
-            if (lock_.owns_lock()) return;
-            nb::gil_scoped_release release;
-            lock_.lock();
-        }
-
-      private:
-        std::unique_lock<std::recursive_mutex> lock_;
-    };
-
     /// Also keeps out the code of names and values that are being read.
     class Turn {
       public:
-        explicit Turn(Stream& stream) : hold_(stream), stream_(stream) {
+        explicit Turn(Stream& stream) : hold_(stream.guard_), stream_(stream) {
             if (stream.busy_)
                 throw std::runtime_error(
                     "the names and values of x must not use the model themselves");
@@ -173,7 +182,7 @@ class Stream {
         }
 
       private:
-        Hold hold_;
+        Guard::Hold hold_;
         Stream& stream_;
     };
 
@@ -226,7 +235,7 @@ class Stream {
     Bounds bounds_;
     Knowledge known_;
     Reading reading_;
-    std::recursive_mutex mutex_;
+    Guard guard_;
     bool busy_ = false;
 };
 

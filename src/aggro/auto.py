@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +25,6 @@ from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, Progress
 from aggro.rules import Settings, check_same_shape, left_open
 
-FEW = 64  # examples that are not worth a thread
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
 
 
@@ -90,35 +88,32 @@ class AutoLearner:
         weights = lesson.get("weights")
         counts = np.ones(len(order), bool) if weights is None else weights[order] > 0
         learned = np.cumsum(counts)  # examples after each row
-        if not self.learners and not counts.any():
+        if not self.examples and not counts.any():
             return self._blank().learn(rows, order=order, **lesson)  # which may refuse it
         before = dict(self.__dict__)
-        kept = [learner.state() for learner in self.learners] if undo else []
+        kept = None
         try:
-            if not self.learners:
+            if not self.examples:
                 self._begin(rows, lesson, order[counts.argmax()])
+            elif undo:
+                kept = _core.before_lesson(self._models(), rows, order=order, **lesson)
+            each = {**lesson, "batch_size": self.settings.batch_size, "threads": threads}
             start = 0
             while start < len(order):
                 done = learned[start] - counts[start]
                 end = int(np.searchsorted(learned, done + self._until_next_look())) + 1
-                self._teach(rows, order[start:end], lesson, threads)
+                piece = order[start:end]
+                _core.learn_together(self._models(), rows, order=piece, undo=False, **each)
                 self._look_if_due()
                 start = end
-        except ValueError:
+        except Exception:  # but not for an interrupt: what was learned until then stays
             self.__dict__.update(before)
-            for learner, state in zip(self.learners, kept, strict=undo):
-                learner.load_state(state)
+            if kept is not None:
+                kept.restore()
             raise
 
-    def _teach(self, rows: _core.Rows, order: Array, lesson: dict[str, Any], threads: int) -> None:
-        together = min(threads, len(self.learners)) if len(order) >= FEW else 1
-        each = {**lesson, "order": order, "undo": False, "threads": threads // together}
-        if together == 1:
-            for learner in self.learners:
-                learner.learn(rows, **each)
-        else:
-            with ThreadPoolExecutor(together) as pool:
-                list(pool.map(lambda learner: learner.learn(rows, **each), self.learners))
+    def _models(self) -> list[Any]:
+        return [learner.model for learner in self.learners]
 
     def _until_next_look(self) -> int:
         """Return how many examples may pass, in whole batches; all there are when none looks."""
