@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,6 +22,7 @@ def grow_classes(
     """
     new = Learner(settings, old.features, classes, old.dtype)
     new.model.set_memory(old.model.memory)
+    old = copy.deepcopy(old)  # the call that brought a class may yet be refused
     old.model.fold()
     before, after = old.state(), new.state()
     one = output_map(old.settings, new.settings, position, classes)
