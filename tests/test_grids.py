@@ -229,7 +229,7 @@ def standing(task, mistakes, loss):
     ("mistakes", "leaves"), [(100, False), (120, False), (165, False), (175, True), (400, True)]
 )
 def test_a_classifier_leaves_when_chance_cannot_explain_its_mistakes(mistakes, leaves):
-    """More than 1.2 times those of the best, and three deviations: 100 against 120 + 3 √(m + 100)."""
+    """More than 1.2 times those of the best and three deviations: 120 + 3 √(m + 100)."""
     race = AutoLearner(Settings(task="binary", C="auto"), 1, 2)
     best, other = standing("binary", 100, 1.0), standing("binary", mistakes, 1e9)
     assert race._hopeless(other, best) == leaves

@@ -1,4 +1,4 @@
-"""The unit of C="auto": what the grid is laid out by, whatever comes first and in whatever calls."""
+"""The unit of C="auto": what the grid is laid out by, whatever comes first."""
 
 import pickle
 
