@@ -82,8 +82,8 @@ class RacingStream(_core.Stream):
     def settle(self) -> None:
         """End the race: keep the leader alone, with its C, as if there had been no other.
 
-        What it predicts stays the same, and it takes a small part of the memory. ``C`` becomes the
-        value that was chosen. Without a race nothing happens.
+        Its weights stay the same, to the last bit, and take a small part of the memory. ``C``
+        becomes the value that was chosen. Without a race nothing happens.
         """
         if not self._races:
             return
