@@ -340,6 +340,11 @@ class KernelModel:
     def score(self, rows: Rows) -> NDArray[numpy.float64]:
         """Scores, one row per example and one column per output."""
 
+    def expansion(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """
+        Which example each support vector was, and the coefficients that predict.
+        """
+
     def coef(self) -> NDArray[numpy.float64]:
         """The coefficients that predict, support vectors x outputs."""
 
