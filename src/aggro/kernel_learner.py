@@ -162,11 +162,13 @@ class KernelLearner:
     def load_state(self, state: dict[str, Array], rows: Any = None) -> None:
         """Put back the state of the model, and the support vectors that are kept outside."""
         self.model.load_state(state)
-        self.outside = Outside(rows, *self.model.expansion())
+        if self.choice.outside:
+            self.outside = Outside(rows, *self.model.expansion())
 
     def __getstate__(self) -> dict[str, Any]:
         with self.turns if self.choice.outside else nullcontext():
-            kept = {name: value for name, value in self.__dict__.items() if name != "model"}
+            own = ("model", "turns")
+            kept = {name: value for name, value in self.__dict__.items() if name not in own}
             return {**kept, "features": self.features, "state": self.model.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:

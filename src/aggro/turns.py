@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 
 class Turns:
-    """A lock that a thread cannot take twice: a signal handler must not learn amid learning.
-
-    It is part of a model, yet no part of what is copied or stored: a copy begins with its own.
-    """
+    """A lock that a thread cannot take twice: a signal handler must not learn amid learning."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,6 +28,3 @@ class Turns:
     def __exit__(self, *error: object) -> None:
         self._owner = 0
         self._lock.release()
-
-    def __reduce__(self) -> Any:
-        return Turns, ()
