@@ -59,8 +59,9 @@ struct Knowledge {
     Recency recency;  ///< of the slots, where the oldest makes room
     std::unique_ptr<StreamModel> model;
     Waiting waiting;
+    std::vector<double> prices;  ///< the C of each lane
 
-    Knowledge copy() const { return {features, classes, recency, model->copy(), waiting}; }
+    Knowledge copy() const { return {features, classes, recency, model->copy(), waiting, prices}; }
 
     /// Gives slots to the features of a reading that were never met before.
     void settle(Reading& reading, const Bounds& bounds) {

@@ -386,6 +386,13 @@ def solve_batch(group: Group, gram: Annotated[NDArray[numpy.float64], dict(shape
 class Knowledge:
     """All that a stream has learned, to go back to."""
 
+class Door:
+    """Keeps other threads out of a stream for several calls."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
 class Stream:
     """A model that learns dicts one at a time."""
 
@@ -406,7 +413,7 @@ class Stream:
 
     def _margins(self, x: Any) -> tuple[list[Any], list[float]]: ...
 
-    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any]) -> None: ...
+    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any], prices: Sequence[float]) -> None: ...
 
     def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
 
@@ -424,6 +431,16 @@ class Stream:
 
     @property
     def _chosen(self) -> int: ...
+
+    @property
+    def _prices(self) -> tuple[float, ...]: ...
+
+    @_prices.setter
+    def _prices(self, prices: Sequence[float], /) -> None: ...
+
+    @property
+    def _lock(self) -> Door:
+        """Keeps other threads out for several calls: with stream._lock: ..."""
 
     @property
     def _next_look(self) -> int: ...

@@ -60,17 +60,18 @@ class StreamLearner(RacingStream, RiverProtocol):
         """
         answers = values_of(y, "y", len(X))
         weights = [1.0] * len(X) if w is None else values_of(w, "w", len(X))
-        before = self._remember(), self._prices, self._next_look
-        i = 0
-        try:
-            for i, x in enumerate(rows_of_frame(X)):
-                self.learn_one(x, answers[i], weights[i])
-        except BaseException as error:
-            self._recall(before[0])
-            self._prices, self._next_look = before[1:]
-            if type(error) in (TypeError, ValueError):
-                raise type(error)(f"row {i}: {error}") from None
-            raise
+        with self._lock:
+            before, next_look = self._remember(), self._next_look
+            i = 0
+            try:
+                for i, x in enumerate(rows_of_frame(X)):
+                    self.learn_one(x, answers[i], weights[i])
+            except BaseException as error:
+                self._recall(before)
+                self._next_look = next_look
+                if type(error) in (TypeError, ValueError):
+                    raise type(error)(f"row {i}: {error}") from None
+                raise
 
     def predict_many(self, X: Any) -> Any:
         """Predict the answer for each row of a table, as a column of the same kind."""
@@ -114,7 +115,8 @@ class StreamLearner(RacingStream, RiverProtocol):
         """Go on with what this learner knows."""
         shape, own_sum = learner._shape(learner.features)
         blueprint = (shape, learner._groups(), own_sum, learner._average_from(), self._memory)
-        self._rebuild(classes, position, *blueprint, learner.state())
+        prices = [float(lane.C) for lane in learner.all_settings]
+        self._rebuild(classes, position, *blueprint, learner.state(), prices)
 
     def _learner(self, classes: int) -> Learner:
         """Return a learner that knows what this one knows."""
@@ -152,8 +154,9 @@ class StreamLearner(RacingStream, RiverProtocol):
 
     def _pieces(self) -> tuple[list[Any], list[Any], dict[str, Array]]:
         """Return names, classes and arrays; the grid too, where there is a race."""
-        names, classes, arrays = self._dump()
-        prices = {"prices": np.array(self._prices)} if self._races else {}
+        with self._lock:
+            names, classes, arrays = self._dump()
+            prices = {"prices": np.array(self._prices)} if self._races else {}
         return names, classes, {**arrays, **prices}
 
     def __repr__(self) -> str:

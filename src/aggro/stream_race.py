@@ -20,7 +20,6 @@ def next_look(examples: int) -> int:
 class RacingStream(_core.Stream):
     """A stream whose lanes differ in C; with a fixed C there is one lane and no race."""
 
-    _prices: tuple[float, ...]  # the C of each lane
     _memory: float
     _settings: Any
     _learner: Any
@@ -51,7 +50,6 @@ class RacingStream(_core.Stream):
         learner = self._learner(len(self._classes()))
         moved = move_grid(learner)
         if moved is not learner:
-            self._prices = tuple(lane.C for lane in moved.all_settings)
             self._go_on(moved)
         self._next_look = next_look(self.examples)
 
@@ -62,17 +60,19 @@ class RacingStream(_core.Stream):
     @property
     def C_(self) -> float:
         """The C in use: that of the lane that leads when ``C="auto"``."""
-        return float(self._prices[self._chosen])
+        with self._lock:
+            return float(self._prices[self._chosen])
 
     @property
     def lanes_(self) -> list[dict[str, Any]]:
         """What ``C="auto"`` races: each lane's C, mistakes and recent record."""
         if not self._races:
             raise AttributeError("lanes_ exists only with C='auto'.")
-        leader = self._chosen
+        with self._lock:
+            leader, prices, records = self._chosen, self._prices, self._records()
         return [
             {"C": price, **standing(record, lane == leader)}
-            for lane, (price, record) in enumerate(zip(self._prices, self._records(), strict=True))
+            for lane, (price, record) in enumerate(zip(prices, records, strict=True))
         ]
 
     def plot_lanes(self, path: str | Path | None = None) -> Any:
