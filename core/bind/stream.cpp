@@ -35,6 +35,7 @@ class Stream {
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
         if (next_look < 0) self.attr("_begin_race")(x, y);
+        look_if_due(self);  // the last look may have been interrupted
         const bool stranger = !regression_ && label < 0;
         if (!stranger && moderate(target, weight)) {
             take_in(label, target, weight);
@@ -45,7 +46,7 @@ class Stream {
                 take_in(label, target, weight);
             });
         }
-        if (next_look > 0 && examples() >= next_look) self.attr("_look")();
+        look_if_due(self);
     }
 
     nb::object predict(nb::handle x) {
@@ -242,6 +243,10 @@ class Stream {
             known_ = std::move(before);
             throw;
         }
+    }
+
+    void look_if_due(nb::handle self) {
+        if (next_look > 0 && examples() >= next_look) self.attr("_look")();
     }
 
     /// A class never seen: the Python side makes a model with room for it.
