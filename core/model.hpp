@@ -1,6 +1,7 @@
 // Everything a learner knows: weights in lanes, metric, class sums, averages, counters.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ struct Model {
     Shape shape;
     std::size_t lanes = 0;  ///< outputs, class sums and total, padded to whole vectors
     Block<T> weights;       ///< per feature: lanes of u and sums, then (diagonal) their variances
+    Block<T> sum_rest;      ///< what the class sums leave out by rounding, where T is a float
     Block<T> trail;         ///< what makes the average of all rounds out of the last weights
     Block<T> ring;          ///< the last `queue` classifiers
     Block<T> pool;          ///< the classifiers in the reservoir
@@ -82,8 +84,9 @@ struct Model {
     Sizes sizes;      ///< of the features
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
     Counters counters;
-    std::int64_t average_from = 0;  ///< examples to see before averaging begins
-    double memory = 1;              ///< what an example leaves of the recent record before it
+    std::int64_t average_from = 0;       ///< examples to see before averaging begins
+    double memory = 1;                   ///< what an example leaves of the recent record before it
+    std::function<void()> before_sweep;  ///< told before all features change at once, if not null
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
@@ -97,6 +100,8 @@ struct Model {
         means.count.assign(shape.sums, 0);
         means.norm.assign(shape.sums, 0);
         means.cross.assign(shape.sums, 0);
+        if (sizeof(T) < sizeof(double) && shape.sums > 0)
+            sum_rest = Block<T>(0, shape.sums + (shape.total ? 1 : 0));
         if (shape.forgetting > 0 && shape.sums > 0) means.emphasis.assign(1, 1.0);
         sizes.begin(shape.scale);
         if (shape.spreads > 0) targets.begin(shape.spreads);
@@ -137,6 +142,10 @@ struct Model {
     T* variance() { return weights.data() + lanes; }
     const T* variance() const { return weights.data() + lanes; }
 
+    void announce_sweep() const {
+        if (before_sweep) before_sweep();
+    }
+
     /// Features that appear later have weight zero and variance one: growing is exact.
     void grow(std::size_t features) {
         if (features <= shape.features && !(features == 0)) return;
@@ -146,7 +155,7 @@ struct Model {
         if (diagonal())
             for (std::size_t j = old; j < features; ++j)
                 std::fill_n(weights.row(j) + lanes, lanes, T(1));
-        for (Block<T>* block : {&trail, &ring, &pool, &pool_mean})
+        for (Block<T>* block : {&sum_rest, &trail, &ring, &pool, &pool_mean})
             if (block->stride() > 0) block->grow(features);
         if (shape.metric == Metric::full) {
             if (full.empty())
@@ -161,6 +170,7 @@ struct Model {
     template <class Visit>
     void visit(Visit&& visit) {
         visit("weights", weights.data(), weights.size());
+        visit("class_sum_rest", sum_rest.data(), sum_rest.size());
         visit("trail", trail.data(), trail.size());
         visit("ring", ring.data(), ring.size());
         visit("pool", pool.data(), pool.size());

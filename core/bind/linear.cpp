@@ -7,9 +7,10 @@
 
 #include <mutex>
 #include <shared_mutex>
+#include <string_view>
 
 #include "arrays.hpp"
-#include "passes.hpp"
+#include "undo.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -24,8 +25,7 @@ class Guarded {
     Guarded(const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum)
         : model(shape, std::move(groups), std::move(own_sum)) {}
 
-    /// Learns, or throws and leaves the model as it was: a copy is kept unless a look at the data
-    /// (when they are fewer than the weights) shows that nothing can go wrong.
+    /// Learns, or throws and leaves the model as it was, unless the caller will throw it away.
     void learn(Lesson lesson) {
         lesson.interrupted = [] {
             nb::gil_scoped_acquire hold;
@@ -35,21 +35,15 @@ class Guarded {
             nb::gil_scoped_release release;
             std::unique_lock lock(mutex);
             check(lesson);
-            const auto safe = [&] {
-                return lesson.x.stored() < model.weights.size() && harmless<T>(lesson);
-            };
-            if (!lesson.undo || safe()) return learn_all(model, lesson);
-            const Backup backup(model);
-            try {
-                learn_all(model, lesson);
-            } catch (const BadRow&) {
-                backup.restore(model);
-                throw;
-            }
+            if (lesson.undo) return learn_or_undo(model, lesson);
+            learn_all(model, lesson);
+            check_finite(model);
         } catch (const Interrupted&) {
             throw nb::python_error();
         } catch (const BadRow& bad) {
             throw_bad_row(bad);
+        } catch (const std::overflow_error& overflow) {
+            throw nb::value_error(overflow.what());
         }
     }
 
@@ -70,24 +64,6 @@ class Guarded {
     std::shared_mutex mutex;
 
   private:
-    /// The state as it was, to go back to.
-    struct Backup {
-        std::vector<std::vector<std::byte>> arrays;
-        explicit Backup(Model<T>& m) {
-            m.visit([&](const char*, auto* data, std::size_t size) {
-                const auto* bytes = reinterpret_cast<const std::byte*>(data);
-                arrays.emplace_back(bytes, bytes + size * sizeof(*data));
-            });
-        }
-        void restore(Model<T>& m) const {
-            std::size_t i = 0;
-            m.visit([&](const char*, auto* data, std::size_t) {
-                if (!arrays[i].empty()) std::memcpy(data, arrays[i].data(), arrays[i].size());
-                ++i;
-            });
-        }
-    };
-
     void check_features(const Matrix& x) const {
         if (x.features != model.shape.features)
             throw std::invalid_argument("X has " + std::to_string(x.features) +
@@ -175,7 +151,10 @@ void load_state(Guarded<T>& g, const nb::dict& state) {
     g.model.visit([&](const char* name, auto* data, std::size_t size) {
         using V = std::remove_pointer_t<decltype(data)>;
         if (size == 0) return;
-        if (!state.contains(name)) throw nb::key_error(name);
+        if (!state.contains(name)) {
+            if (std::string_view(name) != "class_sum_rest") throw nb::key_error(name);
+            return void(std::fill_n(data, size, V(0)));  // states of old did not have it
+        }
         const auto array = nb::cast<Column<V>>(state[name]);
         if (array.size() != size)
             throw nb::value_error((std::string(name) + " has " + std::to_string(array.size()) +
