@@ -111,14 +111,29 @@ class KernelLearn {
     Verdict judge_at(const Group& g, const KernelBlock<Store>& block, std::size_t first,
                      std::size_t j) {
         const std::size_t at = j * e.stride + g.first, r = current = first + j;
+        const auto rounding = rounding_of<double>(
+            e.size(), [&](std::size_t k) { return reach(block, r, g.first + k); });
         const Verdict verdict = judge(
             g, g.rule.priced(block.weights[r]), block.targets[r], scores.data() + at,
-            [&] { return block.self[r]; }, taus.data() + at, ranking);
+            [&] { return block.self[r]; }, rounding, taus.data() + at, ranking);
         if (!std::isfinite(verdict.loss))
             throw BadExample("its score overflows; scale the features or the target");
         m.history.loss += verdict.loss;
         if (m.shape.vote == Vote::each) m.history.mistakes += verdict.wrong;
         return verdict;
+    }
+
+    /// The size of the terms of a score, by their lengths: a product is rounded before a power or
+    /// an exponential magnifies it.
+    double reach(const KernelBlock<Store>& block, std::size_t r, std::size_t k) const {
+        constexpr double magnified = 8;
+        const double* values = block.kernel(r);
+        double total = 0;
+        for (std::size_t i = 0; i < e.size(); ++i) {
+            const double size = std::sqrt(std::abs(e.self[i] * block.self[r]));
+            total += std::abs(e.coef(i)[k]) * std::max(size, std::abs(values[i]));
+        }
+        return magnified * total;
     }
 
     bool moves(std::size_t j, std::size_t from, std::size_t count) const {
@@ -139,8 +154,18 @@ class KernelLearn {
             std::copy_n(scores.data() + j * e.stride + g.first, g.count,
                         group_scores.data() + j * g.count);
         }
-        const BatchProblem problem{count, gram.data(), group_scores.data(),
-                                   block.targets.data() + first, rules.data()};
+        const auto reach_at = [&](std::size_t j, std::size_t k) {
+            return reach(block, first + j, g.first + k);
+        };
+        const BatchProblem problem{count,
+                                   gram.data(),
+                                   group_scores.data(),
+                                   block.targets.data() + first,
+                                   rules.data(),
+                                   reach_at,
+                                   std::numeric_limits<double>::epsilon(),
+                                   doubtful<double>,
+                                   static_cast<double>(e.size())};
         if (!solve_batch(g, problem, group_taus.data(), work)) one_by_one(g, problem);
         for (std::size_t j = 0; j < count; ++j)
             std::copy_n(group_taus.data() + j * g.count, g.count,
@@ -153,7 +178,7 @@ class KernelLearn {
             double* tau = group_taus.data() + j * g.count;
             judge(
                 g, p.rules[j], p.targets[j], group_scores.data() + j * g.count,
-                [&] { return p.gram[j * p.size + j]; }, tau, ranking);
+                [&] { return p.gram[j * p.size + j]; }, p.rounding(j), tau, ranking);
             for (std::size_t k = j + 1; k < p.size; ++k)
                 for (std::size_t u = 0; u < g.count; ++u)
                     group_scores[k * g.count + u] += p.gram[k * p.size + j] * tau[u];

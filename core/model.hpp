@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -68,6 +69,7 @@ struct Model {
     Shape shape;
     std::size_t lanes = 0;  ///< outputs, class sums and total, padded to whole vectors
     Block<T> weights;       ///< per feature: lanes of u and sums, then (diagonal) their variances
+    Block<T> sum_rest;      ///< what the class sums leave out by rounding, where T is a float
     Block<T> trail;         ///< what makes the average of all rounds out of the last weights
     Block<T> ring;          ///< the last `queue` classifiers
     Block<T> pool;          ///< the classifiers in the reservoir
@@ -87,8 +89,9 @@ struct Model {
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
     Unit unit;        ///< of C, where several models learn side by side
     Counters counters;
-    std::int64_t average_from = 0;  ///< examples to see before averaging begins
-    double memory = 1;              ///< what an example leaves of the recent record before it
+    std::int64_t average_from = 0;       ///< examples to see before averaging begins
+    double memory = 1;                   ///< what an example leaves of the recent record before it
+    std::function<void()> before_sweep;  ///< told before all features change at once, if not null
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
@@ -102,6 +105,8 @@ struct Model {
         means.count.assign(shape.sums, 0);
         means.norm.assign(shape.sums, 0);
         means.cross.assign(shape.sums, 0);
+        if (sizeof(T) < sizeof(double) && shape.sums > 0)
+            sum_rest = Block<T>(0, shape.sums + (shape.total ? 1 : 0));
         if (shape.forgetting > 0 && shape.sums > 0) means.emphasis.assign(1, 1.0);
         sizes.begin(shape.scale);
         if (shape.spreads > 0) targets.begin(shape.spreads);
@@ -143,6 +148,10 @@ struct Model {
     T* variance() { return weights.data() + lanes; }
     const T* variance() const { return weights.data() + lanes; }
 
+    void announce_sweep() const {
+        if (before_sweep) before_sweep();
+    }
+
     /// Features that appear later have weight zero and variance one: growing is exact.
     void grow(std::size_t features) {
         if (features <= shape.features && !(features == 0)) return;
@@ -152,7 +161,7 @@ struct Model {
         if (diagonal())
             for (std::size_t j = old; j < features; ++j)
                 std::fill_n(weights.row(j) + lanes, lanes, T(1));
-        for (Block<T>* block : {&trail, &ring, &pool, &pool_mean})
+        for (Block<T>* block : {&sum_rest, &trail, &ring, &pool, &pool_mean})
             if (block->stride() > 0) block->grow(features);
         if (shape.metric == Metric::full) {
             if (full.empty())
@@ -165,13 +174,15 @@ struct Model {
 
     /// A copy's blocks share their memory with the original until then.
     void detach() {
-        for (Block<T>* block : {&weights, &trail, &ring, &pool, &pool_mean}) block->detach();
+        for (Block<T>* block : {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean})
+            block->detach();
     }
 
     /// Every array of the state by name: what is saved, loaded, copied and compared.
     template <class Visit>
     void visit(Visit&& visit) {
         visit("weights", weights.data(), weights.size());
+        visit("class_sum_rest", sum_rest.data(), sum_rest.size());
         visit("trail", trail.data(), trail.size());
         visit("ring", ring.data(), ring.size());
         visit("pool", pool.data(), pool.size());
@@ -225,9 +236,16 @@ struct Model {
         visit_numbers<std::int64_t>(visit, "counters", &counters, 1);
     }
 
+    /// True if a step along a sparse row leaves all other features alone.
+    bool steps_stay_local() const {
+        return shape.metric != Metric::full && shape.queue <= 1 && shape.reservoir == 0 &&
+               shape.scale != Scale::standard;
+    }
+
     /// Where the arrays begin that have one line for each feature.
-    std::array<const void*, 9> by_feature() const {
+    std::array<const void*, 10> by_feature() const {
         return {weights.data(),
+                sum_rest.data(),
                 trail.data(),
                 ring.data(),
                 pool.data(),

@@ -66,10 +66,11 @@ inline void learn_together(const std::vector<Model<T>*>& models, const Lesson& l
     const Before<T> before(models, lesson);
     try {
         learn_blocks(models, lesson);
+        before.check();
     } catch (const Interrupted&) {
         throw;
     } catch (...) {
-        before.restore(models);
+        before.restore();
         throw;
     }
 }

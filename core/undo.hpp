@@ -1,109 +1,181 @@
-// What a model was before a lesson, to go back to when a row is refused.
+// What a lesson may change, kept as it was: a refused row takes the whole lesson back.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "passes.hpp"
 
 namespace aggro {
 
-/// True if a step changes weights of features that its row does not have.
-template <class T>
-inline bool spreads_out(const Model<T>& m) {
-    return m.shape.metric == Metric::full || m.shape.queue > 1 || m.shape.reservoir > 0 ||
-           m.shape.sums > 0 || m.shape.scale == Scale::standard;
-}
-
-/// The features of the rows of a lesson, each once.
-inline std::vector<std::size_t> features_of(const Lesson& lesson) {
-    std::vector<std::size_t> features;
-    const Matrix& x = lesson.x;
-    for (std::size_t i = 0; i < lesson.count; ++i) {
-        const std::size_t r = lesson.row(i);
-        for (auto k = x.start(r); k < x.start(r + 1); ++k) {
-            const std::int64_t j = x.wide_indices ? static_cast<const std::int64_t*>(x.indices)[k]
-                                                  : static_cast<const std::int32_t*>(x.indices)[k];
-            if (j >= 0 && static_cast<std::size_t>(j) < x.features)
-                features.push_back(static_cast<std::size_t>(j));
-        }
-    }
-    std::sort(features.begin(), features.end());
-    features.erase(std::unique(features.begin(), features.end()), features.end());
-    return features;
-}
-
-/// A copy of one model: all of it, or of its long arrays only the lines of some features.
-template <class T>
-class Copy {
+/// The features of the rows of a lesson, each once. `few` says that they are few beside the
+/// features of the matrix: only then it pays to look at them one by one.
+class Touched {
   public:
-    Copy(Model<T>& m, const std::vector<std::size_t>* some)
-        : groups(m.groups), width(m.shape.features) {
-        if (some) features = *some, by_line = true;
-        move(m, [&](std::byte* data, std::size_t size) {
-            kept.insert(kept.end(), data, data + size);
-        });
+    explicit Touched(const Lesson& lesson) {
+        std::size_t entries = 0;
+        for (std::size_t i = 0; lesson.x.sparse() && i < lesson.count; ++i)
+            entries += entries_of(lesson, i).second;
+        few = lesson.x.sparse() && entries < lesson.x.features;
+        if (!few) return;
+        features.reserve(entries);
+        if (lesson.x.wide_indices)
+            collect(static_cast<const std::int64_t*>(lesson.x.indices), lesson);
+        else
+            collect(static_cast<const std::int32_t*>(lesson.x.indices), lesson);
     }
 
-    void restore(Model<T>& m) const {
+    bool few = false;
+    std::vector<std::size_t> features;
+
+  private:
+    /// Where the entries of a row begin, and how many there are.
+    static std::pair<std::size_t, std::size_t> entries_of(const Lesson& lesson, std::size_t i) {
+        const std::size_t r = lesson.row(i);
+        const auto begin = static_cast<std::size_t>(lesson.x.start(r));
+        return {begin, static_cast<std::size_t>(lesson.x.start(r + 1)) - begin};
+    }
+
+    template <class Index>
+    void collect(const Index* indices, const Lesson& lesson) {
+        for (std::size_t i = 0; i < lesson.count; ++i) {
+            const auto [begin, size] = entries_of(lesson, i);
+            for (std::size_t k = begin; k < begin + size; ++k)  // a wrong index is refused later
+                if (const auto j = static_cast<std::size_t>(indices[k]); j < lesson.x.features)
+                    features.push_back(j);
+        }
+        if (features.size() * 64 < lesson.x.features) {
+            std::sort(features.begin(), features.end());
+            features.erase(std::unique(features.begin(), features.end()), features.end());
+            return;
+        }
+        std::vector<bool> known(lesson.x.features);
+        std::size_t distinct = 0;
+        for (const std::size_t j : features) {
+            if (!known[j]) features[distinct++] = j;
+            known[j] = true;
+        }
+        features.resize(distinct);
+    }
+};
+
+/// Walks over the arrays of a model that a lesson may change, piece by piece. A sparse row steps
+/// along its own features alone, so that of a long table only their lines are visited; where a
+/// step reaches further, all arrays are visited whole.
+template <class T, class Piece>
+inline void visit_touched(Model<T>& m, const Touched& touched, Piece&& piece) {
+    const bool lines = touched.few && m.steps_stay_local();
+    const auto tables = m.by_feature();
+    m.visit([&](const char*, auto* data, std::size_t size) {
+        const bool table = std::find(tables.begin(), tables.end(), data) != tables.end();
+        if (!lines || size == 0 || !table) return piece(data, size);
+        const std::size_t width = size / m.shape.features;
+        for (const std::size_t j : touched.features) piece(data + j * width, width);
+    });
+}
+
+/// True if the intercepts fit into T and what the lesson may have changed are finite numbers.
+template <class T>
+inline bool is_finite(Model<T>& m, const Touched& touched) {
+    bool fine = true;
+    for (const double b : m.bias) fine &= std::abs(b) <= std::numeric_limits<T>::max();
+    visit_touched(m, touched, [&](const auto* data, std::size_t size) {
+        if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(*data)>>)
+            for (std::size_t i = 0; i < size; ++i) fine &= std::isfinite(data[i]);
+    });
+    return fine;
+}
+
+/// What one model was before a lesson. What changes all lines of a table at once announces it
+/// (`Model::before_sweep`), and the tables are kept whole just then.
+template <class T>
+class Undo {
+  public:
+    Undo(Model<T>& model, const Touched& known)
+        : m(model), touched(known), groups(model.groups), width(model.shape.features) {
+        visit_touched(m, touched, [&](const auto* data, std::size_t size) { keep(data, size); });
+        m.before_sweep = [this] { keep_all(); };
+    }
+    Undo(const Undo&) = delete;
+    ~Undo() { m.before_sweep = nullptr; }
+
+    void restore() {
         if (m.shape.features != width) throw std::invalid_argument("the model has grown since");
-        const std::byte* from = kept.data();
-        move(m, [&](std::byte* data, std::size_t size) {
-            if (size > 0) std::memcpy(data, from, size);
-            from += size;
-        });
+        const std::byte* from = kept.data() + kept.size();
+        if (swept > 0) {
+            from -= swept;
+            const std::byte* whole = from;
+            m.visit([&](const char*, auto* data, std::size_t size) { put(data, size, whole); });
+        }
+        from = kept.data();
+        visit_touched(m, touched, [&](auto* data, std::size_t size) { put(data, size, from); });
         m.groups = groups;
     }
 
   private:
-    template <class Piece>
-    void move(Model<T>& m, Piece&& piece) const {
-        const auto long_arrays = m.by_feature();
-        m.visit([&](const char*, auto* data, std::size_t size) {
-            auto* bytes = reinterpret_cast<std::byte*>(data);
-            const auto found = std::find(long_arrays.begin(), long_arrays.end(), data);
-            if (!by_line || size == 0 || found == long_arrays.end())
-                return piece(bytes, size * sizeof(*data));
-            const std::size_t line = size / m.shape.features * sizeof(*data);
-            for (const std::size_t j : features) piece(bytes + j * line, line);
-        });
+    template <class V>
+    void keep(const V* data, std::size_t size) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(data);
+        kept.insert(kept.end(), bytes, bytes + size * sizeof(V));
     }
 
+    void keep_all() {
+        if (swept > 0) return;
+        const std::size_t before = kept.size();
+        m.visit([&](const char*, const auto* data, std::size_t size) { keep(data, size); });
+        swept = kept.size() - before;
+    }
+
+    template <class V>
+    static void put(V* data, std::size_t size, const std::byte*& from) {
+        if (size > 0) std::memcpy(data, from, size * sizeof(V));
+        from += size * sizeof(V);
+    }
+
+    Model<T>& m;
+    const Touched& touched;
     std::vector<Group> groups;
     std::size_t width;
-    std::vector<std::size_t> features;
-    bool by_line = false;
     std::vector<std::byte> kept;
+    std::size_t swept = 0;  ///< bytes of all arrays as they were before the first sweep
 };
 
 /// What several models were before a lesson. It costs what the rows of the lesson cost, never what
-/// the models weigh: nothing is kept when a look at the rows shows that none can be refused, and
-/// of a wide model only what sparse rows can change.
+/// the models weigh.
 template <class T>
 class Before {
   public:
     using Models = std::vector<Model<T>*>;
 
-    Before(const Models& models, const Lesson& lesson) {
-        std::size_t weights = 0;
-        for (const Model<T>* m : models) weights += m->weights.size();
-        if (!lesson.undo) return;
-        const bool few = lesson.x.stored() < weights;
-        if (few && harmless<T>(lesson)) return;
-        std::vector<std::size_t> features;
-        if (few && lesson.x.sparse()) features = features_of(lesson);
+    Before(Models all, const Lesson& lesson)
+        : models(std::move(all)), touched(std::make_unique<Touched>(lesson)) {
         for (Model<T>* m : models)
-            copies.emplace_back(*m,
-                                few && lesson.x.sparse() && !spreads_out(*m) ? &features : nullptr);
+            if (lesson.undo) undo.push_back(std::make_unique<Undo<T>>(*m, *touched));
     }
 
-    void restore(const Models& models) const {
-        for (std::size_t i = 0; i < copies.size(); ++i) copies[i].restore(*models[i]);
+    void restore() const {
+        for (const auto& one : undo) one->restore();
+    }
+
+    /// Throws if the lesson has made a model overflow.
+    void check() const {
+        for (Model<T>* m : models)
+            if (!is_finite(*m, *touched))
+                throw BadExample(
+                    "learning these rows makes the model overflow; scale the features or the "
+                    "target");
     }
 
   private:
-    std::vector<Copy<T>> copies;
+    Models models;
+    std::unique_ptr<Touched> touched;  // where it is: the undo of each model points to it
+    std::vector<std::unique_ptr<Undo<T>>> undo;
 };
 
 }  // namespace aggro

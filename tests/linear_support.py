@@ -94,7 +94,7 @@ def teach_twin(twin, X, y, weights):
     for some in batches(weights, twin.batch_size):
         scaler = copy.deepcopy(twin.scaler)
         rows = twin._rows([scaler.learn(row) for row in X[some]])
-        scores = np.hstack([rows @ group.W.T for group in twin.groups])
+        scores = np.hstack([rows @ group.predictor().T for group in twin.groups])
         if twin.task == "multilabel":
             joint += int(np.any((scores > 0) != (targets[some] > 0), axis=1).sum())
         elif twin.task == "multiclass" and twin.multiclass == "ovr":

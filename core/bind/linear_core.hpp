@@ -178,8 +178,7 @@ class BeforeLesson {
     }
 
     void restore() {
-        Guard::write_all(LinearCore<T>::guards(cores),
-                         [&] { before.restore(LinearCore<T>::models(cores)); });
+        Guard::write_all(LinearCore<T>::guards(cores), [&] { before.restore(); });
     }
 
   private:
