@@ -88,13 +88,14 @@ def test_class_weights():
     for weight, words in (
         ("even", "'even'.*'balanced'"),
         ({0: 1.0, 9: 2.0}, "9"),
-        ({0: -1.0}, "zero or more"),
-        ({0: np.nan}, "finite"),
+        ({0: -1.0}, r"class_weight\[0\]=-1.0.*at least 0"),
+        ({0: np.nan}, r"class_weight\[0\]=nan.*at least 0"),
+        ({0: np.inf}, "finite"),
         ([1, 2, 3], r"\[1, 2, 3\].*dict"),
     ):
         with pytest.raises(ValueError, match=words):
             PassiveAggressiveClassifier(class_weight=weight).fit(X, y)
-    model = PassiveAggressiveClassifier().partial_fit(X, y)
+    model = PassiveAggressiveClassifier().partial_fit(X, y, classes=[0, 1, 2])
     before = fingerprint(model)
     model.set_params(class_weight={9: 1.0})
     with pytest.raises(ValueError, match="9"):

@@ -23,7 +23,7 @@ from aggro.grids import (
 )
 from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, Progress
-from aggro.rules import Settings, left_open
+from aggro.rules import Settings, check_same_shape, left_open
 
 FEW = 64  # examples that are not worth a thread
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
@@ -252,6 +252,7 @@ class AutoLearner:
 
     def configure(self, settings: Settings) -> None:
         """Take over new parameters other than C for what comes."""
+        check_same_shape(self.settings, settings)
         self.settings = settings
         for learner in self.learners:
             learner.configure([_chosen_of(s, settings) for s in learner.all_settings])

@@ -11,7 +11,7 @@ from aggro import _core
 from aggro.growth import output_map
 from aggro.kernel_choice import KernelChoice, groups_of, vote_of
 from aggro.learner import Array, Progress, rows_of
-from aggro.rules import Settings
+from aggro.rules import Settings, check_same_shape
 
 SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
 OUTSIDE_BLOCK = 64  # rows whose kernel values are asked for together
@@ -70,11 +70,15 @@ class KernelLearner:
         """
         first = self.next_id - X.shape[0] if again else self.next_id
         parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
-        if self.choice.outside:
-            self._learn_outside(X, parts, order, first)
-        else:
-            self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
-        self.next_id = first + X.shape[0]
+        before, self.next_id = self.next_id, first + X.shape[0]
+        try:
+            if self.choice.outside:
+                self._learn_outside(X, parts, order, first)
+            else:
+                self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
+        except BaseException:  # an interrupt too: ids go on where they were
+            self.next_id = before
+            raise
 
     def score_rows(self, X: Any) -> Array:
         """Return one row per example and one column per output."""
@@ -85,8 +89,9 @@ class KernelLearner:
 
     def configure(self, settings: Settings) -> None:
         """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
-        self.model.set_groups(groups_of(settings, self.outputs))
+        check_same_shape(self.settings, settings)
         self.settings = settings
+        self.model.set_groups(groups_of(settings, self.outputs))
 
     # -- what was learned -------------------------------------------------------------------
 
