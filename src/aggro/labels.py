@@ -41,7 +41,7 @@ def plain_labels(y: Any, name: str = "y") -> Array:
     if array.dtype.kind in "UT":  # a list of text and numbers becomes text unseen
         items = y if isinstance(y, (list, tuple)) and array.ndim == 1 else array.ravel().tolist()
         _kind_of_items(items, name, 1)
-        return array.astype(str)
+        return array if array.dtype.kind == "U" else np.array(items).reshape(array.shape)
     if array.dtype.kind != "O":
         raise ValueError(
             f"{name} is of type {array.dtype}; give labels that are whole numbers, True and False, "
@@ -100,7 +100,10 @@ def shown(classes: Array) -> str:
 
 def sorted_classes(classes: Any) -> Array:
     """Return the classes that were given, each once."""
-    return np.unique(plain_labels(classes, "classes"))
+    labels = plain_labels(classes, "classes")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"classes={classes!r} holds NaN or infinity, which is no class.")
+    return np.unique(labels)
 
 
 def united(classes: Array, new: Array) -> Array:
@@ -112,7 +115,7 @@ def united(classes: Array, new: Array) -> Array:
     check_same_kind(new, classes)
     if kind_of(classes) == "text":
         return np.union1d(classes, new.astype(str if classes.dtype.kind == "U" else object))
-    if classes.dtype.kind in "iu" and new.dtype.kind == "f" and np.abs(new).max() < 2**53:
+    if classes.dtype.kind in "iu" and new.dtype.kind == "f" and np.abs(new).max() < 2**63:
         new = new.astype(np.int64)  # 3.0 is class 3
     everybody = np.union1d(classes, new)
     if everybody.dtype.kind != "f" or "f" in (classes.dtype.kind, new.dtype.kind):

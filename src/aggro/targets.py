@@ -38,6 +38,11 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
     if type_of_target(y, input_name="y").startswith("multilabel"):
         values = np.ascontiguousarray(np.asarray(y, dtype=np.float64))
         check_length(values, count)
+        if not np.isin(values, (-1, 0, 1)).all():
+            raise ValueError(
+                f"y is a table of {sorted(set(values.ravel().tolist()))}; an indicator matrix of "
+                "several labels holds 0 and 1, or -1 and 1."
+            )
         return values, True
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
@@ -93,10 +98,11 @@ def known_labels(y: Any, classes: Array, count: int) -> Array | None:
 
 def _places(y: Array, classes: Array) -> tuple[Array, Array]:
     """Return where each label would stand among the sorted classes, and whether it does."""
-    if (kind_of(y) == "text") != (kind_of(classes) == "text"):
-        return np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=bool)
-    if {y.dtype, classes.dtype} == {np.dtype(np.int64), np.dtype(np.uint64)}:
-        y, classes = y.astype(object), classes.astype(object)  # both as doubles would lose digits
+    if y.dtype != classes.dtype:
+        if (kind_of(y) == "text") != (kind_of(classes) == "text"):
+            return np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=bool)
+        if {y.dtype.kind, classes.dtype.kind} == {"i", "u"}:  # as doubles they would lose digits
+            y, classes = y.astype(object), classes.astype(object)
     index = classes.searchsorted(y)
     known = np.asarray(classes.take(index, mode="clip") == y, dtype=bool)
     return index.astype(np.int64, copy=False), known
