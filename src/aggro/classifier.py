@@ -15,6 +15,7 @@ from aggro.labels import shown, sorted_classes
 from aggro.learner import Array, rows_of
 from aggro.probability import Probabilities
 from aggro.rules import Settings, Task
+from aggro.stopping import mean_of
 from aggro.targets import (
     class_weights,
     classes_of,
@@ -190,7 +191,7 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             self._check_continues(*before)
             learner = self._continued(settings)
         self._start(learner, coef_init, intercept_init)
-        held_out, validate = self._validation(X, y)
+        held_out, validate = self._validation(X, y, weights)
         once = self._once(learner, X, lesson, sample_weight)
         self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate, once)
         if self.probability and once is None:
@@ -247,15 +248,16 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
 
     def _check_continues(self, classes: Array, multilabel: bool) -> None:
         """Raise unless y has the classes, or as many labels, as the model that goes on."""
-        same = multilabel == self._multilabel and np.array_equal(classes, self.classes_)
-        if not same:
-            several = "several labels per row" if multilabel else "the classes"
-            raise ValueError(
-                f"warm_start continues a model of {several} {shown(classes)}, but y has "
-                f"{'several labels per row' if self._multilabel else 'the classes'} "
-                f"{shown(self.classes_)}. Give rows of the same classes, use partial_fit to let "
-                "new ones appear, or begin anew with warm_start=False."
-            )
+        if multilabel == self._multilabel and np.array_equal(classes, self.classes_):
+            return
+        was, now = (
+            f"{len(labels)} labels per row" if several else f"the classes {shown(labels)}"
+            for labels, several in ((classes, multilabel), (self.classes_, self._multilabel))
+        )
+        raise ValueError(
+            f"warm_start continues a model of {was}, but y has {now}. Give rows of the same "
+            "classes, use partial_fit to let new ones appear, or begin anew with warm_start=False."
+        )
 
     def _admit(self, y: Array) -> None:
         """Let classes that were never seen enter, with zero weights."""
@@ -272,7 +274,7 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
 
     # -- early stopping ---------------------------------------------------------------------
 
-    def _validation(self, X: Any, y: Array) -> tuple[Array | None, Any]:
+    def _validation(self, X: Any, y: Array, weights: Array | None) -> tuple[Array | None, Any]:
         """Hold out a part of the rows and return it with the function that scores a learner."""
         if not self.early_stopping:
             return None, None
@@ -280,12 +282,13 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         parts = split(test_size=self.validation_fraction, random_state=self.random_state)
         held_out = np.sort(next(parts.split(np.zeros(len(y)), y))[1]).astype(np.int64)
         score, truth = self._score_held_out(X, held_out), y[held_out]
+        some = None if weights is None else weights[held_out]
 
         def accuracy(learner: AnyLearner) -> float:
             scores = score(learner)
             if self._multilabel:
-                return float(((scores > 0) == (truth > 0)).all(axis=1).mean())
+                return mean_of(((scores > 0) == (truth > 0)).all(axis=1), some)
             index = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(1)
-            return float((self.classes_[index] == truth).mean())
+            return mean_of(self.classes_[index] == truth, some)
 
         return held_out, accuracy

@@ -139,7 +139,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
         weights = self._weights(sample_weight, X.shape[0])
         lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
         settings = self._checked_settings(self._task())
-        self._look_at(X)
+        self._look_at(X, weights)
         learner = self._kernel_learner(settings, len(self.classes_))
         once = self._once(learner, X, lesson, sample_weight)
         self.n_iter_ = self._run_epochs(learner, X, lesson, once=once)
@@ -167,9 +167,9 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
         self._check_stream()
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
-        if first:
-            self._look_at(X)
         weights = self._weights(sample_weight, X.shape[0])
+        if first:
+            self._look_at(X, weights)
         lesson = self._meet(X, y, classes, first, weights)
         lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
         self._reconfigure(self._task())
@@ -320,5 +320,5 @@ tol, n_iter_no_change, shuffle, verbose, random_state, average
         values = lesson["values"]
         self._flat = values.shape[1] == 1
         settings = self._checked_settings("regression")
-        self._look_at(X)
+        self._look_at(X, lesson["weights"])
         return lesson, self._kernel_learner(settings, values.shape[1])

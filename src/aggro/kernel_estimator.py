@@ -69,9 +69,10 @@ class KernelEstimator(OnlineEstimator):
             check_number("tol", self.tol, above=-np.inf)
         check_count("n_iter_no_change", self.n_iter_no_change)
 
-    def _look_at(self, X: Any) -> None:
+    def _look_at(self, X: Any, weights: Array | None) -> None:
         """Take from the first rows what the kernel needs to know of them."""
-        self._gamma, self._sparse = self._choice().gamma_for(X), hasattr(X, "indptr")
+        there = X if weights is None or not weights.any() else X[weights > 0]
+        self._gamma, self._sparse = self._choice().gamma_for(there), hasattr(X, "indptr")
 
     def _kernel_learner(self, settings: Settings, outputs: int) -> KernelLearner:
         shape = (self.n_features_in_, outputs)

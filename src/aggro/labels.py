@@ -36,7 +36,9 @@ def plain_labels(y: Any, name: str = "y") -> Array:
             f"{name} has rows of different lengths; give one label for each row, or an indicator "
             "matrix for several."
         ) from None
-    if array.dtype.kind in "iubf" or (type(y) is np.ndarray and array.dtype.kind == "U"):
+    if array.dtype.kind == "f":  # half and long precision have no place in a file
+        return array.astype(np.float64) if array.dtype.itemsize not in (4, 8) else array
+    if array.dtype.kind in "iub" or (type(y) is np.ndarray and array.dtype.kind == "U"):
         return array
     if array.dtype.kind in "UT":  # a list of text and numbers becomes text unseen
         items = y if isinstance(y, (list, tuple)) and array.ndim == 1 else array.ravel().tolist()

@@ -71,7 +71,7 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
             self._flat = values.shape[1] == 1
             learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
         self._start(learner, coef_init, intercept_init)
-        held_out, validate = self._validation(X, values)
+        held_out, validate = self._validation(X, values, lesson["weights"])
         self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate)
         self._learner, self._known_prices = learner, self._prices()
         self.__dict__.pop("_sparse_coef", None)
@@ -120,12 +120,13 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         coef = super()._coef()
         return coef.ravel() if self._flat else coef
 
-    def _validation(self, X: Any, values: Array) -> tuple[Array | None, Any]:
+    def _validation(self, X: Any, values: Array, weights: Array | None) -> tuple[Array | None, Any]:
         """Hold out a part of the rows and return it with the function that scores a learner."""
         if not self.early_stopping:
             return None, None
         parts = ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
         held_out = np.sort(next(parts.split(values))[1]).astype(np.int64)
         scores = self._score_held_out(X, held_out)
-        quality = Determination(values[held_out], values)
+        some = None if weights is None else weights[held_out]
+        quality = Determination(values[held_out], values, some)
         return held_out, lambda learner: quality(scores(learner))

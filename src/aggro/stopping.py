@@ -33,7 +33,7 @@ class Patience:
 
 
 class Determination:
-    """R² on held-out rows: 1 − mean squared error / variance.
+    """R² on held-out rows: 1 − mean squared error / variance, both weighted.
 
     Held-out targets that are all the same have no variance. The unit is then the variance of all
     targets, or, where these are all the same too, their mean square.
@@ -43,22 +43,35 @@ class Determination:
     (1.0, 0.75)
     """
 
-    def __init__(self, truth: Array, values: Array) -> None:
+    def __init__(self, truth: Array, values: Array, weights: Array | None = None) -> None:
         self.largest = float(np.abs(values).max()) or 1.0  # squares of huge targets would overflow
-        self.truth = truth / self.largest
-        everything = values / self.largest
-        mean_square = float((everything**2).sum(axis=1).mean())
-        self.unit = _variance(self.truth) or _variance(everything) or mean_square or 1.0
+        self.truth, everything = truth / self.largest, values / self.largest
+        self.weights = weights
+        mean_square = mean_of((everything**2).sum(axis=1), None)
+        own = _variance(self.truth, weights)
+        self.unit = own or _variance(everything, None) or mean_square or 1.0
 
     def __call__(self, scores: Array) -> float:
         """Return the quality of these scores."""
         with np.errstate(over="ignore"):
             errors = ((self.truth - scores / self.largest) ** 2).sum(axis=1)
-            return float(1 - errors.mean() / self.unit)
+            return 1 - mean_of(errors, self.weights) / self.unit
 
 
-def _variance(values: Array) -> float:
-    """Return the variance, summed over columns; exactly 0 if all rows are the same."""
-    if (values == values[0]).all():
+def mean_of(numbers: Array, weights: Array | None) -> float:
+    """Return the weighted mean; weights that are all zero say nothing.
+
+    >>> mean_of(np.array([1.0, 2.0]), np.array([3.0, 1.0])), mean_of(np.array([1, 2]), np.zeros(2))
+    (1.25, 1.5)
+    """
+    some = None if weights is None or not weights.any() else weights
+    return float(np.average(numbers, weights=some))
+
+
+def _variance(values: Array, weights: Array | None) -> float:
+    """Return the variance, summed over columns; exactly 0 if all rows of positive weight agree."""
+    there = values if weights is None or not weights.any() else values[weights > 0]
+    if (there == there[0]).all():
         return 0.0  # the mean of equal numbers may be rounded to another one
-    return float(((values - values.mean(axis=0)) ** 2).sum(axis=1).mean())
+    centre = np.array([mean_of(column, weights) for column in values.T])
+    return mean_of(((values - centre) ** 2).sum(axis=1), weights)
