@@ -262,6 +262,9 @@ def test_class_weight_of_a_class_to_come(cls):
     by_hand.partial_fit(ROWS[early], CLASSES[early], sample_weight=weights[early])
     by_hand.partial_fit(ROWS, CLASSES, sample_weight=weights)
     assert np.array_equal(model.decision_function(ROWS), by_hand.decision_function(ROWS))
+    some = cls(class_weight={2: 0.01}, C=0.05).partial_fit(ROWS[early], CLASSES[early])
+    plain = cls(C=0.05).partial_fit(ROWS[early], CLASSES[early])
+    assert np.array_equal(some.decision_function(ROWS), plain.decision_function(ROWS))
     cls(class_weight=table, max_iter=1, tol=None).fit(ROWS[early], CLASSES[early])
     with pytest.raises(ValueError, match=r"class_weight names 5.*0, 1, 2"):
         cls(class_weight={0: 1.0, 5: 2.0}).fit(ROWS, CLASSES)

@@ -140,3 +140,34 @@ def test_refused_calls_leave_no_trace(model, seed, tmp_path):
         act()
         assert knowledge(pair.model) == knowledge(pair.twin), act.__name__
     assert np.array_equal(pair.model.predict(ROWS), pair.twin.predict(ROWS))
+
+
+class Fails(Exception):
+    """A kernel of the caller's that breaks."""
+
+
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_rows_that_a_kernel_cannot_take(batch_size):
+    """Refused by the core, or by the caller's own function: ids and parameters go on as before."""
+
+    def fragile(A, B):
+        if max(np.abs(A).max(), np.abs(B).max()) > 1e3:
+            raise Fails
+        return A @ B.T
+
+    huge = ROWS.copy()
+    huge[100] = 1e200
+    for kernel, error in (("linear", ValueError), (fragile, Fails)):
+        model, spared = (
+            aggro.KernelPassiveAggressiveClassifier(
+                kernel=kernel, batch_size=batch_size
+            ).partial_fit(ROWS[:50], targets_for(None)[:50])
+            for _ in range(2)
+        )
+        before = knowledge(model)
+        with pytest.raises(error):
+            model.set_params(C=0.01).partial_fit(huge, targets_for(None))
+        assert knowledge(model.set_params(C=1.0)) == before
+        for each in (model, spared):
+            each.partial_fit(ROWS[50:], targets_for(None)[50:])
+        assert knowledge(model) == knowledge(spared)

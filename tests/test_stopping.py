@@ -125,16 +125,17 @@ def test_determination_is_weighted():
     quality = Determination(truth, truth, weights)
     assert quality(scores) == pytest.approx(r2_score(truth, scores, sample_weight=weights))
     there = weights > 0
-    alike = np.where(there[:, None], 7.0, truth)  # the same wherever there is weight
+    alike = np.where(there[:, None], 0.1, truth)  # the same wherever there is weight
     assert Determination(alike, alike, weights)(alike) == 1.0
-    assert Determination(alike, alike, weights).unit == pytest.approx(alike.var() / 49)
+    largest = np.abs(alike).max()
+    assert Determination(alike, alike, weights).unit == pytest.approx(alike.var() / largest**2)
     zero = Determination(truth, truth, np.zeros(30))
     assert zero(scores) == pytest.approx(r2_score(truth, scores))
 
 
 @pytest.mark.parametrize("value", [0.1, 1e-30, -3e200, 5e-324, 7.0])
 def test_determination_without_variance(value):
-    """The unit is the variance of all targets, else their mean square; never nearly zero."""
+    """The unit is the variance of all targets, else their square; never nearly zero."""
     truth = np.full((10, 1), value)
     quality = Determination(truth, truth)
     assert quality(truth) == 1.0
@@ -205,3 +206,15 @@ def test_a_bad_row_is_named_as_the_caller_counts(cls, sparse):
             bad = sp.csr_matrix(bad)
         with pytest.raises(ValueError, match=rf"row {row}: feature 2 is NaN"):
             model.fit(bad, y)
+
+
+@pytest.mark.parametrize("kind", ["two", "classes", "labels"])
+def test_even_scores_of_held_out_rows(kind):
+    """They are judged as predict answers: the first class, or no label."""
+    y = {"two": (CLASSES > 0).astype(int), "classes": CLASSES, "labels": LABELS}[kind]
+    model = PassiveAggressiveClassifier(early_stopping=True, random_state=0).fit(ROWS, y)
+    held_out, accuracy = model._validation(ROWS, y, None)
+    outputs = 1 if kind == "two" else y.max() + 1 if kind == "classes" else 2
+    even = SimpleNamespace(scores=lambda _: np.zeros((len(held_out), outputs)))
+    right = y[held_out] == 0
+    assert accuracy(even) == (right.all(axis=1) if kind == "labels" else right).mean()

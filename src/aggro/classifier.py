@@ -41,10 +41,13 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
 
     def predict(self, X: Any) -> Array:
         """Return the class of each row, or the indicator matrix of its labels."""
-        scores = self.decision_function(X)
+        return self._answers(self._scores(X))
+
+    def _answers(self, scores: Array) -> Array:
+        """Return what scores speak for; the first class, or no label, where they are even."""
         if self._multilabel:
             return (scores > 0).astype(np.int64)
-        index = scores > 0.0 if scores.ndim == 1 else scores.argmax(axis=1)
+        index = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes_.take(index, mode="clip")  # a stream may know one class only
 
     def __sklearn_tags__(self) -> Any:
@@ -82,9 +85,16 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             self._learner = self._new_learner(self._checked_settings(self._task()), X.dtype)
             self._known_prices = self._prices()
         elif multilabel != self._multilabel or (multilabel and y.shape[1] != len(self.classes_)):
+            was, now = (
+                f"an indicator matrix of {labels} columns" if several else "one label per row"
+                for labels, several in (
+                    (len(self.classes_), self._multilabel),
+                    (y.shape[-1], multilabel),
+                )
+            )
             raise ValueError(
-                "y must keep its kind: one label per row, or an indicator matrix with the same "
-                "number of columns, in all calls of partial_fit."
+                f"y is {now}, but the model was begun with {was}; y must keep its kind in all "
+                "calls of partial_fit, or begin anew with fit."
             )
         else:
             self._check_same(classes)
@@ -216,9 +226,7 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """
-        self._require_dense()
-        if self.early_stopping:
-            raise ValueError("early_stopping should be False with partial_fit.")
+        self._check_stream()
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
         weights = self._weights(sample_weight, X.shape[0])
@@ -285,10 +293,8 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         some = None if weights is None else weights[held_out]
 
         def accuracy(learner: AnyLearner) -> float:
-            scores = score(learner)
-            if self._multilabel:
-                return mean_of(((scores > 0) == (truth > 0)).all(axis=1), some)
-            index = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(1)
-            return mean_of(self.classes_[index] == truth, some)
+            answers = self._answers(score(learner))
+            right = (answers == (truth > 0)).all(axis=1) if self._multilabel else answers == truth
+            return mean_of(right, some)
 
         return held_out, accuracy

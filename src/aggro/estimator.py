@@ -19,6 +19,7 @@ from aggro.auto import AnyLearner
 from aggro.learner import Array
 from aggro.rules import Settings, Task, check_count, check_number, check_settings, same_values
 from aggro.stopping import Patience
+from aggro.targets import as_numbers
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -108,7 +109,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _weights(sample_weight: Any, count: int) -> Array | None:
         if sample_weight is None:
             return None
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = as_numbers(sample_weight, "sample_weight")
         if weights.ndim == 0:
             weights = np.full(count, float(weights))
         if weights.shape != (count,):
@@ -122,9 +123,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
                 "weights."
             )
         if (weights < 0).any():
+            row = int(np.argmax(weights < 0))
             raise ValueError(
-                f"sample_weight contains a negative weight ({weights.min()}); weights multiply C "
-                "and must be zero or more."
+                f"sample_weight contains a negative weight (row {row}: {weights[row]}); weights "
+                "multiply C and must be zero or more."
             )
         return weights
 

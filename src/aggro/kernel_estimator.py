@@ -40,7 +40,10 @@ class KernelEstimator(OnlineEstimator):
                 f"shape {X.shape}."
             )
         if precomputed and reset and not np.allclose(X, X.T, rtol=1e-6, atol=1e-8):
-            raise ValueError("A precomputed kernel must be a symmetric matrix; X is not.")
+            raise ValueError(
+                "A precomputed kernel must be a symmetric matrix; X differs from its transpose by "
+                f"up to {np.abs(X - X.T).max():.3g}. Give the kernel of all rows with all rows."
+            )
         return X
 
     def _choice(self) -> KernelChoice:

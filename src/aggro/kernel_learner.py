@@ -204,7 +204,10 @@ class KernelLearner:
                 f"and {count} rows; expected ({X.shape[0]}, {count})."
             )
         if not np.isfinite(values).all():
-            raise ValueError("The kernel function returned NaN or infinity.")
+            raise ValueError(
+                "The kernel function returned NaN or infinity; give one that is finite for all "
+                "rows, or scale the features."
+            )
         return values
 
     def _keep(self, X: Any, ids: Array) -> None:

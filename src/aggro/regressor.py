@@ -90,9 +90,7 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """
-        self._require_dense()
-        if self.early_stopping:
-            raise ValueError("early_stopping should be False with partial_fit.")
+        self._check_stream()
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
         values = read_values(y, X.shape[0])

@@ -36,7 +36,7 @@ class Determination:
     """R² on held-out rows: 1 − mean squared error / variance, both weighted.
 
     Held-out targets that are all the same have no variance. The unit is then the variance of all
-    targets, or, where these are all the same too, their mean square.
+    targets, or, where these are all the same too, the square of the largest.
 
     >>> quality = Determination(np.array([[2.0], [2.0]]), np.array([[2.0], [2.0], [2.0]]))
     >>> quality(np.array([[2.0], [2.0]])), quality(np.array([[1.0], [1.0]]))
@@ -47,9 +47,7 @@ class Determination:
         self.largest = float(np.abs(values).max()) or 1.0  # squares of huge targets would overflow
         self.truth, everything = truth / self.largest, values / self.largest
         self.weights = weights
-        mean_square = mean_of((everything**2).sum(axis=1), None)
-        own = _variance(self.truth, weights)
-        self.unit = own or _variance(everything, None) or mean_square or 1.0
+        self.unit = _variance(self.truth, weights) or _variance(everything, None) or 1.0
 
     def __call__(self, scores: Array) -> float:
         """Return the quality of these scores."""

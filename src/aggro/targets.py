@@ -13,6 +13,14 @@ from aggro.learner import Array
 from aggro.rules import check_number, near
 
 
+def as_numbers(values: Any, name: str) -> Array:
+    """Return values as doubles; raise with their name if they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from None
+
+
 def check_length(y: Any, count: int) -> None:
     """Raise unless y has one entry for each row of X."""
     if len(y) != count:
@@ -59,15 +67,24 @@ def read_values(y: Any, count: int) -> Array:
         )
     values = np.asarray(y)
     if values.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y must hold real numbers.")
+        raise ValueError(
+            f"Complex data not supported: y is of type {values.dtype}; give real numbers."
+        )
     if values.ndim == 2 and values.shape[1] == 1:
         values = column_or_1d(values, warn=True)
-    values = np.asarray(values, dtype=np.float64)
+    values = as_numbers(values, "y")
     if values.ndim not in (1, 2):
-        raise ValueError(f"y should be a 1d or 2d array, got an array of shape {values.shape}.")
+        raise ValueError(
+            f"y should be a 1d or 2d array, got an array of shape {values.shape}; give one number "
+            "for each row, or one column for each target."
+        )
     check_length(values, count)
     if not np.isfinite(values).all():
-        raise ValueError("Input y contains NaN or infinity; every target must be finite.")
+        row = int(np.argmin(np.isfinite(values.reshape(count, -1)).all(axis=1)))
+        raise ValueError(
+            f"Input y contains NaN or infinity (row {row}: {values[row]}); every target must be "
+            "finite: leave such rows out."
+        )
     return np.ascontiguousarray(values.reshape(count, -1))
 
 
@@ -164,6 +181,6 @@ def class_weights(
     if strange and not growing and any(label not in class_weight for label in known):
         raise ValueError(
             f"class_weight names {strange[0]!r}, which is not a class of y: {shown(classes)}."
-            f"{near(str(strange[0]), map(str, known))}"
+            f"{near(str(strange[0]), map(str, known))} Name classes of y, or leave it out."
         )
     return np.array([float(class_weight.get(label, 1.0)) for label in known])

@@ -151,7 +151,9 @@ class LinearEstimator(OnlineEstimator):
         """What ``C="auto"`` raced: each lane's C, averaging, mistakes and recent record."""
         lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
         if lanes is None:
-            raise AttributeError("lanes_ exists only with C='auto' or average='auto'.")
+            raise AttributeError(
+                "lanes_ exists only in a race: with 'auto' for C, metric, scale or average."
+            )
         return list(lanes())
 
     def plot_lanes(self, path: str | Path | None = None) -> Any:
@@ -177,9 +179,15 @@ class LinearEstimator(OnlineEstimator):
         self.__dict__.pop("_sparse_coef", None)
         return self
 
-    def _require_dense(self) -> None:
+    def _check_stream(self) -> None:
+        """Raise unless the model is in a state to learn more of a stream."""
         if hasattr(self, "_sparse_coef"):
             raise ValueError("The model was sparsified; call densify() before learning more.")
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True holds rows out in the passes of fit; it should be False with "
+                "partial_fit."
+            )
 
 
 def _fitting(name: str, value: Any, shape: tuple[int, ...]) -> Array:
@@ -192,8 +200,8 @@ def _fitting(name: str, value: Any, shape: tuple[int, ...]) -> Array:
         array = np.full(shape, float(array))
     if array.shape != shape and array.shape != shape[1:] * (shape[0] == 1):
         raise ValueError(
-            f"{name} has shape {array.shape} and does not match dataset: expected {shape}, one "
-            f"{'row' if len(shape) == 2 else 'number'} for each output."
+            f"{name} has shape {array.shape}, expected {shape}: one "
+            f"{'row of weights' if len(shape) == 2 else 'number'} for each output."
         )
     if not np.isfinite(array).all():
         raise ValueError(f"{name} contains NaN or infinity; give finite numbers.")
