@@ -49,19 +49,15 @@ def _learned(learner):
     if hasattr(learner, "learners"):
         facts = {k: _plain(v) for k, v in vars(learner).items() if k != "learners"}
         return facts, [_learned(each) for each in learner.learners]
-    facts = {k: _plain(v) for k, v in vars(learner).items() if k != "model"}
-    return facts, _plain(learner.model.state())
+    return _plain(learner.__getstate__())
 
 
 def _plain(value):
     if isinstance(value, np.ndarray):
-        return (
-            value.dtype.str,
-            value.shape,
-            value.tolist() if value.dtype == object else value.tobytes(),
-        )
+        numbers = value.tolist() if value.dtype == object else value.tobytes()
+        return value.dtype.str, value.shape, numbers
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
-    if type(value).__name__ == "Calibrator":
-        return _plain(vars(value))
-    return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return _plain(vars(value)) if type(value).__name__ == "Calibrator" else value

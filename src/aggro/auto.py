@@ -251,11 +251,11 @@ class AutoLearner:
             learner.freeze_means(frozen)
 
     def configure(self, settings: Settings) -> None:
-        """Take over new parameters other than C for what comes."""
+        """Take over new parameters other than those that are raced, for what comes."""
         check_same_shape(self.settings, settings)
-        self.settings = settings
         for learner in self.learners:
             learner.configure([_chosen_of(s, settings) for s in learner.all_settings])
+        self.settings = settings
 
 
 def grown(

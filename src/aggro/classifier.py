@@ -20,9 +20,9 @@ from aggro.targets import (
     class_weights,
     classes_of,
     encode,
+    joined,
     known_labels,
     read_classes,
-    with_new,
 )
 from aggro.threads import threads_of
 from aggro.weights import LinearEstimator
@@ -117,9 +117,21 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         """Return a learner for the classes known so far."""
         raise NotImplementedError
 
+    def _grown(self, settings: Settings, position: Array, classes: int) -> Any:
+        """Return the learner with more classes (see ``grow_classes``)."""
+        raise NotImplementedError
+
     def _admit(self, y: Array) -> None:
         """Let classes that were never seen enter."""
-        raise NotImplementedError
+        everybody, position = joined(self.classes_, y)
+        if len(everybody) == len(self.classes_):
+            return
+        self._reconfigure(self._task())
+        counts = np.zeros(len(everybody))
+        counts[position] = self._counts
+        self.classes_, self._counts = everybody, counts
+        settings = self._checked_settings(self._task())
+        self._learner = self._grown(settings, position, len(everybody))
 
     def _given_classes(self, classes: Any, y: Array) -> Array:
         if self._multilabel:
@@ -267,18 +279,8 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             "classes, use partial_fit to let new ones appear, or begin anew with warm_start=False."
         )
 
-    def _admit(self, y: Array) -> None:
-        """Let classes that were never seen enter, with zero weights."""
-        everybody = with_new(self.classes_, y)
-        if len(everybody) == len(self.classes_):
-            return
-        self._reconfigure(self._task())
-        position = np.searchsorted(everybody, self.classes_)
-        counts = np.zeros(len(everybody))
-        counts[position] = self._counts
-        self.classes_, self._counts = everybody, counts
-        settings = self._checked_settings(self._task())
-        self._learner = grown(self._learner, settings, position, len(everybody))
+    def _grown(self, settings: Settings, position: Array, classes: int) -> AnyLearner:
+        return grown(self._learner, settings, position, classes)
 
     # -- early stopping ---------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,7 +22,9 @@ def grow_classes(
     """
     new = Learner(settings, old.features, classes, old.dtype)
     new.model.set_memory(old.model.memory)
-    before, after = _written_out(old), new.state()
+    old = copy.deepcopy(old)  # the call that brought a class may yet be refused
+    old.model.fold()
+    before, after = old.state(), new.state()
     one = output_map(old.settings, new.settings, position, classes)
     change = np.kron(np.eye(old.models), one)
     for name in ("weights", "trail", "ring", "pool", "pool_mean"):
@@ -53,17 +56,6 @@ def output_map(old: Settings, new: Settings, position: Array, classes: int) -> A
     if new.task != "binary":  # else: one class was known, and nothing could be learned from it
         change[position, np.arange(len(position))] = 1.0
     return change
-
-
-def _written_out(old: Learner) -> dict[str, Array]:
-    """Return the state with all weights written out in full; the learner stays as it is."""
-    kept = old.state()
-    if not any(settings.class_mean > 0 or settings.average for settings in old.all_settings):
-        return kept
-    old.model.fold()
-    state = old.state()
-    old.load_state(kept)
-    return state
 
 
 def _by_feature(learner: Learner, array: Array) -> Array:

@@ -14,7 +14,7 @@ from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array
 from aggro.regressor import OnlineRegressor
 from aggro.rules import CLASSIFIER_LOSSES, Settings, check_choice
-from aggro.targets import read_classes, read_values, with_new
+from aggro.targets import read_classes, read_values
 
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
 MULTICLASS = ("support", "top", "ovr")
@@ -190,18 +190,8 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     def _twin(self, learner: Any) -> Any:
         return self._kernel_learner(learner.settings, len(self.classes_))
 
-    def _admit(self, y: Array) -> None:
-        """Let classes that were never seen enter, with zero coefficients."""
-        everybody = with_new(self.classes_, y)
-        if len(everybody) == len(self.classes_):
-            return
-        self._reconfigure(self._task())
-        position = np.searchsorted(everybody, self.classes_)
-        counts = np.zeros(len(everybody))
-        counts[position] = self._counts
-        self.classes_, self._counts = everybody, counts
-        settings = self._checked_settings(self._task())
-        self._learner = self._learner.grown(settings, position, len(everybody))
+    def _grown(self, settings: Settings, position: Array, classes: int) -> Any:
+        return self._learner.grown(settings, position, classes)
 
 
 class KernelPassiveAggressiveRegressor(KernelEstimator, OnlineRegressor):

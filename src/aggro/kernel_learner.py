@@ -70,15 +70,11 @@ class KernelLearner:
         """
         first = self.next_id - X.shape[0] if again else self.next_id
         parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
-        before, self.next_id = self.next_id, first + X.shape[0]
-        try:
-            if self.choice.outside:
-                self._learn_outside(X, parts, order, first)
-            else:
-                self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
-        except BaseException:  # an interrupt too: ids go on where they were
-            self.next_id = before
-            raise
+        if self.choice.outside:
+            self._learn_outside(X, parts, order, first)
+        else:
+            self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
+        self.next_id = first + X.shape[0]
 
     def score_rows(self, X: Any) -> Array:
         """Return one row per example and one column per output."""
@@ -204,10 +200,7 @@ class KernelLearner:
                 f"and {count} rows; expected ({X.shape[0]}, {count})."
             )
         if not np.isfinite(values).all():
-            raise ValueError(
-                "The kernel function returned NaN or infinity; give one that is finite for all "
-                "rows, or scale the features."
-            )
+            raise ValueError("The kernel function returned NaN or infinity.")
         return values
 
     def _keep(self, X: Any, ids: Array) -> None:

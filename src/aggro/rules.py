@@ -247,11 +247,15 @@ def same_values(some: Any, others: Any) -> bool:
 
 def check_unchanged(name: str, was: Any, is_now: Any) -> None:
     """Raise if a parameter that makes the shape of a model has changed since it was begun."""
-    if not same_values(was, is_now):
-        raise ValueError(
-            f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; set "
-            "it before the first partial_fit, or begin anew with fit."
-        )
+    if same_values(was, is_now):
+        return
+    instead = "set it before the first partial_fit"
+    if name in OPEN and same_values(was, "auto"):
+        instead = "call settle(), which keeps what leads, and set it then"
+    raise ValueError(
+        f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; "
+        f"{instead}, or begin anew with fit."
+    )
 
 
 def check_average(average: Any) -> None:

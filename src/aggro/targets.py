@@ -144,10 +144,11 @@ def encode(y: Array, classes: Array, present: Array | None = None) -> Array:
     return index if present is None else np.where(known, index, 0)
 
 
-def with_new(classes: Array, y: Array) -> Array:
-    """Return the sorted classes together with the labels that are not among them."""
+def joined(classes: Array, y: Array) -> tuple[Array, Array]:
+    """Return all classes, sorted, and the new place of each old one."""
     new = y[~_places(y, classes)[1]]
-    return united(classes, new) if len(new) else classes
+    everybody = united(classes, new) if len(new) else classes
+    return everybody, _places(classes, everybody)[0]
 
 
 def class_weights(

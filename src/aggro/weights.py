@@ -152,7 +152,7 @@ class LinearEstimator(OnlineEstimator):
         lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
         if lanes is None:
             raise AttributeError(
-                "lanes_ exists only in a race: with 'auto' for C, metric, scale or average."
+                "lanes_ exists only while something is left 'auto': C, metric, scale or average."
             )
         return list(lanes())
 
