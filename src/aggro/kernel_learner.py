@@ -12,7 +12,7 @@ from aggro import _core
 from aggro.growth import output_map
 from aggro.kernel_choice import KernelChoice, groups_of, vote_of
 from aggro.learner import Array, Progress, rows_of
-from aggro.rules import Settings
+from aggro.rules import Settings, check_same_shape
 from aggro.turns import Turns
 
 SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
@@ -106,8 +106,9 @@ class KernelLearner:
 
     def configure(self, settings: Settings) -> None:
         """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
-        self.model.set_groups(groups_of(settings, self.outputs))
+        check_same_shape(self.settings, settings)
         self.settings = settings
+        self.model.set_groups(groups_of(settings, self.outputs))
 
     # -- what was learned -------------------------------------------------------------------
 

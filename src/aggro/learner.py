@@ -126,7 +126,7 @@ class Learner:
         """Return the weights that predict, outputs x features: in place where that is possible."""
         s = self.settings
         plain = (
-            s.average is False
+            not s.average
             and s.scale == "none"
             and all(each.class_mean == 0 for each in self.all_settings)
         )
@@ -137,15 +137,37 @@ class Learner:
         """Return the intercepts that predict."""
         return self.model.bias().astype(self.dtype)[self._part(which)]
 
-    def set_coef(self, coef: Array, intercept: Array) -> None:
-        """Start from these weights, outputs x features, and intercepts."""
+    def set_coef(self, coef: Array | None, intercept: Array | None) -> None:
+        """Predict with these weights, outputs x features, and intercepts; None: as they are.
+
+        Learning goes on from there. What was made of earlier weights (average, queue, reservoir)
+        begins anew; class means, metric and counters stay.
+        """
         if self.settings.scale != "none":
             raise ValueError(
                 f"scale={self.settings.scale!r} learns the size of the features, so weights cannot "
                 "be set; use scale='none' to give coef_init, or to set coef_ or intercept_."
             )
-        self.model.weights_view()[...] = np.tile(np.asarray(coef, dtype=self.dtype).T, self.models)
-        self.model.set_bias(np.tile(np.asarray(intercept, dtype=np.float64), self.models).tolist())
+        with np.errstate(over="ignore"):
+            weights = self.model.weights() if coef is None else self._for_all(coef, self.dtype)
+        bias = self.model.bias() if intercept is None else self._for_all(intercept, np.float64)
+        if not np.isfinite(weights).all():
+            raise ValueError(f"The weights are too large for {self.dtype}; give smaller ones.")
+        state = self.state()
+        state["weights"].reshape(self.features, -1)[:, : weights.shape[1]] = weights
+        state["bias"][:] = bias
+        state["mixture"].reshape(-1, 6)[:] = (1, 0, 0, 0, 0, 0)  # the weights are written out
+        for name in ("trail", "bias_sum", "ring_fill", "ring_next", "pool_fill", "pool_key"):
+            if name in state:
+                state[name][:] = 0
+        examples, averaged = 0, 1  # places in the counters
+        state["counters"][averaged] = 0
+        state["last_update"][:] = state["counters"][examples]
+        self.load_state(state)
+
+    def _for_all(self, given: Array, dtype: npt.DTypeLike) -> Array:
+        """Return one table, or row, for the outputs of all models: side by side."""
+        return np.tile(np.asarray(given, dtype=dtype).T, self.models)
 
     @property
     def progress(self) -> Progress:
@@ -183,6 +205,11 @@ class Learner:
         )
         self.model.set_memory(kept["memory"])
         self.load_state(kept["state"])
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Learner:
+        twin = Learner.__new__(Learner)
+        twin.__setstate__(self.__getstate__())  # whose arrays are copies already
+        return twin
 
     # -- how the settings look in the core --------------------------------------------------
 
