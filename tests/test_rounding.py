@@ -93,8 +93,9 @@ def test_repeated_rows_dense_and_sparse(settings, outputs):
     """The same model and the same count of updates, however the products were summed."""
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        X, y = rows_and_targets(settings.task, outputs, rng, 12)
-        take = rng.integers(0, len(y), 60)
+        X, y = rows_and_targets(settings.task, outputs, rng, 8)  # few: they can all be met
+        certain = settings.loss == "cw_stdev"  # soon, of contradictions: then nothing is stable
+        take = rng.integers(0, len(y), 12 if certain else 60)
         X, y = np.repeat(X[take], 2, axis=0), np.repeat(y[take], 2, axis=0)
         dense = teach(make_learner(settings, X.shape[1], outputs), X, y)
         sparse = teach(make_learner(settings, X.shape[1], outputs), stored(X, "csr32"), y)

@@ -30,7 +30,7 @@ def test_scores_are_those_of_the_shown_weights(seed):
     learner = trained(X, y, outputs, None, row["storage"], dtype, **vars(settings))
     for storage in ("dense", "csr32"):
         scores = learner.scores(rows_of(stored(X, storage, dtype)))
-        assert np.ptp(scores) > 0
+        assert (np.ptp(scores) > 0) == np.any(learner.coef())
         assert_shown(scores, X, learner.coef(), learner.intercept())
 
 
