@@ -24,7 +24,8 @@ struct BatchProblem {
     double terms = 0;
 
     auto rounding(std::size_t j) const {
-        return Rounding{epsilon, doubtful, terms, [this, j](std::size_t k) { return reach(j, k); }};
+        const auto own = [this, j](std::size_t k) { return reach(j, k); };
+        return Rounding<decltype(own)>{epsilon, doubtful, terms, own, 0};
     }
 };
 

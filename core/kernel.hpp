@@ -72,11 +72,9 @@ class KernelLearn {
         taus.assign(count * e.stride, 0.0);
         for (std::size_t j = 0; j < count; ++j)
             predict(block, first + j, scores.data() + j * e.stride);
+        for (std::size_t j = 0; j < count; ++j)
+            m.history.mistakes += is_wrong(block.targets[first + j], votes(block, first, j));
         for (const Group& g : m.groups) learn_group(g, block, first, count);
-        if (m.shape.vote != Vote::each)
-            for (std::size_t j = 0; j < count; ++j)
-                m.history.mistakes +=
-                    vote_is_wrong(block.targets[first + j], scores.data() + j * e.stride);
         step(block, first, count);
         m.history.examples += static_cast<std::int64_t>(count);
     }
@@ -89,9 +87,22 @@ class KernelLearn {
             throw BadExample("its kernel values overflow; scale the features");
     }
 
-    /// The outputs together: the best one, or any of them.
-    bool vote_is_wrong(const Target& target, const double* s) const {
-        if (m.shape.vote == Vote::argmax)
+    /// The scores of what predicts: those of the last coefficients, or of their mean over all
+    /// rounds. The loss is another matter: it is suffered by the last ones, which learn from it.
+    const double* votes(const KernelBlock<Store>& block, std::size_t first, std::size_t j) {
+        const double* last = scores.data() + j * e.stride;
+        if (!e.average || m.history.examples == 0) return last;
+        vote.resize(e.stride);
+        e.score(block.kernel(first + j), e.trails.data(), vote.data());
+        for (std::size_t k = 0; k < e.outputs; ++k)
+            vote[k] = last[k] - vote[k] / static_cast<double>(m.history.examples);
+        return vote.data();
+    }
+
+    /// The outputs together: the best one, or any of them. A regression makes no mistakes.
+    bool is_wrong(const Target& target, const double* s) const {
+        if (m.groups[0].task == Task::tube) return false;
+        if (m.shape.vote == Vote::argmax || m.groups[0].task != Task::margin)
             return std::max_element(s, s + e.outputs) - s != target.label;
         return std::any_of(m.groups.begin(), m.groups.end(), [&](const Group& g) {
             return (s[g.first] > 0) != (target.sign(g.positive) > 0);
@@ -119,7 +130,6 @@ class KernelLearn {
         if (!std::isfinite(verdict.loss))
             throw BadExample("its score overflows; scale the features or the target");
         m.history.loss += verdict.loss;
-        if (m.shape.vote == Vote::each) m.history.mistakes += verdict.wrong;
         return verdict;
     }
 
@@ -244,6 +254,7 @@ class KernelLearn {
     BatchWork work;
     Ranking ranking;
     std::vector<double> scores, taus;  ///< of a batch: examples x stride
+    std::vector<double> vote;          ///< of one example
     std::vector<double> gram, group_scores, group_taus;
     std::vector<double> part = std::vector<double>(e.outputs);
     std::vector<Rule> rules;

@@ -81,9 +81,10 @@ struct Verdict {
     bool moves = false;    ///< some tau is not zero
 };
 
-/// What is left of a loss when its scores have lost all but some of their digits (8 sqrt(epsilon)).
+/// A loss below this share of its scores may be rounding: their terms may have been a thousand
+/// times larger than they are (in double precision, a million times).
 template <class T>
-inline constexpr double doubtful = sizeof(T) == 8 ? 0x1p-23 : 0x1.7p-9;
+inline constexpr double doubtful = sizeof(T) == 8 ? 0x1p-23 : 0x1p-7;
 
 /// A loss no larger than the rounding of the scores it is computed from is none. A step that meets
 /// its margin leaves one of that size, and the same row again must not count as another update.
@@ -97,9 +98,11 @@ struct Rounding {
     double doubtful;  ///< share of the scores below which a loss is looked at twice
     double terms;
     Reach reach;
+    double least;  ///< a variance below is none: its inverse squared would overflow
 
-    /// How far a score moves, relative to the size of its terms: errors add up like a random walk.
-    double unit() const { return epsilon * (8 + std::sqrt(terms)); }
+    /// How far a score moves, relative to the size of its terms. Errors add up like a random walk;
+    /// the weights carry those of the step that made them, from scores that may have been larger.
+    double unit() const { return epsilon * (64 + std::sqrt(terms)); }
 
     /// The loss, or 0; `size` is that of the margin and of the scores it is made of.
     template <class... Score>
@@ -113,7 +116,8 @@ struct Rounding {
 template <class T, class Reach>
 inline Rounding<Reach> rounding_of(std::size_t terms, Reach reach) {
     constexpr double epsilon = std::numeric_limits<T>::epsilon();
-    return {epsilon, doubtful<T>, static_cast<double>(terms), reach};
+    constexpr double least = sizeof(T) == 8 ? 0x1p-510 : 0x1p-62;
+    return {epsilon, doubtful<T>, static_cast<double>(terms), reach, least};
 }
 
 using Ranking = std::vector<std::pair<double, std::size_t>>;
@@ -177,7 +181,7 @@ inline Verdict judge_doubt(const Group& g, const Rule& rule, const Target& targe
     const double sign = target.sign(g.positive), m = sign * score, v = length();
     const double needed = confident_margin(v, rule);
     const double loss = rounding.settle(needed - m, needed + std::abs(m), std::size_t{0});
-    const Move move = loss <= 0 ? Move{} : confident_step(m, v, rule);
+    const Move move = loss <= 0 || v < rounding.least ? Move{} : confident_step(m, v, rule);
     verdict.wrong = (score > 0) != (sign > 0);
     verdict.loss = reported(1 - m, rule);
     tau[0] = sign * move.tau;

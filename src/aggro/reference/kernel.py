@@ -145,7 +145,7 @@ class ReferenceKernelLearner:
         size = np.maximum(
             np.sqrt(np.abs(np.outer(own, other))), np.abs(self._kernel(rows, self.support))
         )
-        unit = 8 * EPSILON * (8 + np.sqrt(len(self.support)))
+        unit = 8 * EPSILON * (64 + np.sqrt(len(self.support)))
         return np.asarray(unit * size @ np.abs(self.beta))
 
     def _kernel(self, X: Array, Z: Array) -> Array:

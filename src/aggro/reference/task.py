@@ -21,16 +21,16 @@ EPSILON = float(np.finfo(np.float64).eps)
 def rounding_of(rows: Array, W: Array) -> Array:
     """How far rounding may move each score of rows @ W.T: by the size of its terms.
 
-    These are larger than the score where they cancel, and the errors of n terms add up like a
-    random walk.
+    These are larger than the score where they cancel. The errors of n terms add up like a random
+    walk, and the weights carry those of the steps that made them.
     """
     terms = np.count_nonzero(rows, axis=1)[:, None]
-    return np.asarray(EPSILON * (8 + np.sqrt(terms)) * (np.abs(rows) @ np.abs(W).T))
+    return np.asarray(EPSILON * (64 + np.sqrt(terms)) * (np.abs(rows) @ np.abs(W).T))
 
 
 def settled(losses: Array, size: Array, rounding: Array) -> Array:
     """A loss no larger than the rounding of its scores, and of numbers of this size, is none."""
-    return np.where(np.abs(losses) <= 8 * EPSILON * size + rounding, 0.0, losses)
+    return np.where(np.abs(losses) <= 64 * EPSILON * size + rounding, 0.0, losses)
 
 
 def batches(weights: Array, size: int) -> Iterator[Labels]:
