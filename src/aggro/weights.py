@@ -108,6 +108,8 @@ class LinearEstimator(OnlineEstimator):
 
     def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""
+        if coef_init is None and intercept_init is None:
+            return
         shape = (learner.outputs, learner.features)
         coef, intercept = np.zeros(shape), np.zeros(shape[0])
         if coef_init is not None:
@@ -123,8 +125,7 @@ class LinearEstimator(OnlineEstimator):
                     f"intercept_init has {intercept.size} values and does not match dataset: "
                     f"expected {shape[0]}."
                 )
-        if coef_init is not None or intercept_init is not None:
-            learner.set_coef(coef.reshape(shape), intercept)
+        learner.set_coef(coef.reshape(shape), intercept)
 
     # -- fitted attributes ------------------------------------------------------------------
 
