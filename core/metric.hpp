@@ -54,8 +54,8 @@ class FullMetric {
         factor_ = static_cast<T>(1 / (1 / kappa + v));  // of kappa = infinity as well
     }
 
-    /// Room for more features; a new one is uncorrelated and has variance one.
-    void grow(std::size_t features) {
+    /// The same for more features; a new one is uncorrelated and has variance one.
+    FullMetric grown(std::size_t features) {
         settle();
         FullMetric larger(features, intercept_);
         const auto moved = [&](std::size_t i) {
@@ -64,7 +64,7 @@ class FullMetric {
         for (std::size_t i = 0; i < size_; ++i)
             for (std::size_t j = 0; j <= i; ++j)
                 larger.lower_[larger.at(moved(i), moved(j))] = lower_[at(i, j)];
-        *this = std::move(larger);
+        return larger;
     }
 
     /// The packed lower triangle, with nothing pending.

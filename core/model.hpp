@@ -96,9 +96,13 @@ struct Model {
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
         const std::size_t k = shape.outputs;
+        for (const std::size_t kept : {shape.queue, shape.reservoir})
+            check_memory(static_cast<double>(kept) * static_cast<double>(k) * sizeof(double),
+                         std::to_string(kept) + " classifiers in a queue or reservoir",
+                         "keep fewer of them");
         lanes = padded<T>(k + shape.sums + (shape.total ? 1 : 0));
         const bool diagonal = shape.metric == Metric::diagonal;
-        weights = Block<T>(0, diagonal ? 2 * lanes : lanes);
+        weights = Block<T>(diagonal ? 2 * lanes : lanes);
         bias.assign(k, 0);
         bias_variance.assign(k, 1);
         mix.assign(k, {});
@@ -116,18 +120,18 @@ struct Model {
         for (std::size_t i = 0; i < groups.size(); ++i)
             model_of.push_back(i * shape.models / groups.size());
         if (shape.predictor == Predictor::average) {
-            trail = Block<T>(0, lanes);
+            trail = Block<T>(lanes);
             bias_sum.assign(k, 0);
         }
         if (shape.queue > 1) {
-            ring = Block<T>(0, shape.queue * k);
+            ring = Block<T>(shape.queue * k);
             ring_bias.assign(shape.queue * k, 0);
             ring_fill.assign(groups.size(), 0);
             ring_next.assign(groups.size(), 0);
         }
         if (shape.predictor == Predictor::reservoir) {
-            pool = Block<T>(0, shape.reservoir * k);
-            pool_mean = Block<T>(0, padded<T>(k));
+            pool = Block<T>(shape.reservoir * k);
+            pool_mean = Block<T>(padded<T>(k));
             pool_bias.assign(shape.reservoir * k, 0);
             pool_mean_bias.assign(k, 0);
             pool_key.assign(shape.reservoir * groups.size(), 0);
@@ -148,34 +152,39 @@ struct Model {
     T* variance() { return weights.data() + lanes; }
     const T* variance() const { return weights.data() + lanes; }
 
+    /// All blocks with one line for each feature.
+    std::array<Block<T>*, 6> tables() {
+        return {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean};
+    }
+
     void announce_sweep() const {
         if (before_sweep) before_sweep();
     }
 
-    /// Features that appear later have weight zero and variance one: growing is exact.
+    /// Features that appear later have weight zero and variance one: growing is exact. All room is
+    /// made before anything changes, so that the model is as it was if there is none.
     void grow(std::size_t features) {
         if (features <= shape.features && !(features == 0)) return;
-        const std::size_t old = weights.rows();
-        weights.grow(features);
-        sizes.grow(features);
-        if (diagonal())
-            for (std::size_t j = old; j < features; ++j)
-                std::fill_n(weights.row(j) + lanes, lanes, T(1));
-        for (Block<T>* block : {&sum_rest, &trail, &ring, &pool, &pool_mean})
+        check_room(features);
+        for (Block<T>* block : tables())
+            if (block->stride() > 0) block->make_room(features);
+        sizes.make_room(features);
+        std::vector<FullMetric<T>> grown;
+        for (std::size_t g = 0; shape.metric == Metric::full && g < groups.size(); ++g)
+            grown.push_back(full.empty() ? FullMetric<T>(features, shape.intercept)
+                                         : full[g].grown(features));
+        for (Block<T>* block : tables())
             if (block->stride() > 0) block->grow(features);
-        if (shape.metric == Metric::full) {
-            if (full.empty())
-                full.assign(groups.size(), FullMetric<T>(features, shape.intercept));
-            else
-                for (auto& sigma : full) sigma.grow(features);
-        }
+        sizes.grow(features);
+        for (std::size_t j = shape.features; diagonal() && j < features; ++j)
+            std::fill_n(weights.row(j) + lanes, lanes, T(1));
+        full = std::move(grown);
         shape.features = features;
     }
 
     /// A copy's blocks share their memory with the original until then.
     void detach() {
-        for (Block<T>* block : {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean})
-            block->detach();
+        for (Block<T>* block : tables()) block->detach();
     }
 
     /// Every array of the state by name: what is saved, loaded, copied and compared.
@@ -257,6 +266,22 @@ struct Model {
     }
 
   private:
+    /// Raises if a model of so many features is more than the machine can hold.
+    void check_room(std::size_t features) const {
+        const auto width = static_cast<double>(features), size = width + 1;
+        double line = shape.scale == Scale::none ? 0 : 2 * sizeof(double);
+        for (const Block<T>* block : {&weights, &trail, &ring, &pool, &pool_mean})
+            line += static_cast<double>(block->stride() * sizeof(T));
+        const double matrices = shape.metric == Metric::full ? static_cast<double>(groups.size()) *
+                                                                   size * size / 2 * sizeof(T)
+                                                             : 0;
+        const std::string named = std::to_string(features) + " features";
+        if (matrices > 0)
+            check_memory(matrices + width * line, "a full metric on " + named,
+                         "use the diagonal metric or fewer features");
+        check_memory(width * line, "a model of " + named, "use fewer features, or hash them");
+    }
+
     /// Visits structs of plain numbers as one array: a copy, for a pointer must not walk from one
     /// member to the next.
     template <class Number, class Struct, class Visit>

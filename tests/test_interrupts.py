@@ -213,7 +213,9 @@ def test_numbers_of_examples_are_not_given_twice():
 def examples_of_a_stream(count):
     words = np.random.default_rng(1)
     for i in range(count):
-        x = {f"w{j}": float(v) for j, v in zip(words.integers(0, 9, 4), words.random(4), strict=True)}
+        x = {
+            f"w{j}": float(v) for j, v in zip(words.integers(0, 9, 4), words.random(4), strict=True)
+        }
         yield x, "abc"[i % 2 if i < 20 else i % 3]
 
 
@@ -240,7 +242,10 @@ def stopping_at_line(number):
 STREAMS = {
     "a new class": (lambda: aggro.StreamClassifier("PA-I", average=True), 20),
     "the first example of a race": (lambda: aggro.StreamClassifier("PA-I", C="auto"), 0),
-    "a race that looks at its grid": (lambda: aggro.StreamClassifier("PA-I", C="auto"), SETTLED - 1),
+    "a race that looks at its grid": (
+        lambda: aggro.StreamClassifier("PA-I", C="auto"),
+        SETTLED - 1,
+    ),
 }
 
 

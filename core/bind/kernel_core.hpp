@@ -26,6 +26,7 @@ class KernelCore {
             check_features(lesson.x, model.shape.features);
             check_order(lesson, lesson.x.rows);
             check_targets(model.groups, lesson);
+            check_batch(lesson, model.shape.outputs);
             all_or_nothing(harmless(model, lesson), [&] {
                 std::visit(
                     [&](auto& kept) {
@@ -64,7 +65,7 @@ class KernelCore {
         in_python_words([&] {
             guard.read([&] {
                 check_features(x, model.shape.features);
-                out.resize(x.rows * model.shape.outputs);
+                out = room_for_scores<double>(x, model.shape.outputs);
                 std::visit(
                     [&](const auto& kept) {
                         if constexpr (outside<decltype(kept)>)
@@ -86,6 +87,11 @@ class KernelCore {
   private:
     static AnyStore store_for(const KernelShape& shape, bool sparse) {
         if (shape.kernel.kind == Kernel::external) return OutsideStore();
+        // rows meet the support vectors side by side, all their features laid out
+        constexpr double side_by_side = 8;
+        check_memory(side_by_side * static_cast<double>(shape.features) * sizeof(double),
+                     "a kernel on " + std::to_string(shape.features) + " features",
+                     "use fewer features");
         if (sparse) return SparseStore(shape.features);
         return DenseStore(shape.features);
     }

@@ -115,7 +115,7 @@ inline nb::dict state_of(KernelCore& core) {
 }
 
 inline void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
-    const std::size_t square = slots * slots;
+    const std::size_t square = product(slots, slots);
     const bool projects = b.projects(), nearest = b.limit > 0 && b.strategy == Forget::nearest;
     b.table.assign(get<double>(state, "table", projects || nearest ? square : 0).data(),
                    projects || nearest ? slots : 0);

@@ -56,6 +56,22 @@ inline void check_features(const Matrix& x, std::size_t features) {
                                 " features, but the model has " + std::to_string(features));
 }
 
+/// A batch needs the products of all its rows with each other, and room to solve for them.
+inline void check_batch(const Lesson& lesson, std::size_t outputs) {
+    const auto rows = static_cast<double>(lesson.batch_size);
+    check_memory(rows * (3 * rows + 6 * static_cast<double>(outputs)) * sizeof(double),
+                 "a mini-batch of " + std::to_string(lesson.batch_size) + " rows",
+                 "use smaller ones");
+}
+
+/// Room for the scores of these rows.
+template <class T>
+inline std::vector<T> room_for_scores(const Matrix& x, std::size_t outputs) {
+    check_memory(static_cast<double>(x.rows) * static_cast<double>(outputs) * sizeof(T),
+                 "the scores of " + std::to_string(x.rows) + " rows", "score fewer at a time");
+    return std::vector<T>(x.rows * outputs);
+}
+
 inline void check_order(const Lesson& lesson, std::size_t rows) {
     for (std::size_t i = 0; i < lesson.count; ++i)
         if (lesson.row(i) >= rows) throw std::out_of_range("order names a row that is not there");

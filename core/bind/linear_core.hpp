@@ -40,7 +40,7 @@ class LinearCore {
         in_python_words([&] {
             guard.read([&] {
                 check_features(x, model.shape.features);
-                out.resize(x.rows * outputs);
+                out = room_for_scores<T>(x, outputs);
                 score_all(model, x, out.data(), threads);
             });
         });
@@ -156,6 +156,7 @@ class LinearCore {
         check_features(lesson.x, model.shape.features);
         check_order(lesson, lesson.x.rows);
         check_targets(model.groups, lesson);
+        check_batch(lesson, model.shape.outputs);
     }
 
     Model<T> model;

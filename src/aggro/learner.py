@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -220,8 +219,6 @@ class Learner:
         predictor = "reservoir" if reservoir else "average" if averages else "last"
         one_margin = not (s.task == "multiclass" and s.multiclass != "ovr")
         sums = self.outputs if any(s.class_mean > 0 for s in self.all_settings) else 0
-        if s.metric == "full":
-            self._check_memory(features)
         shape = _core.Shape(
             features=features,
             outputs=self.outputs * self.models,
@@ -272,21 +269,3 @@ class Learner:
     def _average_from(self) -> int:
         average = self.settings.average
         return 0 if isinstance(average, (bool, str)) else max(0, int(average) - 1)
-
-    def _check_memory(self, features: int) -> None:
-        size = features + self.settings.fit_intercept
-        needed = len(self._groups()) * size * (size + 1) / 2 * self.dtype.itemsize / 2**30
-        if needed > _memory_gib():
-            raise MemoryError(
-                f"metric='full' on {features} features needs {needed:.1f} GiB for its matrices, "
-                f"but this machine has {_memory_gib():.1f} GiB; use metric='diagonal' or fewer "
-                "features."
-            )
-
-
-def _memory_gib() -> float:
-    """Return the memory of the machine, or no limit where it cannot be told."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
