@@ -159,7 +159,8 @@ def test_values_beyond_single_precision(tmp_path, kind, features):
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_labels_of_typed_tables(tmp_path, kind):
     types = {
-        "int8": pa.array([1, None, -3], pa.int8()), "uint64": pa.array([1, None, 2**64 - 1], pa.uint64()),
+        "int8": pa.array([1, None, -3], pa.int8()),
+        "uint64": pa.array([1, None, 2**64 - 1], pa.uint64()),
         "float": pa.array([1.5, float("nan"), 2.5]), "bool": pa.array([True, None, False]),
         "decimal": pa.array([1, None, 2], pa.decimal128(5)),
         "dictionary": pa.array(["a", None, "b"]).dictionary_encode(),

@@ -113,6 +113,8 @@ def _stored(path: str, head: bytes, report: Report) -> Iterator[Batch]:
             if kind == b"FIND":
                 report.found = Findings(**json.loads(payload.tobytes()))
                 continue
+            if kind != b"ROWS":
+                raise _Unusable
             batch = unpack(payload)
             report.n_rows += batch.n_rows
             yield batch
