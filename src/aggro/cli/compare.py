@@ -85,7 +85,8 @@ class Runner:
 
 def run(args: argparse.Namespace) -> int:
     """Let every variant learn each batch, then rank them."""
-    reading = Reading.from_arguments(args).with_columns(args.data)
+    reading = Reading.from_arguments(args)
+    reading.check_label(args.data)
     dtype = np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     runners: list[Runner] = []

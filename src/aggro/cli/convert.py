@@ -37,7 +37,8 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Convert, a batch at a time."""
-    reading = Reading.from_arguments(args).with_columns([args.data])
+    reading = Reading.from_arguments(args)
+    reading.check_label([args.data])
     if args.output.endswith(CACHE_SUFFIX):
         reader = reading.open([args.data], skip_bad=args.skip_bad, cache=args.output)
         for _ in reader:

@@ -143,18 +143,16 @@ class Reading:
                     "which are others; give data of that kind, or say with --format what this is",
                 )
 
-    def with_columns(self, paths: Sequence[str]) -> Reading:
-        """Return the same; a table whose label is not named is refused."""
+    def check_label(self, paths: Sequence[str]) -> None:
+        """Refuse data of other columns, and a table of which nobody said what the label is."""
+        self.check(paths)
         first = expand(paths)[0]
         format = self.format or format_of(first)
-        if made_by_format(format) != TABLE or format == "jsonl":
-            return self
-        if self.label is None:
+        if self.label is None and made_by_format(format) == TABLE and format != "jsonl":
             present = ", ".join(column_names(first, format, self.header))
             raise ValueError(
                 f"{first}: which column is the label? Give --label COLUMN; there are {present}."
             )
-        return self
 
     def without_label(self, paths: Sequence[str]) -> Reading:
         """Return the same for data whose labels do not matter, and may be absent."""

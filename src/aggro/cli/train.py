@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         model, kept = LinearModel.load(args.resume)
         reading = kept.but(args.format)
         model.go_on_with(given(args))
-    reading = reading.with_columns(args.data)
+    reading.check_label(args.data)
     dtype = model.dtype if model else np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     expected = guess_rows(args.data, reading.format)
