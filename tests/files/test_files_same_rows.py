@@ -164,7 +164,7 @@ def test_labels_of_typed_tables(tmp_path, kind):
         "float": pa.array([1.5, float("nan"), 2.5]), "bool": pa.array([True, None, False]),
         "decimal": pa.array([1, None, 2], pa.decimal128(5)),
         "dictionary": pa.array(["a", None, "b"]).dictionary_encode(),
-        "view": pa.array(["a", None, "b"]).cast(pa.large_string()),
+        "large": pa.array(["a", None, "b"]).cast(pa.large_string()),
     }  # fmt: skip
     for name, column in types.items():
         path = write(tmp_path / f"{name}.{kind}", {"y": column, "a": [1, 2, 3]})
