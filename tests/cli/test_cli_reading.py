@@ -87,6 +87,23 @@ def test_a_model_of_one_format_reads_another(inside, learned):
     assert one.columns == two.columns
 
 
+@pytest.mark.parametrize("learned", ["csv", "jsonl"])
+def test_labels_in_new_data_are_no_features(learned):
+    """With two hashed columns, a label taken for a feature would change every score."""
+    rows = [{"a": i % 7, "y": "pq"[i % 2], "w": 1 + i % 3} for i in range(60)]
+    plain = [{"a": row["a"]} for row in rows]
+    for name, table in (("data", rows), ("plain", plain)):
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
+        lines = [",".join(table[0]), *(",".join(map(str, row.values())) for row in table)]
+        Path(f"{name}.csv").write_text("\n".join(lines) + "\n")
+    line = f"train data.{learned} --label y --weight w --hash-bits 1 -o m.aggro --quiet"
+    assert run(line) == 0
+    expected = scores("m.aggro", f"plain.{learned}")
+    for kind in ("csv", "jsonl"):
+        for name in ("data", "plain"):
+            np.testing.assert_allclose(scores("m.aggro", f"{name}.{kind}"), expected, rtol=1e-5)
+
+
 def test_both_formats_learn_the_same(inside):
     write_csv(inside / "data.csv")
     write_jsonl(inside / "data.jsonl")

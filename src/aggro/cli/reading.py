@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from aggro.files.columns import OTHERS
 from aggro.files.csv import header_of
 from aggro.files.errors import optional
 from aggro.files.options import Options
-from aggro.files.sources import STANDARD_INPUT, expand, format_of, open_bytes
+from aggro.files.sources import STANDARD_INPUT, expand, format_of
 from aggro.learner import Array
 
 SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # what makes the columns of X
@@ -156,14 +155,23 @@ class Reading:
 
     def without_label(self, paths: Sequence[str]) -> Reading:
         """Return the same for data whose labels do not matter, and may be absent."""
-        first = expand(paths)[0]
-        format = self.format or format_of(first)
-        knows_features = self.features is not None or self.columns is not None
-        if made_by_format(format) == TABLE and format != "jsonl" and knows_features:
-            return dataclasses.replace(self, label=None, weight=None)
-        if format == "jsonl" and first != STANDARD_INPUT and not _has_key(first, self.label):
-            return dataclasses.replace(self, label=None, weight=None)
-        return self
+        columns = self._columns(paths)
+        if columns is None and self.features is None:
+            return self
+        if columns is not None:
+            apart = [name for name in (self.label, self.weight) if name is not None]
+            columns = {**columns, **dict.fromkeys(apart, "ignored")}
+        return dataclasses.replace(self, label=None, weight=None, columns=columns)
+
+    def _columns(self, paths: Sequence[str]) -> dict[str, str] | None:
+        """Return what becomes of the columns, if it is known."""
+        is_json = (self.format or format_of(expand(paths)[0])) == "jsonl"
+        if self.columns is not None or not self.hashes_json:
+            return self.columns
+        if self.features is not None and not is_json:
+            return None
+        named = dict.fromkeys(self.features or (OTHERS,), "hashed")
+        return {**named, **dict.fromkeys(self.text, "text")}
 
     def open(
         self,
@@ -177,16 +185,12 @@ class Reading:
     ) -> Reader:
         """Return a reader; ``width`` makes it drop the features that a model does not know."""
         self.check(paths)
-        features: Any = self.features if self.columns is None else self.columns
-        is_json = (self.format or format_of(expand(paths)[0])) == "jsonl"
-        if self.hashes_json and self.columns is None and (is_json or self.features is None):
-            named = dict.fromkeys(self.features or (OTHERS,), "hashed")
-            features = {**named, **dict.fromkeys(self.text, "text")}
+        columns = self._columns(paths)
         reader = read(
             list(paths),
             format=self.format,  # type: ignore[arg-type]
             label=self.label,
-            features=features,
+            features=self.features if columns is None else columns,
             text=self.text,
             weight=self.weight,
             labels=self.labels,  # type: ignore[arg-type]
@@ -232,15 +236,6 @@ def column_names(path: str, format: str, header: bool) -> list[str]:
     with closing(blocks_of(path, options)) as blocks:
         sample, _ = sampled(blocks)
     return header_of(sample.data, options, path)[0]
-
-
-def _has_key(path: str, key: str | None) -> bool:
-    with open_bytes(path) as raw:
-        line = raw.readline()
-    try:
-        return key in json.loads(line)
-    except (ValueError, TypeError):
-        return False
 
 
 def guess_rows(paths: Sequence[str], format: str | None) -> int | None:

@@ -4,6 +4,7 @@ number    a column of X of its own, before all others
 category  one of the hashed columns, "name=value"
 text      one hashed column for each word, "name=word"
 hashed    a number in the hashed column "name", a string in "name=value"
+ignored   nothing; as a label is where it is not wanted
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aggro.files.errors import ReadingError
-from aggro.files.options import Options
+from aggro.files.options import KINDS, Options
 
 OTHERS = "*"  # with "hashed": the columns that are not named, as JSON objects may have some
 
@@ -28,6 +29,7 @@ class Plan:
     categories: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     hashed: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     is_open: bool = False  # other columns are hashed, and those named may be absent
 
     @classmethod
@@ -38,8 +40,9 @@ class Plan:
             return tuple(n for n, k in kinds.items() if k == kind and (n, k) != (OTHERS, "hashed"))
 
         is_open = kinds.get(OTHERS) == "hashed"
-        parts = (those("number"), those("category"), those("text"), those("hashed"))
-        return cls(options.label, options.weight, *parts, is_open)
+        numbers, categories, texts, hashed, ignored = map(those, KINDS)
+        ends = (options.label, options.weight)
+        return cls(*ends, numbers, categories, texts, hashed, ignored, is_open)
 
     @property
     def is_hashed(self) -> bool:
@@ -78,7 +81,7 @@ class Plan:
         def those(names: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(name for name in names if name in present)
 
-        new = tuple(name for name in present if name not in self.used)
+        new = tuple(name for name in present if name not in (*self.used, *self.ignored))
         return dataclasses.replace(
             self,
             categories=those(self.categories),
@@ -107,7 +110,7 @@ def chosen(found: Mapping[str, str], options: Options, path: str) -> dict[str, s
     kinds = {name: found.get(name, "hashed") for name in features}
     kinds.update(dict.fromkeys(options.text, "text"))
     for name, kind in kinds.items():
-        if kind not in ("number", "category", "text", "hashed"):
+        if kind not in KINDS:
             raise ReadingError(
                 path,
                 f"column {name!r} is of type {kind}; expected numbers or strings",

@@ -78,7 +78,7 @@ class ObjectRows:
         self.place = {name: place for place, name in enumerate(plan.numbers)}
         self.categories, self.texts = set(plan.categories), set(plan.texts)
         self.hashed = set(plan.hashed)
-        self.apart = {options.label, options.weight}
+        self.apart = {options.label, options.weight, *plan.ignored}
         self.named = {*plan.numbers, *plan.categories, *plan.texts}
         self.needed = [] if plan.is_open else [name for name in plan.features if self._alone(name)]
         self._clear()

@@ -13,7 +13,7 @@ Format = Literal["svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl"]
 FORMATS: tuple[str, ...] = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
 UNLIMITED = 2**62
 MOST_HASH_BITS = 30
-KINDS = ("number", "category", "text", "hashed")  # see columns.py
+KINDS = ("number", "category", "text", "hashed", "ignored")  # see columns.py
 
 
 @dataclasses.dataclass(frozen=True)

@@ -194,8 +194,8 @@ def read(
         numbers; without any, X is dense (of JSON it is sparse). A column is one of numbers if all
         its values in the first mebibyte are; JSON keys that appear later are hashed. A mapping says
         for each column what it is: "number", "category", "text" or "hashed" (a number in the column
-        "name", a string in "name=value"); ``{"*": "hashed"}`` stands for all others. The
-        ``columns`` of a reader are such a mapping.
+        "name", a string in "name=value") or "ignored"; ``{"*": "hashed"}`` stands for all others.
+        The ``columns`` of a reader are such a mapping.
     text
         Columns to take as texts: their words, lower-cased, are counted in columns "name=word".
     labels
