@@ -34,10 +34,12 @@ examples:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit code: 0 fine, 1 an error, 2 usage, 130 interrupted."""
     argv = sys.argv[1:] if argv is None else argv
+    parser: argparse.ArgumentParser | None = None
     try:
         if argv and argv[0] in COMMANDS:
             module = command(argv[0])
-            return int(module.run(module.parser().parse_args(argv[1:])))
+            parser = module.parser()
+            return int(module.run(parser.parse_args(argv[1:])))
         _top_parser().parse_args(argv)
         return 2
     except SystemExit as exit:  # argparse: 0 for --help, 2 for bad usage
@@ -50,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("AGGRO_DEBUG"):
             raise
-        return _say(f"error: {_one_line(error)}", 1)
+        return _say(f"error: {_one_line(error, parser)}", 1)
 
 
 def command(name: str) -> ModuleType:
@@ -73,8 +75,10 @@ def _top_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _one_line(error: Exception) -> str:
-    text = str(error) or type(error).__name__
+def _one_line(error: Exception, parser: argparse.ArgumentParser | None) -> str:
+    from aggro.cli.reading import told
+
+    text = told(error, parser) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{error.filename}: {error.strerror.lower()}"
     return " ".join(text.split())

@@ -22,6 +22,8 @@ from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
 from aggro.cli.variant import CHOICES
 from aggro.cli.watch import Watch
 from aggro.files import Batch
+from aggro.files.labels import first_labels
+from aggro.learner import Array
 from aggro.variants import find
 
 EXAMPLES = """
@@ -83,17 +85,20 @@ class Runner:
 
 def run(args: argparse.Namespace) -> int:
     """Let every variant learn each batch, then rank them."""
-    reading = Reading.from_arguments(args).with_columns(args.data)
+    reading = Reading.from_arguments(args)
+    reading.check_label(args.data)
     dtype = np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     runners: list[Runner] = []
     with Console(guess_rows(args.data, reading.format), args.quiet) as console:
         with Interrupt() as interrupt:
-            for batch in reader:
+            first, batches = first_labels(reader)
+            for batch in batches:
                 if batch.y is None:
                     raise ValueError("The data have no labels; name their column with --label.")
                 if not runners:
-                    runners = [Runner(group) for group in bundles(_models(args, batch))]
+                    told_by = batch.y if first is None else first
+                    runners = [Runner(group) for group in bundles(_models(args, batch.X, told_by))]
                 for runner in runners:
                     runner.learn(batch)
                 console.advance(batch.n_rows)
@@ -105,7 +110,11 @@ def run(args: argparse.Namespace) -> int:
         results = [result for runner in runners for result in runner.results()]
         watches = [watch for runner in runners for watch in runner.watches]
         models = [watch.model for watch in watches]
-        tests = _test(args, reading, models) if args.test else [None] * len(models)
+        tests = (
+            _test(args, reading.learned_from(reader, models[0].classes), models)
+            if args.test
+            else [None] * len(models)
+        )
         results = [{**result, "test": test} for result, test in zip(results, tests, strict=True)]
         _show(console, results, percent=not models[0].regression)
         console.tell_bad_lines(reader)
@@ -119,14 +128,14 @@ def run(args: argparse.Namespace) -> int:
     return 130 if interrupt.asked else 0
 
 
-def _models(args: argparse.Namespace, batch: Batch) -> list[LinearModel]:
+def _models(args: argparse.Namespace, X: Any, y: Array) -> list[LinearModel]:
     """Return a model for every name, and for every C where the variant has one."""
     models = []
     for name in filter(None, args.algorithms.split(",")):
         prices = (args.C or [None]) if "C" in CHOICES.get(find(name).estimator, ()) else [None]
         for price in prices:
             given = argparse.Namespace(**{**vars(args), "C": price})
-            models.append(new_model(given, name, batch.X, batch.y, strict=False))
+            models.append(new_model(given, name, X, y, strict=False))
             if len(prices) > 1:
                 models[-1].title += f" C={price}"
     if len({model.regression for model in models}) > 1:

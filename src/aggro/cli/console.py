@@ -6,7 +6,9 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from aggro.cli.reading import told
 from aggro.files import Reader
+from aggro.files.reader import initials_note
 
 
 class Console:
@@ -64,7 +66,10 @@ class Console:
     def tell_bad_lines(self, reader: Reader) -> None:
         """Say how many lines were skipped, and why the first one was."""
         if reader.n_bad:
-            self.note(f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}")
+            first = told(reader.bad_lines[0])
+            self.note(f"skipped {reader.n_bad:,} bad lines, the first: {first}")
+        if reader.n_initials:
+            self.note(initials_note(reader.n_initials))
 
     def __enter__(self) -> Console:
         return self

@@ -15,7 +15,7 @@ from aggro.cli.metrics import label_text
 from aggro.cli.options import add_reading, new_parser
 from aggro.cli.reading import Reading
 from aggro.files import Batch, Reader
-from aggro.files.cache import SUFFIX
+from aggro.files.sources import CACHE_SUFFIX
 
 EXAMPLES = """
 aggro convert data.csv data.svm --label price
@@ -37,8 +37,9 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Convert, a batch at a time."""
-    reading = Reading.from_arguments(args).with_columns([args.data])
-    if args.output.endswith(SUFFIX):
+    reading = Reading.from_arguments(args)
+    reading.check_label([args.data])
+    if args.output.endswith(CACHE_SUFFIX):
         reader = reading.open([args.data], skip_bad=args.skip_bad, cache=args.output)
         for _ in reader:
             pass

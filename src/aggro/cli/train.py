@@ -24,6 +24,7 @@ from aggro.cli.reading import Reading, guess_rows
 from aggro.cli.variant import CHOICES, chosen, given
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
+from aggro.files.labels import first_labels
 from aggro.learner import Array
 
 EXAMPLES = """
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         model, kept = LinearModel.load(args.resume)
         reading = kept.but(args.format)
         model.go_on_with(given(args))
-    reading = reading.with_columns(args.data)
+    reading.check_label(args.data)
     dtype = model.dtype if model else np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     expected = guess_rows(args.data, reading.format)
@@ -118,9 +119,12 @@ class Training:
 
     def _one_pass(self, skip: int) -> None:
         self.position = 0
-        for X, y, weights in self._batches(skip):
+        batches: Iterator[Batch] = self._batches(skip)
+        if self.watch is None:
+            first, batches = first_labels(batches)
+        for X, y, weights in batches:
             if self.watch is None:
-                self._begin(X, y)
+                self._begin(X, y if first is None else first)
             assert self.watch is not None
             for line in self.watch.learn(X, y, weights):
                 self.console.line(line.text(not self._model.regression))
@@ -169,9 +173,7 @@ class Training:
 
     def _final_reading(self) -> Reading:
         """Return how later data are to be read: what was found out is fixed."""
-        texts = self._model.classes.dtype.kind == "U"
-        labels = "text" if texts else self.reading.labels
-        return dataclasses.replace(self.reading, zero_based=self.reader.zero_based, labels=labels)
+        return self.reading.learned_from(self.reader, self._model.classes)
 
     def how_to_go_on(self) -> str:
         """Return the command that does the rest."""
