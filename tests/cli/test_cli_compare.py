@@ -68,7 +68,7 @@ def test_wrong_C_is_wrong_usage(capsys):
     line = ["compare", "data.svm", "--algorithms", "PA-I", "--C"]
     assert main([*line, "0.1,much"]) == 2
     assert main([*line, "0.1,-1"]) == 1
-    assert "C=-1.0 is not valid" in capsys.readouterr().err
+    assert "--C -1.0 is not valid" in capsys.readouterr().err
 
 
 def models(prices=(0.01, 0.1, 1.0), name="SPA-I", **params):

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from aggro.cli.console import listed
 from aggro.cli.model import LinearModel
 from aggro.cli.variant import allowed, choose, given, is_regression
+from aggro.files import Reader
 from aggro.learner import Array
 
 MOST_NUMBERED_CLASSES = 100
@@ -26,7 +28,7 @@ def new_model(
             "use --task regression without --algorithm, or --task classification to insist."
         )
     params = allowed(variant, given(args), strict=strict)
-    return LinearModel.create(variant, params, X.dtype, args.seed)
+    return LinearModel.create(variant, params, X.dtype, args.seed or 0)
 
 
 def looks_like(y: Array) -> str:
@@ -36,3 +38,14 @@ def looks_like(y: Array) -> str:
     whole = bool(np.all(np.mod(y, 1) == 0))
     few = len(np.unique(y)) <= MOST_NUMBERED_CLASSES
     return "classification" if whole and few else "regression"
+
+
+def no_labels(reader: Reader) -> ValueError:
+    """Return the error of data without labels."""
+    return ValueError(f"{listed(reader.files)}: no labels; name their column with --label.")
+
+
+def no_examples(reader: Reader, skipped: int = 0) -> ValueError:
+    """Return the error of data without rows."""
+    after = f" after the first {skipped:,}" if skipped else ""
+    return ValueError(f"{listed(reader.files)}: there were no examples to learn from{after}.")

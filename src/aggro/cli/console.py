@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
 from aggro.files import Reader
+from aggro.files.sources import STANDARD_INPUT
+
+
+def listed(files: Sequence[str]) -> str:
+    """Name some files in a message."""
+    names = ["standard input" if file == STANDARD_INPUT else file for file in files[:1]]
+    return names[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "")
 
 
 class Console:

@@ -13,6 +13,7 @@ from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import new_parser
 from aggro.cli.reading import HASHED, Reading
+from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.learner import Array, Learner
 from aggro.models.record import Record, read_record
@@ -28,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = new_parser("info", "Show what a model is and what it has learned.", EXAMPLES)
     parser.add_argument("model", help="a model file")
-    parser.add_argument("--top", type=int, default=5, help="strongest features to show (default 5)")
+    parser.add_argument(
+        "--top", type=at_least(0), default=5, help="strongest features to show (default 5)"
+    )
     return parser
 
 

@@ -208,9 +208,11 @@ class LinearModel:
 
     def go_on_with(self, params: dict[str, Any]) -> None:
         """Change prices for what comes."""
+        params = {n: value for n, value in params.items() if getattr(self.settings, n) != value}
         fixed = sorted(params.keys() - set(PRICES))
         if fixed:
-            raise ValueError(f"{fixed[0]} is part of the model and cannot change with --resume.")
+            option = fixed[0].replace("fit_", "no_").replace("_", "-")
+            raise ValueError(f"--{option} is part of the model and cannot change with --resume.")
         if self.record.params.get("class_weight") is not None:
             raise ValueError("A model with class_weight is continued in Python, by partial_fit.")
         strange = sorted(params.keys() - CHOICES[self.record.name])

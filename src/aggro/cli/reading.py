@@ -46,6 +46,7 @@ class Reading:
             header=not args.no_header,
             missing_zero=args.missing_zero,
             hash_bits=18 if args.hash_bits is None else args.hash_bits,
+            labels=args.labels or "auto",
         )
 
     @classmethod

@@ -1,0 +1,71 @@
+"""Errors in the words of the command line, the only place where Python's are translated.
+
+What raises below the command line speaks of Python's options, as in ``metric='full'``; here that
+becomes ``--metric full``. What the data said is quoted and stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aggro.cli.options import AXES
+from aggro.files.errors import BadLine
+
+READING = ("format", "label", "weight", "text", "features", "labels", "hash_bits", "cache")
+OPTIONS = ("C", "average", *AXES, *READING, "passes", "seed")
+FLAGS = {
+    "missing='zero'": "--missing-zero",
+    "skip_bad=True": "--skip-bad",
+    "header=False": "--no-header",
+    "fit_intercept=False": "--no-intercept",
+    "average=True": "--average",
+}
+PHRASES = {"aggro.catalogue() lists": "aggro algorithms lists"}
+QUOTED = r"""(?<!\w)(?<!=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
+PYTHON = re.compile(
+    rf"(?P<quoted>{QUOTED})"
+    rf"|(?P<flag>{'|'.join(map(re.escape, FLAGS))})"
+    rf"|\b(?P<name>{'|'.join(OPTIONS)})=(?P<value>'[^']*'|-?\w[\w.+-]*\w|\w|)"
+)
+EXPECTED = (ValueError, TypeError, ImportError, OSError, EOFError)
+
+
+def in_words(error: Exception) -> str:
+    """Return an error as one line for people at a shell."""
+    return " ".join(_text(error).split())
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, BadLine):
+        place = str(error).removesuffix(error.message)
+        return place + translated(error.message)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+    text = str(error)
+    if isinstance(error, MemoryError) and (not text or "std::" in text):
+        return (
+            "there is not enough memory for so many weights; use fewer features or classes, a "
+            "smaller --hash-bits, --float32, or a simpler --metric."
+        )
+    if text and isinstance(error, (*EXPECTED, MemoryError)):
+        return translated(text)
+    return f"{type(error).__name__} {text}: this should not happen; AGGRO_DEBUG=1 shows where."
+
+
+def translated(text: str) -> str:
+    """Return a message with the options of the command line.
+
+    >>> translated("use multiclass='ovr', not C=0.5; 'C=1' is what the file says")
+    "use --multiclass ovr, not --C 0.5; 'C=1' is what the file says"
+    """
+    for python, plain in PHRASES.items():
+        text = text.replace(python, plain)
+    return PYTHON.sub(_option, text)
+
+
+def _option(found: re.Match[str]) -> str:
+    if found["quoted"]:
+        return found["quoted"]
+    if found["flag"]:
+        return FLAGS[found["flag"]]
+    return f"--{found['name'].replace('_', '-')} {found['value'].strip(chr(39))}".rstrip()
