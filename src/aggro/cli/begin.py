@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,6 +41,19 @@ def looks_like(y: Array) -> str:
     whole = bool(np.all(np.mod(y, 1) == 0))
     few = len(np.unique(y)) <= MOST_NUMBERED_CLASSES
     return "classification" if whole and few else "regression"
+
+
+@contextlib.contextmanager
+def naming_examples(reader: Reader, before: int) -> Iterator[None]:
+    """Say which example of the files it is that a learner refuses; ``before`` came already."""
+    try:
+        yield
+    except ValueError as error:
+        refused = re.fullmatch(r"row (\d+): (.*)", str(error), re.DOTALL)
+        if refused is None:
+            raise
+        place = f"{listed(reader.files)}, example {before + int(refused[1]) + 1}"
+        raise ValueError(f"{place}: {refused[2]}") from error
 
 
 def no_labels(reader: Reader) -> ValueError:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.cli.begin import new_model, no_examples, no_labels
+from aggro.cli.begin import naming_examples, new_model, no_examples, no_labels
 from aggro.cli.console import Console
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.metrics import metrics_for
@@ -99,8 +99,9 @@ def run(args: argparse.Namespace) -> int:
                     raise no_labels(reader)
                 if not runners:
                     runners = [Runner(group) for group in bundles(_models(args, batch))]
-                for runner in runners:
-                    runner.learn(batch)
+                with naming_examples(reader, reader.n_rows - batch.n_rows):
+                    for runner in runners:
+                        runner.learn(batch)
                 console.advance(batch.n_rows)
                 if interrupt.asked:
                     break
@@ -153,7 +154,7 @@ def _test(args: argparse.Namespace, reading: Reading, models: Sequence[LinearMod
 
 
 def _show(console: Console, results: list[dict[str, Any]], *, percent: bool) -> None:
-    what, test = ("error so far", "test error") if percent else ("loss so far", "test RMSE")
+    what, test = ("error so far", "test error") if percent else ("|error| so far", "test RMSE")
     tested = results[0]["test"] is not None
     if tested and percent:
         results = [{**row, "test": 1 - row["test"]} for row in results]

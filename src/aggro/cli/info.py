@@ -59,8 +59,9 @@ def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
         found.insert(0, ("algorithm", origin["variant"]))
     if "classes_" in record.attributes:
         found.append(("classes", _listed(record.attributes["classes_"])))
-    if isinstance(learner, AutoLearner):
-        found.append(("chosen", chosen(learner)))
+    choice = learner.choice if isinstance(learner, AutoLearner) else origin.get("settled")
+    if choice:
+        found.append(("chosen", chosen(choice)))
     if isinstance(learner, (Learner, AutoLearner)):
         progress = learner.progress
         found += [

@@ -12,7 +12,7 @@ BRIGHT = COLOURS[:-1]
 
 
 def draw_curves(curves: Mapping[str, Sequence[Line]], regression: bool, path: str) -> None:
-    """Draw the loss so far of each learner against the examples seen."""
+    """Draw the error so far of each learner against the examples seen."""
     figure, (axes,) = open_figure(path, size=(7.5, 4.5))
     scale = 1.0 if regression else 100.0
     for number, (name, lines) in enumerate(curves.items()):
@@ -23,7 +23,7 @@ def draw_curves(curves: Mapping[str, Sequence[Line]], regression: bool, path: st
         axes.axhline(scale * lines[-1].baseline, color=GREY, ls="--", label="constant")
     axes.set_xscale("log", base=2)
     axes.set_xlabel("examples seen (each predicted first, then learned)")
-    axes.set_ylabel("mean loss so far" if regression else "mistakes so far, %")
+    axes.set_ylabel("mean absolute error so far" if regression else "mistakes so far, %")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
     close_figure(figure, path)

@@ -35,6 +35,8 @@ def resume(args: argparse.Namespace) -> tuple[LinearModel, Reading]:
     if args.float32:
         _compare(args.resume, "float32", model.dtype == np.float32, True)
     model.go_on_with(given(args))
+    if args.skip == 0 and model.learner is not None:
+        model.learner.freeze_means(False)  # new rows, even if an interrupt came in a later pass
     return model, dataclasses.replace(kept, **asked)
 
 

@@ -23,8 +23,7 @@ def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:
     for number, model in enumerate(models):
         s = model.settings
         draws = s.average == "reservoir"  # random numbers, which should not depend on company
-        # the tube is also that of the constant answer to beat
-        key = number if left_open(s) or draws else (same_shape(s), s.epsilon)
+        key = number if left_open(s) or draws else same_shape(s)
         groups.setdefault(key, []).append(model)
     return list(groups.values())
 
@@ -70,6 +69,14 @@ class Member(LinearModel):
         """Mistakes, updates and loss so far."""
         learner = self.home.learner
         return learner.progress_of(self.which) if isinstance(learner, Learner) else Progress()
+
+    @property
+    def suffered(self) -> float:
+        """Mistakes, or the sum of absolute errors, of what predicted, each before it learned."""
+        learner = self.home.learner
+        if not isinstance(learner, Learner):
+            return 0.0
+        return float(learner.model.records[self.which][2 if self.regression else 0])
 
     @property
     def features(self) -> int:

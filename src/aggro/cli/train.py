@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggro.auto import AutoLearner
-from aggro.cli.begin import new_model, no_examples, no_labels
+from aggro.cli.begin import naming_examples, new_model, no_examples, no_labels
 from aggro.cli.console import Console
 from aggro.cli.evaluate import measure
 from aggro.cli.interrupt import Interrupt
@@ -75,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
     expected = guess_rows(args.data, reading.format)
     total = None if expected is None else expected * args.passes
     with Console(total, args.quiet) as console, Interrupt() as interrupt:
+        if model and model.settled:
+            console.note(f"{args.resume}: its race is over; {chosen(model.settled)} goes on")
         training = Training(args, reading, reader, console, interrupt, model)
         training.all_passes()
     if training.interrupted_in:
@@ -120,7 +122,22 @@ class Training:
         self.watch.report()
         for line in self.watch.lines[shown:]:
             self.console.line(line.text(not self._model.regression))
+        if not self.interrupted_in:
+            self._end()
         self._model.save(self.args.output, self._final_reading(), self.args.passes)
+
+    def _end(self) -> None:
+        """Get ready for new rows; what a race did not choose is thrown away, unless kept."""
+        model = self._model
+        assert model.learner is not None
+        model.learner.freeze_means(False)
+        if isinstance(model.learner, AutoLearner) and self.args.keep_race:
+            self.console.line(f"leads: {chosen(model.learner.choice)}; the race is saved")
+        elif isinstance(model.learner, AutoLearner):
+            self.console.line(
+                f"chosen: {chosen(model.settle())}; the rest of the race is not saved "
+                "(--keep-race saves it, to go on to the last bit)"
+            )
 
     def _one_pass(self, skip: int) -> None:
         self.position = 0
@@ -128,7 +145,9 @@ class Training:
             if self.watch is None:
                 self._begin(X, y)
             assert self.watch is not None
-            for line in self.watch.learn(X, y, weights):
+            with naming_examples(self.reader, self.position):
+                lines = self.watch.learn(X, y, weights)
+            for line in lines:
                 self.console.line(line.text(not self._model.regression))
             self.console.advance(X.shape[0])
             self.position += X.shape[0]
@@ -156,7 +175,7 @@ class Training:
         self.watch = Watch(self.model)
         priced = "C" in CHOICES[self.model.record.name]
         price = f", C={self.model.settings.C}" if priced else ""
-        what = "loss" if self.model.regression else "error"
+        what = "absolute error" if self.model.regression else "error"
         self.console.line(f"{self.model.title}{price}: {what}, judged before learning")
         self.console.line(heading())
 
@@ -199,8 +218,6 @@ class Training:
             f"{watch.examples:,} examples, {model.features:,} features, {outputs} "
             f"in {seconds:.2f} s ({watch.examples / seconds:,.0f} examples/s)"
         )
-        if isinstance(model.learner, AutoLearner):
-            console.line(f"chosen: {chosen(model.learner)}")
         console.tell_bad_lines(self.reader)
         report = {
             "model": self.args.output,
