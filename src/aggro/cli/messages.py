@@ -25,7 +25,7 @@ QUOTED = r"""(?<!\w)(?<!=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 PYTHON = re.compile(
     rf"(?P<quoted>{QUOTED})"
     rf"|(?P<flag>{'|'.join(map(re.escape, FLAGS))})"
-    rf"|\b(?P<name>{'|'.join(OPTIONS)})=(?P<value>'[^']*'|-?\w[\w.+-]*\w|\w|)"
+    rf"|\b(?P<name>{'|'.join(OPTIONS)})=(?P<value>'[^']*'|-?\w(?:[\w.+-]*\w)?|)"
 )
 EXPECTED = (ValueError, TypeError, ImportError, OSError, EOFError)
 

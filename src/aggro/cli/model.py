@@ -241,7 +241,7 @@ class LinearModel:
             raise ValueError("A model with class_weight is continued in Python, by partial_fit.")
         strange = sorted(params.keys() - CHOICES[self.record.name])
         if strange:
-            raise ValueError(f"{self.title} has no {strange[0]}.")
+            raise ValueError(f"{self.title} has no --{strange[0].replace('_', '-')}.")
         if "C" in params and "auto" in (params["C"], self.settings.C):
             raise ValueError(
                 f"{self.title} learns with --C {self.settings.C}, which cannot change to "

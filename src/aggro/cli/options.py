@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, NoReturn
 
 from aggro.cli.values import LARGEST_SEED, at_least, average, number, price, prices, whole
 
@@ -25,10 +25,18 @@ AXES: dict[str, tuple[Any, str]] = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that tells wrong usage in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and end."""
+        self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help shows the options)\n")
+
+
 def new_parser(name: str, description: str, examples: str) -> argparse.ArgumentParser:
     """Return the parser of a command, with its examples below the help."""
     lines = "\n".join(f"  {line}" for line in examples.strip().splitlines())
-    return argparse.ArgumentParser(
+    return Parser(
         prog=f"aggro {name}",
         description=description,
         epilog=f"examples:\n{lines}",

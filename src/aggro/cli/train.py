@@ -13,9 +13,10 @@ import numpy as np
 
 from aggro.auto import AutoLearner
 from aggro.cli.begin import naming_examples, new_model, no_examples, no_labels
-from aggro.cli.console import Console
+from aggro.cli.console import Console, listed
 from aggro.cli.evaluate import measure
 from aggro.cli.interrupt import Interrupt
+from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.outputs import STANDARD_OUTPUT, check_files, write_report
@@ -114,8 +115,9 @@ class Training:
                 self.interrupted_in = number
                 break
             if number < self.args.passes:
-                self._model.learner.freeze_means()  # type: ignore[union-attr]
                 self.console.expect(self.position * self.args.passes)
+                if self.model is not None and self.model.learner is not None:
+                    self.model.learner.freeze_means()
         if self.watch is None:
             raise no_examples(self.reader, self.args.skip)
         shown = len(self.watch.lines)
@@ -183,7 +185,8 @@ class Training:
         known = self._model.classes
         if len(known) and (known.dtype.kind in "UO") != (y.dtype.kind in "UO"):
             raise ValueError(
-                f"The model knows classes such as {known[0]!r}, but the data have {y[0]!r}."
+                f"{listed(self.reader.files)}: labels such as {label_text(y[0])}, but the model of "
+                f"{self.args.resume} knows classes such as {label_text(known[0])}."
             )
 
     @property
