@@ -49,8 +49,11 @@ class LinearModel:
 
     # -- learning ---------------------------------------------------------------------------
 
-    def meet(self, X: Any, y: Array) -> dict[str, Any]:
-        """Make room for new features and classes; return the targets as the core reads them."""
+    def meet(self, X: Any, y: Array, counted: Array) -> dict[str, Any]:
+        """Make room for new features and classes; return the targets as the core reads them.
+
+        Only the rows that are ``counted`` bring classes; the others will not be learned.
+        """
         if self.regression:
             values = np.ascontiguousarray(y, dtype=np.float64).reshape(-1, 1)
             if not np.isfinite(values).all():
@@ -59,8 +62,9 @@ class LinearModel:
                 self.learner = self._first(X.shape[1], 1)
             lesson = {"values": values}
         else:
-            self._admit(X.shape[1], y)
-            lesson = {"labels": np.searchsorted(self.classes, y).astype(np.int64)}
+            self._admit(X.shape[1], y[counted])
+            labels = np.searchsorted(self.classes, y).astype(np.int64)
+            lesson = {"labels": np.minimum(labels, len(self.classes) - 1)}
         self._grow(X.shape[1])
         return lesson
 
@@ -81,11 +85,8 @@ class LinearModel:
         else:
             learner.model.grow(features)
 
-    def learn(
-        self, X: Any, lesson: dict[str, Any], weights: Array | None, begin: int, end: int
-    ) -> None:
-        """Learn the rows from begin to end."""
-        order = np.arange(begin, end, dtype=np.int64)
+    def learn(self, X: Any, lesson: dict[str, Any], weights: Array | None, order: Array) -> None:
+        """Learn some rows."""
         self._learner.learn(self._rows(X), weights=weights, order=order, **lesson)
 
     def _first(self, features: int, outputs: int) -> Learner | AutoLearner:

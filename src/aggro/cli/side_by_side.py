@@ -36,9 +36,9 @@ class SideBySide(LinearModel):
         super().__init__(first.record, first.settings, first.dtype, first.title)
         self.members = [Member(model, self, which) for which, model in enumerate(models)]
 
-    def meet(self, X: Any, y: Array) -> dict[str, Any]:
+    def meet(self, X: Any, y: Array, counted: Array) -> dict[str, Any]:
         """Make room for new features and classes, in all members."""
-        lesson = super().meet(X, y)
+        lesson = super().meet(X, y, counted)
         for member in self.members:
             member.classes = self.classes
         return lesson

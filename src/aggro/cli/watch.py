@@ -49,15 +49,19 @@ class Watch:
         self._before = model.suffered
 
     def learn(self, X: Any, y: Array, weights: Array | None) -> list[Line]:
-        """Learn a batch; return the lines that became due."""
-        lesson, new = self.model.meet(X, y), len(self.lines)
-        step, begin, rows = self.model.step, 0, X.shape[0]
-        while begin < rows:
+        """Learn a batch; return the lines that became due. Rows without weight do not count."""
+        counted = np.flatnonzero(np.ones(len(y)) if weights is None else weights)
+        if len(counted) == 0:
+            return []
+        lesson, new = self.model.meet(X, y, counted), len(self.lines)
+        step, begin = self.model.step, 0
+        while begin < len(counted):
             due = self.next - self.examples
-            end = min(rows, begin + -(-due // step) * step)  # whole steps only
-            self.constant.judge(y[begin:end])
-            self.model.learn(X, lesson, weights, begin, end)
-            self.examples += end - begin
+            end = begin + -(-due // step) * step  # whole steps only
+            order = counted[begin:end]
+            self.constant.judge(y[order])
+            self.model.learn(X, lesson, weights, order)
+            self.examples += len(order)
             begin = end
             if self.examples >= self.next:
                 self.report()
