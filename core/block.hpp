@@ -57,6 +57,11 @@ class Block {
         rows_ = std::max(rows_, rows);
     }
 
+    /// From here on the memory is its own: what copies write is not seen here.
+    void detach() {
+        if (data_) reserve(capacity_);
+    }
+
   private:
     static constexpr std::size_t alignment = 64;  // a cache line, and the widest vector
 

@@ -5,6 +5,22 @@
 
 namespace aggro {
 
+/// Asks now and then whether to stop.
+class Breath {
+  public:
+    explicit Breath(const Lesson& lesson) : interrupted(lesson.interrupted) {}
+    void after(std::size_t multiply_adds) {
+        work += multiply_adds;
+        if (work < (std::size_t{1} << 22)) return;
+        work = 0;
+        if (interrupted && interrupted()) throw Interrupted();
+    }
+
+  private:
+    const std::function<bool()>& interrupted;
+    std::size_t work = 0;
+};
+
 /// How many rows meet the support vectors together: enough for the matrix product to run at full
 /// speed, few enough that their products with each other and their memory do not matter.
 inline std::size_t block_rows(std::size_t support, std::size_t batch_size) {

@@ -1,7 +1,10 @@
 // Everything a learner knows: weights in lanes, metric, class sums, averages, counters.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "block.hpp"
@@ -9,6 +12,7 @@
 #include "metric.hpp"
 #include "scale.hpp"
 #include "task.hpp"
+#include "unit.hpp"
 
 namespace aggro {
 
@@ -81,6 +85,7 @@ struct Model {
     Means means;
     Sizes sizes;      ///< of the features
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
+    Unit unit;        ///< of C, where several models learn side by side
     Counters counters;
     std::int64_t average_from = 0;  ///< examples to see before averaging begins
     double memory = 1;              ///< what an example leaves of the recent record before it
@@ -100,6 +105,7 @@ struct Model {
         if (shape.forgetting > 0 && shape.sums > 0) means.emphasis.assign(1, 1.0);
         sizes.begin(shape.scale);
         if (shape.spreads > 0) targets.begin(shape.spreads);
+        if (shape.models > 1) unit.begin(groups[0].task == Task::tube);
         tally = Tally(groups.size());
         record = Record(shape.models);
         for (std::size_t i = 0; i < groups.size(); ++i)
@@ -157,6 +163,11 @@ struct Model {
         shape.features = features;
     }
 
+    /// A copy's blocks share their memory with the original until then.
+    void detach() {
+        for (Block<T>* block : {&weights, &trail, &ring, &pool, &pool_mean}) block->detach();
+    }
+
     /// Every array of the state by name: what is saved, loaded, copied and compared.
     template <class Visit>
     void visit(Visit&& visit) {
@@ -185,13 +196,13 @@ struct Model {
                  {"target_rows", &targets.rows},
                  {"target_mean", &targets.mean},
                  {"target_spread", &targets.square},
+                 {"unit", &unit.known},
                  {"loss", &tally.loss},
                  {"joint_mistakes", &record.mistakes},
                  {"recent_mistakes", &record.recent_mistakes},
                  {"recent_loss", &record.recent_loss}})
             visit(name, array->data(), array->size());
-        static_assert(sizeof(Mixture) == 6 * sizeof(double));
-        visit("mixture", reinterpret_cast<double*>(mix.data()), 6 * mix.size());
+        visit_numbers<double>(visit, "mixture", mix.data(), mix.size());
         for (std::size_t g = 0; g < full.size(); ++g) {
             auto& lower = full[g].lower();
             visit(("full_" + std::to_string(g)).c_str(), lower.data(), lower.size());
@@ -205,9 +216,39 @@ struct Model {
                  {"updates", &tally.updates},
                  {"last_update", &tally.last_update}})
             visit(name, array->data(), array->size());
-        visit("record", &record.recent_examples, 3);
-        visit("class_total", &means.total.count, 2);
-        visit("counters", &counters.examples, sizeof(Counters) / sizeof(std::int64_t));
+        double totals[] = {record.recent_examples, record.chosen_mistakes, record.chosen_error};
+        visit("record", totals, 3);
+        record.recent_examples = totals[0];
+        record.chosen_mistakes = totals[1];
+        record.chosen_error = totals[2];
+        visit_numbers<double>(visit, "class_total", &means.total, 1);
+        visit_numbers<std::int64_t>(visit, "counters", &counters, 1);
+    }
+
+    /// Where the arrays begin that have one line for each feature.
+    std::array<const void*, 9> by_feature() const {
+        return {weights.data(),
+                trail.data(),
+                ring.data(),
+                pool.data(),
+                pool_mean.data(),
+                sizes.seen.data(),
+                sizes.square.data(),
+                sizes.moments.mean.data(),
+                sizes.moments.square.data()};
+    }
+
+  private:
+    /// Visits structs of plain numbers as one array: a copy, for a pointer must not walk from one
+    /// member to the next.
+    template <class Number, class Struct, class Visit>
+    static void visit_numbers(Visit& visit, const char* name, Struct* structs, std::size_t count) {
+        static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) % sizeof(Number) == 0);
+        std::vector<Number> numbers(count * (sizeof(Struct) / sizeof(Number)));
+        if (count == 0) return visit(name, numbers.data(), numbers.size());
+        std::memcpy(numbers.data(), structs, count * sizeof(Struct));
+        visit(name, numbers.data(), numbers.size());
+        std::memcpy(static_cast<void*>(structs), numbers.data(), count * sizeof(Struct));
     }
 };
 

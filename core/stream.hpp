@@ -138,13 +138,8 @@ class StreamModel {
     std::unique_ptr<StreamModel> copy() {
         auto twin = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum,
                                                   model.average_from, model.memory);
-        std::vector<const void*> sources;
-        model.visit([&](const char*, auto* data, std::size_t) { sources.push_back(data); });
-        std::size_t i = 0;
-        twin->model.visit([&](const char*, auto* data, std::size_t size) {
-            if (size > 0) std::memcpy(data, sources[i], size * sizeof(*data));
-            ++i;
-        });
+        twin->model = model;
+        twin->model.detach();
         twin->extreme_ = extreme_;
         return twin;
     }

@@ -1,9 +1,9 @@
 // Learners of streams: dicts in, predictions out, one at a time.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <mutex>
-
+#include "guard.hpp"
 #include "knowledge.hpp"
 
 namespace nb = nanobind;
@@ -31,18 +31,19 @@ class Stream {
         else
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
-        if (next_look < 0) self.attr("_begin_race")(x, y);
-        const bool stranger = !regression_ && label < 0;
-        if (!stranger && moderate(target, weight)) {
+        const bool first = known_.next_look < 0, stranger = !regression_ && label < 0;
+        if (!first && !stranger && moderate(target, weight)) {
             take_in(label, target, weight);
         } else {
             all_or_nothing([&] {
+                if (first) self.attr("_begin_race")(x, y);
                 if (stranger) label = admit(self, y);
                 known_.waiting.extreme = true;
                 take_in(label, target, weight);
             });
         }
-        if (next_look > 0 && examples() >= next_look) self.attr("_look")();
+        if (known_.next_look > 0 && examples() >= known_.next_look)
+            known_.next_look = nb::cast<std::int64_t>(self.attr("_look")());
     }
 
     nb::object predict(nb::handle x) {
@@ -78,8 +79,9 @@ class Stream {
     /// A model of another shape goes on; `position[c]` is the new number of class c.
     void rebuild(const nb::list& classes, const std::vector<std::int64_t>& position,
                  const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
-                 std::int64_t average_from, double memory, const nb::dict& arrays) {
-        const Hold hold(*this);
+                 std::int64_t average_from, double memory, const nb::tuple& prices,
+                 const nb::dict& arrays) {
+        const Guard::Hold hold(guard_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
         load(model->model, arrays);
@@ -89,72 +91,86 @@ class Stream {
             if (label >= 0) label = position.at(static_cast<std::size_t>(label));
         known_.model = std::move(model);
         known_.classes = std::move(names);
+        known_.prices = prices;
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         known_.resume(names, arrays, bounds_);
     }
 
     /// Names, classes and arrays, of the same moment.
     nb::tuple dump() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return nb::make_tuple(names(), classes(), known_.arrays());
     }
 
-    nb::list names() const { return known_.features.list(); }
-    nb::list classes() const { return known_.classes.list(); }
+    nb::list names() {
+        const Guard::Hold hold(guard_);
+        return known_.features.list();
+    }
+    nb::list classes() {
+        const Guard::Hold hold(guard_);
+        return known_.classes.list();
+    }
 
     nb::tuple progress() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.progress();
     }
     nb::tuple weights() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.weights();
     }
-    nb::list records() {
-        const Hold hold(*this);
+    Records records() {
+        const Guard::Hold hold(guard_);
         return known_.records();
     }
     std::size_t chosen() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.model->chosen();
     }
 
-    std::int64_t examples() const { return known_.model->model.counters.examples; }
-    std::size_t slots() const { return known_.model->model.shape.features; }
+    std::int64_t examples() {
+        const Guard::Hold hold(guard_);
+        return known_.model->model.counters.examples;
+    }
+    std::size_t slots() {
+        const Guard::Hold hold(guard_);
+        return known_.model->model.shape.features;
+    }
+    nb::object prices() {
+        const Guard::Hold hold(guard_);
+        return known_.prices;
+    }
+    std::vector<double> unit() {
+        const Guard::Hold hold(guard_);
+        const auto& known = known_.model->model.unit.known;
+        return {known.begin(), known.end()};
+    }
+    std::int64_t next_look() {
+        const Guard::Hold hold(guard_);
+        return known_.next_look;
+    }
+    void set_next_look(std::int64_t examples) {
+        const Guard::Hold hold(guard_);
+        known_.next_look = examples;
+    }
 
     Knowledge remember() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.copy();
     }
     void recall(const Knowledge& knowledge) {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         known_ = knowledge.copy();
     }
 
-    /// After how many examples the Python side looks at the race: 0 for never, -1 before the first.
-    std::int64_t next_look = 0;
-
   private:
-    /// Keeps other threads out; lets go of the interpreter while it waits for them.
-    class Hold {
-      public:
-        explicit Hold(Stream& stream) : lock_(stream.mutex_, std::try_to_lock) {
-            if (lock_.owns_lock()) return;
-            nb::gil_scoped_release release;
-            lock_.lock();
-        }
-
-      private:
-        std::unique_lock<std::recursive_mutex> lock_;
-    };
-
     /// Also keeps out the code of names and values that are being read.
     class Turn {
       public:
-        explicit Turn(Stream& stream) : hold_(stream), stream_(stream) {
+        explicit Turn(Stream& stream) : hold_(stream.guard_), stream_(stream) {
             if (stream.busy_)
                 throw std::runtime_error(
                     "the names and values of x must not use the model themselves");
@@ -166,7 +182,7 @@ class Stream {
         }
 
       private:
-        Hold hold_;
+        Guard::Hold hold_;
         Stream& stream_;
     };
 
@@ -219,7 +235,7 @@ class Stream {
     Bounds bounds_;
     Knowledge known_;
     Reading reading_;
-    std::recursive_mutex mutex_;
+    Guard guard_;
     bool busy_ = false;
 };
 
@@ -253,11 +269,11 @@ void bind_stream(nb::module_& m) {
         .def("_margins", &Stream::margins, "x"_a.none(),
              nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
         .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a,
-             "own_sum"_a, "average_from"_a, "memory"_a, "arrays"_a,
+             "own_sum"_a, "average_from"_a, "memory"_a, "prices"_a, "arrays"_a,
              nb::sig(
                  "def _rebuild(self, classes: list[typing.Any], position: list[int], shape: Shape, "
                  "groups: list[Group], own_sum: list[int], average_from: int, memory: float, "
-                 "arrays: dict[str, typing.Any]) -> None"))
+                 "prices: tuple[float, ...], arrays: dict[str, typing.Any]) -> None"))
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
              nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
                      "None"))
@@ -274,7 +290,9 @@ void bind_stream(nb::module_& m) {
         .def("_records", &Stream::records,
              nb::sig("def _records(self) -> list[tuple[float, float, float, float]]"))
         .def_prop_ro("_chosen", &Stream::chosen)
-        .def_rw("_next_look", &Stream::next_look)
+        .def_prop_rw("_next_look", &Stream::next_look, &Stream::set_next_look)
+        .def_prop_ro("_prices", &Stream::prices, nb::sig("def _prices(self) -> tuple[float, ...]"))
+        .def_prop_ro("_unit", &Stream::unit)
         .def("_remember", &Stream::remember)
         .def("_recall", &Stream::recall, "knowledge"_a)
         .def_prop_ro("_slots", &Stream::slots)

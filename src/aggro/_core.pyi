@@ -86,9 +86,9 @@ class Rows:
     @property
     def sparse(self) -> bool: ...
 
-    def mean_square(self, most: int, scale: Scale = Scale.none) -> float:
+    def square(self, row: int, scale: Scale = Scale.none) -> float:
         """
-        Mean squared norm of the first rows, as they will be once they are scaled.
+        Squared norm of a row, as it will be once it is scaled, if it is the first one.
         """
 
 class Model32:
@@ -116,7 +116,9 @@ class Model32:
         """All arrays of the state by name."""
 
     def load_state(self, state: dict) -> None:
-        """Put back what state() gave."""
+        """
+        Put back what state() gave; what does not fit raises and changes nothing.
+        """
 
     def weights_view(self) -> NDArray[numpy.float32]:
         """The last weights in place, features x outputs."""
@@ -139,6 +141,9 @@ class Model32:
 
     def average_from(self, examples: int) -> None: ...
 
+    def set_memory(self, memory: float) -> None:
+        """What an example leaves of the recent records before it."""
+
     @property
     def features(self) -> int: ...
 
@@ -154,18 +159,24 @@ class Model32:
     @property
     def averaged(self) -> int: ...
 
-    def set_memory(self, memory: float) -> None:
-        """What an example leaves of the recent records before it."""
-
     @property
-    def tallies(self) -> list:
+    def tallies(self) -> list[tuple[int, int, float]]:
         """Mistakes, updates and loss of each group."""
 
     @property
     def memory(self) -> float: ...
 
     @property
-    def records(self) -> list:
+    def unit(self) -> list[float]:
+        """
+        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        """
+
+    def set_unit(self, steps: float) -> None:
+        """Note where the grid of C was put."""
+
+    @property
+    def records(self) -> list[tuple[float, float, float, float]]:
         """
         Mistakes, recent mistakes, recent loss and recent examples of each model.
         """
@@ -175,7 +186,7 @@ class Model32:
         """The model with the best recent record."""
 
     @property
-    def chosen_record(self) -> tuple:
+    def chosen_record(self) -> tuple[float, float]:
         """Mistakes and error of whichever model was the chosen one at its time."""
 
 class Model64:
@@ -203,7 +214,9 @@ class Model64:
         """All arrays of the state by name."""
 
     def load_state(self, state: dict) -> None:
-        """Put back what state() gave."""
+        """
+        Put back what state() gave; what does not fit raises and changes nothing.
+        """
 
     def weights_view(self) -> NDArray[numpy.float64]:
         """The last weights in place, features x outputs."""
@@ -226,6 +239,9 @@ class Model64:
 
     def average_from(self, examples: int) -> None: ...
 
+    def set_memory(self, memory: float) -> None:
+        """What an example leaves of the recent records before it."""
+
     @property
     def features(self) -> int: ...
 
@@ -241,18 +257,24 @@ class Model64:
     @property
     def averaged(self) -> int: ...
 
-    def set_memory(self, memory: float) -> None:
-        """What an example leaves of the recent records before it."""
-
     @property
-    def tallies(self) -> list:
+    def tallies(self) -> list[tuple[int, int, float]]:
         """Mistakes, updates and loss of each group."""
 
     @property
     def memory(self) -> float: ...
 
     @property
-    def records(self) -> list:
+    def unit(self) -> list[float]:
+        """
+        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        """
+
+    def set_unit(self, steps: float) -> None:
+        """Note where the grid of C was put."""
+
+    @property
+    def records(self) -> list[tuple[float, float, float, float]]:
         """
         Mistakes, recent mistakes, recent loss and recent examples of each model.
         """
@@ -262,8 +284,38 @@ class Model64:
         """The model with the best recent record."""
 
     @property
-    def chosen_record(self) -> tuple:
+    def chosen_record(self) -> tuple[float, float]:
         """Mistakes and error of whichever model was the chosen one at its time."""
+
+class Before32:
+    """What models were before a lesson, as far as it can change them."""
+
+    def restore(self) -> None:
+        """Put them back, their rules included."""
+
+@overload
+def before_lesson(models: Sequence[Model32], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Before32: ...
+
+@overload
+def before_lesson(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Before64:
+    """
+    Remember what a lesson in several steps could change, to undo all of them. It costs what the rows cost, and nothing is kept where no row can be refused.
+    """
+
+@overload
+def learn_together(models: Sequence[Model32], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1) -> None: ...
+
+@overload
+def learn_together(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1) -> None:
+    """
+    Learn the rows in every model, each as if it were alone. A bad row raises and leaves all as they were; after an interrupt all have learned the same rows.
+    """
+
+class Before64:
+    """What models were before a lesson, as far as it can change them."""
+
+    def restore(self) -> None:
+        """Put them back, their rules included."""
 
 class Kernel(enum.Enum):
     linear = 0
@@ -367,7 +419,7 @@ class Stream:
 
     def _margins(self, x: Any) -> tuple[list[Any], list[float]]: ...
 
-    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any]) -> None: ...
+    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, prices: tuple[float, ...], arrays: dict[str, Any]) -> None: ...
 
     def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
 
@@ -391,6 +443,12 @@ class Stream:
 
     @_next_look.setter
     def _next_look(self, arg: int, /) -> None: ...
+
+    @property
+    def _prices(self) -> tuple[float, ...]: ...
+
+    @property
+    def _unit(self) -> list[float]: ...
 
     def _remember(self) -> Knowledge: ...
 

@@ -146,7 +146,7 @@ def _move_histories(
 ) -> None:
     """Counters and records go on; what a model's groups have counted moves to its first one."""
     for name in before:
-        if name.startswith(("counters", "record", "scale_", "class_emphasis")):
+        if name.startswith(("counters", "record", "scale_", "class_emphasis", "unit")):
             after[name] = before[name]
     for name in ("joint_mistakes", "recent_mistakes", "recent_loss"):
         after[name] = before[name]

@@ -223,12 +223,16 @@ def check_same_shape(old: Settings, new: Settings) -> None:
     one_each = [s.task == "multiclass" and s.multiclass == "ovr" for s in (old, new)]
     shape += ["multiclass"] * any(one_each)
     shape += ["class_mean"] * ((old.class_mean > 0) != (new.class_mean > 0))
+    shape += ["C"] * ("auto" in (old.C, new.C))
     for name in shape:
         was, is_now = getattr(old, name), getattr(new, name)
         if was != is_now:
+            instead = "set it before the first partial_fit"
+            if was == "auto":
+                instead = "call settle(), which keeps what leads, and set it then"
             raise ValueError(
-                f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; set "
-                "it before the first partial_fit, or begin anew with fit."
+                f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; "
+                f"{instead}, or begin anew with fit."
             )
 
 
