@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
+from aggro.cli.messages import in_words
 from aggro.files import Reader
 from aggro.files.sources import STANDARD_INPUT
 
@@ -72,7 +73,8 @@ class Console:
     def tell_bad_lines(self, reader: Reader) -> None:
         """Say how many lines were skipped, and why the first one was."""
         if reader.n_bad:
-            self.note(f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}")
+            first = in_words(reader.bad_lines[0])
+            self.note(f"skipped {reader.n_bad:,} bad lines, the first: {first}")
 
     def __enter__(self) -> Console:
         return self

@@ -18,9 +18,8 @@ from aggro.cli.options import add_reading, new_parser
 from aggro.cli.outputs import STANDARD_OUTPUT, check_files, opened
 from aggro.cli.reading import Reading
 from aggro.files import Batch, Reader
-from aggro.files.cache import SUFFIX
 from aggro.files.compress import compressor_of
-from aggro.files.sources import COMPRESSIONS, format_of
+from aggro.files.sources import CACHE_SUFFIX, COMPRESSIONS, format_of
 
 EXAMPLES = """
 aggro convert data.csv data.svm --label price
@@ -42,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Convert, a batch at a time."""
-    cache = args.output.endswith(SUFFIX)
+    cache = args.output.endswith(CACHE_SUFFIX)
     if not cache:
         check_name(args.output)
     check_files({"OUT": args.output}, [args.data], None if cache else args.cache)
@@ -67,11 +66,11 @@ def check_name(path: str) -> None:
     if plain.suffix.lower() in COMPRESSIONS:
         plain = plain.with_suffix("")
         compressor_of(path)  # its package may be missing
-    if plain.suffix == SUFFIX or format_of(path) != "svmlight":
+    if plain.suffix == CACHE_SUFFIX or format_of(path) != "svmlight":
         raise ValueError(
             f"{path}: convert writes svmlight text, which may be compressed, or a cache; give a "
             f"name that ends in .svm, {', '.join(f'.svm{each}' for each in COMPRESSIONS)} or "
-            f"{SUFFIX}."
+            f"{CACHE_SUFFIX}."
         )
 
 

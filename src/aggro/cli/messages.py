@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from aggro.cli.options import AXES
-from aggro.files.errors import BadLine
+from aggro.files.errors import ReadingError
 
 READING = ("format", "label", "weight", "text", "features", "labels", "hash_bits", "cache")
 OPTIONS = ("C", "average", *AXES, *READING, "passes", "seed")
@@ -19,6 +19,12 @@ FLAGS = {
     "header=False": "--no-header",
     "fit_intercept=False": "--no-intercept",
     "average=True": "--average",
+}
+# The same for what readers advise; an option that is not here is not for the command line.
+FACE = {
+    **{name: f"--{name.replace('_', '-')}" for name in READING},
+    **{f"labels={kind}": f"--labels {kind}" for kind in ("number", "text")},
+    **{python.replace("'", ""): plain for python, plain in FLAGS.items()},
 }
 PHRASES = {"aggro.catalogue() lists": "aggro algorithms lists"}
 QUOTED = r"""(?<!\w)(?<!=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
@@ -36,9 +42,8 @@ def in_words(error: Exception) -> str:
 
 
 def _text(error: Exception) -> str:
-    if isinstance(error, BadLine):
-        place = str(error).removesuffix(error.message)
-        return place + translated(error.message)
+    if isinstance(error, ReadingError):
+        return error.told(FACE)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
     text = str(error)
