@@ -20,20 +20,29 @@ PYTHON = re.compile(
 )
 
 
-@pytest.fixture(autouse=True)
-def inside(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_svmlight(tmp_path / "data.svm", n=60)
-    write_numbers(tmp_path / "numbers.svm", n=60)
-    write_csv(tmp_path / "t.csv", n=30)
-    write_jsonl(tmp_path / "t.jsonl", n=30)
-    write_vw(tmp_path / "t.vw", n=30)
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A folder that all tests share: none of them may change it."""
+    folder = tmp_path_factory.mktemp("messages")
+    write_svmlight(folder / "data.svm", n=60)
+    write_numbers(folder / "numbers.svm", n=60)
+    write_csv(folder / "t.csv", n=30)
+    write_jsonl(folder / "t.jsonl", n=30)
+    write_vw(folder / "t.vw", n=30)
     for name, text in FILES.items():
-        Path(name).write_text(text)
-    Path("cut.svm.gz").write_bytes(gzip.compress(Path("data.svm").read_bytes())[:-20])
-    aggro.save(aggro.PassiveAggressiveClassifier().partial_fit(np.eye(2), ["a", "b"]), "text.aggro")
-    assert main(["train", "data.svm", "-o", "m.aggro", "--quiet"]) == 0
-    assert main(["train", "numbers.svm", "-o", "r.aggro", "--quiet"]) == 0
+        (folder / name).write_text(text)
+    cut = gzip.compress((folder / "data.svm").read_bytes())[:-20]
+    (folder / "cut.svm.gz").write_bytes(cut)
+    model = aggro.PassiveAggressiveClassifier().partial_fit(np.eye(2), ["a", "b"])
+    aggro.save(model, folder / "text.aggro")
+    for data, name in (("data.svm", "m.aggro"), ("numbers.svm", "r.aggro")):
+        assert main(["train", str(folder / data), "-o", str(folder / name), "--quiet"]) == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(prepared, monkeypatch):
+    monkeypatch.chdir(prepared)
 
 
 FILES = {
