@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,6 +13,21 @@ using namespace nb::literals;
 using namespace aggro;
 
 namespace {
+
+/// Ids and coefficients of the same moment.
+std::pair<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, double>> expansion_of(
+    KernelCore& core) {
+    std::vector<std::int64_t> ids;
+    std::vector<double> coef;
+    core.guard.read([&] {
+        const Expansion& e = core.model.expansion;
+        ids = e.ids;
+        coef = unpadded(e, e.predictor(core.model.history.examples));
+    });
+    const std::size_t size = ids.size();
+    return {to_numpy(std::move(ids), {size}),
+            to_numpy(std::move(coef), {size, core.model.shape.outputs})};
+}
 
 /// The coefficients of a batch alone, or None if a hard batch contradicts itself.
 nb::object solve_alone(const Group& group, const Table& gram, const Table& scores,
@@ -89,27 +105,13 @@ void bind_kernel(nb::module_& m) {
             "Learn a block of examples from kernel values computed outside.")
         .def("score", &KernelCore::score, "rows"_a,
              "Scores, one row per example and one column per output.")
+        .def("expansion", &expansion_of,
+             "Which example each support vector was, and the coefficients that predict.")
         .def(
-            "coef",
-            [](KernelCore& self) {
-                std::vector<double> coef;
-                std::size_t size = 0;
-                self.guard.read([&] {
-                    const Expansion& e = self.model.expansion;
-                    coef = unpadded(e, e.predictor(self.model.history.examples));
-                    size = e.size();
-                });
-                return to_numpy(std::move(coef), {size, self.model.expansion.outputs});
-            },
+            "coef", [](KernelCore& self) { return expansion_of(self).second; },
             "The coefficients that predict, support vectors x outputs.")
         .def(
-            "ids",
-            [](KernelCore& self) {
-                std::vector<std::int64_t> ids;
-                self.guard.read([&] { ids = self.model.expansion.ids; });
-                const std::size_t size = ids.size();
-                return to_numpy(std::move(ids), {size});
-            },
+            "ids", [](KernelCore& self) { return expansion_of(self).first; },
             "Which example each support vector was.")
         .def("state", &state_of, "All arrays of the state by name.")
         .def("load_state", &load_state, "state"_a, "Put back what state() gave.")

@@ -59,7 +59,7 @@ struct Knowledge {
     Recency recency;  ///< of the slots, where the oldest makes room
     std::unique_ptr<StreamModel> model;
     Waiting waiting;
-    nb::object prices;           ///< the C of each lane, as Python has them
+    std::vector<double> prices;  ///< the C of each lane
     std::int64_t next_look = 0;  ///< after how many examples Python looks at the race: 0 for never,
                                  ///< -1 before the first
 

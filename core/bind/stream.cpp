@@ -3,6 +3,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
+#include <utility>
+
 #include "guard.hpp"
 #include "knowledge.hpp"
 
@@ -21,7 +24,7 @@ class Stream {
 
     void learn(nb::handle self, nb::handle x, nb::handle y, double weight) {
         const Turn turn(*this);
-        read(x);
+        reading_.read(x, known_.features, bounds_.buckets());
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("w must be zero or more, and finite: it multiplies C.");
         double target = 0;
@@ -31,6 +34,7 @@ class Stream {
         else
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
+        look_if_due(self);  // the last look may have been interrupted
         const bool first = known_.next_look < 0, stranger = !regression_ && label < 0;
         if (!first && !stranger && moderate(target, weight)) {
             take_in(label, target, weight);
@@ -42,15 +46,14 @@ class Stream {
                 take_in(label, target, weight);
             });
         }
-        if (known_.next_look > 0 && examples() >= known_.next_look)
-            known_.next_look = nb::cast<std::int64_t>(self.attr("_look")());
+        look_if_due(self);
     }
 
     nb::object predict(nb::handle x) {
-        const Turn turn(*this);
-        read(x);
+        Look look(*this);
+        const StreamRow row = look.read(x);
         if (known_.classes.size() == 0 && !regression_) return nb::none();
-        const std::span<const double> scores = known_.model->scores(reading_.row());
+        const std::span<const double> scores = known_.model->scores(row);
         if (regression_) return nb::float_(scores[0]);
         std::size_t best = 0;
         if (known_.classes.size() == 2)
@@ -63,10 +66,10 @@ class Stream {
 
     /// The classes and the scores of the outputs, of the same moment.
     nb::tuple margins(nb::handle x) {
-        const Turn turn(*this);
-        read(x);
-        const std::span<const double> scores = known_.model->scores(reading_.row());
-        return nb::make_tuple(classes(), std::vector<double>(scores.begin(), scores.end()));
+        Look look(*this);
+        const std::span<const double> found = known_.model->scores(look.read(x));
+        const std::vector<double> scores(found.begin(), found.end());
+        return nb::make_tuple(classes(), scores);
     }
 
     void flush() {
@@ -79,8 +82,8 @@ class Stream {
     /// A model of another shape goes on; `position[c]` is the new number of class c.
     void rebuild(const nb::list& classes, const std::vector<std::int64_t>& position,
                  const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
-                 std::int64_t average_from, double memory, const nb::tuple& prices,
-                 const nb::dict& arrays) {
+                 std::int64_t average_from, double memory, const nb::dict& arrays,
+                 std::vector<double> prices, std::int64_t next_look) {
         const Guard::Hold hold(guard_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
@@ -91,7 +94,8 @@ class Stream {
             if (label >= 0) label = position.at(static_cast<std::size_t>(label));
         known_.model = std::move(model);
         known_.classes = std::move(names);
-        known_.prices = prices;
+        known_.prices = std::move(prices);
+        known_.next_look = next_look;
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
@@ -139,9 +143,10 @@ class Stream {
         const Guard::Hold hold(guard_);
         return known_.model->model.shape.features;
     }
-    nb::object prices() {
+    /// The C of each lane: what the model was built with.
+    nb::tuple prices() {
         const Guard::Hold hold(guard_);
-        return known_.prices;
+        return nb::tuple(nb::cast(known_.prices));
     }
     std::vector<double> unit() {
         const Guard::Hold hold(guard_);
@@ -166,14 +171,15 @@ class Stream {
         known_ = knowledge.copy();
     }
 
+    Guard& guard() { return guard_; }
+
   private:
-    /// Also keeps out the code of names and values that are being read.
+    /// The turn of one call that learns: it keeps other threads out, and the code of names and
+    /// values that are being read.
     class Turn {
       public:
         explicit Turn(Stream& stream) : hold_(stream.guard_), stream_(stream) {
-            if (stream.busy_)
-                throw std::runtime_error(
-                    "the names and values of x must not use the model themselves");
+            if (stream.busy_) refuse();
             stream.busy_ = true;
         }
         ~Turn() {
@@ -186,7 +192,36 @@ class Stream {
         Stream& stream_;
     };
 
-    void read(nb::handle x) { reading_.read(x, known_.features, bounds_.buckets()); }
+    /// One call that looks at the model. It may come amid another of the same thread, from a signal
+    /// handler, and then reads into memory of its own; but not while features find their slots.
+    class Look {
+      public:
+        explicit Look(Stream& stream)
+            : hold_(stream.guard_), stream_(stream), nested_(std::exchange(stream.busy_, true)) {
+            if (stream.settling_) refuse();
+        }
+        ~Look() {
+            if (nested_) return;
+            stream_.reading_.fresh.clear();
+            stream_.busy_ = false;
+        }
+
+        StreamRow read(nb::handle x) {
+            Reading& reading = nested_ ? own_ : stream_.reading_;
+            reading.read(x, stream_.known_.features, stream_.bounds_.buckets());
+            return reading.row();
+        }
+
+      private:
+        Guard::Hold hold_;
+        Stream& stream_;
+        bool nested_;
+        Reading own_;
+    };
+
+    [[noreturn]] static void refuse() {
+        throw std::runtime_error("the names and values of x must not use the model themselves");
+    }
 
     /// True if learning what was read cannot fail half-way.
     bool moderate(double target, double weight) {
@@ -216,6 +251,10 @@ class Stream {
         }
     }
 
+    void look_if_due(nb::handle self) {
+        if (known_.next_look > 0 && examples() >= known_.next_look) self.attr("_look")();
+    }
+
     /// A class never seen: the Python side makes a model with room for it.
     std::int64_t admit(nb::handle self, nb::handle label) {
         self.attr("_admit")(label);
@@ -223,7 +262,7 @@ class Stream {
     }
 
     void take_in(std::int64_t label, double target, double weight) {
-        known_.settle(reading_, bounds_);
+        settle();
         const StreamRow x = reading_.row();
         if (bounds_.batch_size == 1)
             return known_.model->learn(x, {label, regression_ ? &target : nullptr}, weight);
@@ -231,18 +270,49 @@ class Stream {
         if (known_.waiting.size() == bounds_.batch_size) known_.learn_waiting();
     }
 
+    /// Gives slots to new features. Their names may be compared, by code of their own.
+    void settle() {
+        settling_ = true;
+        try {
+            known_.settle(reading_, bounds_);
+        } catch (...) {
+            settling_ = false;
+            throw;
+        }
+        settling_ = false;
+    }
+
     bool regression_;
     Bounds bounds_;
     Knowledge known_;
     Reading reading_;
     Guard guard_;
-    bool busy_ = false;
+    bool busy_ = false;      ///< a call of this thread is using `reading_`
+    bool settling_ = false;  ///< what is known is between two examples
+};
+
+/// Keeps other threads out of a stream for several calls.
+class Door {
+  public:
+    explicit Door(Guard& guard) : guard_(guard) {}
+    Door(const Door&) = delete;
+    void enter() { hold_.emplace(guard_); }
+    void leave() { hold_.reset(); }
+
+  private:
+    Guard& guard_;
+    std::optional<Guard::Hold> hold_;
 };
 
 }  // namespace
 
 void bind_stream(nb::module_& m) {
     nb::class_<Knowledge>(m, "Knowledge", "All that a stream has learned, to go back to.");
+    nb::class_<Door>(m, "Door", "Keeps other threads out of a stream for several calls.")
+        .def("__enter__", &Door::enter)
+        .def(
+            "__exit__", [](Door& self, const nb::args&) { self.leave(); },
+            nb::sig("def __exit__(self, *error: object) -> None"));
     nb::class_<Stream>(m, "Stream", "A model that learns dicts one at a time.")
         .def(
             "__init__",
@@ -269,11 +339,12 @@ void bind_stream(nb::module_& m) {
         .def("_margins", &Stream::margins, "x"_a.none(),
              nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
         .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a,
-             "own_sum"_a, "average_from"_a, "memory"_a, "prices"_a, "arrays"_a,
+             "own_sum"_a, "average_from"_a, "memory"_a, "arrays"_a, "prices"_a, "next_look"_a,
              nb::sig(
                  "def _rebuild(self, classes: list[typing.Any], position: list[int], shape: Shape, "
                  "groups: list[Group], own_sum: list[int], average_from: int, memory: float, "
-                 "prices: tuple[float, ...], arrays: dict[str, typing.Any]) -> None"))
+                 "arrays: dict[str, typing.Any], prices: collections.abc.Sequence[float], "
+                 "next_look: int) -> None"))
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
              nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
                      "None"))
@@ -290,9 +361,13 @@ void bind_stream(nb::module_& m) {
         .def("_records", &Stream::records,
              nb::sig("def _records(self) -> list[tuple[float, float, float, float]]"))
         .def_prop_ro("_chosen", &Stream::chosen)
-        .def_prop_rw("_next_look", &Stream::next_look, &Stream::set_next_look)
         .def_prop_ro("_prices", &Stream::prices, nb::sig("def _prices(self) -> tuple[float, ...]"))
         .def_prop_ro("_unit", &Stream::unit)
+        .def_prop_ro(
+            "_lock", [](Stream& self) { return new Door(self.guard()); },
+            nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
+            "Keeps other threads out for several calls: with stream._lock: ...")
+        .def_prop_rw("_next_look", &Stream::next_look, &Stream::set_next_look)
         .def("_remember", &Stream::remember)
         .def("_recall", &Stream::recall, "knowledge"_a)
         .def_prop_ro("_slots", &Stream::slots)

@@ -358,6 +358,11 @@ class KernelModel:
     def score(self, rows: Rows) -> NDArray[numpy.float64]:
         """Scores, one row per example and one column per output."""
 
+    def expansion(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """
+        Which example each support vector was, and the coefficients that predict.
+        """
+
     def coef(self) -> NDArray[numpy.float64]:
         """The coefficients that predict, support vectors x outputs."""
 
@@ -399,6 +404,13 @@ def solve_batch(group: Group, gram: Annotated[NDArray[numpy.float64], dict(shape
 class Knowledge:
     """All that a stream has learned, to go back to."""
 
+class Door:
+    """Keeps other threads out of a stream for several calls."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
 class Stream:
     """A model that learns dicts one at a time."""
 
@@ -419,7 +431,7 @@ class Stream:
 
     def _margins(self, x: Any) -> tuple[list[Any], list[float]]: ...
 
-    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, prices: tuple[float, ...], arrays: dict[str, Any]) -> None: ...
+    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any], prices: Sequence[float], next_look: int) -> None: ...
 
     def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
 
@@ -439,16 +451,20 @@ class Stream:
     def _chosen(self) -> int: ...
 
     @property
-    def _next_look(self) -> int: ...
-
-    @_next_look.setter
-    def _next_look(self, arg: int, /) -> None: ...
-
-    @property
     def _prices(self) -> tuple[float, ...]: ...
 
     @property
     def _unit(self) -> list[float]: ...
+
+    @property
+    def _lock(self) -> Door:
+        """Keeps other threads out for several calls: with stream._lock: ..."""
+
+    @property
+    def _next_look(self) -> int: ...
+
+    @_next_look.setter
+    def _next_look(self, arg: int, /) -> None: ...
 
     def _remember(self) -> Knowledge: ...
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from aggro.bundle import begin_anew, select
 from aggro.learner import Learner
@@ -16,7 +15,7 @@ from aggro.rules import SCALES, Settings
 # unit is 1/‖x‖² for the Euclidean metric, where a larger C than about one changes nothing; the
 # diagonal and full metrics bring features to one scale by themselves.
 GRIDS = {"euclidean": range(-10, 3), "diagonal": range(-6, 7), "full": range(-6, 7)}
-STEP = np.log(10.0) / 2
+STEP = math.log(10.0) / 2
 MOST_STEPS = 550  # beyond which a C is no longer a number
 PREDICTORS: dict[Any, tuple[bool, ...]] = {"auto": (False, True)}
 # Metric and scale, each pair with a grid of its own. Unscaled features in the Euclidean metric are
@@ -63,8 +62,8 @@ def first_steps(s: Settings, square: float, target: float) -> int:
     """Return where the unit lies, by the squared length and the target of one example."""
     unit = []
     for size in (square + s.fit_intercept, target):
-        known = 0.0 < size < np.inf
-        unit += [float(known), float(np.log(size)) if known else 0.0]
+        known = 0.0 < size < math.inf
+        unit += [float(known), math.log(size) if known else 0.0]
     return round(steps_of(s, [*unit, 0.0]))
 
 
@@ -78,7 +77,7 @@ def steps_of(s: Settings, unit: Sequence[float]) -> float:
     log = -squares / rows if s.metric == "euclidean" and rows else 0.0
     if s.loss == "epsilon_insensitive" and answers:
         log += targets / answers
-    return float(np.clip(log / STEP, -MOST_STEPS, MOST_STEPS))
+    return max(-MOST_STEPS, min(log / STEP, MOST_STEPS))
 
 
 def next_look(examples: int) -> int:
@@ -120,7 +119,7 @@ def off_unit(s: Settings, unit: Sequence[float]) -> int:
 def off_edge(prices: Sequence[float], chosen: int, unit: Sequence[float]) -> int:
     """Return the step that a grid has to move when its best lane sits at its edge."""
     last = len(prices) - 1
-    low, high = (round(np.log(prices[at]) / STEP - unit[-1]) for at in (0, last))
+    low, high = (round(math.log(prices[at]) / STEP - unit[-1]) for at in (0, last))
     return int(chosen == last and high < FAR) - int(chosen == 0 and low > -FAR)
 
 
@@ -130,8 +129,9 @@ def move_grid(learner: Learner, settled: bool) -> Learner:
         return learner
     unit, chosen = learner.model.unit, learner.model.chosen
     follow = off_unit(learner.settings, unit)
-    prices = [lane.C for lane in learner.all_settings]
-    away = follow or (off_edge(prices, chosen, unit) if settled else 0)
+    away = follow
+    if settled and not follow:
+        away = off_edge([lane.C for lane in learner.all_settings], chosen, unit)
     if away == 0:
         return learner
     moved = _shift(learner, away)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,21 @@ from aggro.growth import output_map
 from aggro.kernel_choice import KernelChoice, groups_of, vote_of
 from aggro.learner import Array, Progress, rows_of
 from aggro.rules import Settings
+from aggro.turns import Turns
 
 SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
 OUTSIDE_BLOCK = 64  # rows whose kernel values are asked for together
+
+
+class Outside(NamedTuple):
+    """What predicts where the kernel is computed outside, all of the same moment.
+
+    It is replaced as a whole, so that other threads and signal handlers never see a half of it.
+    """
+
+    rows: Any  # support vectors of a kernel that is a Python function
+    ids: Array
+    coef: Array  # support vectors x outputs
 
 
 class KernelLearner:
@@ -36,8 +49,7 @@ class KernelLearner:
         self.outputs = 1 if settings.task == "binary" else outputs
         self.sparse = sparse and features >= SPARSE_FROM
         self.next_id = 0
-        self.kept: Any = None  # support vectors of a kernel that is a Python function
-        self.kept_ids = np.empty(0, dtype=np.int64)
+        self.turns = Turns()
         name = "external" if choice.outside else str(choice.kernel)
         shape = _core.KernelShape(
             features=features,
@@ -54,6 +66,7 @@ class KernelLearner:
         )
         groups = groups_of(settings, self.outputs)
         self.model: Any = _core.KernelModel(shape, groups, self.sparse)
+        self.outside = Outside(None, *self.model.expansion())
 
     # -- learning and predicting ------------------------------------------------------------
 
@@ -68,20 +81,28 @@ class KernelLearner:
 
         The lesson holds ``labels`` or ``values``, and ``weights``.
         """
-        first = self.next_id - X.shape[0] if again else self.next_id
         parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
-        if self.choice.outside:
-            self._learn_outside(X, parts, order, first)
-        else:
-            self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
-        self.next_id = first + X.shape[0]
+        with self.turns:
+            before, examples = self.next_id, self.examples
+            first = before - X.shape[0] if again else before
+            self.next_id = first + X.shape[0]
+            try:
+                if self.choice.outside:
+                    self._learn_outside(X, parts, order, first)
+                else:
+                    self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
+            except BaseException:
+                if self.examples == examples:  # else interrupted: what was learned has its numbers
+                    self.next_id = before
+                raise
 
     def score_rows(self, X: Any) -> Array:
         """Return one row per example and one column per output."""
         if not self.choice.outside:
             return np.asarray(self.model.score(rows_of(X)))
-        coef = self.model.coef()
-        return np.asarray(self._values(X, self.kept) @ coef + self.intercept())
+        known = self.outside
+        constant = known.coef.sum(axis=0) * bool(self.settings.fit_intercept)
+        return np.asarray(self._values(X, known) @ known.coef + constant)
 
     def configure(self, settings: Settings) -> None:
         """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
@@ -116,7 +137,7 @@ class KernelLearner:
     def support(self) -> Any:
         """Return the support vectors, an array or a CSR matrix."""
         if self.choice.outside:
-            return np.empty((0, 0)) if self.kept is None else self.kept
+            return np.empty((0, 0)) if self.outside.rows is None else self.outside.rows
         rows = self.model.support()
         if not self.sparse:
             return rows["support"]
@@ -129,25 +150,32 @@ class KernelLearner:
         """Return a learner of more classes that continues this one; new ones begin with zero."""
         shape = (self.features, classes, self.sparse)
         new = KernelLearner(settings, self.choice, self.gamma, *shape)
-        new.next_id, new.kept, new.kept_ids = self.next_id, self.kept, self.kept_ids
+        new.next_id = self.next_id
         state = self.model.state()
         change = output_map(self.settings, settings, position, classes)
         for name in ("coef", "trail"):
             if name in state:
                 state[name] = (state[name].reshape(-1, self.outputs) @ change.T).ravel()
-        new.model.load_state(state)
+        new.load_state(state, self.outside.rows)
         return new
 
+    def load_state(self, state: dict[str, Array], rows: Any = None) -> None:
+        """Put back the state of the model, and the support vectors that are kept outside."""
+        self.model.load_state(state)
+        if self.choice.outside:
+            self.outside = Outside(rows, *self.model.expansion())
+
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: value for name, value in self.__dict__.items() if name != "model"}
-        return {**kept, "features": self.features, "state": self.model.state()}
+        with self.turns if self.choice.outside else nullcontext():
+            own = ("model", "turns")
+            kept = {name: value for name, value in self.__dict__.items() if name not in own}
+            return {**kept, "features": self.features, "state": self.model.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         make = ("settings", "choice", "gamma", "features", "outputs", "sparse")
         KernelLearner.__init__(self, *(kept[name] for name in make))
-        for name in ("next_id", "kept", "kept_ids"):
-            setattr(self, name, kept[name])
-        self.model.load_state(kept["state"])
+        self.next_id = kept["next_id"]
+        self.load_state(kept["state"], kept["outside"].rows)
 
     # -- kernels that are computed outside --------------------------------------------------
 
@@ -155,24 +183,24 @@ class KernelLearner:
         self, X: Any, lesson: tuple[Array | None, ...], order: Array | None, first: int
     ) -> None:
         """Learn block by block; if the kernel fails on the way, everything is as it was."""
-        before = self.model.state(), self.kept, self.kept_ids
+        before = self.model.state(), self.outside
         try:
             for rows in self._blocks(X.shape[0], lesson[2], order):
                 some = X[rows]
-                within = self._values(some, some) if callable(self.choice.kernel) else some[:, rows]
+                function = callable(self.choice.kernel)
+                within = self._call(some, some) if function else some[:, rows]
                 ids = rows + first
                 self.model.learn_values(
-                    self._values(some, self.kept),
+                    self._values(some, self.outside),
                     np.ascontiguousarray(within, dtype=np.float64),
                     *(None if part is None else part[rows] for part in lesson),
                     ids,
                     self.settings.batch_size,
                 )
-                if callable(self.choice.kernel):
-                    self._keep(some, ids)
+                self.outside = self._after(some if function else None, ids)
         except BaseException:  # an interrupt too: rows and coefficients belong together
             self.model.load_state(before[0])
-            self.kept, self.kept_ids = before[1:]
+            self.outside = before[1]
             raise
 
     def _blocks(self, count: int, weights: Array | None, order: Array | None) -> Iterator[Array]:
@@ -184,34 +212,37 @@ class KernelLearner:
         for start in range(0, len(present), size):
             yield present[start : start + size].astype(np.int64)
 
-    def _values(self, X: Any, support: Any) -> Array:
-        """Return k between rows, and support vectors (with a precomputed kernel: their columns)."""
+    def _values(self, X: Any, known: Outside) -> Array:
+        """Return k between rows and support vectors (with a precomputed kernel: their columns)."""
         if not callable(self.choice.kernel):
-            return np.ascontiguousarray(X[:, self.model.ids()], dtype=np.float64)
-        count = 0 if support is None else support.shape[0]
-        if count == 0:
+            return np.ascontiguousarray(X[:, known.ids], dtype=np.float64)
+        if known.rows is None or known.rows.shape[0] == 0:
             return np.zeros((X.shape[0], 0))
-        values = self.choice.kernel(X, support)
+        return self._call(X, known.rows)
+
+    def _call(self, X: Any, others: Any) -> Array:
+        """Return what the kernel function says of rows and other rows, if it makes sense."""
+        values = self.choice.kernel(X, others)  # type: ignore[operator]
         values = np.ascontiguousarray(getattr(values, "toarray", lambda: values)(), np.float64)
-        if values.shape != (X.shape[0], count):
+        if values.shape != (X.shape[0], others.shape[0]):
             raise ValueError(
                 f"The kernel function returned an array of shape {values.shape} for {X.shape[0]} "
-                f"and {count} rows; expected ({X.shape[0]}, {count})."
+                f"and {others.shape[0]} rows; expected {(X.shape[0], others.shape[0])}."
             )
         if not np.isfinite(values).all():
             raise ValueError("The kernel function returned NaN or infinity.")
         return values
 
-    def _keep(self, X: Any, ids: Array) -> None:
-        """Put the support vectors in the order in which the core holds them."""
-        now = self.model.ids()
-        if self.kept is not None and np.array_equal(now, self.kept_ids):
-            return
-        rows, everybody = X, np.concatenate([self.kept_ids, ids])
-        if self.kept is not None:
+    def _after(self, X: Any, ids: Array) -> Outside:
+        """Return the support vectors in the order in which the core holds them, X among them."""
+        old, (now, coef) = self.outside, self.model.expansion()
+        if X is None or (old.rows is not None and np.array_equal(now, old.ids)):
+            return Outside(old.rows, now, coef)
+        rows, everybody = X, np.concatenate([old.ids, ids])
+        if old.rows is not None:
             from scipy.sparse import issparse, vstack
 
-            both = [self.kept, X]
+            both = [old.rows, X]
             rows = vstack(both, format="csr") if issparse(X) else np.vstack(both)
         where = {int(example): k for k, example in enumerate(everybody)}
-        self.kept, self.kept_ids = rows[[where[int(example)] for example in now]], now
+        return Outside(rows[[where[int(example)] for example in now]], now, coef)

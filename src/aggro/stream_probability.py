@@ -153,6 +153,10 @@ class RecordingStream(StreamLearner):
 
     def _learn_and_record(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn an example, as ``learn_one``; keep the margins it had before."""
+        with self._lock:
+            self._learn_then_record(x, y, w)
+
+    def _learn_then_record(self, x: Any, y: Any, w: float) -> None:
         margins, centre = self._margins(x)[1], self._margins(self._record.typical)[1]
         super().learn_one(x, y, w)
         if w == 0:
@@ -165,12 +169,13 @@ class RecordingStream(StreamLearner):
             self._record.add(x, place, w, margins, centre)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: D102
-        before = copy.copy(self._record)
-        try:
-            super().learn_many(X, y, w)
-        except BaseException:
-            self._record = before
-            raise
+        with self._lock:
+            before = copy.copy(self._record)
+            try:
+                super().learn_many(X, y, w)
+            except BaseException:
+                self._record = before
+                raise
 
     learn_many.__doc__ = StreamLearner.learn_many.__doc__
 
@@ -179,13 +184,14 @@ class RecordingStream(StreamLearner):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return all that was learned: a description that JSON can hold, and arrays by name."""
-        description, arrays = super().state()
-        if self.probability:
-            facts, margins = self._record.state()
-            facts["recent"] = [[list(map(to_json, names)), v] for names, v in facts["recent"]]
-            description["record"] = facts
-            arrays |= {PREFIX + name: array for name, array in margins.items()}
-        return description, arrays
+        with self._lock:
+            description, arrays = super().state()
+            if self.probability:
+                facts, margins = self._record.state()
+                facts["recent"] = [[list(map(to_json, names)), v] for names, v in facts["recent"]]
+                description["record"] = facts
+                arrays |= {PREFIX + name: array for name, array in margins.items()}
+            return description, arrays
 
     @classmethod
     def from_state(
@@ -203,6 +209,7 @@ class RecordingStream(StreamLearner):
         return model
 
     def __reduce__(self) -> Any:
-        make, parts, attributes = super().__reduce__()
-        own = {name: value for name, value in attributes.items() if name != "learn_one"}
-        return make, parts, own | {"_record": copy.copy(self._record)}
+        with self._lock:
+            make, parts, attributes = super().__reduce__()
+            own = {name: value for name, value in attributes.items() if name != "learn_one"}
+            return make, parts, own | {"_record": copy.copy(self._record)}

@@ -30,6 +30,7 @@ class RacingStream(_core.Stream):
     C: Any
     seed: int
     _keywords: dict[str, Any]
+    _memory: float
     _settings: Any
     _learner: Any
     _install: Any
@@ -61,54 +62,57 @@ class RacingStream(_core.Stream):
         steps = first_steps(settings, squares[settings.scale], target)
         learner = Learner(self._first_lanes(steps), self._slots, 1, seed=self.seed)
         learner.model.set_unit(steps)
-        self._go_on(learner)
-        self._next_look = next_look(0)
+        self._go_on(learner, next_look(0))
 
-    def _look(self) -> int:
-        """Let the grid follow its unit and its leader; return when the core shall call again."""
-        if len(self._prices) == 1:
-            return 0  # it was settled
-        settled, unit = is_settled(self.examples, self._next_look), self._unit
-        classes = len(self._classes())
+    def _look(self) -> None:
+        """Let the grid follow its unit and its leader; the core calls this when it is due."""
+        unit, look = self._unit, next_look(self.examples)
+        if not unit:  # it was settled
+            self._next_look = 0
+            return
+        settled, classes = is_settled(self.examples, self._next_look), len(self._classes())
         off = off_unit(self._settings(classes), unit)
         if off or (settled and off_edge(self._prices, self._chosen, unit)):
-            self._go_on(move_grid(self._learner(classes), settled))
-        return next_look(self.examples)
+            self._go_on(move_grid(self._learner(classes), settled), look)
+        else:
+            self._next_look = look
 
-    def _go_on(self, learner: Learner) -> None:
+    def _go_on(self, learner: Learner, look: int) -> None:
         classes = self._classes()
-        self._install(classes, list(range(len(classes))), learner)
+        self._install(classes, list(range(len(classes))), learner, look)
 
     def settle(self) -> None:
         """End the race: keep the leader alone, with its C, as if there had been no other.
 
-        What it predicts stays the same, and it takes a small part of the memory. ``C`` becomes the
-        value that was chosen. Without a race nothing happens.
+        Its weights stay the same, to the last bit, and take a small part of the memory. ``C``
+        becomes the value that was chosen. Without a race nothing happens.
         """
         if not self._races:
             return
         if self._next_look < 0:
             raise ValueError("C='auto' has nothing to choose by before the first example.")
-        C, classes = self.C_, len(self._classes())
-        lanes = [replace(self._settings(classes), C=C)]
-        leader = select(self._learner(classes), [self._chosen], lanes)
-        self._go_on(leader)
-        self.__dict__.update(C=C, _races=False, _keywords={**self._keywords, "C": C})
+        with self._lock:
+            C, classes = self.C_, len(self._classes())
+            lanes = [replace(self._settings(classes), C=C)]
+            self._go_on(select(self._learner(classes), [self._chosen], lanes), 0)
+            self.__dict__.update(C=C, _races=False, _keywords={**self._keywords, "C": C})
 
     @property
     def C_(self) -> float:
         """The C in use: that of the lane that leads when ``C="auto"``."""
-        return float(self._prices[self._chosen])
+        with self._lock:
+            return float(self._prices[self._chosen])
 
     @property
     def lanes_(self) -> list[dict[str, Any]]:
         """What ``C="auto"`` races: each lane's C, mistakes and recent record."""
         if not self._races:
             raise AttributeError("lanes_ exists only with C='auto'.")
-        leader = self._chosen
+        with self._lock:
+            leader, prices, records = self._chosen, self._prices, self._records()
         return [
             {"C": price, **standing(record, lane == leader)}
-            for lane, (price, record) in enumerate(zip(self._prices, self._records(), strict=True))
+            for lane, (price, record) in enumerate(zip(prices, records, strict=True))
         ]
 
     def plot_lanes(self, path: str | Path | None = None) -> Any:

@@ -181,10 +181,9 @@ class LinearEstimator(OnlineEstimator):
     def settle(self) -> LinearEstimator:
         """End the race: keep the leader alone, as if there had been no other; return the estimator.
 
-        What it predicts stays the same, to the last bit; a copy or a file of it takes a small part
-        of the room, and learning goes on at a small part of the price. Parameters that were
-        "auto" become those of the leader and may be set from then on. Without a race nothing
-        happens.
+        Its weights stay the same, to the last bit; a copy or a file of it takes a small part of
+        the room, and learning goes on at a small part of the price. Parameters that were "auto"
+        become those of the leader; C may be set from then on. Without a race nothing happens.
         """
         check_is_fitted(self)
         if isinstance(self._learner, AutoLearner):

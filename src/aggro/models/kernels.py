@@ -50,7 +50,7 @@ def decode_kernel_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> 
     _check_sizes(facts, state)
     shape = (facts["features"], 2 if settings.task == "binary" else facts["outputs"])
     learner = KernelLearner(settings, choice, facts["gamma"], *shape, facts["sparse"])
-    learner.model.load_state(state)
+    learner.load_state(state)
     learner.next_id = facts["next_id"]
     return learner
 
