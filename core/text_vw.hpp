@@ -2,8 +2,8 @@
 //     [label [importance [initial]]] ['tag]|namespace[:weight] name[:value] ... |namespace ...
 //
 // What Vowpal Wabbit reads is read the same, quirks included: what stands before a tab in the head
-// is not looked at, "x:" is 1 and "x:." is 0. What it takes for a number after reading half of it,
-// as in "x:12y", is a bad line here.
+// is not looked at, "x:" at the end of a line is 1 and "x:." is 0. What it takes for a number after
+// reading half of it, as in "x:12y", is a bad line here.
 //
 // Names become indices by hashing, as `vw --hash strings --noconstant -b bits` does: the namespace
 // is the seed.
@@ -41,6 +41,10 @@ inline constexpr auto weight =
     "has no finite number after its colon; expected a namespace weight such as |text:0.5";
 inline constexpr auto value =
     "has no usable value after its colon; expected name, name:2.5 or name:word";
+inline constexpr auto no_value =
+    "has a colon and no value, so Vowpal Wabbit takes the next word for it; expected name, "
+    "name:2.5 "
+    "or name:word";
 inline constexpr auto overflow =
     "has a value too large for the dtype; expected a smaller one, or {dtype=float64}";
 inline constexpr auto sum = "starts features whose repeats sum to more than the dtype holds";
@@ -165,9 +169,14 @@ class VowpalWabbit {
         const char* const word = p;
         p = find_end(ends_vw_name, p);
         const std::string_view name(word, p);
-        double value = 1.0;
-        const bool has_value = *p == ':' && !in(ends_vw_feature, *++p);  // "x:" is as good as "x"
-        if (has_value) {
+        double value = space.weight;
+        const bool has_colon = *p == ':';
+        p += has_colon;
+        if (has_colon && in(ends_vw_feature, *p)) {
+            const char* const rest = p + (*p == '\r');
+            if (*rest != '\n') return {vw_says::no_value, word};
+            value = 1.0;  // at the end of a line, "x:" is "x" without the namespace weight
+        } else if (has_colon) {
             const char* const text = p;
             p = parse_value(text, value);
             if (p == nullptr) {
@@ -177,10 +186,11 @@ class VowpalWabbit {
                 // Vowpal Wabbit leaves the namespace weight out of name:word features.
                 return add(hash_name(string, hash_name(name, space.hash)), 1.0, word, rows, count);
             }
+            value *= space.weight;
         }
         const std::uint64_t hash =
             name.empty() ? space.hash + space.anonymous++ : hash_name(name, space.hash);
-        return add(hash, value * space.weight, word, rows, count);
+        return add(hash, value, word, rows, count);
     }
 
     // A number as Vowpal Wabbit reads it: digits may be missing anywhere, so "." and "e5" are 0 and

@@ -67,8 +67,8 @@ inline Kind read_value(std::string_view text, std::string& padded, double& value
     if (is_missing(text)) return Kind::missing;
     padded.assign(text).append(9, '\n');
     const char* const begin = skip(ends_number, padded.data());
-    const char* const end = *begin == '\n' ? nullptr : parse_number(begin, value);
-    if (end != nullptr && *skip(ends_number, end) == '\n') {
+    const char* const end = parse_number(begin, value);
+    if (end != nullptr && skip(ends_number, end) == padded.data() + text.size()) {
         const char* const digits = begin + (*begin == '-' || *begin == '+');
         const bool whole = std::all_of(digits, end, [](char c) { return c >= '0' && c <= '9'; });
         return whole ? Kind::whole : Kind::number;

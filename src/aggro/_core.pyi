@@ -481,10 +481,12 @@ class TextParser:
     """Reads blocks of text lines into sparse rows."""
 
     @staticmethod
-    def svmlight(float32: bool, names: bool, several: bool, skip_bad: bool, first_index: int, n_features: int) -> TextParser: ...
+    def svmlight(float32: bool, names: bool, several: bool, skip_bad: bool, first_index: int, n_features: int, widest: int) -> TextParser: ...
 
     @staticmethod
-    def vw(float32: bool, names: bool, several: bool, skip_bad: bool, bits: int) -> TextParser: ...
+    def vw(float32: bool, names: bool, several: bool, skip_bad: bool, bits: int, need_labels: bool = False) -> TextParser: ...
+
+    def set_first_index(self, first_index: int, n_features: int, widest: int) -> None: ...
 
     def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], final: bool, most_rows: int) -> int:
         """
@@ -494,10 +496,46 @@ class TextParser:
     def take(self) -> dict:
         """Hand over the rows read so far."""
 
-    def set_first_index(self, first_index: int, n_features: int) -> None: ...
+    def problems(self) -> list:
+        """
+        The first bad lines: (line, column or 0, the word, what is wrong with it).
+        """
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def line(self) -> int: ...
+
+    @line.setter
+    def line(self, arg: int, /) -> None: ...
+
+    @property
+    def bad(self) -> int: ...
+
+    @property
+    def stopped(self) -> bool: ...
+
+class CsvParser:
+    """Reads blocks of a table in text into columns."""
+
+    def __init__(self, delimiter: str, places: Sequence[int], skip_bad: bool, longest: int) -> None:
+        """
+        Fields of a record go to the column that `places` gives them, or nowhere if negative.
+        """
+
+    def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], final: bool, most_rows: int) -> int:
+        """
+        Parse whole lines until the data, the rows or the patience end; returns the bytes used.
+        """
+
+    def take(self) -> tuple:
+        """Hand over the rows read so far."""
 
     def problems(self) -> list:
-        """The first bad lines: (line, column, message)."""
+        """
+        The first bad lines: (line, column or 0, the word, what is wrong with it).
+        """
 
     @property
     def rows(self) -> int: ...
@@ -531,12 +569,12 @@ def hash_strings(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), orde
     """Hash prefix + string for every string of an Arrow column."""
 
 @overload
-def parse_numbers(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def read_values(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple: ...
 
 @overload
-def parse_numbers(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def read_values(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """
-    The number in every string of an Arrow column, NaN where there is none.
+    The number in every string of an Arrow column, NaN where there is none; and its kind: 0 text, 1 number, 2 whole number, 3 true or false, 4 missing.
     """
 
 @overload

@@ -45,6 +45,8 @@ VW = [
     (b"1 |a:x b", 4, "namespace weight"),
     (b"1 |:2 b", 4, "namespace weight"),
     (b"1 |a b:inf", 6, "no usable value"),
+    (b"1 |a b: c", 6, "'b:' has a colon and no value"),
+    (b"1 |a b:|c d", 6, "has a colon and no value"),
     (b"1 |a b:2x", 6, "no usable value"),
     (b"1 |a b:NaN", 6, "no usable value"),
     (b"1 |a b:1e999", 6, "too large"),

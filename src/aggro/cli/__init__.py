@@ -34,10 +34,12 @@ examples:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit code: 0 fine, 1 an error, 2 usage, 130 interrupted."""
     argv = sys.argv[1:] if argv is None else argv
+    parser: argparse.ArgumentParser | None = None
     try:
         if argv and argv[0] in COMMANDS:
             module = command(argv[0])
-            return int(module.run(module.parser().parse_args(argv[1:])))
+            parser = module.parser()
+            return int(module.run(parser.parse_args(argv[1:])))
         _top_parser().parse_args(argv)
         return 2
     except SystemExit as exit:  # argparse: 0 for --help, 2 for bad usage
@@ -52,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
             raise
         from aggro.cli.messages import in_words
 
-        return _say(f"error: {in_words(error)}", 1)
+        return _say(f"error: {in_words(error, parser)}", 1)
 
 
 def command(name: str) -> ModuleType:

@@ -22,7 +22,9 @@ from aggro.cli.values import names
 from aggro.cli.variant import CHOICES
 from aggro.cli.watch import Watch
 from aggro.files import Batch
+from aggro.files.labels import first_labels
 from aggro.files.sources import expand
+from aggro.learner import Array
 from aggro.variants import find
 
 EXAMPLES = """
@@ -88,20 +90,25 @@ def run(args: argparse.Namespace) -> int:
     """Let every variant learn each batch, then rank them."""
     outputs = {"--json": args.json, "--plot": args.plot}
     check_files(outputs, args.data, args.cache, *(expand(args.test) if args.test else ()))
-    reading = Reading.from_arguments(args).with_columns(args.data)
+    reading = Reading.from_arguments(args)
+    reading.check_label(args.data)
     dtype = np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     runners: list[Runner] = []
     with Console(guess_rows(args.data, reading.format), args.quiet) as console:
         with Interrupt() as interrupt:
-            for batch in reader:
+            seen = 0
+            first, batches = first_labels(reader)
+            for batch in batches:
                 if batch.y is None:
                     raise no_labels(reader)
                 if not runners:
-                    runners = [Runner(group) for group in bundles(_models(args, batch))]
-                with naming_examples(reader, reader.n_rows - batch.n_rows):
+                    told_by = batch.y if first is None else first
+                    runners = [Runner(group) for group in bundles(_models(args, batch.X, told_by))]
+                with naming_examples(reader, seen):
                     for runner in runners:
                         runner.learn(batch)
+                seen += batch.n_rows
                 console.advance(batch.n_rows)
                 if interrupt.asked:
                     break
@@ -111,7 +118,11 @@ def run(args: argparse.Namespace) -> int:
         results = [result for runner in runners for result in runner.results()]
         watches = [watch for runner in runners for watch in runner.watches]
         models = [watch.model for watch in watches]
-        tests = _test(args, reading, models) if args.test else [None] * len(models)
+        tests = (
+            _test(args, reading.learned_from(reader, models[0].classes), models)
+            if args.test
+            else [None] * len(models)
+        )
         results = [{**result, "test": test} for result, test in zip(results, tests, strict=True)]
         _show(console, results, percent=not models[0].regression)
         console.tell_bad_lines(reader)
@@ -125,14 +136,14 @@ def run(args: argparse.Namespace) -> int:
     return 130 if interrupt.asked else 0
 
 
-def _models(args: argparse.Namespace, batch: Batch) -> list[LinearModel]:
+def _models(args: argparse.Namespace, X: Any, y: Array) -> list[LinearModel]:
     """Return a model for every name, and for every C where the variant has one."""
     models = []
     for name in dict.fromkeys(find(name).name for name in args.algorithms):
         prices = (args.C or [None]) if "C" in CHOICES.get(find(name).estimator, ()) else [None]
         for price in prices:
             given = argparse.Namespace(**{**vars(args), "C": price})
-            models.append(new_model(given, name, batch.X, batch.y, strict=False))
+            models.append(new_model(given, name, X, y, strict=False))
             if len(prices) > 1:
                 models[-1].title += f" C={price}"
     if len({model.regression for model in models}) > 1:

@@ -9,6 +9,7 @@ from typing import Any
 
 from aggro.cli.messages import in_words
 from aggro.files import Reader
+from aggro.files.reader import initials_note
 from aggro.files.sources import STANDARD_INPUT
 
 
@@ -75,6 +76,8 @@ class Console:
         if reader.n_bad:
             first = in_words(reader.bad_lines[0])
             self.note(f"skipped {reader.n_bad:,} bad lines, the first: {first}")
+        if reader.n_initials:
+            self.note(initials_note(reader.n_initials))
 
     def __enter__(self) -> Console:
         return self

@@ -45,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if not cache:
         check_name(args.output)
     check_files({"OUT": args.output}, [args.data], None if cache else args.cache)
-    reading = Reading.from_arguments(args).with_columns([args.data])
+    reading = Reading.from_arguments(args)
+    reading.check_label([args.data])
     stored = args.output if cache else args.cache
     reader = reading.open([args.data], skip_bad=args.skip_bad, cache=stored)
     if cache:

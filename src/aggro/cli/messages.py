@@ -7,6 +7,7 @@ becomes ``--metric full``. What the data said is quoted and stays as it is.
 from __future__ import annotations
 
 import re
+from argparse import ArgumentParser
 
 from aggro.cli.options import AXES
 from aggro.files.errors import ReadingError
@@ -16,15 +17,17 @@ OPTIONS = ("C", "average", *AXES, *READING, "passes", "seed")
 FLAGS = {
     "missing='zero'": "--missing-zero",
     "skip_bad=True": "--skip-bad",
+    "zero_based=True": "--zero-based",
     "header=False": "--no-header",
     "fit_intercept=False": "--no-intercept",
     "average=True": "--average",
 }
-# The same for what readers advise; an option that is not here is not for the command line.
-FACE = {
+# How readers' advice is spelled; what names an option that is not here is left out of it.
+ADVICE = {
     **{name: f"--{name.replace('_', '-')}" for name in READING},
     **{f"labels={kind}": f"--labels {kind}" for kind in ("number", "text")},
     **{python.replace("'", ""): plain for python, plain in FLAGS.items()},
+    "dtype=float64": "no --float32",
 }
 PHRASES = {"aggro.catalogue() lists": "aggro algorithms lists"}
 QUOTED = r"""(?<!\w)(?<!=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
@@ -36,14 +39,14 @@ PYTHON = re.compile(
 EXPECTED = (ValueError, TypeError, ImportError, OSError, EOFError)
 
 
-def in_words(error: Exception) -> str:
-    """Return an error as one line for people at a shell."""
-    return " ".join(_text(error).split())
+def in_words(error: Exception, parser: ArgumentParser | None = None) -> str:
+    """Return an error as one line for people at a shell; advice is of options a command has."""
+    return " ".join(_text(error, parser).split())
 
 
-def _text(error: Exception) -> str:
+def _text(error: Exception, parser: ArgumentParser | None) -> str:
     if isinstance(error, ReadingError):
-        return error.told(FACE)
+        return error.told({k: v for k, v in ADVICE.items() if _has(parser, v)})
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
     text = str(error)
@@ -55,6 +58,11 @@ def _text(error: Exception) -> str:
     if text and isinstance(error, (*EXPECTED, MemoryError)):
         return translated(text)
     return f"{type(error).__name__} {text}: this should not happen; AGGRO_DEBUG=1 shows where."
+
+
+def _has(parser: ArgumentParser | None, spelled: str) -> bool:
+    option = next(word for word in spelled.split() if word.startswith("--"))
+    return parser is None or option in parser._option_string_actions
 
 
 def translated(text: str) -> str:

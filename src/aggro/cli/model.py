@@ -147,6 +147,10 @@ class LinearModel:
         return best
 
     def _rows(self, X: Any) -> Any:
+        if X.shape[1] > self.features:
+            raise ValueError(
+                f"The data have {X.shape[1]:,} columns, but the model knows {self.features:,}."
+            )
         if hasattr(X, "indptr"):  # a block has the columns seen up to it; this copies nothing
             X.resize((X.shape[0], self.features))
         return rows_of(X)
@@ -229,7 +233,7 @@ class LinearModel:
         model = cls(record, learner.settings, learner.dtype, title)
         model.learner, model.settled = learner, dict(origin.get("settled", {}))
         model.classes = record.attributes.get("classes_", model.classes)
-        return model, Reading.from_origin(origin)
+        return model, Reading.from_origin(origin, learner.features)
 
     def go_on_with(self, params: dict[str, Any]) -> None:
         """Change prices for what comes."""

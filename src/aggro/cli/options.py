@@ -64,6 +64,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--no-header", action="store_true", help="columns of the csv are f0, f1 ...")
     group.add_argument("--missing-zero", action="store_true", help="a missing value counts as zero")
     group.add_argument(
+        "--zero-based",
+        action="store_true",
+        help="svmlight indices start at 0 (default: told from the first)",
+    )
+    group.add_argument(
         "--hash-bits", metavar="N", type=whole, help="hash names into 2**N columns (default 18)"
     )
     add_tolerance(group)

@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     reader = reading.open(
         args.data,
         width=model.features,
+        labelled=False,
         skip_bad=args.skip_bad,
         cache=args.cache,
         dtype=model.dtype,

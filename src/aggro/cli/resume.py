@@ -23,7 +23,7 @@ def resume(args: argparse.Namespace) -> tuple[LinearModel, Reading]:
     asked = _reading(args)
     if "_origin" in model.record.attributes:  # a model made in Python says nothing about files
         for name in asked.keys() - set(MAY_CHANGE):
-            was = getattr(kept, name)
+            was = _known(kept, name)
             if (name, was) != ("labels", "auto"):
                 _compare(args.resume, OPTIONS.get(name, name), was, asked[name])
     _check_variant(args, model)
@@ -50,6 +50,13 @@ def _reading(args: argparse.Namespace) -> dict[str, Any]:
     names = [field.name for field in dataclasses.fields(Reading)]
     found = {n: getattr(told, n) for n in names if getattr(told, n) != getattr(silent, n)}
     return found | ({} if args.hash_bits is None else {"hash_bits": args.hash_bits})
+
+
+def _known(kept: Reading, name: str) -> Any:
+    """Return what a model knows about reading; all columns of a table, where none were named."""
+    if name == "features" and kept.features is None and kept.columns is not None:
+        return tuple(column for column in kept.columns if column not in kept.text)
+    return getattr(kept, name)
 
 
 def _check_variant(args: argparse.Namespace, model: LinearModel) -> None:

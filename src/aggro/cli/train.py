@@ -26,6 +26,7 @@ from aggro.cli.values import at_least
 from aggro.cli.variant import CHOICES, chosen
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
+from aggro.files.labels import first_labels
 from aggro.files.sources import expand
 from aggro.learner import Array
 
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         model, reading = resume(args)
     else:
         reading = Reading.from_arguments(args)
-    reading = reading.with_columns(args.data)
+    reading.check_label(args.data)
     dtype = model.dtype if model else np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     expected = guess_rows(args.data, reading.format)
@@ -143,9 +144,12 @@ class Training:
 
     def _one_pass(self, skip: int) -> None:
         self.position = 0
-        for X, y, weights in self._batches(skip):
+        batches: Iterator[Batch] = self._batches(skip)
+        if self.watch is None:
+            first, batches = first_labels(batches)
+        for X, y, weights in batches:
             if self.watch is None:
-                self._begin(X, y)
+                self._begin(X, y if first is None else first)
             assert self.watch is not None
             with naming_examples(self.reader, self.position):
                 lines = self.watch.learn(X, y, weights)
@@ -197,9 +201,7 @@ class Training:
 
     def _final_reading(self) -> Reading:
         """Return how later data are to be read: what was found out is fixed."""
-        texts = self._model.classes.dtype.kind == "U"
-        labels = "text" if texts else self.reading.labels
-        return dataclasses.replace(self.reading, zero_based=self.reader.zero_based, labels=labels)
+        return self.reading.learned_from(self.reader, self._model.classes)
 
     def how_to_go_on(self) -> str:
         """Return the command that does the rest."""

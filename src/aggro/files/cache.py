@@ -26,8 +26,7 @@ from aggro.files.errors import BadLine, ReadingError
 from aggro.files.native import core
 from aggro.files.options import Options
 from aggro.files.pack import pack, unpack
-from aggro.files.sources import CACHE_SUFFIX as SUFFIX
-from aggro.files.sources import PathLike
+from aggro.files.sources import CACHE_SUFFIX, PathLike
 
 MAGIC = b"AGGROCACHE3\n"
 FAMILY = b"AGGROCACHE"  # of every version
@@ -46,7 +45,7 @@ def path_for(cache: PathLike | Literal[True] | None, files: Sequence[str]) -> st
     """
     if cache is None:
         return None
-    path = files[0] + SUFFIX if cache is True else os.fspath(cache)
+    path = files[0] + CACHE_SUFFIX if cache is True else os.fspath(cache)
     _check_place(path, files)
     return path
 
@@ -56,7 +55,7 @@ def _check_place(path: str, files: Sequence[str]) -> None:
     if any(Path(path).exists() and Path(file).exists() and Path(path).samefile(file)
            for file in files):  # fmt: skip
         raise ReadingError(path, "is read, so it cannot be its own cache; name another file")
-    if Path(path).is_file() and not path.endswith(SUFFIX):
+    if Path(path).is_file() and not path.endswith(CACHE_SUFFIX):
         with Path(path).open("rb") as stream:
             start = stream.read(len(FAMILY))
         if start and start != FAMILY:
@@ -117,6 +116,8 @@ def _stored(path: str, head: bytes, report: Report) -> Iterator[Batch]:
             if kind == b"FIND":
                 report.found = Findings(**json.loads(payload.tobytes()))
                 continue
+            if kind != b"ROWS":
+                raise _Unusable
             batch = unpack(payload)
             report.n_rows += batch.n_rows
             yield batch

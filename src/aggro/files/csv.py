@@ -76,7 +76,7 @@ class _Table:
         self.names, self.header_lines = header_of(sample.data, options, path)
         check_names(self.names, path)
         plan = self._plan(sample)
-        self.used = plan.used
+        self.used = [name for name in plan.used if name in self.names]
         self.encoder = Encoder(plan, options, report, path)
         self.parser = self._new_parser(self.used, options.skip_bad)
         self.header_left = self.header_lines

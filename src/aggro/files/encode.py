@@ -167,7 +167,8 @@ class Encoder:
             parts.append((present, place.repeat(len(present)), column.values[present]))
         rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         shape = (len(numbers), self.plan.width(self.options))
-        return from_entries(rows, places, values.astype(self.options.dtype), shape)
+        with np.errstate(over="ignore"):  # of rows that are bad
+            return from_entries(rows, places, values.astype(self.options.dtype), shape)
 
     def _one_hot(
         self, name: str, column: Column, where: NDArray[np.bool_] | None = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -61,12 +62,16 @@ class Reader:
 
     def without_scipy(self) -> Reader:
         """Return a reader whose sparse X is a `SparseRows`, which needs NumPy alone."""
-        return Reader(self.files, self.options, self.cache, scipy=False)
+        return self._but(scipy=False)
 
     def labelled(self) -> Reader:
         """Return a reader to learn from: a Vowpal Wabbit line without a label is a bad one."""
-        options = dataclasses.replace(self.options, unlabelled="error")
-        return Reader(self.files, options, self.cache, scipy=self.scipy)
+        return self._but(options=dataclasses.replace(self.options, unlabelled="error"))
+
+    def _but(self, **changes: Any) -> Reader:
+        other = copy.copy(self)
+        vars(other).update(changes, _report=Report(), _passes=0)
+        return other
 
     def __iter__(self) -> Iterator[Batch]:
         self._passes += 1
@@ -168,6 +173,7 @@ def read(
     hash_bits: int = 18,
     missing: Literal["error", "zero"] = "error",
     unlabelled: Literal["keep", "error"] = "keep",
+    widest: int | None = None,
     skip_bad: bool = False,
     cache: PathLike | Literal[True] | None = None,
 ) -> Reader:
@@ -210,6 +216,8 @@ def read(
         Whether a Vowpal Wabbit line without a label has the label NaN (or "") or is a bad line.
     unseen
         Whether an index beyond n_features is an error or is ignored.
+    widest
+        An svmlight index that asks for more columns than this is a bad one: a slip, most likely.
     zero_based
         Whether svmlight indices start at 0; by default they do if the first batch has an index 0.
     hash_bits
@@ -254,6 +262,7 @@ def read(
         hash_bits=hash_bits,
         missing=missing,
         unlabelled=unlabelled,
+        widest=widest,
         skip_bad=skip_bad,
     )
     files = expand(paths)

@@ -94,16 +94,21 @@ class StringColumn:
         return self.values, wrong
 
     def _beyond_64_bits(self) -> NDArray[np.bool_]:
-        large = np.flatnonzero((self.kinds == WHOLE) & (np.abs(self.values) > 2**53))
+        large = np.flatnonzero(self._large & (self.kinds == WHOLE))
         beyond = np.zeros(len(self), bool)
         beyond[large] = [not -(2**63) <= int(self.at(i)) < 2**63 for i in large.tolist()]
         return beyond
 
     def _whole(self, wrong: NDArray[np.bool_]) -> NDArray[np.int64]:
-        numbers = np.where(wrong, 0, self.values).astype(np.int64)
-        for i in np.flatnonzero(~wrong & (np.abs(self.values) > 2**53)).tolist():
-            numbers[i] = int(self.at(i))  # a double would round it
+        numbers = np.where(wrong | self._large, 0, self.values).astype(np.int64)
+        for i in np.flatnonzero(self._large & ~wrong).tolist():
+            numbers[i] = int(self.at(i))
         return numbers
+
+    @property
+    def _large(self) -> NDArray[np.bool_]:
+        """Which values a double may have rounded."""
+        return np.abs(self.values) >= 2**53
 
     def strings(self) -> Buffers:
         """Return the bytes and the offsets."""
