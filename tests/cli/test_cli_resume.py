@@ -1,20 +1,17 @@
 """Going on with a model: to the last bit, in the passes left, and never against its file."""
 
 import json
-import re
 import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_helpers import messages, write_csv, write_numbers, write_svmlight, write_vw
+from cli_helpers import messages, states, write_csv, write_numbers, write_svmlight, write_vw
 
 import aggro
-from aggro.auto import AutoLearner
 from aggro.cli import main
 from aggro.cli.model import LinearModel
 from aggro.files import load_svmlight
-from aggro.learner import Learner
 
 
 @pytest.fixture(autouse=True)
@@ -25,12 +22,6 @@ def inside(tmp_path, monkeypatch):
 
 def run(line, code=0):
     assert main(shlex.split(line)) == code
-
-
-def states(path):
-    learner = LinearModel.load(path)[0].learner
-    parts = [each.state() for each in getattr(learner, "learners", [learner])]
-    return [{name: array.tobytes() for name, array in part.items()} for part in parts]
 
 
 # -- an interrupt, and the command that does the rest -------------------------------------------
@@ -145,6 +136,16 @@ def test_rows_that_are_new_move_the_means_again(inside):
     X, y = load_svmlight("parts/1.svm", n_features=X.shape[1])
     model.partial_fit(X, y)
     np.testing.assert_array_equal(aggro.load("m.aggro").coef_, model.coef_)
+
+
+def test_new_rows_after_an_interrupt_in_a_later_pass_move_the_means(inside, interrupted, capsys):
+    write_parts(inside / "parts")
+    line = "train parts/0.svm -o m.aggro --algorithm PAm-1 --passes 3"
+    interrupted(line, 2, capsys)
+    run("train parts/1.svm --resume m.aggro -o new.aggro --quiet")
+    run("train parts/0.svm -o two.aggro --algorithm PAm-1 --passes 2 --quiet")
+    run("train parts/1.svm --resume two.aggro -o two.aggro --quiet")
+    assert states("new.aggro") == states("two.aggro")
 
 
 # -- skipping -----------------------------------------------------------------------------------
@@ -273,60 +274,12 @@ def test_a_model_of_python_takes_the_reading_from_the_command(inside):
     np.testing.assert_array_equal(aggro.load("more.aggro").coef_, model.partial_fit(X, y).coef_)
 
 
-# -- races --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("options", ["--C auto", "--C auto --metric auto --average auto"])
-def test_training_ends_a_race_and_says_so(inside, options, capsys):
-    write_svmlight(inside / "data.svm", n=1500)
-    run(f"train data.svm -o kept.aggro --keep-race {options}")
-    kept = capsys.readouterr()
-    assert "leads: C=" in kept.out and "the race is saved" in kept.out
-    run(f"train data.svm -o settled.aggro {options}")
-    settled = capsys.readouterr()
-    assert re.search(
-        r"chosen: C=[^;]+; the rest of the race is not saved \(--keep-race", settled.out
-    )
-    race, alone = (LinearModel.load(f"{name}.aggro")[0] for name in ("kept", "settled"))
-    assert isinstance(race.learner, AutoLearner) and isinstance(alone.learner, Learner)
-    assert Path("settled.aggro").stat().st_size < Path("kept.aggro").stat().st_size / 4
-    for name in ("kept", "settled"):
-        run(f"predict {name}.aggro data.svm --scores -o {name}.txt")
-    assert Path("kept.txt").read_text() == Path("settled.txt").read_text()
-    model = aggro.load("settled.aggro")
-    assert {n: getattr(model, n) for n in race.learner.choice} == race.learner.choice
+def test_a_model_of_python_is_known_by_its_parameters(inside, capsys):
+    write_svmlight(inside / "data.svm", n=60)
     X, y = load_svmlight("data.svm")
-    model.partial_fit(X, y)
-    capsys.readouterr()
-    run("info settled.aggro")
-    assert re.search(r"chosen +C=", capsys.readouterr().out)
-
-
-def test_a_settled_model_goes_on_with_what_was_chosen_and_says_so(inside, capsys):
-    write_svmlight(inside / "data.svm", n=800)
-    run("train data.svm -o m.aggro --C auto --quiet")
-    C = aggro.load("m.aggro").C
-    capsys.readouterr()
-    run("train data.svm --resume m.aggro -o again.aggro --C auto")
-    assert f"m.aggro: its race is over; C={C:g} goes on" in capsys.readouterr().err
-    assert C == aggro.load("again.aggro").C
-    run("train data.svm --resume again.aggro -o again.aggro")
-    assert f"again.aggro: its race is over; C={C:g} goes on" in capsys.readouterr().err
-    run("train data.svm --resume m.aggro -o again.aggro --C 0.125 --quiet")
-    assert aggro.load("again.aggro").C == 0.125
-    run("train data.svm -o plain.aggro --C 0.5 --quiet")
-    run("train data.svm --resume plain.aggro -o plain.aggro")
-    assert "race" not in capsys.readouterr().err
-
-
-def test_a_kept_race_goes_on_to_the_last_bit(inside, capsys):
-    lines = write_svmlight(inside / "both.svm", n=900).read_text().splitlines(keepends=True)
-    Path("one.svm").write_text("".join(lines[:410]))
-    run("train both.svm -o whole.aggro --C auto --keep-race --quiet")
-    run("train one.svm -o part.aggro --C auto --keep-race --quiet")
-    run("train both.svm --resume part.aggro -o part.aggro --skip 410 --keep-race --quiet")
-    assert states("part.aggro") == states("whole.aggro")
-    run("train both.svm --resume part.aggro -o part.aggro --C 0.5", 1)
-    assert "--C auto, which cannot change to 0.5" in capsys.readouterr().err
-    run("train both.svm --resume part.aggro -o part.aggro --quiet")
-    assert isinstance(LinearModel.load("part.aggro")[0].learner, Learner)
+    model = aggro.from_name("PA-II", C=0.5).partial_fit(X, y)
+    aggro.save(model, "m.aggro")
+    run("train data.svm --resume m.aggro -o again.aggro --algorithm PA-II --C 0.5 --quiet")
+    for other in ("PA-I", "SPA-II", "AROW"):
+        run(f"train data.svm --resume m.aggro -o again.aggro --algorithm {other}", 1)
+        assert f"which cannot change to {other}" in capsys.readouterr().err
