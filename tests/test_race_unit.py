@@ -152,6 +152,15 @@ def test_explicit_zeros_are_zeros(scale):
     assert odd.n_mistakes_ == plain.n_mistakes_
 
 
+@pytest.mark.parametrize("scale", ["none", "online"])
+def test_a_first_dict_may_name_zeros(scale):
+    plain, odd = (StreamRegressor(C="auto", scale=scale, fit_intercept=False) for _ in "ab")
+    plain.learn_one({"a": 3.0}, 5.0)
+    odd.learn_one({"a": 3.0, **{f"zero{j}": 0.0 for j in range(99)}}, 5.0)
+    assert odd.lanes_ == plain.lanes_
+    assert odd.predict_one({"a": 2.0}) == plain.predict_one({"a": 2.0}) != 0
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_refused_was_never_there(bad):
     rows = X[:5].copy()

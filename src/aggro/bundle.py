@@ -73,7 +73,6 @@ def begin_anew(learner: Learner, settings: Sequence[Settings]) -> Learner:
         after[name][:] = before[name][best]
     for name in TALLIES:
         after[name] = np.tile(before[name][best * each : (best + 1) * each], new.models)
-    after["mixture"].reshape(-1, 6)[:, 3] = learner.model.averaged  # rounds of weight zero
     lanes = after["weights"].reshape(new.features, -1)
     _copy_sums(before["weights"].reshape(learner.features, -1), lanes, learner, new)
     new.load_state(after)
