@@ -267,10 +267,10 @@ struct Model {
 
   private:
     /// Raises if a model of so many features is more than the machine can hold.
-    void check_room(std::size_t features) const {
+    void check_room(std::size_t features) {
         const auto width = static_cast<double>(features), size = width + 1;
         double line = shape.scale == Scale::none ? 0 : 2 * sizeof(double);
-        for (const Block<T>* block : {&weights, &trail, &ring, &pool, &pool_mean})
+        for (const Block<T>* block : tables())
             line += static_cast<double>(block->stride() * sizeof(T));
         const double matrices = shape.metric == Metric::full ? static_cast<double>(groups.size()) *
                                                                    size * size / 2 * sizeof(T)

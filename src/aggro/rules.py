@@ -94,8 +94,8 @@ CLASHES: tuple[Clash, ...] = (
     Clash(
         ("loss", "multiclass"),
         lambda s: s.loss == "least_squares" and _shares_slack(s),
-        "loss='least_squares' asks for margins of exactly 1, which all wrong classes cannot meet "
-        "with one shared slack; use multiclass='ovr' or 'top'",
+        "least squares ask for margins of exactly 1, which all wrong classes cannot meet with one "
+        "shared slack; use multiclass='ovr' or 'top'",
     ),
     Clash(
         ("loss", "multiclass"),
@@ -110,7 +110,7 @@ CLASHES: tuple[Clash, ...] = (
     Clash(
         ("task", "class_mean"),
         lambda s: s.task == "regression" and s.class_mean > 0,
-        "class_mean pulls to the means of classes, and regression has none; use class_mean=0",
+        "the pull is to the means of classes, and regression has none; use class_mean=0",
     ),
     Clash(
         ("loss", "batch_size"),
@@ -159,7 +159,7 @@ def check_number(name: str, value: Any, *, above: float, strict: bool = True) ->
     )
     fine = real and not isinstance(value, bool) and (value > above if strict else value >= above)
     if not fine:
-        bound = f"{'greater than' if strict else 'at least'} {above:g}"
+        bound = f"{'greater than' if strict else 'of at least'} {above:g}"
         choice = ", or 'auto'" if name == "C" else ""
         raise ValueError(f"{name}={value!r} is not valid; give a number {bound}{choice}.")
 

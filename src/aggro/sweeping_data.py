@@ -56,6 +56,7 @@ class Data:
     features: int
     dtype: Any
     count: int
+    names: Array | None  # of the features
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return one pass over the rows, in this order or as they are."""
@@ -92,13 +93,15 @@ class ArrayData(Data):
     @classmethod
     def of(cls, X: Any, y: Any, task: Task | None) -> ArrayData:
         """Check arrays, and tell what they are."""
-        from sklearn.utils import check_array
+        from sklearn.base import BaseEstimator
+        from sklearn.utils.validation import validate_data
 
         from aggro.targets import read_classes, read_values
 
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        reader, floats = BaseEstimator(), [np.float64, np.float32]
+        X = validate_data(reader, X, accept_sparse="csr", dtype=floats, order="C")
         count, features = X.shape
-        shape = (features, X.dtype, count, X)
+        shape = (features, X.dtype, count, getattr(reader, "feature_names_in_", None), X)
         if task is None and np.asarray(y).dtype.kind == "f" and looks_continuous(y):
             task = "regression"  # whole numbers of an integer type are classes, as everywhere
         if task == "regression":
@@ -106,9 +109,10 @@ class ArrayData(Data):
             return cls("regression", None, values.shape[1], *shape, {"values": values})
         y, multilabel = read_classes(y, count)
         if multilabel:
+            check_task(task, "multilabel")
             return cls("multilabel", np.arange(y.shape[1]), y.shape[1], *shape, {"values": y})
         classes, labels = np.unique(y, return_inverse=True)
-        kind = task_of(classes)
+        kind = task_of(classes, task)
         return cls(kind, classes, len(classes), *shape, {"labels": labels.astype(np.int64)})
 
     def parts(self, order: Array | None) -> Iterator[Part]:
@@ -116,11 +120,20 @@ class ArrayData(Data):
         yield Part(self.X, self.lesson, np.arange(self.count) if order is None else order)
 
 
-def task_of(classes: Array) -> Task:
+def task_of(classes: Array, asked: Task | None) -> Task:
     """Return the task of telling these classes apart."""
     if len(classes) < 2:
         raise ValueError(f"y holds one class only ({classes[0]!r}); two or more are needed.")
-    return "binary" if len(classes) == 2 else "multiclass"
+    found: Task = "binary" if len(classes) == 2 else "multiclass"
+    if asked != "multiclass":  # two classes are several
+        check_task(asked, found, f" ({len(classes)} classes)")
+    return found
+
+
+def check_task(asked: Task | None, found: Task, why: str = "") -> None:
+    """Raise if the task that was asked for is not that of the answers."""
+    if asked not in (None, found):
+        raise ValueError(f"task={asked!r}, but y is {found}{why}; leave task out, or mend y.")
 
 
 @dataclass
@@ -146,7 +159,7 @@ class FileData(Data):
             raise ValueError("There are no rows to learn from.")
         kind, classes = labels.verdict()
         outputs = 1 if classes is None else len(classes)
-        return cls(kind, classes, outputs, features, reader.options.dtype, count, reader)
+        return cls(kind, classes, outputs, features, reader.options.dtype, count, None, reader)
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return the batches of the files, one at a time."""
@@ -217,5 +230,6 @@ class Labels:
         if self.task == "regression" or self.known is None:
             return "regression", None
         if self.several:
+            check_task(self.task, "multilabel")
             return "multilabel", self.known
-        return task_of(self.known), self.known
+        return task_of(self.known, self.task), self.known

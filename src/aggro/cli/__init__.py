@@ -46,13 +46,15 @@ def main(argv: list[str] | None = None) -> int:
         return int(exit.code or 0)
     except KeyboardInterrupt:
         return _say("interrupted", 130)
-    except BrokenPipeError:  # who read our output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and error.filename is None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0  # who read our output has had enough
         if os.environ.get("AGGRO_DEBUG"):
             raise
-        return _say(f"error: {_one_line(error, parser)}", 1)
+        from aggro.cli.messages import in_words
+
+        return _say(f"error: {in_words(error, parser)}", 1)
 
 
 def command(name: str) -> ModuleType:
@@ -73,15 +75,6 @@ def _top_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"aggro {__version__}")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     return parser
-
-
-def _one_line(error: Exception, parser: argparse.ArgumentParser | None) -> str:
-    from aggro.cli.reading import told
-
-    text = told(error, parser) or type(error).__name__
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        text = f"{error.filename}: {error.strerror.lower()}"
-    return " ".join(text.split())
 
 
 def _say(text: str, code: int) -> int:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import re
+from collections.abc import Iterator
 from typing import Any
 
+from aggro.cli.console import listed
 from aggro.cli.model import LinearModel
 from aggro.cli.variant import allowed, choose, given, is_regression
+from aggro.files import Reader
 from aggro.files.labels import looks_continuous
 from aggro.learner import Array
 
@@ -23,4 +28,28 @@ def new_model(
             "use --task regression without --algorithm, or --task classification to insist."
         )
     params = allowed(variant, given(args), strict=strict)
-    return LinearModel.create(variant, params, X.dtype, args.seed)
+    return LinearModel.create(variant, params, X.dtype, args.seed or 0)
+
+
+@contextlib.contextmanager
+def naming_examples(reader: Reader, before: int) -> Iterator[None]:
+    """Say which example of the files it is that a learner refuses; ``before`` came already."""
+    try:
+        yield
+    except ValueError as error:
+        refused = re.fullmatch(r"row (\d+): (.*)", str(error), re.DOTALL)
+        if refused is None:
+            raise
+        place = f"{listed(reader.files)}, example {before + int(refused[1]) + 1}"
+        raise ValueError(f"{place}: {refused[2]}") from error
+
+
+def no_labels(reader: Reader) -> ValueError:
+    """Return the error of data without labels."""
+    return ValueError(f"{listed(reader.files)}: no labels; name their column with --label.")
+
+
+def no_examples(reader: Reader, skipped: int = 0) -> ValueError:
+    """Return the error of data without rows."""
+    after = f" after the first {skipped:,}" if skipped else ""
+    return ValueError(f"{listed(reader.files)}: there were no examples to learn from{after}.")

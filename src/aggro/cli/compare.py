@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggro.cli.begin import new_model
+from aggro.cli.begin import naming_examples, new_model, no_examples, no_labels
 from aggro.cli.console import Console
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.metrics import metrics_for
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
+from aggro.cli.outputs import check_files, write_report
 from aggro.cli.reading import Reading, guess_rows
 from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
+from aggro.cli.values import names
 from aggro.cli.variant import CHOICES
 from aggro.cli.watch import Watch
 from aggro.files import Batch
 from aggro.files.labels import first_labels
+from aggro.files.sources import expand
 from aggro.learner import Array
 from aggro.variants import find
 
@@ -36,14 +37,16 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = new_parser("compare", "Race several variants over one reading.", EXAMPLES)
     parser.add_argument("data", nargs="+", help="files, folders or patterns; - for standard input")
-    parser.add_argument("--algorithms", required=True, metavar="NAME,...", help="who takes part")
+    parser.add_argument(
+        "--algorithms", required=True, type=names, metavar="NAME,...", help="who takes part"
+    )
     parser.add_argument("--task", default="auto", choices=("auto", "classification", "regression"))
     parser.add_argument("--test", action="append", metavar="FILE", help="data to measure on")
     parser.add_argument("--plot", metavar="PICTURE", help="draw the learning curves")
     parser.add_argument("--json", metavar="FILE", help="write a report")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     add_reading(parser)
-    add_variant(parser, prices=True)
+    add_variant(parser, several=True)
     return parser
 
 
@@ -85,6 +88,8 @@ class Runner:
 
 def run(args: argparse.Namespace) -> int:
     """Let every variant learn each batch, then rank them."""
+    outputs = {"--json": args.json, "--plot": args.plot}
+    check_files(outputs, args.data, args.cache, *(expand(args.test) if args.test else ()))
     reading = Reading.from_arguments(args)
     reading.check_label(args.data)
     dtype = np.float32 if args.float32 else np.float64
@@ -92,20 +97,23 @@ def run(args: argparse.Namespace) -> int:
     runners: list[Runner] = []
     with Console(guess_rows(args.data, reading.format), args.quiet) as console:
         with Interrupt() as interrupt:
+            seen = 0
             first, batches = first_labels(reader)
             for batch in batches:
                 if batch.y is None:
-                    raise ValueError("The data have no labels; name their column with --label.")
+                    raise no_labels(reader)
                 if not runners:
                     told_by = batch.y if first is None else first
                     runners = [Runner(group) for group in bundles(_models(args, batch.X, told_by))]
-                for runner in runners:
-                    runner.learn(batch)
+                with naming_examples(reader, seen):
+                    for runner in runners:
+                        runner.learn(batch)
+                seen += batch.n_rows
                 console.advance(batch.n_rows)
                 if interrupt.asked:
                     break
         if not runners:
-            raise ValueError("There were no examples to learn from.")
+            raise no_examples(reader)
         console.stop()
         results = [result for runner in runners for result in runner.results()]
         watches = [watch for runner in runners for watch in runner.watches]
@@ -119,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         _show(console, results, percent=not models[0].regression)
         console.tell_bad_lines(reader)
     if args.json:
-        Path(args.json).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        write_report(args.json, results)
     if args.plot:
         from aggro.cli.plots import draw_curves
 
@@ -131,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
 def _models(args: argparse.Namespace, X: Any, y: Array) -> list[LinearModel]:
     """Return a model for every name, and for every C where the variant has one."""
     models = []
-    for name in filter(None, args.algorithms.split(",")):
+    for name in dict.fromkeys(find(name).name for name in args.algorithms):
         prices = (args.C or [None]) if "C" in CHOICES.get(find(name).estimator, ()) else [None]
         for price in prices:
             given = argparse.Namespace(**{**vars(args), "C": price})
@@ -157,7 +165,7 @@ def _test(args: argparse.Namespace, reading: Reading, models: Sequence[LinearMod
 
 
 def _show(console: Console, results: list[dict[str, Any]], *, percent: bool) -> None:
-    what, test = ("error so far", "test error") if percent else ("loss so far", "test RMSE")
+    what, test = ("error so far", "test error") if percent else ("|error| so far", "test RMSE")
     tested = results[0]["test"] is not None
     if tested and percent:
         results = [{**row, "test": 1 - row["test"]} for row in results]

@@ -13,6 +13,7 @@ from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import new_parser
 from aggro.cli.reading import SVMLIGHT, Reading
+from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.learner import Array, Learner
 from aggro.models.record import Record, read_record
@@ -28,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = new_parser("info", "Show what a model is and what it has learned.", EXAMPLES)
     parser.add_argument("model", help="a model file")
-    parser.add_argument("--top", type=int, default=5, help="strongest features to show (default 5)")
+    parser.add_argument(
+        "--top", type=at_least(0), default=5, help="strongest features to show (default 5)"
+    )
     return parser
 
 
@@ -56,8 +59,9 @@ def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
         found.insert(0, ("algorithm", origin["variant"]))
     if "classes_" in record.attributes:
         found.append(("classes", _listed(record.attributes["classes_"])))
-    if isinstance(learner, AutoLearner):
-        found.append(("chosen", chosen(learner)))
+    choice = learner.choice if isinstance(learner, AutoLearner) else origin.get("settled")
+    if choice:
+        found.append(("chosen", chosen(choice)))
     if isinstance(learner, (Learner, AutoLearner)):
         progress = learner.progress
         found += [

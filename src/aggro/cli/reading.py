@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -28,27 +28,6 @@ COLUMNS_OF = {
     VW: "the hashed columns of Vowpal Wabbit's format",
     TABLE: "the columns of a table",
 }
-# How the command line spells the options that errors of the readers name.
-SPELLED = {
-    "missing=zero": "--missing-zero",
-    "labels=text": "--labels text",
-    "zero_based=True": "--zero-based",
-    "dtype=float64": "no --float32",
-    "features": "--features",
-    "cache": "--cache",
-}
-
-
-def told(error: Exception, parser: ArgumentParser | None = None) -> str:
-    """Return an error in the words of the command line; only of options that a parser has."""
-    if not isinstance(error, ReadingError):
-        return str(error)
-    usage = "" if parser is None else parser.format_usage()
-    return error.told({k: v for k, v in SPELLED.items() if not usage or _option(v) in usage})
-
-
-def _option(spelled: str) -> str:
-    return next(word for word in spelled.split() if word.startswith("--"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +61,7 @@ class Reading:
             missing_zero=args.missing_zero,
             hash_bits=18 if args.hash_bits is None else args.hash_bits,
             zero_based=True if args.zero_based else None,
-            labels=args.labels,
+            labels=args.labels or "auto",
         )
 
     @classmethod

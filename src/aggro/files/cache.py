@@ -10,6 +10,7 @@ DONE  JSON: how the pass went; a cache without it is damaged
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import struct
@@ -95,6 +96,8 @@ def _head(files: Sequence[str], options: Options) -> bytes:
 
 
 def _stored(path: str, head: bytes, report: Report) -> Iterator[Batch]:
+    if Path(path).exists() and not Path(path).is_file():
+        raise OSError(errno.EINVAL, "a cache must be a file; give another name", path)
     try:
         stream = Path(path).open("rb")  # noqa: SIM115 -- only opening may fail to find it
     except FileNotFoundError as error:

@@ -115,13 +115,11 @@ def open_bytes(path: str) -> IO[bytes]:
     if suffix in (".xz", ".lzma"):
         return cast("IO[bytes]", lzma.open(path, "rb"))
     if suffix == ".zst":
-        return _open_zstandard(path)
+        return cast("IO[bytes]", zstandard("Reading").open(path, "rb"))
     return Path(path).open("rb", buffering=0)
 
 
-def _open_zstandard(path: str) -> IO[bytes]:
-    if sys.version_info >= (3, 14):
-        module: Any = optional("compression.zstd", "Reading .zst files")
-    else:
-        module = optional("zstandard", "Reading .zst files")
-    return cast("IO[bytes]", module.open(path, "rb"))
+def zstandard(purpose: str) -> Any:
+    """Return the module that reads and writes .zst files."""
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
+    return optional(name, f"{purpose} .zst files")
