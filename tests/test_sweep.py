@@ -151,7 +151,7 @@ def test_variants_of_a_regression_differ():
         (range(1, 3), ["C=1", "C=2"]),
         ((10.0**k for k in (-1, 0)), ["C=0.1", "C=1"]),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_every_setting_has_a_row_and_a_name_of_its_own(values, names):
     result = aggro.sweep(*problem(), C=values)
