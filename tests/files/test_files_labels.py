@@ -82,10 +82,11 @@ def test_train_and_sweep_tell_the_same(tmp_path, y, kind):
     lines = [patterns[kind].format(label, i % 7 + 1, i % 5) for i, label in enumerate(y.tolist())]
     path = tmp_path / f"data.{kind}"
     path.write_text("\n".join((["y,a,b"] if kind == "csv" else []) + lines) + "\n")
-    label = ["--label", "y"] if kind == "csv" else []
-    assert main(["train", str(path), "-o", str(tmp_path / "m"), "--quiet", *label]) == 0
+    more = ["--hash-bits", "6", *(["--label", "y"] if kind == "csv" else [])]
+    assert main(["train", str(path), "-o", str(tmp_path / "m"), "--quiet", *more]) == 0
     trained = LinearModel.load(str(tmp_path / "m"))[0]
-    reader = files.read(path, batch_rows=100, label="y" if kind == "csv" else None)
+    label = "y" if kind == "csv" else None
+    reader = files.read(path, batch_rows=100, label=label, hash_bits=6)
     swept = aggro.sweep(reader, C=0.1)
     assert trained.regression == type(swept.model()).__name__.endswith("Regressor")
     assert trained.regression == labels.looks_continuous(y)
