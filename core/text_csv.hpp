@@ -75,6 +75,10 @@ class Csv {
             const Record record = read_record(p, end, final);
             const bool too_long = record.end - p > static_cast<std::ptrdiff_t>(longest_);
             if (record.unfinished && !final && !too_long) break;
+            if (record.fault && !final && next_line(p, end) == end && end[-1] != '\n') {
+                drop_unfinished();
+                break;  // its first line has not all come yet
+            }
             ++progress.line;
             const char* fault = too_long ? csv_says::too_long : record.fault;
             if (record.unfinished && !fault) fault = csv_says::open_quote;

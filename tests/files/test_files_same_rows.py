@@ -164,7 +164,7 @@ def test_labels_of_typed_tables(tmp_path, kind):
         "float": pa.array([1.5, float("nan"), 2.5]), "bool": pa.array([True, None, False]),
         "decimal": pa.array([1, None, 2], pa.decimal128(5)),
         "dictionary": pa.array(["a", None, "b"]).dictionary_encode(),
-        "view": pa.array(["a", None, "b"]).cast(pa.large_string()),
+        "large": pa.array(["a", None, "b"]).cast(pa.large_string()),
     }  # fmt: skip
     for name, column in types.items():
         path = write(tmp_path / f"{name}.{kind}", {"y": column, "a": [1, 2, 3]})
@@ -207,3 +207,10 @@ def test_huge_numbers_of_json(tmp_path, value):
     (batch,) = reader
     assert batch.X[:, 0].toarray().ravel().tolist() == [1, 12345678901234567890.0]
     assert [bad.line for bad in reader.bad_lines] == [2]
+
+
+def test_texts_of_json_need_not_be_whole_letters(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"t": "Ab \\ud83d É", "c": "\\ud83d"}\n')
+    X, _, _ = collect(path, text="t", hash_bits=12)
+    assert X[0, files.hash_names(["t=ab", "t=\ud83d", "t=é", "c=\ud83d"], 12)].tolist() == [1] * 4

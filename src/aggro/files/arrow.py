@@ -110,10 +110,9 @@ def kind_of(kind: Any) -> str:
 
 
 def _is_string(kind: Any) -> bool:
-    types = optional("pyarrow", "Reading tables").types
-    if types.is_dictionary(kind):
+    if optional("pyarrow", "Reading tables").types.is_dictionary(kind):
         kind = kind.value_type
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 def _label_kind(kind: Any) -> str:

@@ -39,9 +39,11 @@ def whole_lines(stream: IO[bytes], size: int, longest_line: int) -> Iterator[Blo
     start_of_file = bytearray(len(BYTE_ORDER_MARK))
     start_of_file = start_of_file[: _fill(stream, memoryview(start_of_file))]
     carry: memoryview | bytes = bytes(start_of_file).removeprefix(BYTE_ORDER_MARK)
+    wanted = max(size - len(carry), 0)
     dropping = False
     while True:
-        buffer = bytearray(len(carry) + size)
+        buffer = bytearray(len(carry) + wanted)
+        wanted = size
         buffer[: len(carry)] = carry
         filled = len(carry) + _fill(stream, memoryview(buffer)[len(carry) :])
         is_last = filled < len(buffer)

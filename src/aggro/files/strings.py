@@ -153,7 +153,12 @@ def lowered(strings: Buffers) -> Buffers:
         capital = (data >= ord("A")) & (data <= ord("Z"))
         return data + (capital * np.uint8(32)), offsets
     whole = data.tobytes()
-    return buffers_of([lower(whole[i:j].decode()).encode() for i, j in pairwise(offsets.tolist())])
+    return buffers_of(
+        [
+            lower(whole[i:j].decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
+            for i, j in pairwise(offsets.tolist())
+        ]
+    )
 
 
 def lower(text: str) -> str:
