@@ -110,7 +110,7 @@ struct Model {
         means.norm.assign(shape.sums, 0);
         means.cross.assign(shape.sums, 0);
         if (sizeof(T) < sizeof(double) && shape.sums > 0)
-            sum_rest = Block<T>(0, shape.sums + (shape.total ? 1 : 0));
+            sum_rest = Block<T>(shape.sums + (shape.total ? 1 : 0));
         if (shape.forgetting > 0 && shape.sums > 0) means.emphasis.assign(1, 1.0);
         sizes.begin(shape.scale);
         if (shape.spreads > 0) targets.begin(shape.spreads);
