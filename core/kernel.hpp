@@ -31,6 +31,7 @@ struct KernelShape {
 /// What a model has lived through, each example judged before it was learned.
 struct KernelHistory {
     std::int64_t examples = 0, mistakes = 0, updates = 0;
+    std::int64_t ties = 0;  ///< scores of zero, which speak for the first of two classes
     double loss = 0;
 };
 
@@ -62,7 +63,8 @@ class KernelLearn {
             learn_batch(block, first, std::min(block.rows, first + batch_size));
     }
 
-    std::size_t current = 0;  ///< the example of the block that is being looked at, for messages
+    std::size_t current = 0;    ///< the example of the block that is being looked at, for messages
+    double* margins = nullptr;  ///< where the next scores of the predictor go, if they are wanted
 
   private:
     /// Predict, suffer, step for the examples first .. last of a block.
@@ -72,6 +74,7 @@ class KernelLearn {
         taus.assign(count * e.stride, 0.0);
         for (std::size_t j = 0; j < count; ++j)
             predict(block, first + j, scores.data() + j * e.stride);
+        if (margins) write_margins(block, first, count);
         for (const Group& g : m.groups) learn_group(g, block, first, count);
         if (m.shape.vote != Vote::each)
             for (std::size_t j = 0; j < count; ++j)
@@ -87,6 +90,16 @@ class KernelLearn {
         const bool fine = std::all_of(s, s + e.outputs, [](double v) { return std::isfinite(v); });
         if (!fine || !std::isfinite(block.self[r]))
             throw BadExample("its kernel values overflow; scale the features");
+    }
+
+    /// What the predictor says of the examples before they are learned.
+    void write_margins(const KernelBlock<Store>& block, std::size_t first, std::size_t count) {
+        const std::vector<double> coefs = e.predictor(m.history.examples);
+        std::vector<double> said(e.stride);
+        for (std::size_t j = 0; j < count; ++j, margins += e.outputs) {
+            e.score(block.kernel(first + j), coefs.data(), said.data());
+            std::copy_n(said.data(), e.outputs, margins);
+        }
     }
 
     /// The outputs together: the best one, or any of them.
@@ -118,6 +131,7 @@ class KernelLearn {
             throw BadExample("its score overflows; scale the features or the target");
         m.history.loss += verdict.loss;
         if (m.shape.vote == Vote::each) m.history.mistakes += verdict.wrong;
+        m.history.ties += g.task == Task::margin && scores[at] == 0;
         return verdict;
     }
 

@@ -33,6 +33,7 @@ struct Shape {
     Scale scale = Scale::none;
     std::size_t spreads = 0;  ///< columns of targets whose spread is the unit of epsilon
     double forgetting = 0;  ///< share of the means and of the precision that a new example replaces
+    bool one_class = false;  ///< only one of two classes is known yet: it is the positive one
 };
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
@@ -74,8 +75,9 @@ struct Model {
     std::vector<std::size_t> own_sum;  ///< which class sum belongs to output k
     std::vector<FullMetric<T>> full;   ///< one per group
     std::vector<Group> groups;
-    Tally tally;                                            ///< of each group
-    Record record;                                          ///< of each model
+    Tally tally;    ///< of each group
+    Record record;  ///< of each model
+    Record turned;  ///< the record if the known class turns out to be the first: see `one_class`
     std::vector<std::size_t> model_of;                      ///< which model a group belongs to
     Aligned<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
@@ -102,6 +104,7 @@ struct Model {
         if (shape.spreads > 0) targets.begin(shape.spreads);
         tally = Tally(groups.size());
         record = Record(shape.models);
+        if (shape.one_class) turned = Record(shape.models);
         for (std::size_t i = 0; i < groups.size(); ++i)
             model_of.push_back(i * shape.models / groups.size());
         if (shape.predictor == Predictor::average) {
@@ -188,7 +191,9 @@ struct Model {
                  {"loss", &tally.loss},
                  {"joint_mistakes", &record.mistakes},
                  {"recent_mistakes", &record.recent_mistakes},
-                 {"recent_loss", &record.recent_loss}})
+                 {"recent_loss", &record.recent_loss},
+                 {"turned_mistakes", &turned.mistakes},
+                 {"turned_recent", &turned.recent_mistakes}})
             visit(name, array->data(), array->size());
         static_assert(sizeof(Mixture) == 6 * sizeof(double));
         visit("mixture", reinterpret_cast<double*>(mix.data()), 6 * mix.size());
@@ -206,6 +211,7 @@ struct Model {
                  {"last_update", &tally.last_update}})
             visit(name, array->data(), array->size());
         visit("record", &record.recent_examples, 3);
+        visit("turned_chosen", &turned.chosen_mistakes, shape.one_class ? 1 : 0);
         visit("class_total", &means.total.count, 2);
         visit("counters", &counters.examples, sizeof(Counters) / sizeof(std::int64_t));
     }

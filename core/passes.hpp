@@ -29,7 +29,9 @@ struct Lesson {
     std::size_t count = 0;                ///< how many rows to learn
     std::size_t batch_size = 1;
     std::size_t threads = 1;
-    bool undo = true;  ///< put the model back as it was when a row is refused
+    const Matrix* typical = nullptr;  ///< a row that is scored beside each of them, if these are
+    double* margins = nullptr;  ///< where to write what the predictor says of each before it learns
+    bool undo = true;           ///< put the model back as it was when a row is refused
     std::function<bool()> interrupted;
 
     std::size_t row(std::size_t i) const {
@@ -196,9 +198,13 @@ inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Sh
     }
 }
 
+template <class T>
+void learn_watched(Model<T>& m, const Lesson& lesson);  // watch.hpp
+
 /// Learns the rows of a lesson, one after another or in batches.
 template <class T>
 inline void learn_all(Model<T>& m, const Lesson& lesson) {
+    if (lesson.margins) return learn_watched(m, lesson);
     with_row_type<T>(lesson.x, [&](auto kind) {
         using Row = decltype(kind);
         if (lesson.batch_size > 1) return learn_batches<T, Row>(m, lesson);

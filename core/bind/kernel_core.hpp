@@ -17,11 +17,14 @@ using Labels = std::optional<Column<std::int64_t>>;
 using Weights = std::optional<Column<double>>;
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Values = std::optional<Table>;
+using Margins = std::optional<nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
 
 struct Targets {
     Labels labels;
     Values values;
     Weights weights;
+    Margins margins =
+        {};  ///< to be filled with what the predictor says of each row before it learns
 
     Lesson lesson(std::size_t rows, std::size_t batch_size) const {
         const bool fits = (!labels || labels->size() == rows) &&
@@ -34,6 +37,7 @@ struct Targets {
         if (labels) lesson.labels = labels->data();
         if (values) lesson.values = values->data(), lesson.columns = values->shape(1);
         if (weights) lesson.weights = weights->data();
+        if (margins) lesson.margins = margins->data();
         lesson.interrupted = [] {
             nb::gil_scoped_acquire hold;
             return PyErr_CheckSignals() != 0;
@@ -70,6 +74,7 @@ class KernelCore {
         lesson.x = rows.matrix;
         if (order) lesson.order = order->data(), lesson.count = order->size();
         check(lesson);
+        check_margins(targets.margins, lesson);
         guarded(harmless_now(lesson), [&] {
             std::visit(
                 [&](auto& kept) {
@@ -89,6 +94,7 @@ class KernelCore {
         const Lesson lesson = targets.lesson(rows, batch_size);
         auto& kept = std::get<OutsideStore>(store);
         check_targets(model.groups, lesson, rows);
+        check_margins(targets.margins, lesson);
         if (with_support.shape(0) != rows || with_support.shape(1) != kept.size() ||
             within.shape(0) != rows || within.shape(1) != rows)
             throw nb::value_error(
@@ -144,6 +150,13 @@ class KernelCore {
             if (lesson.row(i) >= lesson.x.rows)
                 throw nb::value_error("order names a row that is not there");
         check_targets(model.groups, lesson, lesson.x.rows);
+    }
+
+    void check_margins(const Margins& margins, const Lesson& lesson) const {
+        if (!margins) return;
+        bool fits = margins->shape(0) == lesson.count && margins->shape(1) == model.shape.outputs;
+        for (std::size_t i = 0; i < lesson.count; ++i) fits &= lesson.weight(lesson.row(i)) > 0;
+        if (!fits) throw nb::value_error("margins need room for rows (of some weight) x outputs");
     }
 
     bool harmless_now(const Lesson& lesson) {

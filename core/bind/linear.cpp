@@ -9,7 +9,7 @@
 #include <shared_mutex>
 
 #include "arrays.hpp"
-#include "passes.hpp"
+#include "watch.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -125,6 +125,22 @@ class Guarded {
 using Labels = std::optional<Column<std::int64_t>>;
 using Weights = std::optional<Column<double>>;
 using Values = std::optional<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
+using Margins = std::optional<nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>>;
+
+/// Lets the rows of a lesson be scored before they are learned, together with a typical one.
+void watch(Lesson& lesson, const Shape& shape, const Rows* typical, const Margins& margins) {
+    if (!typical && !margins) return;
+    const std::size_t outputs = shape.outputs / shape.models;
+    if (!typical || !margins || typical->matrix.rows != 1 || margins->shape(0) != lesson.count ||
+        typical->matrix.features != shape.features || margins->shape(1) != 2 ||
+        margins->shape(2) != outputs)
+        throw nb::value_error("margins need a typical row and room for rows x 2 x outputs");
+    for (std::size_t i = 0; i < lesson.count; ++i)
+        if (const std::size_t r = lesson.row(i); r < lesson.x.rows && lesson.weight(r) == 0)
+            throw nb::value_error("rows without weight have no margins; leave them out of order");
+    lesson.typical = &typical->matrix;
+    lesson.margins = margins->data();
+}
 
 Lesson lesson_of(const Rows& rows, const Labels& labels, const Values& values,
                  const Weights& weights, const Labels& order, std::size_t batch_size, bool undo,
@@ -223,14 +239,20 @@ void bind_model(nb::module_& m, const char* name) {
         .def(
             "learn",
             [](G& self, const Rows& rows, Labels labels, Values values, Weights weights,
-               Labels order, std::size_t batch_size, bool undo, std::size_t threads) {
-                self.learn(
-                    lesson_of(rows, labels, values, weights, order, batch_size, undo, threads));
+               Labels order, std::size_t batch_size, bool undo, std::size_t threads,
+               const Rows* typical, Margins margins) {
+                Lesson lesson =
+                    lesson_of(rows, labels, values, weights, order, batch_size, undo, threads);
+                watch(lesson, self.model.shape, typical, margins);
+                self.learn(std::move(lesson));
             },
             "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
-            "undo"_a = true, "threads"_a = 1,
-            "Learn the rows, in order. A bad row raises and leaves the model as it was.")
+            "undo"_a = true, "threads"_a = 1, "typical"_a.none() = nb::none(),
+            "margins"_a.none() = nb::none(),
+            "Learn the rows, in order. A bad row raises and leaves the model as it was. margins, "
+            "rows x 2 x outputs, is filled with the scores of each row, and of the typical row, "
+            "before it is learned.")
         .def(
             "score",
             [](G& self, const Rows& rows, std::size_t threads) {
@@ -381,15 +403,15 @@ void bind_linear(nb::module_& m) {
             [](Shape* self, std::size_t features, std::size_t outputs, bool intercept,
                Metric metric, Predictor predictor, std::size_t sums, bool total, std::size_t queue,
                std::size_t reservoir, Vote vote, std::size_t models, Scale scale,
-               std::size_t spreads, double forgetting) {
-                new (self)
-                    Shape{features, outputs,   intercept, metric, predictor, sums,    total,
-                          queue,    reservoir, vote,      models, scale,     spreads, forgetting};
+               std::size_t spreads, double forgetting, bool one_class) {
+                new (self) Shape{features, outputs, intercept, metric,     predictor,
+                                 sums,     total,   queue,     reservoir,  vote,
+                                 models,   scale,   spreads,   forgetting, one_class};
             },
             nb::kw_only(), "features"_a, "outputs"_a, "intercept"_a, "metric"_a, "predictor"_a,
             "sums"_a = 0, "total"_a = false, "queue"_a = 1, "reservoir"_a = 0,
             "vote"_a = Vote::each, "models"_a = 1, "scale"_a = Scale::none, "spreads"_a = 0,
-            "forgetting"_a = 0.0);
+            "forgetting"_a = 0.0, "one_class"_a = false);
     nb::class_<Rows>(m, "Rows", "Rows to learn from or to score, read in place.")
         .def(nb::init<const AnyArray&>(), "x"_a)
         .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a,

@@ -263,8 +263,11 @@ def grown(
     """Return the same learner, or race, with more classes (see ``grow_classes``)."""
     if isinstance(learner, Learner):
         return grow_classes(learner, settings, position, classes)
-    new = AutoLearner(settings, learner.features, classes, learner.dtype)
+    new = AutoLearner(settings, learner.features, classes, learner.dtype, learner.seed)
     new.mistakes, new.distance, new.fixed = learner.mistakes, learner.distance, learner.fixed
+    if learner.classes == 1 and learner.learners and position[0] == 0:  # ties were no mistakes
+        state = learner.learners[learner.best[0]].state()
+        new.mistakes -= float(state["record"][1] - state["turned_chosen"][0])
     for old in learner.learners:
         lanes = [_chosen_of(s, settings) for s in old.all_settings]
         new.learners.append(grow_classes(old, lanes, position, classes))

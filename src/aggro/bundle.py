@@ -11,8 +11,11 @@ from aggro.learner import Array, Learner
 from aggro.rules import Settings
 
 PER_GROUP = ("mistakes", "updates", "last_update", "loss", "ring_fill", "ring_next", "pool_fill")
-PER_MODEL = ("joint_mistakes", "recent_mistakes", "recent_loss")
-SHARED = ("class_", "record", "counters", "scale_", "target_")  # by all models
+PER_MODEL = (
+    *("joint_mistakes", "recent_mistakes", "recent_loss"),
+    *("turned_mistakes", "turned_recent"),
+)
+SHARED = ("class_", "record", "counters", "scale_", "target_", "turned_chosen")  # by all models
 PER_OUTPUT = ("bias", "bias_variance", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
 
 
@@ -38,7 +41,8 @@ def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]
     groups = (source[:, None] * each + np.arange(each)).ravel()
     after.update({name: before[name] for name in after if name.startswith(SHARED)})
     for name in PER_MODEL:
-        after[name] = before[name][source]
+        if name in after:
+            after[name] = before[name][source]
     for name in PER_GROUP:
         if name in after:
             after[name] = before[name][groups]

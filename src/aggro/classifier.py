@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from aggro.auto import AnyLearner, grown, make_learner
 from aggro.estimator import all_or_nothing
+from aggro.growth import joined
 from aggro.learner import Array, rows_of
 from aggro.probability import Probabilities
 from aggro.rules import Settings, Task
@@ -49,7 +50,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
     def _task(self) -> Task:
         if self._multilabel:
             return "multilabel"
-        return "binary" if len(self.classes_) == 2 else "multiclass"
+        return "binary" if len(self.classes_) <= 2 else "multiclass"
 
     def _meet(self, X: Any, y: Any, classes: Any, first: bool) -> dict[str, Any]:
         """Read the targets of a batch, making or growing the learner as they need."""
@@ -91,9 +92,21 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         """Return a learner for the classes known so far."""
         raise NotImplementedError
 
+    def _grown(self, settings: Settings, position: Array, classes: int) -> Any:
+        """Return the learner with more classes (see ``grow_classes``)."""
+        raise NotImplementedError
+
     def _admit(self, y: Array) -> None:
         """Let classes that were never seen enter."""
-        raise NotImplementedError
+        everybody, position = joined(self.classes_, y)
+        if len(everybody) == len(self.classes_):
+            return
+        self._reconfigure(self._task())
+        counts = np.zeros(len(everybody))
+        counts[position] = self._counts
+        self.classes_, self._counts = everybody, counts
+        settings = self._checked_settings(self._task())
+        self._learner = self._grown(settings, position, len(everybody))
 
     def _given_classes(self, classes: Any, y: Array) -> Array:
         if self._multilabel:
@@ -180,7 +193,7 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             Their classes.
         classes : array, optional
             All classes that may ever appear. When it is never given, classes may appear at any
-            time and enter with zero weights.
+            time: the first is learned against the second, others enter with zero weights.
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """
@@ -227,18 +240,8 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         old.configure(settings)
         return old
 
-    def _admit(self, y: Array) -> None:
-        """Let classes that were never seen enter, with zero weights."""
-        everybody = np.union1d(self.classes_, y)
-        if len(everybody) == len(self.classes_):
-            return
-        self._reconfigure(self._task())
-        position = np.searchsorted(everybody, self.classes_)
-        counts = np.zeros(len(everybody))
-        counts[position] = self._counts
-        self.classes_, self._counts = everybody, counts
-        settings = self._checked_settings(self._task())
-        self._learner = grown(self._learner, settings, position, len(everybody))
+    def _grown(self, settings: Settings, position: Array, classes: int) -> AnyLearner:
+        return grown(self._learner, settings, position, classes)
 
     # -- early stopping ---------------------------------------------------------------------
 

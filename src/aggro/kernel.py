@@ -159,7 +159,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
             Their classes.
         classes : array, optional
             All classes that may ever appear. When it is never given, classes may appear at any
-            time and enter with zero coefficients.
+            time: the first is learned against the second, others enter with zero coefficients.
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """
@@ -188,17 +188,8 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     def _twin(self, learner: Any) -> Any:
         return self._kernel_learner(learner.settings, len(self.classes_))
 
-    def _admit(self, y: Array) -> None:
-        """Let classes that were never seen enter, with zero coefficients."""
-        everybody = np.union1d(self.classes_, y)
-        if len(everybody) == len(self.classes_):
-            return
-        position = np.searchsorted(everybody, self.classes_)
-        counts = np.zeros(len(everybody))
-        counts[position] = self._counts
-        self.classes_, self._counts = everybody, counts
-        settings = self._checked_settings(self._task())
-        self._learner = self._learner.grown(settings, position, len(everybody))
+    def _grown(self, settings: Settings, position: Array, classes: int) -> Any:
+        return self._learner.grown(settings, position, classes)
 
 
 class KernelPassiveAggressiveRegressor(KernelEstimator, OnlineRegressor):

@@ -20,7 +20,8 @@ OUTSIDE_BLOCK = 64  # rows whose kernel values are asked for together
 class KernelLearner:
     """f = sum_i a_i k(x_i, .), learned by one variant.
 
-    ``outputs`` is the number of classes (2 for a binary task) or target columns.
+    ``outputs`` is the number of classes, labels or target columns; a binary task has two classes,
+    or one that is known.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class KernelLearner:
         sparse: bool = False,
     ) -> None:
         self.settings, self.choice, self.gamma = settings, choice, gamma
+        self.classes = outputs
         self.outputs = 1 if settings.task == "binary" else outputs
         self.sparse = sparse and features >= SPARSE_FROM
         self.next_id = 0
@@ -52,7 +54,7 @@ class KernelLearner:
             budget=choice.budget or 0,
             forget=getattr(_core.Forget, choice.budget_strategy),
         )
-        groups = groups_of(settings, self.outputs)
+        groups = groups_of(settings, outputs)
         self.model: Any = _core.KernelModel(shape, groups, self.sparse)
 
     # -- learning and predicting ------------------------------------------------------------
@@ -85,7 +87,7 @@ class KernelLearner:
 
     def configure(self, settings: Settings) -> None:
         """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
-        self.model.set_groups(groups_of(settings, self.outputs))
+        self.model.set_groups(groups_of(settings, self.classes))
         self.settings = settings
 
     # -- what was learned -------------------------------------------------------------------
@@ -126,7 +128,7 @@ class KernelLearner:
         return csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=shape)
 
     def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
-        """Return a learner of more classes that continues this one; new ones begin with zero."""
+        """Return a learner of more classes that continues this one (see ``grow_classes``)."""
         shape = (self.features, classes, self.sparse)
         new = KernelLearner(settings, self.choice, self.gamma, *shape)
         new.next_id, new.kept, new.kept_ids = self.next_id, self.kept, self.kept_ids
@@ -135,6 +137,8 @@ class KernelLearner:
         for name in ("coef", "trail"):
             if name in state:
                 state[name] = (state[name].reshape(-1, self.outputs) @ change.T).ravel()
+        if self.classes == 1 and position[0] == 0:  # scores of zero were no mistakes
+            state["counters"][1] -= state["ties"][0]
         new.model.load_state(state)
         return new
 
@@ -143,7 +147,7 @@ class KernelLearner:
         return {**kept, "features": self.features, "state": self.model.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        make = ("settings", "choice", "gamma", "features", "outputs", "sparse")
+        make = ("settings", "choice", "gamma", "features", "classes", "sparse")
         KernelLearner.__init__(self, *(kept[name] for name in make))
         for name in ("next_id", "kept", "kept_ids"):
             setattr(self, name, kept[name])

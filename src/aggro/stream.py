@@ -37,8 +37,9 @@ class StreamClassifier(RecordingStream):
 
     Stay when the margin is met, else step just far enough. An example is a dict of names to
     numbers; any hashable name will do, and what a dict does not name is zero. A string value v of
-    feature k stands for the feature ``(k, v)`` with value 1. Classes enter with zero weights;
-    before any is known, ``predict_one`` returns None.
+    feature k stands for the feature ``(k, v)`` with value 1. The first class is learned against
+    the second, which is to come; later ones enter with zero weights. Before any is known,
+    ``predict_one`` returns None.
 
     Parameters
     ----------

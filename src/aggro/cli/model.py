@@ -15,6 +15,7 @@ from aggro.auto import AutoLearner, grown, make_learner
 from aggro.cli.reading import Reading
 from aggro.cli.variant import CHOICES, settings_for
 from aggro.grids import PIECE
+from aggro.growth import joined
 from aggro.learner import Array, Learner, Progress, rows_of
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
@@ -94,22 +95,21 @@ class LinearModel:
         return make_learner(self._settings_for(outputs), features, outputs, self.dtype, seed)
 
     def _settings_for(self, classes: int) -> Settings:
-        task: Task = "binary" if classes == 2 else "multiclass"
+        task: Task = "binary" if classes <= 2 else "multiclass"
         return dataclasses.replace(self.settings, task="regression" if self.regression else task)
 
     def _admit(self, features: int, y: Array) -> None:
-        """Let classes that were never seen enter, with zero weights."""
+        """Let classes that were never seen enter."""
         if self.learner is None:
             self.classes = np.unique(y)
             self.learner = self._first(features, len(self.classes))
             return
-        everybody = np.union1d(self.classes, y)
+        everybody, position = joined(self.classes, y)
         if len(everybody) == len(self.classes):
             return
         if self.record.attributes.get("_classes_given"):
             strange = np.setdiff1d(y, self.classes)[0]
             raise ValueError(f"{strange!r} is not one of the classes the model was made for.")
-        position = np.searchsorted(everybody, self.classes)
         self.learner = self._grown(self.learner, position, len(everybody))
         self.classes = everybody
 

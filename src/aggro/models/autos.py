@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ def decode_auto_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Au
             raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
     if facts["dtype"] not in ("float32", "float64") or len(facts["learners"]) > MOST_LEARNERS:
         raise ModelFileError("it holds no race that makes sense")
+    if settings.task == "multiclass" and facts["classes"] == 1:
+        settings = replace(settings, task="binary")  # so it was in early versions
     shape = (facts["features"], facts["classes"], np.dtype(facts["dtype"]), facts["seed"])
     race = AutoLearner(settings, *shape)
     race.learners = [

@@ -148,9 +148,10 @@ def check_fitted(record: Record) -> None:
 
 def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
     classes, count = fitted["classes_"], len(fitted["classes_"])
-    task = "multilabel" if fitted["_multilabel"] else "binary" if count == 2 else "multiclass"
+    task = "multilabel" if fitted["_multilabel"] else "binary" if count <= 2 else "multiclass"
     return (
         learner.settings.task == task
+        and learner.classes == count
         and learner.outputs == (1 if task == "binary" else count)
         and fitted["_counts"].shape == classes.shape == (count,)
         and fitted["_counts"].dtype == np.float64

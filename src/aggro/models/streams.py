@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 import aggro
+from aggro.learner import Learner
 from aggro.models.calibrators import check_calibrator
 from aggro.models.errors import ModelFileError
-from aggro.models.learners import check_places
+from aggro.models.learners import check_places, counted_only
 from aggro.models.record import Record
 from aggro.models.values import Arrays
 from aggro.stream_settings import keywords_of
@@ -40,10 +41,26 @@ def stream_learner(record: Record) -> Any:
     names = fitted["names"]
     names = names.tolist() if isinstance(names, np.ndarray) else names
     description = {**fitted, "params": params, "names": names}
+    if record.name == "StreamClassifier" and len(fitted["classes"]) < 2:
+        state = _with_one_class(params, len(names), state)
     model = getattr(aggro, record.name).from_state(description, state)
     if params.get("probability"):
         check_calibrator(model._record.calibrator)
     return model
+
+
+def _with_one_class(params: dict[str, Any], names: int, state: Arrays) -> Arrays:
+    """Return the state of a stream that knows one class at most, as it is learned now.
+
+    In early versions a first class was only counted, until a second one came.
+    """
+    if "turned_mistakes" in state:
+        return state
+    model = aggro.StreamClassifier(**params)
+    fresh = Learner(model._lanes(1), max(names, model._slots), 1).state()
+    if state["bias"].size != fresh["bias"].size:
+        raise ModelFileError("its classes are not those of the model")
+    return {**state, **counted_only(fresh, state)}
 
 
 def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
