@@ -75,11 +75,15 @@ class AutoLearner:
         order: Array | None = None,
         undo: bool = True,
         threads: int = 1,
+        typical: _core.Rows | None = None,
+        margins: Array | None = None,
         **lesson: Any,
     ) -> None:
         """Learn rows in all lanes; raise without a trace when one of them is refused.
 
-        Threads share the learners: what is learned is the same for any number of them.
+        Threads share the learners: what is learned is the same for any number of them. ``margins``
+        is filled with what the leader says of each row, and of the ``typical`` one, before it is
+        learned.
         """
         before = (list(self.learners), self.mistakes, self.distance)
         kept = [learner.state() for learner in self.learners] if undo else []
@@ -91,7 +95,10 @@ class AutoLearner:
             start = 0
             while start < count:
                 end = start + self._until_next_look()
-                self._learn_piece(rows, order[start:end], lesson, threads)
+                watch: dict[str, Any] = {}
+                if margins is not None:
+                    watch = {"typical": typical, "margins": margins[start:end]}
+                self._learn_piece(rows, order[start:end], lesson, threads, watch)
                 start = end
         except ValueError:
             self.learners, self.mistakes, self.distance = before
@@ -100,18 +107,27 @@ class AutoLearner:
             raise
 
     def _learn_piece(
-        self, rows: _core.Rows, order: Array, lesson: dict[str, Any], threads: int
+        self,
+        rows: _core.Rows,
+        order: Array,
+        lesson: dict[str, Any],
+        threads: int,
+        watch: dict[str, Any],
     ) -> None:
         leader, start = self.learners[self.best[0]], self.examples
         mistakes, distance = leader.model.chosen_record
         together = min(threads, len(self.learners)) if len(order) >= FEW else 1
         each = {**lesson, "order": order, "undo": False, "threads": threads // together}
+
+        def teach(learner: Learner) -> None:
+            learner.learn(rows, **each, **(watch if learner is leader else {}))
+
         if together == 1:
             for learner in self.learners:
-                learner.learn(rows, **each)
+                teach(learner)
         else:
             with ThreadPoolExecutor(together) as pool:
-                list(pool.map(lambda learner: learner.learn(rows, **each), self.learners))
+                list(pool.map(teach, self.learners))
         self.mistakes += leader.model.chosen_record[0] - mistakes
         self.distance += leader.model.chosen_record[1] - distance
         # Counted from the beginning of the stream, so that the calls it comes in do not matter.

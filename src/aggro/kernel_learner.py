@@ -65,17 +65,19 @@ class KernelLearner:
         lesson: dict[str, Array | None],
         order: Array | None = None,
         again: bool = False,
+        margins: Array | None = None,
     ) -> None:
         """Learn rows in the given order; ``again``: the same rows as in the last call.
 
-        The lesson holds ``labels`` or ``values``, and ``weights``.
+        The lesson holds ``labels`` or ``values``, and ``weights``. ``margins``, rows x outputs, is
+        filled with what the predictor says of each row before it is learned.
         """
         first = self.next_id - X.shape[0] if again else self.next_id
         parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
         if self.choice.outside:
-            self._learn_outside(X, parts, order, first)
+            self._learn_outside(X, parts, order, first, margins)
         else:
-            self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
+            self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first, margins)
         self.next_id = first + X.shape[0]
 
     def score_rows(self, X: Any) -> Array:
@@ -156,10 +158,16 @@ class KernelLearner:
     # -- kernels that are computed outside --------------------------------------------------
 
     def _learn_outside(
-        self, X: Any, lesson: tuple[Array | None, ...], order: Array | None, first: int
+        self,
+        X: Any,
+        lesson: tuple[Array | None, ...],
+        order: Array | None,
+        first: int,
+        margins: Array | None,
     ) -> None:
         """Learn block by block; if the kernel fails on the way, everything is as it was."""
         before = self.model.state(), self.kept, self.kept_ids
+        done = 0
         try:
             for rows in self._blocks(X.shape[0], lesson[2], order):
                 some = X[rows]
@@ -171,7 +179,9 @@ class KernelLearner:
                     *(None if part is None else part[rows] for part in lesson),
                     ids,
                     self.settings.batch_size,
+                    None if margins is None else margins[done : done + len(rows)],
                 )
+                done += len(rows)
                 if callable(self.choice.kernel):
                     self._keep(some, ids)
         except BaseException:  # an interrupt too: rows and coefficients belong together

@@ -93,8 +93,8 @@ class Learner:
         row, before it is learned; where models race, with what the leader says.
         """
         batch = self.settings.batch_size
-        watch = {} if margins is None else {"typical": typical, "margins": margins}
-        self.model.learn(rows, labels, values, weights, order, batch, undo, threads, **watch)
+        parts = (rows, labels, values, weights, order, batch, undo, threads)
+        self.model.learn(*parts, typical, margins)
 
     def scores(self, rows: _core.Rows, which: int = 0, threads: int = 1) -> Array:
         """Return the scores of one model: a row per example and a column per output."""

@@ -109,9 +109,7 @@ class StreamClassifier(RecordingStream):
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return the probability of each class; a mere softmax without ``probability=True``."""
-        classes, margins = self._margins(x)
-        calibrated = self.probability and len(classes) > 1
-        return self._calibrated(classes, margins) if calibrated else probabilities(classes, margins)
+        return self._calibrated(x) if self.probability else probabilities(*self._margins(x))
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a table with one column of probabilities for each class."""

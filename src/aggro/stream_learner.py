@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,6 +45,7 @@ class StreamLearner(RacingStream, RiverProtocol):
         self._enter(settings)
         self._install([], [], Learner(self._lanes(0), self._buckets or 1, 1, seed=seed))
         self._next_look = -1 if self._races else 0
+        self._lock = threading.RLock()  # around what takes several calls of the core
         self._meet_river()
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -60,17 +62,18 @@ class StreamLearner(RacingStream, RiverProtocol):
         """
         answers = values_of(y, "y", len(X))
         weights = [1.0] * len(X) if w is None else values_of(w, "w", len(X))
-        before = self._remember(), self._prices, self._next_look
-        i = 0
-        try:
-            for i, x in enumerate(rows_of_frame(X)):
-                self.learn_one(x, answers[i], weights[i])
-        except BaseException as error:
-            self._recall(before[0])
-            self._prices, self._next_look = before[1:]
-            if type(error) in (TypeError, ValueError):
-                raise type(error)(f"row {i}: {error}") from None
-            raise
+        with self._lock:
+            before = self._remember(), self._prices, self._next_look
+            i = 0
+            try:
+                for i, x in enumerate(rows_of_frame(X)):
+                    self.learn_one(x, answers[i], weights[i])
+            except BaseException as error:
+                self._recall(before[0])
+                self._prices, self._next_look = before[1:]
+                if type(error) in (TypeError, ValueError):
+                    raise type(error)(f"row {i}: {error}") from None
+                raise
 
     def predict_many(self, X: Any) -> Any:
         """Predict the answer for each row of a table, as a column of the same kind."""
@@ -148,7 +151,8 @@ class StreamLearner(RacingStream, RiverProtocol):
         return _revive(cls, description["params"], names, classes, arrays)
 
     def __reduce__(self) -> Any:
-        return _revive, (type(self), self._get_params(), *self._pieces()), self.__dict__
+        own = {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return _revive, (type(self), self._get_params(), *self._pieces()), own
 
     def _pieces(self) -> tuple[list[Any], list[Any], dict[str, Array]]:
         """Return names, classes and arrays; the grid too, where there is a race."""

@@ -20,6 +20,7 @@ from aggro.learner import Array, Learner, Progress, rows_of
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
+from aggro.probability_map import softmax
 from aggro.rules import LOSSES, Settings, Task, check_settings
 from aggro.variants import Variant
 
@@ -129,9 +130,11 @@ class LinearModel:
     def probabilities(self, scores: Array) -> Array:
         """Return the probability of each class; a mere softmax if no margins were recorded."""
         fitted = self.record.attributes
+        if len(self.classes) == 1:
+            return np.ones((len(scores), 1))
         if "_calibrator" not in fitted:
             return softmax(scores)
-        centre = self.scores(fitted["_typical"])[0]
+        centre = self._learner.scores(fitted["_typical"].rows(self.features))[0]
         calibrated: Array = fitted["_calibrator"].probabilities(scores, centre)
         return calibrated
 
@@ -220,12 +223,3 @@ class LinearModel:
         check_settings(self.settings, LOSSES)
         self.record.params.update(params)
         self._learner.configure(self.settings)
-
-
-def softmax(scores: Array) -> Array:
-    """Return the scores as probabilities of all classes: the same order, but not calibrated."""
-    if scores.shape[1] == 1:
-        scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Array = powers / powers.sum(axis=1, keepdims=True)
-    return shares

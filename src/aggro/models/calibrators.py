@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import numpy as np
 from aggro.calibration import Calibrator
 from aggro.models.errors import ModelFileError
 from aggro.models.values import Array, Arrays, decode, encode
+from aggro.typical import RECENT, Typical
 
 TYPES = {"scores": np.float32, "centres": np.float32, "labels": np.int32, "weights": np.float32}
-FACTS = {"classes": int, "multilabel": bool, "seen": int, "fitted_at": int}
+TALLIES = {"counts": np.int64, "masses": np.float64, "changes": np.int64, "latest": np.int32}
+FACTS = {"classes": int, "multilabel": bool, "seen": int, "recorded": int, "fitted_at": int}
 
 
 def encode_calibrator(calibrator: Calibrator, where: str, arrays: Arrays) -> Any:
@@ -22,11 +25,51 @@ def encode_calibrator(calibrator: Calibrator, where: str, arrays: Arrays) -> Any
 def decode_calibrator(given: Any, arrays: Arrays) -> Calibrator:
     """Return the margins, or raise if their parts do not fit together."""
     parts = decode(given, arrays)
+    if isinstance(parts, dict) and "counts" not in parts:
+        parts = with_tallies(parts)
     if not isinstance(parts, dict) or parts.keys() != Calibrator.__dataclass_fields__.keys():
         raise ModelFileError("the recorded margins have wrong parts")
     calibrator = Calibrator(**parts)
     check_calibrator(calibrator)
     return calibrator
+
+
+def with_tallies(parts: dict[str, Any]) -> dict[str, Any]:
+    """Return the parts of an early version, which counted nothing, with those of today.
+
+    Only the margins that are remembered can be counted, and no map is remembered.
+    """
+    empty = Calibrator.empty(parts["classes"], parts["multilabel"])
+    rows = [parts[name] for name in ("labels", "weights", "scores", "centres")]
+    full = vars(empty.plus(*rows)) if len(parts["weights"]) else vars(empty)
+    return {**full, "seen": parts["seen"]}
+
+
+def encode_typical(typical: Typical, where: str, arrays: Arrays) -> Any:
+    """Return the typical example as plain values; arrays go to ``arrays``."""
+    parts = {each.name: getattr(typical, each.name) for each in fields(Typical)}
+    return encode(parts, where, arrays)
+
+
+def decode_typical(given: Any, arrays: Arrays) -> Typical:
+    """Return the typical example, or raise if its parts do not fit together."""
+    parts = decode(given, arrays)
+    found = Typical(**parts)
+    ends = found.ends
+    fits = type(found.met) is int and found.met >= len(ends)
+    fits &= found.data.dtype == np.float64 and found.indices.dtype == ends.dtype == np.int64
+    fits &= found.data.ndim == ends.ndim == 1 and found.data.shape == found.indices.shape
+    fits &= bool((np.diff(ends, prepend=0) >= 0).all()) and (ends[-1:].sum() == len(found.data))
+    if not (fits and np.isfinite(found.data).all() and (found.indices >= 0).all()):
+        raise ModelFileError("the typical example does not fit together")
+    return found
+
+
+def typical_row(row: Any) -> Typical:
+    """Return the typical example of an early version: one row."""
+    if not isinstance(row, np.ndarray) or row.ndim != 2 or row.dtype.kind != "f":
+        raise ModelFileError("the typical example is no row of numbers")
+    return Typical.of(row, met=RECENT)
 
 
 def check_calibrator(found: Calibrator) -> None:
@@ -45,6 +88,11 @@ def _shapes_fit(found: Calibrator) -> bool:
         and getattr(found, name).shape == (rows, *getattr(empty, name).shape[1:])
         for name, kind in TYPES.items()
     )
+    fits &= all(
+        getattr(found, name).dtype == kind
+        and getattr(found, name).shape == getattr(empty, name).shape
+        for name, kind in TALLIES.items()
+    )
     return fits and (found.parameters is None or _is_map(found.parameters, found))
 
 
@@ -57,11 +105,13 @@ def _is_map(parameters: Array, found: Calibrator) -> bool:
 
 def _values_fit(found: Calibrator) -> bool:
     highest = 2 if found.multilabel else found.classes
-    numbers = [found.scores, found.centres, found.weights]
+    numbers = [found.scores, found.centres, found.weights, found.masses]
     numbers += [] if found.parameters is None else [found.parameters]
     return (
         all(bool(np.isfinite(part).all()) for part in numbers)
         and bool((found.weights > 0).all())
         and bool(((found.labels >= 0) & (found.labels < highest)).all())
-        and found.seen >= len(found.weights)
+        and bool((found.counts >= 0).all() and (found.masses >= 0).all())
+        and bool(((found.latest >= -1) & (found.latest < highest)).all())
+        and found.seen >= found.recorded >= len(found.weights)
     )

@@ -24,6 +24,7 @@ from aggro.models.record import (
     write_record,
 )
 from aggro.models.streams import STREAMS, stream_learner, stream_record
+from aggro.typical import Typical
 
 ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
 # Fitted attributes of the estimators, and what they must be.
@@ -40,7 +41,7 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_gamma": float,
     "_sparse": bool,
     "_calibrator": Calibrator,
-    "_typical": np.ndarray,
+    "_typical": Typical,
     "_origin": dict,  # how the command line read the data
 }
 # Kept as a flag each: they follow from the rest.
@@ -166,7 +167,7 @@ def _record_fits(fitted: dict[str, Any], learner: Learner) -> bool:
     found, typical = fitted.get("_calibrator"), fitted.get("_typical")
     classes = (len(fitted["classes_"]), fitted["_multilabel"])
     return (found is None or (found.classes, found.multilabel) == classes) and (
-        typical is None or (typical.shape == (1, learner.features) and typical.dtype.kind == "f")
+        typical is None or bool((typical.indices < learner.features).all())
     )
 
 

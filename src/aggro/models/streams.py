@@ -8,11 +8,12 @@ import numpy as np
 
 import aggro
 from aggro.learner import Learner
-from aggro.models.calibrators import check_calibrator
+from aggro.models.calibrators import check_calibrator, with_tallies
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import check_places, counted_only
 from aggro.models.record import Record
 from aggro.models.values import Arrays
+from aggro.stream_probability import ARRAYS, FACTS, PREFIX
 from aggro.stream_settings import keywords_of
 
 NOT_SETTINGS = ("algorithm", "max_features", "overflow", "seed", "probability")
@@ -43,6 +44,8 @@ def stream_learner(record: Record) -> Any:
     description = {**fitted, "params": params, "names": names}
     if record.name == "StreamClassifier" and len(fitted["classes"]) < 2:
         state = _with_one_class(params, len(names), state)
+    if params.get("probability") and "record_counts" not in state:
+        description["record"], state = _with_tallies(fitted, state)
     model = getattr(aggro, record.name).from_state(description, state)
     if params.get("probability"):
         check_calibrator(model._record.calibrator)
@@ -61,6 +64,18 @@ def _with_one_class(params: dict[str, Any], names: int, state: Arrays) -> Arrays
     if state["bias"].size != fresh["bias"].size:
         raise ModelFileError("its classes are not those of the model")
     return {**state, **counted_only(fresh, state)}
+
+
+def _with_tallies(fitted: dict[str, Any], state: Arrays) -> tuple[dict[str, Any], Arrays]:
+    """Return the facts and arrays of a record of an early version, with those of today."""
+    facts, classes = fitted["record"], max(len(fitted["classes"]), 1)
+    arrays = {n[len(PREFIX) :]: a for n, a in state.items() if n.startswith(PREFIX)}
+    parts = {**arrays, "classes": classes, "multilabel": False, "seen": facts["seen"]}
+    found = with_tallies(parts)
+    told = {name: found[name] for name in FACTS} | {"coming": []}
+    margins = {PREFIX + name: found[name] for name in ARRAYS if found[name] is not None}
+    others = {n: a for n, a in state.items() if not n.startswith(PREFIX)}
+    return {**facts, **told}, {**others, **margins}
 
 
 def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
