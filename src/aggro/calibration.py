@@ -143,10 +143,12 @@ class Calibrator:
         due = fitted_up_to(self.recorded)
         if self.parameters is None or self.fitted_at != due or due == 0:
             self.parameters, self.fitted_at = self._fit(self.recorded - due), due
+        shares = _shares(self.masses)
         if not self.multilabel:
-            return apply(self.parameters[0], scores, centre)
+            return apply(self.parameters[0], scores, centre, shares[0])
         columns = [
-            apply(p, scores[:, [k]], centre[[k]])[:, 1] for k, p in enumerate(self.parameters)
+            apply(p, scores[:, [k]], centre[[k]], shares[k])[:, 1]
+            for k, p in enumerate(self.parameters)
         ]
         return np.column_stack(columns)
 
@@ -188,5 +190,9 @@ class Calibrator:
         needed = max(np.count_nonzero(counts) - 1, 0)
         expected = (total - 1) * (1.0 - ((counts / total) ** 2).sum())
         evidence = min(max(changes - needed, 0) / max(expected - needed, 1.0), 1.0)
-        masses = np.maximum(masses, 0.0) + 1.0
-        return evidence, masses / masses.sum()
+        return evidence, _shares(np.maximum(masses, 0.0))
+
+
+def _shares(masses: Array) -> Array:
+    """Return how often each answer came, as if each had come once more."""
+    return np.asarray((masses + 1.0) / (masses + 1.0).sum(axis=-1, keepdims=True))

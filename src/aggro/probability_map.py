@@ -40,13 +40,16 @@ def paired(scores: Array) -> Array:
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
 
 
-def apply(parameters: Array, scores: Array, centre: Array) -> Array:
-    """Return the probabilities; a centre outside of what was seen is taken for the nearest seen."""
+def apply(parameters: Array, scores: Array, centre: Array, shares: Array) -> Array:
+    """Return the probabilities, where each class comes with its share.
+
+    A centre outside of what was seen is taken for the nearest seen.
+    """
     a, b, lowest, highest, mean = parameters[:-2].reshape(5, -1)
     e, usual = parameters[-2:]
     scores = np.clip(scores, -LARGEST, LARGEST).astype(np.float64)
     c = np.clip(paired(centre[None])[0], lowest, highest)
-    return softmax(a * _bent(paired(scores) - c, usual) + e * (c - mean) + b)
+    return softmax(a * _bent(paired(scores) - c, usual) + e * (c - mean) + b + np.log(shares))
 
 
 def _bent(differences: Array, usual: float) -> Array:
@@ -56,11 +59,12 @@ def _bent(differences: Array, usual: float) -> Array:
 def fit(scores: Array, centres: Array, labels: Array, weights: Array, shares: Array) -> Array:
     """Return a, b, the lowest, highest and mean centre of each class, e, and the usual margin.
 
-    ``shares`` is how often each class comes: the answer where the margins tell nothing.
+    ``shares`` is how often each class comes: the answer where the margins tell nothing. b is what
+    they add to its logarithm.
     """
-    classes, prior = len(shares), np.log(shares)
+    classes = len(shares)
     if not weights.any():
-        return np.concatenate([np.zeros(classes), prior, np.zeros(3 * classes + 1), [1.0]])
+        return np.array([0.0] * (5 * classes + 1) + [1.0])
     scores, centres = paired(scores), paired(centres)
     mean = centres.mean(axis=0)
     z, v = scores - centres, centres - mean
@@ -68,7 +72,7 @@ def fit(scores: Array, centres: Array, labels: Array, weights: Array, shares: Ar
     z = _bent(z, usual)
     unit = float(np.sqrt((z**2).mean())) or 1.0
     z, v = z / unit, v / unit
-    a, b, e = _newton(z, v, prior, _targets(labels, weights, classes), weights)
+    a, b, e = _newton(z, v, np.log(shares), _targets(labels, weights, classes), weights)
     spread = [centres.min(axis=0), centres.max(axis=0), mean]
     return np.concatenate([a / unit, b, *spread, [e / unit, usual]])
 
@@ -85,7 +89,7 @@ def _targets(labels: Array, weights: Array, classes: int) -> Array:
 def _newton(
     z: Array, v: Array, prior: Array, targets: Array, weights: Array
 ) -> tuple[Array, Array, float]:
-    """Minimise the weighted log loss plus ridges over a ≥ 0, b − prior (one a class) and e.
+    """Minimise the weighted log loss plus ridges over a ≥ 0, b (one a class each) and e.
 
     An a that sits at zero and would go below is left out of the step.
     """
@@ -120,7 +124,7 @@ def _newton(
         if now - then <= 1e-9 * (1.0 + abs(now)):
             break
         x, now = np.maximum(x - length * step, lowest), then
-    return x[:k], prior + x[k : 2 * k], float(x[-1])
+    return x[:k], x[k : 2 * k], float(x[-1])
 
 
 def _slopes(d: Array, z: Array, v: Array) -> Array:

@@ -14,7 +14,7 @@ from aggro.growth import output_map
 from aggro.learner import Array
 from aggro.rules import Settings
 from aggro.stream_learner import StreamLearner, from_json, to_json
-from aggro.typical import RECENT, next_sample
+from aggro.typical import kept, next_sample
 
 WAITING = 256  # margins that wait in lists, where one more costs little
 ARRAYS = (
@@ -76,7 +76,8 @@ class StreamRecord:
         if x is not None:
             self.coming = [*self.coming, x]
         if self.coming and self.met % self.batch == 0:
-            self.recent, self.coming = [*self.recent, *self.coming][-RECENT:], []
+            samples = [*self.recent, *self.coming]
+            self.recent, self.coming = samples[-kept(samples) :], []
             self.typical = _mean(self.recent)
 
     def admit(self, classes: list[Any], old: Settings, new: Settings) -> Array:
@@ -141,7 +142,7 @@ class StreamRecord:
 def numbers_of(x: Any) -> Example:
     """Return an example as the core reads it: the text v of k is the feature (k, v)."""
     named = (((k, v), 1.0) if isinstance(v, str) else (k, float(v)) for k, v in x.items())
-    return {name: value for name, value in named if math.isfinite(value)}
+    return {name: value for name, value in named if value != 0 and math.isfinite(value)}
 
 
 def _mean(examples: list[Example]) -> Example:

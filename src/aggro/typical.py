@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,26 +19,41 @@ from aggro import _core
 
 Array = npt.NDArray[Any]
 
-RECENT = 16  # examples whose mean is the typical one
-EVERY = 256  # examples between two of them, once there are enough
+RECENT = 128  # the most examples whose mean is the typical one
+FEWEST = 16  # and how many there are even if
+FEATURES = 2048  # they have more features together than this: each of them costs time
+EVERY = 64  # the most examples between two that are taken
 
 
 def next_sample(met: int) -> int:
     """Return which example, from number ``met`` on, is the next that is taken.
 
-    >>> [next_sample(met) for met in (0, 15, 16, 256, 257)]
-    [0, 15, 256, 256, 512]
+    All of the first 32, then 16 whenever their number doubles, until it is every 64th.
+
+    >>> [next_sample(met) for met in (0, 31, 33, 129, 1000, 5000)]
+    [0, 31, 34, 136, 1024, 5056]
     """
-    return met if met < RECENT else -(-met // EVERY) * EVERY
+    step = 1 << max(min(met // 16, EVERY).bit_length() - 1, 0)
+    return -(-met // step) * step
 
 
 def next_change(met: int, batch: int) -> int:
     """Return after how many examples the typical one is another: at the end of a batch.
 
-    >>> next_change(3, 1), next_change(16, 1), next_change(0, 10)
-    (1, 241, 10)
+    >>> next_change(3, 1), next_change(33, 1), next_change(0, 10)
+    (1, 2, 10)
     """
     return ((next_sample(met) - met) // batch + 1) * batch
+
+
+def kept(samples: Sequence[Collection[Any]]) -> int:
+    """Return how many of the last samples make the typical one, by the features of each."""
+    features: set[Any] = set()
+    for count, sample in enumerate(reversed(samples[-RECENT:])):
+        features.update(sample)
+        if count >= FEWEST and len(features) > FEATURES:
+            return count
+    return min(len(samples), RECENT)
 
 
 @dataclass(frozen=True)
@@ -73,7 +89,8 @@ class Typical:
             (self.data[start:end], self.indices[start:end])
             for start, end in itertools.pairwise(ends)
         ]
-        parts = [*parts, *(_row(X, row) for row in rows)][-RECENT:]
+        parts = [*parts[-RECENT:], *(_row(X, row) for row in rows[-RECENT:])]
+        parts = parts[-kept([indices.tolist() for _, indices in parts]) :]
         data, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
         sizes = [len(values) for values, _ in parts]
         return Typical(met, data, indices.astype(np.int64), np.cumsum(sizes, dtype=np.int64))
