@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from aggro.estimator import OnlineEstimator
 from aggro.growth import output_map
 from aggro.learner import Array
 from aggro.rules import Settings, Task
-from aggro.typical import RECENT, Typical, next_change
+from aggro.typical import Typical, next_change
 
 UNSEEN = 5  # the twin of a model of several passes leaves every fifth row for the last pass
 FEW = 1000  # margins; for less than that there are more twins
@@ -30,23 +31,6 @@ def _wanted(estimator: Any) -> bool:
             f"{type(estimator).__name__} has probabilities only with probability=True."
         )
     return True
-
-
-def pieces(count: int, batch: int, recorded: int, until: Callable[[int], int]) -> Iterator[slice]:
-    """Cut rows to be learned, in whole batches; ``until`` tells how long a piece is.
-
-    What comes before the rows to be recorded is one piece.
-
-    >>> list(pieces(500, 1, 450, lambda start: 200))
-    [slice(0, 50, None), slice(50, 250, None), slice(250, 450, None), slice(450, 500, None)]
-    """
-    start = max(0, count - recorded) // batch * batch
-    if start:
-        yield slice(0, start)
-    while start < count:
-        end = start + until(start)
-        yield slice(start, min(end, count))
-        start = end
 
 
 class Probabilities(OnlineEstimator):
@@ -121,7 +105,7 @@ class Probabilities(OnlineEstimator):
         recorded = self._calibrator.most * (1 if unseen is None else UNSEEN)
         known = unseen is not None and learner.examples > 0
         margins = [np.empty((0, 2, learner.outputs))]
-        for part in self._pieces(len(order), learner, recorded, follow):
+        for part in self._pieces(len(order), learner, follow):
             rows, again = order[part], known or part.start > 0
             if learner.examples > 0 and part.stop > len(order) - recorded:
                 found = self._watch(learner, X, lesson, rows, again, undo)
@@ -129,20 +113,18 @@ class Probabilities(OnlineEstimator):
             else:
                 self._teach(learner, X, lesson, rows, again, undo)
             if follow and self._has_typical:
-                self._typical = self._typical.after(X, rows)
+                self._typical = self._typical.after(X, rows, learner.settings.batch_size)
         scores, centres = np.concatenate(margins).transpose(1, 0, 2)
         labels = lesson["values" if self._multilabel else "labels"][news]
         self._calibrator = self._calibrator.plus(labels, weights[news], scores, centres)
 
-    def _pieces(self, count: int, learner: Any, recorded: int, follow: bool) -> list[slice]:
-        """Cut rows where the typical example changes, and after the first that are ever learned."""
-        batch = learner.settings.batch_size
-        first = batch if learner.examples == 0 else count
-        until = lambda start: count if start else first  # noqa: E731
-        if follow and self._has_typical:
-            met = self._typical.met
-            until = lambda start: next_change(met + start, batch)  # noqa: E731
-        return list(pieces(count, batch, recorded, until))
+    def _pieces(self, count: int, learner: Any, follow: bool) -> list[slice]:
+        """Cut rows in whole batches: where the typical example changes, and after the first."""
+        met = self._typical.met if follow and self._has_typical else learner.examples
+        cuts = [0]
+        while cuts[-1] < count:
+            cuts.append(cuts[-1] + next_change(met + cuts[-1], learner.settings.batch_size))
+        return [slice(start, min(end, count)) for start, end in itertools.pairwise(cuts)]
 
     # -- partial_fit and fit -----------------------------------------------------------------
 
@@ -150,7 +132,7 @@ class Probabilities(OnlineEstimator):
         """Learn new rows once, in the given order; a failure leaves the old learner as it was."""
         if not hasattr(self, "_calibrator"):
             self._begin_record(self._learner.examples)
-        whole = len(self._pieces(X.shape[0], self._learner, self._calibrator.most, True)) == 1
+        whole = len(self._pieces(X.shape[0], self._learner, follow=True)) == 1
         if not whole:
             self._learner = copy.deepcopy(self._learner)
         self._walk(self._learner, X, lesson, sample_weight, None, undo=whole)
@@ -158,7 +140,7 @@ class Probabilities(OnlineEstimator):
     def _begin_record(self, seen: int = 0) -> None:
         self._calibrator = Calibrator.empty(len(self.classes_), self._multilabel, seen)
         if self._has_typical:
-            self._typical = Typical.of(np.empty((0, self.n_features_in_)))
+            self._typical = Typical.of(np.zeros(self.n_features_in_))
 
     def _once(
         self, learner: Any, X: Any, lesson: dict[str, Any], sample_weight: Any
@@ -202,8 +184,8 @@ class Probabilities(OnlineEstimator):
         """Let the mean of all rows be the typical one, where all are there at once."""
         if self._has_typical:
             rows = X if weights is None else X[np.flatnonzero(weights > 0)]
-            mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).reshape(1, -1)
-            self._typical = Typical.of(mean, met=max(rows.shape[0], RECENT))
+            mean = np.asarray(rows.mean(axis=0, dtype=np.float64))
+            self._typical = Typical.of(mean, met=rows.shape[0])
 
     def _grow_calibrator(self, before: Array, old: Settings) -> None:
         """Let the recorded margins follow the classes that were admitted."""

@@ -14,7 +14,7 @@ from aggro.growth import output_map
 from aggro.learner import Array
 from aggro.rules import Settings
 from aggro.stream_learner import StreamLearner, from_json, to_json
-from aggro.typical import kept, next_sample
+from aggro.typical import RECENT, is_sample, kept, next_change
 
 WAITING = 256  # margins that wait in lists, where one more costs little
 ARRAYS = (
@@ -22,7 +22,6 @@ ARRAYS = (
     *("counts", "masses", "changes", "latest"),
 )
 FACTS = ("seen", "recorded", "fitted_at")
-EXAMPLES = ("recent", "coming")
 PREFIX = "record_"  # of these arrays in the state of a stream
 
 Example = dict[Any, float]
@@ -49,13 +48,13 @@ class StreamRecord:
         self.calibrator = Calibrator.empty(1)
         self.waiting = Waiting()
         self.met = 0
-        self.recent: list[Example] = []  # those that make the typical one,
-        self.coming: list[Example] = []  # and those that join them at the end of their batch
-        self.typical: Example = {}
+        self.recent: list[Example] = []  # samples
+        self.typical: Example = {}  # their mean, as it was when it was made
+        self.next_mean = next_change(0, batch)
 
     def wants(self) -> bool:
         """Tell whether the next example is one of those that make the typical one."""
-        return next_sample(self.met) == self.met
+        return is_sample(self.met)
 
     def add(
         self, place: int, weight: float, margins: list[float], centre: list[float], x: Any
@@ -74,11 +73,10 @@ class StreamRecord:
         if len(waiting.labels) == WAITING or self.met == self.batch:
             self.settle()
         if x is not None:
-            self.coming = [*self.coming, x]
-        if self.coming and self.met % self.batch == 0:
-            samples = [*self.recent, *self.coming]
-            self.recent, self.coming = samples[-kept(samples) :], []
-            self.typical = _mean(self.recent)
+            self.recent = [*self.recent[1 - RECENT :], x]
+        if self.met == self.next_mean:
+            self.typical = _mean(self.recent[-kept(self.recent) :])
+            self.next_mean += next_change(self.met, self.batch)
 
     def admit(self, classes: list[Any], old: Settings, new: Settings) -> Array:
         """Go on with classes that were just met; return what turns old margins into new ones."""
@@ -119,8 +117,8 @@ class StreamRecord:
         self.settle()
         parts = vars(self.calibrator)
         facts = {name: parts[name] for name in FACTS} | {"met": self.met}
-        for name in EXAMPLES:
-            facts[name] = [[list(x), list(x.values())] for x in getattr(self, name)]
+        facts["next_mean"] = self.next_mean
+        facts["recent"] = [[list(x), list(x.values())] for x in [*self.recent, self.typical]]
         return facts, {name: parts[name] for name in ARRAYS if parts[name] is not None}
 
     @staticmethod
@@ -132,10 +130,10 @@ class StreamRecord:
         record.classes, record.places = classes, {label: i for i, label in enumerate(classes)}
         known = {name: facts[name] for name in FACTS} | {"parameters": None}
         record.calibrator = Calibrator(max(len(classes), 1), False, **known | arrays)
-        record.met = int(facts["met"])
-        for name in EXAMPLES:
-            setattr(record, name, [numbers_of(dict(zip(*x, strict=True))) for x in facts[name]])
-        record.typical = _mean(record.recent)
+        record.met, record.next_mean = int(facts["met"]), int(facts["next_mean"])
+        *record.recent, record.typical = (
+            numbers_of(dict(zip(*x, strict=True))) for x in facts["recent"]
+        )
         return record
 
 
@@ -208,8 +206,8 @@ class RecordingStream(StreamLearner):
             description, arrays = super().state()
             if self.probability:
                 facts, margins = self._record.state()
-                for name in EXAMPLES:
-                    facts[name] = [[list(map(to_json, names)), v] for names, v in facts[name]]
+                recent = [[list(map(to_json, names)), v] for names, v in facts["recent"]]
+                facts["recent"] = recent
                 description["record"] = facts
                 arrays |= {PREFIX + name: array for name, array in margins.items()}
             return description, arrays
@@ -224,8 +222,8 @@ class RecordingStream(StreamLearner):
         model = super().from_state(description, known)
         if model.probability:
             facts = dict(description["record"])
-            for name in EXAMPLES:
-                facts[name] = [[list(map(from_json, names)), v] for names, v in facts[name]]
+            recent = [[list(map(from_json, names)), v] for names, v in facts["recent"]]
+            facts["recent"] = recent
             own = {n[len(PREFIX) :]: margins[n] for n in margins}
             batch = model._record.batch
             model._record = StreamRecord.from_state(facts, own, model._classes(), batch)

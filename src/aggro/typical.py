@@ -1,13 +1,12 @@
-"""A typical example: the mean of a few recent ones. Its score tells where a model stands just now.
+"""A typical example: the mean of some recent ones. Its score tells where a model stands just now.
 
-Which examples are taken depends on their number in the stream alone, so that it does not matter in
-which calls they come. Estimators hold them as rows, streams as dicts.
+Which examples are taken, and when their mean is made anew, depends on their number in the stream
+alone, so that it does not matter in which calls they come. Estimators hold them as rows, streams as
+dicts.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,29 +20,28 @@ Array = npt.NDArray[Any]
 
 RECENT = 128  # the most examples whose mean is the typical one
 FEWEST = 16  # and how many there are even if
-FEATURES = 2048  # they have more features together than this: each of them costs time
-EVERY = 64  # the most examples between two that are taken
+FEATURES = 1024  # they have more features together than this: each of them costs time
+EVERY = 8  # examples between two that are taken, once there are enough
+LONGEST = 1024  # examples until the mean is made anew
 
 
-def next_sample(met: int) -> int:
-    """Return which example, from number ``met`` on, is the next that is taken.
-
-    All of the first 32, then 16 whenever their number doubles, until it is every 64th.
-
-    >>> [next_sample(met) for met in (0, 31, 33, 129, 1000, 5000)]
-    [0, 31, 34, 136, 1024, 5056]
-    """
-    step = 1 << max(min(met // 16, EVERY).bit_length() - 1, 0)
-    return -(-met // step) * step
+def is_sample(number: int) -> bool:
+    """Tell whether the example of this number, counted from zero, is taken."""
+    return number < RECENT or number % EVERY == 0
 
 
 def next_change(met: int, batch: int) -> int:
-    """Return after how many examples the typical one is another: at the end of a batch.
+    """Return after how many examples there is a new mean: at the end of a batch.
 
-    >>> next_change(3, 1), next_change(33, 1), next_change(0, 10)
-    (1, 2, 10)
+    So it is whenever their number has doubled, and later every 1024.
+
+    >>> [next_change(met, 1) for met in (0, 1, 5, 1000, 1024, 1500)]
+    [1, 1, 3, 24, 1024, 548]
+    >>> next_change(0, 10), next_change(20, 10)
+    (10, 20)
     """
-    return ((next_sample(met) - met) // batch + 1) * batch
+    point = 1 << met.bit_length() if met < LONGEST else (met // LONGEST + 1) * LONGEST
+    return -(-(point - met) // batch) * batch
 
 
 def kept(samples: Sequence[Collection[Any]]) -> int:
@@ -58,59 +56,58 @@ def kept(samples: Sequence[Collection[Any]]) -> int:
 
 @dataclass(frozen=True)
 class Typical:
-    """The rows that were taken, one after another as in a CSR matrix; ``met`` counts examples."""
+    """The mean, as values and their features, and the samples likewise; ``met`` counts examples."""
 
     met: int
-    data: Array
-    indices: Array
-    ends: Array
+    mean: Array
+    features: Array
+    samples: tuple[tuple[Array, Array], ...] = ()
 
     @staticmethod
-    def of(rows: Array, met: int = 0) -> Typical:
-        """Return the typical example of these rows: a dense matrix."""
-        count, features = rows.shape
-        indices = np.tile(np.arange(features, dtype=np.int64), count)
-        ends = np.arange(1, count + 1, dtype=np.int64) * features
-        return Typical(met, rows.astype(np.float64).ravel(), indices, ends)
+    def of(row: Array, met: int = 0) -> Typical:
+        """Return a typical example that is this row, as if it were the mean of so many."""
+        one = _row(row.reshape(1, -1), 0)
+        return Typical(met, *one, (one,) if met else ())
 
-    def after(self, X: Any, rows: Array) -> Typical:
-        """Return the typical example after these rows of X, each an example."""
-        taken, next_one = [], next_sample(self.met)
-        while next_one < self.met + len(rows):
-            taken.append(int(rows[next_one - self.met]))
-            next_one = next_sample(next_one + 1)
-        met = self.met + len(rows)
-        return self._with(X, taken, met) if taken else replace(self, met=met)
+    def after(self, X: Any, rows: Array, batch: int) -> Typical:
+        """Return the typical example after these rows of X, at most until there is a new mean."""
+        numbers = range(self.met, self.met + len(rows))
+        taken = [row for row, number in zip(rows, numbers, strict=True) if is_sample(number)]
+        samples = (*self.samples, *(_row(X, row) for row in taken[-RECENT:]))[-RECENT:]
+        new = replace(self, met=self.met + len(rows), samples=samples)
+        return new._renewed() if len(rows) == next_change(self.met, batch) else new
 
-    def _with(self, X: Any, rows: list[int], met: int) -> Typical:
-        """Return the typical example with some rows in the place of the oldest."""
-        ends = [0, *self.ends.tolist()]
-        parts = [
-            (self.data[start:end], self.indices[start:end])
-            for start, end in itertools.pairwise(ends)
-        ]
-        parts = [*parts[-RECENT:], *(_row(X, row) for row in rows[-RECENT:])]
-        parts = parts[-kept([indices.tolist() for _, indices in parts]) :]
-        data, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
-        sizes = [len(values) for values, _ in parts]
-        return Typical(met, data, indices.astype(np.int64), np.cumsum(sizes, dtype=np.int64))
+    def _renewed(self) -> Typical:
+        """Return it with the mean of its samples."""
+        samples = self.samples
+        highest = max(int(part.max(initial=0)) for part in self.places())
+        if highest >= FEATURES:  # else there cannot be too many
+            samples = samples[-kept([indices.tolist() for _, indices in samples]) :]
+        values, indices = (np.concatenate(part) for part in zip(*samples, strict=True))
+        if highest < 16 * len(indices):
+            features = np.flatnonzero(np.bincount(indices))
+            sums = np.bincount(indices, values)[features]
+        else:  # few features of many
+            features, places = np.unique(indices, return_inverse=True)
+            sums = np.bincount(places, values, minlength=len(features))
+        return replace(self, mean=sums / len(samples), features=features)
 
-    @functools.cached_property
-    def _mean(self) -> tuple[Array, Array]:
-        features, places = np.unique(self.indices, return_inverse=True)
-        values = np.bincount(places, self.data, minlength=len(features)) / max(len(self.ends), 1)
-        return values, features
+    def places(self) -> list[Array]:
+        """Return the features of the mean and of each sample."""
+        return [self.features, *(indices for _, indices in self.samples)]
 
     def rows(self, features: int) -> _core.Rows:
-        """Return it as one row for a model of so many features."""
-        values, indices = self._mean
-        return _core.Rows(values, indices, np.array([0, len(values)]), features)
+        """Return the mean as one row for a model of so many features."""
+        return _core.Rows(self.mean, self.features, np.array([0, len(self.mean)]), features)
 
 
 def _row(X: Any, row: int) -> tuple[Array, Array]:
-    """Return the values and the features of a row that are not zero."""
+    """Return the values of a row that are not zero, and their features."""
     if hasattr(X, "indptr"):
         part = slice(X.indptr[row], X.indptr[row + 1])
-        return X.data[part].astype(np.float64), X.indices[part]
-    indices = np.flatnonzero(X[row])
-    return X[row][indices].astype(np.float64), indices
+        values, indices = X.data[part], X.indices[part]
+        values, indices = values[values != 0], indices[values != 0]
+    else:
+        indices = np.flatnonzero(X[row])
+        values = X[row][indices]
+    return values.astype(np.float64), indices.astype(np.int64)

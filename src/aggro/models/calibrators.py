@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -47,29 +46,33 @@ def with_tallies(parts: dict[str, Any]) -> dict[str, Any]:
 
 def encode_typical(typical: Typical, where: str, arrays: Arrays) -> Any:
     """Return the typical example as plain values; arrays go to ``arrays``."""
-    parts = {each.name: getattr(typical, each.name) for each in fields(Typical)}
+    rows = ((typical.mean, typical.features), *typical.samples)
+    data, indices = (np.concatenate(part) for part in zip(*rows, strict=True))
+    ends = np.cumsum([len(values) for values, _ in rows])
+    parts = {"met": typical.met, "data": data, "indices": indices, "ends": ends}
     return encode(parts, where, arrays)
 
 
 def decode_typical(given: Any, arrays: Arrays) -> Typical:
     """Return the typical example, or raise if its parts do not fit together."""
     parts = decode(given, arrays)
-    found = Typical(**parts)
-    ends = found.ends
-    fits = type(found.met) is int and found.met >= len(ends)
-    fits &= found.data.dtype == np.float64 and found.indices.dtype == ends.dtype == np.int64
-    fits &= found.data.ndim == ends.ndim == 1 and found.data.shape == found.indices.shape
-    fits &= bool((np.diff(ends, prepend=0) >= 0).all()) and (ends[-1:].sum() == len(found.data))
-    if not (fits and np.isfinite(found.data).all() and (found.indices >= 0).all()):
+    met, data, indices, ends = (parts[name] for name in ("met", "data", "indices", "ends"))
+    fits = type(met) is int and met >= 0 and 0 < len(ends) <= RECENT + 1
+    fits &= data.dtype == np.float64 and indices.dtype == ends.dtype == np.int64
+    fits &= data.ndim == ends.ndim == 1 and data.shape == indices.shape
+    fits &= bool((np.diff(ends, prepend=0) >= 0).all()) and bool(ends[-1] == len(data))
+    if not (fits and np.isfinite(data).all() and (indices >= 0).all()):
         raise ModelFileError("the typical example does not fit together")
-    return found
+    data, indices = (np.split(part, ends[:-1]) for part in (data, indices))
+    samples = tuple(zip(data[1:], indices[1:], strict=True))
+    return Typical(met, data[0], indices[0], samples)
 
 
 def typical_row(row: Any) -> Typical:
     """Return the typical example of an early version: one row."""
     if not isinstance(row, np.ndarray) or row.ndim != 2 or row.dtype.kind != "f":
         raise ModelFileError("the typical example is no row of numbers")
-    return Typical.of(row, met=RECENT)
+    return Typical.of(row, met=RECENT)  # of some examples: how many is not known
 
 
 def check_calibrator(found: Calibrator) -> None:

@@ -165,9 +165,9 @@ def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
 def _record_fits(fitted: dict[str, Any], learner: Learner) -> bool:
     """Tell whether the margins for ``probability=True``, if any, are those of this model."""
     found, typical = fitted.get("_calibrator"), fitted.get("_typical")
-    classes = (len(fitted["classes_"]), fitted["_multilabel"])
+    classes, features = (len(fitted["classes_"]), fitted["_multilabel"]), max(learner.features, 1)
     return (found is None or (found.classes, found.multilabel) == classes) and (
-        typical is None or bool((typical.indices < learner.features).all())
+        typical is None or bool(max(part.max(initial=0) for part in typical.places()) < features)
     )
 
 

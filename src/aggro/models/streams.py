@@ -15,6 +15,7 @@ from aggro.models.record import Record
 from aggro.models.values import Arrays
 from aggro.stream_probability import ARRAYS, FACTS, PREFIX
 from aggro.stream_settings import keywords_of
+from aggro.typical import next_change
 
 NOT_SETTINGS = ("algorithm", "max_features", "overflow", "seed", "probability")
 STREAMS = ("StreamClassifier", "StreamRegressor")
@@ -72,7 +73,9 @@ def _with_tallies(fitted: dict[str, Any], state: Arrays) -> tuple[dict[str, Any]
     arrays = {n[len(PREFIX) :]: a for n, a in state.items() if n.startswith(PREFIX)}
     parts = {**arrays, "classes": classes, "multilabel": False, "seen": facts["seen"]}
     found = with_tallies(parts)
-    told = {name: found[name] for name in FACTS} | {"coming": []}
+    told = {name: found[name] for name in FACTS}
+    told |= {"next_mean": facts["met"] + next_change(facts["met"], 1)}
+    told |= {"recent": [*facts["recent"], [[], []]]}  # no mean until then
     margins = {PREFIX + name: found[name] for name in ARRAYS if found[name] is not None}
     others = {n: a for n, a in state.items() if not n.startswith(PREFIX)}
     return {**facts, **told}, {**others, **margins}
