@@ -23,7 +23,10 @@ AXES = [
     {"scale": "online", "average": 5},
     {"class_mean": 0.1, "forgetting": 0.02},
 ]
-GROWTHS = [((0,), 2, (0,)), ((0,), 2, (1,)), ((0,), 4, (2,)), ((0, 1), 3, (0, 2)), ((0, 1, 2), 5, (0, 1, 4))]  # fmt: skip
+GROWTHS = [
+    *(((0,), 2, (0,)), ((0,), 2, (1,)), ((0,), 4, (2,))),
+    *(((0, 1), 3, (0, 2)), ((0, 1, 2), 5, (0, 1, 4))),
+]
 
 
 def problem(labels, rows=40, seed=0):
@@ -70,9 +73,10 @@ def assert_alike(one, other):
 @pytest.mark.parametrize(("labels", "classes", "position"), GROWTHS, ids=str)
 def test_what_was_counted_stays(labels, classes, position):
     X, y = problem(labels)
-    learner = Learner(lanes(Settings(task="binary"), len(labels)), 4, len(labels))
+    settings = Settings(task="binary")
+    learner = Learner(lanes(settings, len(labels)), 4, len(labels))
     learner.learn(rows_of(X), labels=y)
-    grown = grow_classes(learner, lanes(Settings(task="binary"), classes), np.array(position), classes)  # fmt: skip
+    grown = grow_classes(learner, lanes(settings, classes), np.array(position), classes)
     before, after = learner.state(), grown.state()
     for which in range(len(PRICES)):
         then, now = learner.progress_of(which), grown.progress_of(which)
