@@ -342,6 +342,28 @@ def test_forged_margins_are_refused(change, tmp_path):
         aggro.load(tmp_path / "model")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"met": -1},
+        {"mean": np.array([np.nan, 1.0])},
+        {"features": np.array([0, 8])},
+        {"features": np.array([-1, 2])},
+        {"samples": ((np.ones(1), np.array([99])),)},
+        {"samples": ((np.ones(1, np.float32), np.array([1])),) * 200},
+    ],
+    ids=str,
+)
+def test_forged_typical_examples_are_refused(change, tmp_path):
+    X, y, _ = known_truth(rows=100)
+    model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
+    plain = {"met": 100, "mean": np.ones(2), "features": np.array([0, 1]), "samples": ()}
+    model._typical = Typical(**{**plain, **change})
+    aggro.save(model, tmp_path / "model")
+    with pytest.raises(ModelFileError):
+        aggro.load(tmp_path / "model")
+
+
 @pytest.mark.parametrize("params", [{"C": 0.1}, RECOMMENDED], ids=["plain", "race"])
 def test_a_bad_row_leaves_everything_as_it_was(params):
     X, y, _ = known_truth(rows=900)
