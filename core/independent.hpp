@@ -32,7 +32,7 @@ class LaneRules {
         width = epsilon;
         tube = task == Task::tube;
         models = usable && !tube && m.shape.vote == Vote::each &&
-                 m.shape.models == m.shape.outputs && m.trail.stride() == 0;
+                 m.shape.models == m.shape.outputs && m.trail.stride() == 0 && !m.shape.one_class;
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }
 

@@ -31,6 +31,7 @@ struct KernelShape {
 /// What a model has lived through, each example judged before it was learned.
 struct KernelHistory {
     std::int64_t examples = 0, mistakes = 0, updates = 0;
+    std::int64_t ties = 0;  ///< scores of zero, which speak for the first of two classes
     double loss = 0;
 };
 
@@ -62,7 +63,8 @@ class KernelLearn {
             learn_batch(block, first, std::min(block.rows, first + batch_size));
     }
 
-    std::size_t current = 0;  ///< the example of the block that is being looked at, for messages
+    std::size_t current = 0;    ///< the example of the block that is being looked at, for messages
+    double* margins = nullptr;  ///< where the next scores of the predictor go, if they are wanted
 
   private:
     /// Predict, suffer, step for the examples first .. last of a block.
@@ -73,7 +75,7 @@ class KernelLearn {
         for (std::size_t j = 0; j < count; ++j)
             predict(block, first + j, scores.data() + j * e.stride);
         for (std::size_t j = 0; j < count; ++j)
-            m.history.mistakes += is_wrong(block.targets[first + j], votes(block, first, j));
+            write_down(block.targets[first + j], votes(block, first, j));
         for (const Group& g : m.groups) learn_group(g, block, first, count);
         step(block, first, count);
         m.history.examples += static_cast<std::int64_t>(count);
@@ -97,6 +99,13 @@ class KernelLearn {
         for (std::size_t k = 0; k < e.outputs; ++k)
             vote[k] = last[k] - vote[k] / static_cast<double>(m.history.examples);
         return vote.data();
+    }
+
+    /// Counts what the predictor says of an example, before it is learned.
+    void write_down(const Target& target, const double* said) {
+        m.history.mistakes += is_wrong(target, said);
+        m.history.ties += e.outputs == 1 && m.groups[0].task == Task::margin && said[0] == 0;
+        if (margins) margins = std::copy_n(said, e.outputs, margins);
     }
 
     /// The outputs together: the best one, or any of them. A regression makes no mistakes.

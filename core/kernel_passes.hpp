@@ -57,6 +57,7 @@ inline void next_block(const KernelModel& m, const Store& store, const Lesson& l
 template <class Store>
 inline void learn_rows(KernelModel& m, Store& store, const Lesson& lesson, std::int64_t first_id) {
     KernelLearn<Store> learn(m, store);
+    learn.margins = lesson.margins;
     KernelBlock<Store> block;
     with_row_type<double>(lesson.x, [&](auto kind) {
         Reader<double, decltype(kind)> reader(lesson.x);
@@ -94,6 +95,7 @@ inline void learn_values(KernelModel& m, OutsideStore& store, const Lesson& less
             block.kernel(r)[i] = with_support[r * n + i] + m.shape.shift();
     }
     KernelLearn<OutsideStore> learn(m, store);
+    learn.margins = lesson.margins;
     learn(block, lesson.batch_size);
 }
 

@@ -38,6 +38,7 @@ struct Shape {
     Scale scale = Scale::none;
     std::size_t spreads = 0;  ///< columns of targets whose spread is the unit of epsilon
     double forgetting = 0;  ///< share of the means and of the precision that a new example replaces
+    bool one_class = false;  ///< only one of two classes is known yet: it is the positive one
 };
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
@@ -80,8 +81,9 @@ struct Model {
     std::vector<std::size_t> own_sum;  ///< which class sum belongs to output k
     std::vector<FullMetric<T>> full;   ///< one per group
     std::vector<Group> groups;
-    Tally tally;                                            ///< of each group
-    Record record;                                          ///< of each model
+    Tally tally;    ///< of each group
+    Record record;  ///< of each model
+    Record turned;  ///< the record if the known class turns out to be the first: see `one_class`
     std::vector<std::size_t> model_of;                      ///< which model a group belongs to
     Aligned<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
@@ -117,6 +119,7 @@ struct Model {
         if (shape.models > 1) unit.begin(groups[0].task == Task::tube);
         tally = Tally(groups.size());
         record = Record(shape.models);
+        if (shape.one_class) turned = Record(shape.models);
         for (std::size_t i = 0; i < groups.size(); ++i)
             model_of.push_back(i * shape.models / groups.size());
         if (shape.predictor == Predictor::average) {
@@ -220,7 +223,9 @@ struct Model {
                  {"loss", &tally.loss},
                  {"joint_mistakes", &record.mistakes},
                  {"recent_mistakes", &record.recent_mistakes},
-                 {"recent_loss", &record.recent_loss}})
+                 {"recent_loss", &record.recent_loss},
+                 {"turned_mistakes", &turned.mistakes},
+                 {"turned_recent", &turned.recent_mistakes}})
             visit(name, array->data(), array->size());
         visit_numbers<double>(visit, "mixture", mix.data(), mix.size());
         for (std::size_t g = 0; g < full.size(); ++g) {
@@ -241,6 +246,7 @@ struct Model {
         record.recent_examples = totals[0];
         record.chosen_mistakes = totals[1];
         record.chosen_error = totals[2];
+        visit("turned_chosen", &turned.chosen_mistakes, shape.one_class ? 1 : 0);
         visit_numbers<double>(visit, "class_total", &means.total, 1);
         visit_numbers<std::int64_t>(visit, "counters", &counters, 1);
     }

@@ -29,7 +29,10 @@ struct Lesson {
     std::size_t count = 0;                ///< how many rows to learn
     std::size_t batch_size = 1;
     std::size_t threads = 1;
-    bool undo = true;  ///< put the model back as it was when a row is refused
+    const Matrix* typical = nullptr;  ///< a row that is scored beside each of them, if these are
+    double* margins = nullptr;  ///< for each place in the order: what is said before it is learned
+    std::size_t watched = 0;    ///< by which of several models
+    bool undo = true;           ///< put the model back as it was when a row is refused
     std::function<bool()> interrupted;
 
     std::size_t row(std::size_t i) const {

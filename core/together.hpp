@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "passes.hpp"
 #include "undo.hpp"
+#include "watch.hpp"
 
 namespace aggro {
 
@@ -51,8 +51,10 @@ inline void learn_blocks(const std::vector<Model<T>*>& models, const Lesson& les
     for (std::size_t done = 0; done < lesson.count;) {
         block.first = lesson.first + done;
         block.count = block_size(lesson, done, rows);
-        together(models.size(), crews,
-                 [&](std::size_t i, std::size_t& at) { learn_all(*models[i], block, at); });
+        together(models.size(), crews, [&](std::size_t i, std::size_t& at) {
+            if (lesson.margins && i == lesson.watched) return learn_watched(*models[i], block, at);
+            learn_all(*models[i], block, at);
+        });
         done += block.count;
         const bool more = done < lesson.count;
         if (more && lesson.interrupted && lesson.interrupted()) throw Interrupted();

@@ -111,7 +111,7 @@ def test_a_reservoir_too_large():
 
 
 def test_streams_of_too_many_places():
-    with pytest.raises(MemoryError, match="a full metric on .* GiB.*diagonal"):
+    with pytest.raises(MemoryError, match=r"a full metric on .* GiB.*diagonal"):
         aggro.StreamClassifier("PA-I", max_features=2**31 - 1, overflow="hash", metric="full")
 
 

@@ -205,7 +205,7 @@ def test_a_stream(params):
         assert not said or abs(sum(said.values()) - 1) < 1e-9
 
     def look():
-        names, classes, arrays = stream._dump()
+        names, _, arrays = stream._dump()
         assert arrays["counters"][0] <= stream.examples and len(names) <= 12
         stream.coef(), stream.intercept(), stream.state()
         assert stream.C_ > 0 and stream.n_mistakes_ >= 0

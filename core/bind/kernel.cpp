@@ -84,24 +84,26 @@ void bind_kernel(nb::module_& m) {
         .def(
             "learn",
             [](KernelCore& self, const Rows& rows, Labels labels, Values values, Weights weights,
-               Labels order, std::size_t batch_size, std::int64_t first_id) {
+               Labels order, std::size_t batch_size, std::int64_t first_id, Margins<2> margins) {
                 const Targets targets{labels, values, weights, order};
-                self.learn(targets.lesson(rows, batch_size), first_id);
+                self.learn(targets.lesson(rows, batch_size), first_id, margins);
             },
             "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
-            "first_id"_a = 0,
-            "Learn the rows, in order. A bad row raises and leaves the model as it was.")
+            "first_id"_a = 0, "margins"_a.none() = nb::none(),
+            "Learn the rows, in order. A bad row raises and leaves the model as it was. margins, "
+            "rows x outputs, is filled with the scores of each row before it is learned.")
         .def(
             "learn_values",
             [](KernelCore& self, const Table& with_support, const Table& within, Labels labels,
-               Values values, Weights weights, Column<std::int64_t> ids, std::size_t batch_size) {
+               Values values, Weights weights, Column<std::int64_t> ids, std::size_t batch_size,
+               Margins<2> margins) {
                 const Targets targets{labels, values, weights};
-                self.learn_values(with_support, within, targets.lesson(ids.size(), batch_size),
-                                  ids);
+                self.learn_values(with_support, within, targets.lesson(ids.size(), batch_size), ids,
+                                  margins);
             },
             "with_support"_a, "within"_a, "labels"_a.none(), "values"_a.none(), "weights"_a.none(),
-            "ids"_a, "batch_size"_a = 1,
+            "ids"_a, "batch_size"_a = 1, "margins"_a.none() = nb::none(),
             "Learn a block of examples from kernel values computed outside.")
         .def("score", &KernelCore::score, "rows"_a,
              "Scores, one row per example and one column per output.")

@@ -21,12 +21,13 @@ class KernelCore {
         : model(shape, std::move(groups)), store(store_for(shape, sparse)) {}
 
     /// Learns, or throws and leaves everything as it was.
-    void learn(const Lesson& lesson, std::int64_t first_id) {
+    void learn(Lesson lesson, std::int64_t first_id, const Margins<2>& margins) {
         change([&] {
             check_features(lesson.x, model.shape.features);
             check_order(lesson, lesson.x.rows);
             check_targets(model.groups, lesson);
             check_batch(lesson, model.shape.outputs);
+            watch(lesson, margins);
             all_or_nothing(harmless(model, lesson), [&] {
                 std::visit(
                     [&](auto& kept) {
@@ -41,8 +42,8 @@ class KernelCore {
         });
     }
 
-    void learn_values(const Table& with_support, const Table& within, const Lesson& lesson,
-                      const Column<std::int64_t>& ids) {
+    void learn_values(const Table& with_support, const Table& within, Lesson lesson,
+                      const Column<std::int64_t>& ids, const Margins<2>& margins) {
         const std::size_t rows = ids.size();
         change([&] {
             auto* kept = std::get_if<OutsideStore>(&store);
@@ -52,6 +53,7 @@ class KernelCore {
                 within.shape(0) != rows || within.shape(1) != rows)
                 throw std::invalid_argument(
                     "kernel values are needed with every support vector and every row");
+            watch(lesson, margins);
             all_or_nothing(false, [&] {
                 aggro::learn_values(model, *kept, lesson, with_support.data(), within.data(),
                                     ids.data());
@@ -98,6 +100,15 @@ class KernelCore {
 
     template <class Store>
     static constexpr bool outside = std::is_same_v<std::decay_t<Store>, OutsideStore>;
+
+    /// Lets the margins be written down that the rows are given before they are learned.
+    void watch(Lesson& lesson, const Margins<2>& margins) const {
+        if (!margins) return;
+        if (margins->shape(0) != lesson.count || margins->shape(1) != model.shape.outputs)
+            throw std::invalid_argument("margins need room for rows x outputs");
+        Watch::check_all_count(lesson);
+        lesson.margins = margins->data();
+    }
 
     template <class Work>
     void change(Work&& work) {

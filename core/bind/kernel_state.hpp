@@ -110,6 +110,7 @@ inline nb::dict state_of(KernelCore& core) {
         std::vector<std::int64_t>{m.history.examples, m.history.mistakes, m.history.updates,
                                   e.next_birth, m.budget.gram.since_rebuilt});
     put(state, "loss", std::vector<double>{m.history.loss});
+    put(state, "ties", std::vector<std::int64_t>{m.history.ties});
     put_rows(state, store);
     return state;
 }
@@ -145,6 +146,7 @@ inline void load_state(KernelCore& core, const nb::dict& state) {
     m.history.updates = counters[2];
     e.next_birth = counters[3], m.budget.gram.since_rebuilt = counters[4];
     m.history.loss = get<double>(state, "loss", 1)[0];
+    m.history.ties = state.contains("ties") ? get<std::int64_t>(state, "ties", 1)[0] : 0;
     e.rebuild_index();
     load_budget(state, m.budget, slots);
     std::visit([&](auto& kept) { load_rows(state, kept, slots); }, store);

@@ -16,6 +16,8 @@ using Labels = std::optional<Column<std::int64_t>>;
 using Weights = std::optional<Column<double>>;
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Values = std::optional<Table>;
+template <std::size_t axes>
+using Margins = std::optional<nb::ndarray<double, nb::ndim<axes>, nb::c_contig, nb::device::cpu>>;
 
 /// What belongs to the rows, kept alive while they are learned.
 struct Targets {
@@ -47,6 +49,37 @@ struct Targets {
         Lesson lesson = this->lesson(rows.matrix.rows, batch_size);
         lesson.x = rows.matrix;
         return lesson;
+    }
+};
+
+/// Where the margins go that the rows are given before they are learned, and by whom.
+struct Watch {
+    const Rows* typical = nullptr;      ///< scored beside each of them
+    Margins<3> margins = std::nullopt;  ///< rows x 2 x outputs
+    std::size_t model = 0;              ///< which of several models
+
+    void begin(Lesson& lesson, const std::vector<Shape>& shapes) const {
+        if (!typical && !margins) return;
+        if (model >= shapes.size()) throw std::out_of_range("watched names no model");
+        const Shape& shape = shapes[model];
+        const bool fits = typical && margins && typical->matrix.rows == 1 &&
+                          typical->matrix.features == shape.features &&
+                          margins->shape(0) == lesson.count && margins->shape(1) == 2 &&
+                          margins->shape(2) == shape.outputs / shape.models;
+        if (!fits)
+            throw std::invalid_argument(
+                "margins need a typical row and room for rows x 2 x outputs");
+        check_all_count(lesson);
+        lesson.typical = &typical->matrix;
+        lesson.margins = margins->data();
+        lesson.watched = model;
+    }
+
+    static void check_all_count(const Lesson& lesson) {
+        for (std::size_t i = 0; i < lesson.count; ++i)
+            if (lesson.weight(lesson.row(i)) == 0)
+                throw std::invalid_argument(
+                    "rows without weight have no margins; leave them out of order");
     }
 };
 

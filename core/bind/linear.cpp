@@ -29,14 +29,19 @@ void bind_model(nb::module_& m, const char* name) {
         .def(
             "learn",
             [](G& self, const Rows& rows, Labels labels, Values values, Weights weights,
-               Labels order, std::size_t batch_size, bool undo, std::size_t threads) {
+               Labels order, std::size_t batch_size, bool undo, std::size_t threads,
+               const Rows* typical, Margins<3> margins) {
                 const Targets targets{labels, values, weights, order};
-                G::learn({&self}, targets.lesson(rows, batch_size), undo, threads);
+                G::learn({&self}, targets.lesson(rows, batch_size), {typical, margins}, undo,
+                         threads);
             },
             "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
-            "undo"_a = true, "threads"_a = 1,
-            "Learn the rows, in order. A bad row raises and leaves the model as it was.")
+            "undo"_a = true, "threads"_a = 1, "typical"_a.none() = nb::none(),
+            "margins"_a.none() = nb::none(),
+            "Learn the rows, in order. A bad row raises and leaves the model as it was. margins, "
+            "rows x 2 x outputs, is filled with the scores of each row, and of the typical row, "
+            "before it is learned.")
         .def(
             "score",
             [](G& self, const Rows& rows, std::size_t threads) {
@@ -158,15 +163,19 @@ void bind_several(nb::module_& m, const char* name) {
     m.def(
         "learn_together",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,
-           Labels order, std::size_t batch_size, bool undo, std::size_t threads) {
+           Labels order, std::size_t batch_size, bool undo, std::size_t threads,
+           const Rows* typical, Margins<3> margins, std::size_t watched) {
             const Targets targets{labels, values, weights, order};
-            G::learn(models, targets.lesson(rows, batch_size), undo, threads);
+            G::learn(models, targets.lesson(rows, batch_size), {typical, margins, watched}, undo,
+                     threads);
         },
         "models"_a, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
         "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
-        "undo"_a = true, "threads"_a = 1,
+        "undo"_a = true, "threads"_a = 1, "typical"_a.none() = nb::none(),
+        "margins"_a.none() = nb::none(), "watched"_a = 0,
         "Learn the rows in every model, each as if it were alone. A bad row raises and leaves all "
-        "as they were; after an interrupt all have learned the same rows.");
+        "as they were; after an interrupt all have learned the same rows. margins are those of the "
+        "watched model.");
 }
 
 }  // namespace
@@ -224,15 +233,15 @@ void bind_linear(nb::module_& m) {
             [](Shape* self, std::size_t features, std::size_t outputs, bool intercept,
                Metric metric, Predictor predictor, std::size_t sums, bool total, std::size_t queue,
                std::size_t reservoir, Vote vote, std::size_t models, Scale scale,
-               std::size_t spreads, double forgetting) {
-                new (self)
-                    Shape{features, outputs,   intercept, metric, predictor, sums,    total,
-                          queue,    reservoir, vote,      models, scale,     spreads, forgetting};
+               std::size_t spreads, double forgetting, bool one_class) {
+                new (self) Shape{features, outputs, intercept, metric,     predictor,
+                                 sums,     total,   queue,     reservoir,  vote,
+                                 models,   scale,   spreads,   forgetting, one_class};
             },
             nb::kw_only(), "features"_a, "outputs"_a, "intercept"_a, "metric"_a, "predictor"_a,
             "sums"_a = 0, "total"_a = false, "queue"_a = 1, "reservoir"_a = 0,
             "vote"_a = Vote::each, "models"_a = 1, "scale"_a = Scale::none, "spreads"_a = 0,
-            "forgetting"_a = 0.0);
+            "forgetting"_a = 0.0, "one_class"_a = false);
     nb::class_<Rows>(m, "Rows", "Rows to learn from or to score, read in place.")
         .def(nb::init<const AnyArray&>(), "x"_a)
         .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a,

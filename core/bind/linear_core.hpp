@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,13 +23,14 @@ class LinearCore {
         : model(shape, std::move(groups), std::move(own_sum)) {}
 
     /// Learns in all models, or throws and leaves all of them as they were.
-    static void learn(const std::vector<LinearCore*>& cores, Lesson lesson, bool undo,
-                      std::size_t threads) {
+    static void learn(const std::vector<LinearCore*>& cores, Lesson lesson, const Watch& watch,
+                      bool undo, std::size_t threads) {
         lesson.undo = undo;
         lesson.threads = std::max<std::size_t>(threads, 1);
         in_python_words([&] {
             Guard::write_all(guards(cores), [&] {
                 for (const LinearCore* core : cores) core->check(lesson);
+                watch.begin(lesson, shapes(cores));
                 learn_together(models(cores), lesson);
             });
         });
@@ -74,6 +76,8 @@ class LinearCore {
         model.visit([&](const char* name, auto* data, std::size_t size) {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
+            if (!state.contains(name) && std::string_view(name) == "class_sum_rest")
+                return void(arrays.emplace_back());  // states of old did not have it
             if (!state.contains(name)) throw nb::key_error(name);
             const auto array = nb::cast<Column<V>>(state[name]);
             if (array.size() != size)
@@ -86,7 +90,9 @@ class LinearCore {
         model.visit([&](const char*, auto* data, std::size_t size) {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
-            std::memcpy(data, nb::cast<Column<V>>(arrays[i++]).data(), size * sizeof(V));
+            const nb::object& array = arrays[i++];
+            if (!array.is_valid()) return void(std::fill_n(data, size, V(0)));
+            std::memcpy(data, nb::cast<Column<V>>(array).data(), size * sizeof(V));
         });
     }
 
@@ -144,6 +150,11 @@ class LinearCore {
     static std::vector<Guard*> guards(const std::vector<LinearCore*>& cores) {
         std::vector<Guard*> all;
         for (LinearCore* core : cores) all.push_back(&core->guard);
+        return all;
+    }
+    static std::vector<Shape> shapes(const std::vector<LinearCore*>& cores) {
+        std::vector<Shape> all;
+        for (const LinearCore* core : cores) all.push_back(core->model.shape);
         return all;
     }
     static std::vector<Model<T>*> models(const std::vector<LinearCore*>& cores) {

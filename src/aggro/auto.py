@@ -25,7 +25,12 @@ from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, Progress
 from aggro.rules import Settings, check_same_shape, left_open
 
-RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
+RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record", "turned_")
+
+
+def records_of(learner: Learner) -> dict[str, Array]:
+    """Return the records that say which lane is the best."""
+    return {name: array for name, array in learner.state().items() if name.startswith(RECORDS)}
 
 
 def make_learner(
@@ -77,12 +82,16 @@ class AutoLearner:
         order: Array | None = None,
         undo: bool = True,
         threads: int = 1,
+        typical: _core.Rows | None = None,
+        margins: Array | None = None,
         **lesson: Any,
     ) -> None:
         """Learn rows in all lanes; raise without a trace when one of them is refused.
 
         An interrupt leaves all lanes at the same example. Rows without weight were never there.
-        Threads share the learners: what is learned is the same for any number of them.
+        Threads share the learners: what is learned is the same for any number of them. ``margins``
+        is filled with what the learner that leads says of each row, and of the ``typical`` one,
+        before it is learned.
         """
         order = np.arange(rows.count, dtype=np.int64) if order is None else order
         weights = lesson.get("weights")
@@ -102,6 +111,9 @@ class AutoLearner:
             while start < len(order):
                 done = learned[start] - counts[start]
                 end = int(np.searchsorted(learned, done + self._until_next_look())) + 1
+                if margins is not None:
+                    each |= {"typical": typical, "margins": margins[start:end]}
+                    each["watched"] = self.leading
                 piece = order[start:end]
                 _core.learn_together(self._models(), rows, order=piece, undo=False, **each)
                 self._look_if_due()
@@ -274,7 +286,7 @@ class AutoLearner:
     def freeze_means(self, frozen: bool = True) -> None:
         """Stop the class means, and the judging: examples seen again are no fair test."""
         if frozen and self.fixed is None:
-            judged = [{n: learner.state()[n] for n in RECORDS} for learner in self.learners]
+            judged = [records_of(learner) for learner in self.learners]
             self.__dict__.update(fixed=self.best, judged=judged)
         elif not frozen and self.fixed is not None:
             total = self.mistakes, self.distance

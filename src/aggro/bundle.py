@@ -12,8 +12,13 @@ from aggro.rules import Settings
 
 TALLIES = ("mistakes", "updates", "last_update", "loss")
 PER_GROUP = (*TALLIES, "ring_fill", "ring_next", "pool_fill")
-PER_MODEL = ("joint_mistakes", "recent_mistakes", "recent_loss")
-SHARED = ("class_", "record", "counters", "scale_", "target_", "unit")  # by all models
+PER_MODEL = (
+    *("joint_mistakes", "recent_mistakes", "recent_loss"),
+    *("turned_mistakes", "turned_recent"),
+)
+SHARED = (  # by all models
+    *("class_", "record", "counters", "scale_", "target_", "unit", "turned_chosen"),
+)
 PER_OUTPUT = ("bias", "bias_variance", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
 
 
@@ -39,7 +44,8 @@ def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]
     groups = (source[:, None] * each + np.arange(each)).ravel()
     after.update({name: before[name] for name in after if name.startswith(SHARED)})
     for name in PER_MODEL:
-        after[name] = before[name][source]
+        if name in after:
+            after[name] = before[name][source]
     for name in PER_GROUP:
         if name in after:
             after[name] = before[name][groups]
@@ -70,7 +76,8 @@ def begin_anew(learner: Learner, settings: Sequence[Settings]) -> Learner:
     best, each = learner.model.chosen, len(before["updates"]) // learner.models
     after.update({name: before[name] for name in after if name.startswith(SHARED)})
     for name in PER_MODEL:
-        after[name][:] = before[name][best]
+        if name in after:
+            after[name][:] = before[name][best]
     for name in TALLIES:
         after[name] = np.tile(before[name][best * each : (best + 1) * each], new.models)
     lanes = after["weights"].reshape(new.features, -1)

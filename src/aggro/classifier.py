@@ -61,7 +61,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
     def _task(self) -> Task:
         if self._multilabel:
             return "multilabel"
-        return "binary" if len(self.classes_) == 2 else "multiclass"
+        return "binary" if len(self.classes_) <= 2 else "multiclass"
 
     def _meet(
         self, X: Any, y: Any, classes: Any, first: bool, weights: Array | None
@@ -234,7 +234,7 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             Their classes.
         classes : array, optional
             All classes that may ever appear. When it is never given, classes may appear at any
-            time and enter with zero weights.
+            time: the first is learned against the second, others enter with zero weights.
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """

@@ -240,10 +240,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     # -- what the linear and the kernel estimators do in their own ways ----------------------
 
-    def _judge(self, learner: Any, X: Any) -> Array:
-        """Return the scores of rows by a learner."""
-        raise NotImplementedError
-
     def _teach(
         self,
         learner: Any,
@@ -256,6 +252,12 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         """Let a learner learn rows in an order; ``again``: it knows X from the last call."""
         raise NotImplementedError
 
+    def _watch(
+        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool, undo: bool
+    ) -> Array:
+        """Teach; return the scores of each row, and of a typical one, before it was learned."""
+        raise NotImplementedError
+
     def _end_pass(self, learner: Any) -> None:
         """Tell a learner that the same rows may come again."""
 
@@ -265,9 +267,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _twin(self, learner: Any) -> Any:
         """Return a new learner like this one."""
         raise NotImplementedError
-
-    def _meet_typical(self, X: Any) -> None:
-        """Let the typical row, if the scores have a use for one, follow the rows."""
 
     # -- fitted attributes ------------------------------------------------------------------
 

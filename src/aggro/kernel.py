@@ -160,7 +160,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
             Their classes.
         classes : array, optional
             All classes that may ever appear. When it is never given, classes may appear at any
-            time and enter with zero coefficients.
+            time: the first is learned against the second, others enter with zero coefficients.
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """

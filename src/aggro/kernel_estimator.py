@@ -18,6 +18,7 @@ class KernelEstimator(OnlineEstimator):
     """A scikit-learn estimator around a ``KernelLearner``."""
 
     _learner: Any  # a KernelLearner
+    _has_typical = False
 
     # -- input and settings -----------------------------------------------------------------
 
@@ -107,9 +108,12 @@ class KernelEstimator(OnlineEstimator):
     ) -> None:
         learner.learn_rows(X, lesson, order, again)
 
-    def _judge(self, learner: Any, X: Any) -> Array:
-        scores: Array = learner.score_rows(X)
-        return scores
+    def _watch(
+        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool, undo: bool
+    ) -> Array:
+        scores = np.empty((len(order), learner.outputs))
+        learner.learn_rows(X, lesson, order, again, scores)
+        return np.stack([scores, np.zeros_like(scores)], axis=1)
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -33,7 +33,8 @@ class Outside(NamedTuple):
 class KernelLearner:
     """f = sum_i a_i k(x_i, .), learned by one variant.
 
-    ``outputs`` is the number of classes (2 for a binary task) or target columns.
+    ``outputs`` is the number of classes, labels or target columns; a binary task has two classes,
+    or one that is known.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class KernelLearner:
         sparse: bool = False,
     ) -> None:
         self.settings, self.choice, self.gamma = settings, choice, gamma
+        self.classes = outputs
         self.outputs = 1 if settings.task == "binary" else outputs
         self.sparse = sparse and features >= SPARSE_FROM
         self.next_id = 0
@@ -64,7 +66,7 @@ class KernelLearner:
             budget=choice.budget or 0,
             forget=getattr(_core.Forget, choice.budget_strategy),
         )
-        groups = groups_of(settings, self.outputs)
+        groups = groups_of(settings, outputs)
         self.model: Any = _core.KernelModel(shape, groups, self.sparse)
         self.outside = Outside(None, *self.model.expansion())
 
@@ -76,10 +78,12 @@ class KernelLearner:
         lesson: dict[str, Array | None],
         order: Array | None = None,
         again: bool = False,
+        margins: Array | None = None,
     ) -> None:
         """Learn rows in the given order; ``again``: the same rows as in the last call.
 
-        The lesson holds ``labels`` or ``values``, and ``weights``.
+        The lesson holds ``labels`` or ``values``, and ``weights``. ``margins``, rows x outputs, is
+        filled with what the predictor says of each row before it is learned.
         """
         parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
         with self.turns:
@@ -88,9 +92,10 @@ class KernelLearner:
             self.next_id = first + X.shape[0]
             try:
                 if self.choice.outside:
-                    self._learn_outside(X, parts, order, first)
+                    self._learn_outside(X, parts, order, first, margins)
                 else:
-                    self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
+                    batch = self.settings.batch_size
+                    self.model.learn(rows_of(X), *parts, order, batch, first, margins)
             except BaseException:
                 if self.examples == examples:  # else interrupted: what was learned has its numbers
                     self.next_id = before
@@ -108,7 +113,7 @@ class KernelLearner:
         """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
         check_same_shape(self.settings, settings)
         self.settings = settings
-        self.model.set_groups(groups_of(settings, self.outputs))
+        self.model.set_groups(groups_of(settings, self.classes))
 
     # -- what was learned -------------------------------------------------------------------
 
@@ -148,7 +153,7 @@ class KernelLearner:
         return csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=shape)
 
     def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
-        """Return a learner of more classes that continues this one; new ones begin with zero."""
+        """Return a learner of more classes that continues this one (see ``grow_classes``)."""
         shape = (self.features, classes, self.sparse)
         new = KernelLearner(settings, self.choice, self.gamma, *shape)
         new.next_id = self.next_id
@@ -157,6 +162,8 @@ class KernelLearner:
         for name in ("coef", "trail"):
             if name in state:
                 state[name] = (state[name].reshape(-1, self.outputs) @ change.T).ravel()
+        if self.classes == 1 and position[0] == 0:  # scores of zero were no mistakes
+            state["counters"][1] -= state["ties"][0]
         new.load_state(state, self.outside.rows)
         return new
 
@@ -173,7 +180,7 @@ class KernelLearner:
             return {**kept, "features": self.features, "state": self.model.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        make = ("settings", "choice", "gamma", "features", "outputs", "sparse")
+        make = ("settings", "choice", "gamma", "features", "classes", "sparse")
         KernelLearner.__init__(self, *(kept[name] for name in make))
         self.next_id = kept["next_id"]
         self.load_state(kept["state"], kept["outside"].rows)
@@ -181,10 +188,15 @@ class KernelLearner:
     # -- kernels that are computed outside --------------------------------------------------
 
     def _learn_outside(
-        self, X: Any, lesson: tuple[Array | None, ...], order: Array | None, first: int
+        self,
+        X: Any,
+        lesson: tuple[Array | None, ...],
+        order: Array | None,
+        first: int,
+        margins: Array | None,
     ) -> None:
         """Learn block by block; if the kernel fails on the way, everything is as it was."""
-        before = self.model.state(), self.outside
+        before, done = (self.model.state(), self.outside), 0
         try:
             for rows in self._blocks(X.shape[0], lesson[2], order):
                 some = X[rows]
@@ -197,7 +209,9 @@ class KernelLearner:
                     *(None if part is None else part[rows] for part in lesson),
                     ids,
                     self.settings.batch_size,
+                    None if margins is None else margins[done : done + len(rows)],
                 )
+                done += len(rows)
                 self.outside = self._after(some if function else None, ids)
         except BaseException:  # an interrupt too: rows and coefficients belong together
             self.model.load_state(before[0])

@@ -34,7 +34,8 @@ class Progress:
 class Learner:
     """Linear models that learn side by side from the same rows; most often just one.
 
-    ``outputs`` is the number of classes (2 for a binary task), labels or target columns. All
+    ``outputs`` is the number of classes, labels or target columns. A binary task has two classes,
+    or one that is known: it is learned against the class to come (see ``grow_classes``). All
     settings must agree in what makes the shape of a model (see ``same_shape``): one walk over a
     row then serves all of them.
     """
@@ -79,15 +80,20 @@ class Learner:
         order: Array | None = None,
         undo: bool = True,
         threads: int = 1,
+        typical: _core.Rows | None = None,
+        margins: Array | None = None,
     ) -> None:
         """Learn rows in the given order, by class label or by target values.
 
         A row that cannot be learned raises and leaves the learner as it was, unless ``undo`` is
         false because the caller will throw the learner away. Threads share the outputs that do not
-        depend on each other; what is learned is the same for any number of them.
+        depend on each other; what is learned is the same for any number of them. ``margins``, rows
+        x 2 x outputs, is filled with what the predictor says of each row, and of the ``typical``
+        row, before it is learned; where models race, with what the leader says.
         """
         batch = self.settings.batch_size
-        self.model.learn(rows, labels, values, weights, order, batch, undo, threads)
+        parts = (rows, labels, values, weights, order, batch, undo, threads)
+        self.model.learn(*parts, typical, margins)
 
     def scores(self, rows: _core.Rows, which: int = 0, threads: int = 1) -> Array:
         """Return the scores of one model: a row per example and a column per output."""
@@ -234,6 +240,7 @@ class Learner:
             scale=getattr(_core.Scale, s.scale),
             spreads=self.outputs if s.task == "regression" and s.relative_epsilon else 0,
             forgetting=s.forgetting,
+            one_class=s.task == "binary" and self.classes == 1,
         )
         return shape, list(range(self.outputs)) * self.models
 
@@ -249,7 +256,8 @@ class Learner:
         }
         margin = _core.Task.margin
         if s.task == "binary":
-            return [_core.Group(first=first, count=1, task=margin, positive=1, **common)]
+            last = self.classes - 1  # the second class, or the only one that is known
+            return [_core.Group(first=first, count=1, task=margin, positive=last, **common)]
         if s.task == "multiclass" and s.multiclass != "ovr":
             task = getattr(_core.Task, s.multiclass)
             return [_core.Group(first=first, count=self.outputs, task=task, positive=0, **common)]

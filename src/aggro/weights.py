@@ -13,7 +13,6 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from aggro.auto import AnyLearner, AutoLearner
-from aggro.calibration import RING
 from aggro.estimator import OnlineEstimator, read_only
 from aggro.learner import Array, Learner, rows_of
 from aggro.rules import Settings
@@ -63,14 +62,27 @@ class LinearEstimator(OnlineEstimator):
         threads = threads_of(self.n_jobs)
         learner.learn(rows_of(X), order=order, undo=undo, threads=threads, **lesson)
 
+    def _watch(
+        self,
+        learner: AnyLearner,
+        X: Any,
+        lesson: dict[str, Any],
+        order: Array,
+        again: bool,
+        undo: bool,
+    ) -> Array:
+        margins = np.empty((len(order), 2, learner.outputs))
+        watch = {"typical": self._typical.rows(learner.features), "margins": margins}
+        learner.learn(
+            rows_of(X), order=order, undo=undo, threads=threads_of(self.n_jobs), **lesson, **watch
+        )
+        return margins
+
     def _end_pass(self, learner: AnyLearner) -> None:
         learner.freeze_means()
 
     def _end_passes(self, learner: AnyLearner) -> None:
         learner.freeze_means(False)
-
-    def _judge(self, learner: AnyLearner, X: Any) -> Array:
-        return learner.scores(rows_of(X))
 
     def _scores(self, X: Any) -> Array:
         if not hasattr(self, "_learner"):
@@ -82,15 +94,6 @@ class LinearEstimator(OnlineEstimator):
         """Return a new learner with the settings of this one, or of the leader of this race."""
         leader = learner if isinstance(learner, Learner) else learner.winner()
         return Learner(leader.settings, leader.features, leader.classes, leader.dtype)
-
-    def _meet_typical(self, X: Any) -> None:
-        """Let the mean row follow the rows, as far back as margins are remembered."""
-        count, seen = X.shape[0], self._learner.examples if hasattr(self, "_learner") else 0
-        with np.errstate(all="ignore"):  # learning will refuse what is not finite
-            mean = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(1, -1)
-            known = getattr(self, "_typical", mean)
-            moved = known + count / (min(seen, RING) + count) * (mean - known)
-            self._typical = np.nan_to_num(moved.astype(X.dtype))
 
     def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""

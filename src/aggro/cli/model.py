@@ -19,6 +19,7 @@ from aggro.learner import Array, Learner, Progress, rows_of
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
+from aggro.probability_map import softmax
 from aggro.rules import LOSSES, Settings, Task, check_settings
 from aggro.variants import Variant
 
@@ -96,11 +97,11 @@ class LinearModel:
         return make_learner(self._settings_for(outputs), features, outputs, self.dtype, seed)
 
     def _settings_for(self, classes: int) -> Settings:
-        task: Task = "binary" if classes == 2 else "multiclass"
+        task: Task = "binary" if classes <= 2 else "multiclass"
         return dataclasses.replace(self.settings, task="regression" if self.regression else task)
 
     def _admit(self, features: int, y: Array) -> None:
-        """Let classes that were never seen enter, with zero weights."""
+        """Let classes that were never seen enter."""
         if self.learner is None:
             self.classes = np.unique(y)
             self.learner = self._first(features, len(self.classes))
@@ -131,9 +132,11 @@ class LinearModel:
     def probabilities(self, scores: Array) -> Array:
         """Return the probability of each class; a mere softmax if no margins were recorded."""
         fitted = self.record.attributes
+        if len(self.classes) == 1:
+            return np.ones((len(scores), 1))
         if "_calibrator" not in fitted:
             return softmax(scores)
-        centre = self.scores(fitted["_typical"])[0]
+        centre = self._learner.scores(fitted["_typical"].rows(self.features))[0]
         calibrated: Array = fitted["_calibrator"].probabilities(scores, centre)
         return calibrated
 
@@ -261,12 +264,3 @@ class LinearModel:
     def _has(self, name: str, value: Any) -> bool:
         """Tell whether a setting is that of the model, or the race that chose it."""
         return getattr(self.settings, name) == value or (value == "auto" and name in self.settled)
-
-
-def softmax(scores: Array) -> Array:
-    """Return the scores as probabilities of all classes: the same order, but not calibrated."""
-    if scores.shape[1] == 1:
-        scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Array = powers / powers.sum(axis=1, keepdims=True)
-    return shares

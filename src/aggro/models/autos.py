@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from aggro.auto import RECORDS, AutoLearner
+from aggro.auto import AutoLearner, records_of
 from aggro.grids import next_look
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import (
@@ -58,6 +59,8 @@ def decode_auto_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Au
             raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
     if facts["dtype"] not in ("float32", "float64") or len(facts["learners"]) > MOST_LEARNERS:
         raise ModelFileError("it holds no race that makes sense")
+    if settings.task == "multiclass" and facts["classes"] == 1:
+        settings = replace(settings, task="binary")  # so it was in early versions
     shape = (facts["features"], facts["classes"], np.dtype(facts["dtype"]), facts["seed"])
     race = AutoLearner(settings, *shape)
     race.learners = [
@@ -99,10 +102,10 @@ def _judged(race: AutoLearner, where: str, arrays: Arrays) -> list[dict[str, Any
     """Return the records at the end of the first pass; the oldest files have only the last."""
     judged = []
     for number, learner in enumerate(race.learners):
-        state, records = learner.state(), {}
-        for name in RECORDS:
-            found = arrays.get(f"{where}-judged.{number}.{name}", state[name])
-            if found.shape != state[name].shape or found.dtype != state[name].dtype:
+        records = records_of(learner)
+        for name, now in records.items():
+            found = arrays.get(f"{where}-judged.{number}.{name}", now)
+            if found.shape != now.shape or found.dtype != now.dtype:
                 raise ModelFileError(f"{name} does not fit its learner")
             records[name] = found
         judged.append(records)
