@@ -28,6 +28,7 @@ class Learn {
         const Row& x = look(given);
         predict();
         if (m.shape.spreads > 0) measure_targets(y);
+        if (!Single && first() == 0 && m.unit.open()) measure_unit(y);
         if (Single || !lanes.models) record(x, y);
         if (sums() > 0 && !m.counters.frozen) meet(x, y, weight);
         if (!Single && lanes.usable) {
@@ -230,6 +231,14 @@ class Learn {
     [[gnu::noinline]] void measure_targets(const Target& y) {
         ++m.targets.rows[0];
         for (std::size_t c = 0; c < m.shape.spreads; ++c) m.targets.meet(c, y.values[c]);
+    }
+
+    /// Lets the row just looked at, and its targets, count in the unit of C.
+    [[gnu::noinline]] void measure_unit(const Target& y) {
+        m.unit.meet_row(squared, size, m.shape.intercept);
+        if (m.groups[0].task != Task::tube) return;
+        for (std::size_t g = 0; g < m.groups_per_model(); ++g)
+            m.unit.meet_answer(y.values[m.groups[g].positive]);
     }
 
     /// A hard constraint on a row of zeros cannot be met: leave everything as it is.

@@ -53,6 +53,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             this->predict();
             this->record(x, y);
             if (m.shape.spreads > 0) this->measure_targets(y);
+            if (m.unit.open()) this->measure_unit(y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
             if (m.shape.sums == 0 || m.counters.frozen) continue;

@@ -12,6 +12,7 @@
 #include "metric.hpp"
 #include "scale.hpp"
 #include "task.hpp"
+#include "unit.hpp"
 
 namespace aggro {
 
@@ -84,6 +85,7 @@ struct Model {
     Means means;
     Sizes sizes;      ///< of the features
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
+    Unit unit;        ///< of C, where several models learn side by side
     Counters counters;
     std::int64_t average_from = 0;  ///< examples to see before averaging begins
     double memory = 1;              ///< what an example leaves of the recent record before it
@@ -107,6 +109,7 @@ struct Model {
         if (shape.forgetting > 0 && shape.sums > 0) means.emphasis.assign(1, 1.0);
         sizes.begin(shape.scale);
         if (shape.spreads > 0) targets.begin(shape.spreads);
+        if (shape.models > 1) unit.begin(groups[0].task == Task::tube);
         tally = Tally(groups.size());
         record = Record(shape.models);
         for (std::size_t i = 0; i < groups.size(); ++i)
@@ -198,6 +201,7 @@ struct Model {
                  {"target_rows", &targets.rows},
                  {"target_mean", &targets.mean},
                  {"target_spread", &targets.square},
+                 {"unit", &unit.known},
                  {"loss", &tally.loss},
                  {"joint_mistakes", &record.mistakes},
                  {"recent_mistakes", &record.recent_mistakes},

@@ -214,24 +214,24 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
     });
 }
 
-/// Mean squared norm of the first rows, as they will be once they are scaled.
-inline double mean_square(const Matrix& x, std::size_t most, Scale scale) {
-    if (scale == Scale::standard) return static_cast<double>(x.features);
-    const std::size_t rows = std::min(x.rows, most);
+/// Squared norm of one row, as it will be once it is scaled, if it is the first one.
+inline double square_of(const Matrix& x, std::size_t row, Scale scale) {
+    if (row >= x.rows) throw std::out_of_range("order names a row that is not there");
+    const std::size_t begin =
+        x.sparse() ? static_cast<std::size_t>(x.start(row)) : row * x.features;
     const std::size_t end =
-        x.sparse() ? static_cast<std::size_t>(x.start(rows)) : rows * x.features;
+        x.sparse() ? static_cast<std::size_t>(x.start(row + 1)) : begin + x.features;
     const auto sum = [&](const auto* values) {
         double total = 0;
-        for (std::size_t k = 0; k < end; ++k) {
+        for (std::size_t k = begin; k < end; ++k) {
             const auto value = static_cast<double>(values[k]);
             total += scale == Scale::online ? value != 0 : value * value;
         }
         return total;
     };
-    if (rows == 0) return 0;
-    return (x.doubles ? sum(static_cast<const double*>(x.values))
-                      : sum(static_cast<const float*>(x.values))) /
-           static_cast<double>(rows);
+    if (scale == Scale::standard) return 0;
+    return x.doubles ? sum(static_cast<const double*>(x.values))
+                     : sum(static_cast<const float*>(x.values));
 }
 
 /// True if all values and targets are far from overflow and all indices inside the matrix: learning

@@ -60,8 +60,12 @@ struct Knowledge {
     std::unique_ptr<StreamModel> model;
     Waiting waiting;
     std::vector<double> prices;  ///< the C of each lane
+    std::int64_t next_look = 0;  ///< after how many examples Python looks at the race: 0 for never,
+                                 ///< -1 before the first
 
-    Knowledge copy() const { return {features, classes, recency, model->copy(), waiting, prices}; }
+    Knowledge copy() const {
+        return {features, classes, recency, model->copy(), waiting, prices, next_look};
+    }
 
     /// Gives slots to the features of a reading that were never met before.
     void settle(Reading& reading, const Bounds& bounds) {

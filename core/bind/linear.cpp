@@ -103,6 +103,21 @@ void bind_model(nb::module_& m, const char* name) {
         .def_prop_ro("memory",
                      [](G& self) { return self.guard.peek([&] { return self.model.memory; }); })
         .def_prop_ro(
+            "unit",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const auto& known = self.model.unit.known;
+                    return std::vector<double>(known.begin(), known.end());
+                });
+            },
+            "What is known of the unit of C: rows, their log squares, answers, their logs, steps.")
+        .def(
+            "set_unit",
+            [](G& self, double steps) {
+                self.guard.write([&] { self.model.unit.known.at(Unit::steps) = steps; });
+            },
+            "steps"_a, "Note where the grid of C was put.")
+        .def_prop_ro(
             "records",
             [](G& self) { return self.guard.peek([&] { return list_of(self.model.record); }); },
             "Mistakes, recent mistakes, recent loss and recent examples of each model.")
@@ -225,12 +240,12 @@ void bind_linear(nb::module_& m) {
         .def_prop_ro("count", [](const Rows& self) { return self.matrix.rows; })
         .def_prop_ro("sparse", [](const Rows& self) { return self.matrix.sparse(); })
         .def(
-            "mean_square",
-            [](const Rows& self, std::size_t most, Scale scale) {
-                return mean_square(self.matrix, most, scale);
+            "square",
+            [](const Rows& self, std::size_t row, Scale scale) {
+                return square_of(self.matrix, row, scale);
             },
-            "most"_a, "scale"_a = Scale::none,
-            "Mean squared norm of the first rows, as they will be once they are scaled.");
+            "row"_a, "scale"_a = Scale::none,
+            "Squared norm of a row, as it will be once it is scaled, if it is the first one.");
     bind_model<float>(m, "Model32");
     bind_model<double>(m, "Model64");
     bind_several<float>(m, "Before32");

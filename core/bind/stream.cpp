@@ -34,13 +34,13 @@ class Stream {
         else
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
-        if (next_look < 0) self.attr("_begin_race")(x, y);
         look_if_due(self);  // the last look may have been interrupted
-        const bool stranger = !regression_ && label < 0;
-        if (!stranger && moderate(target, weight)) {
+        const bool first = known_.next_look < 0, stranger = !regression_ && label < 0;
+        if (!first && !stranger && moderate(target, weight)) {
             take_in(label, target, weight);
         } else {
             all_or_nothing([&] {
+                if (first) self.attr("_begin_race")(x, y);
                 if (stranger) label = admit(self, y);
                 known_.waiting.extreme = true;
                 take_in(label, target, weight);
@@ -83,7 +83,7 @@ class Stream {
     void rebuild(const nb::list& classes, const std::vector<std::int64_t>& position,
                  const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
                  std::int64_t average_from, double memory, const nb::dict& arrays,
-                 std::vector<double> prices) {
+                 std::vector<double> prices, std::int64_t next_look) {
         const Guard::Hold hold(guard_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
@@ -95,16 +95,7 @@ class Stream {
         known_.model = std::move(model);
         known_.classes = std::move(names);
         known_.prices = std::move(prices);
-    }
-
-    /// The C of each lane: what the model was built with.
-    nb::tuple prices() {
-        const Guard::Hold hold(guard_);
-        return nb::tuple(nb::cast(known_.prices));
-    }
-    void set_prices(std::vector<double> prices) {
-        const Guard::Hold hold(guard_);
-        known_.prices = std::move(prices);
+        known_.next_look = next_look;
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
@@ -152,6 +143,24 @@ class Stream {
         const Guard::Hold hold(guard_);
         return known_.model->model.shape.features;
     }
+    /// The C of each lane: what the model was built with.
+    nb::tuple prices() {
+        const Guard::Hold hold(guard_);
+        return nb::tuple(nb::cast(known_.prices));
+    }
+    std::vector<double> unit() {
+        const Guard::Hold hold(guard_);
+        const auto& known = known_.model->model.unit.known;
+        return {known.begin(), known.end()};
+    }
+    std::int64_t next_look() {
+        const Guard::Hold hold(guard_);
+        return known_.next_look;
+    }
+    void set_next_look(std::int64_t examples) {
+        const Guard::Hold hold(guard_);
+        known_.next_look = examples;
+    }
 
     Knowledge remember() {
         const Guard::Hold hold(guard_);
@@ -163,9 +172,6 @@ class Stream {
     }
 
     Guard& guard() { return guard_; }
-
-    /// After how many examples the Python side looks at the race: 0 for never, -1 before the first.
-    std::int64_t next_look = 0;
 
   private:
     /// The turn of one call that learns: it keeps other threads out, and the code of names and
@@ -246,7 +252,7 @@ class Stream {
     }
 
     void look_if_due(nb::handle self) {
-        if (next_look > 0 && examples() >= next_look) self.attr("_look")();
+        if (known_.next_look > 0 && examples() >= known_.next_look) self.attr("_look")();
     }
 
     /// A class never seen: the Python side makes a model with room for it.
@@ -333,11 +339,12 @@ void bind_stream(nb::module_& m) {
         .def("_margins", &Stream::margins, "x"_a.none(),
              nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
         .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a,
-             "own_sum"_a, "average_from"_a, "memory"_a, "arrays"_a, "prices"_a,
+             "own_sum"_a, "average_from"_a, "memory"_a, "arrays"_a, "prices"_a, "next_look"_a,
              nb::sig(
                  "def _rebuild(self, classes: list[typing.Any], position: list[int], shape: Shape, "
                  "groups: list[Group], own_sum: list[int], average_from: int, memory: float, "
-                 "arrays: dict[str, typing.Any], prices: collections.abc.Sequence[float]) -> None"))
+                 "arrays: dict[str, typing.Any], prices: collections.abc.Sequence[float], "
+                 "next_look: int) -> None"))
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
              nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
                      "None"))
@@ -354,15 +361,13 @@ void bind_stream(nb::module_& m) {
         .def("_records", &Stream::records,
              nb::sig("def _records(self) -> list[tuple[float, float, float, float]]"))
         .def_prop_ro("_chosen", &Stream::chosen)
-        .def_prop_rw("_prices", &Stream::prices, &Stream::set_prices,
-                     nb::for_getter(nb::sig("def _prices(self) -> tuple[float, ...]")),
-                     nb::for_setter(nb::sig(
-                         "def _prices(self, prices: collections.abc.Sequence[float], /) -> None")))
+        .def_prop_ro("_prices", &Stream::prices, nb::sig("def _prices(self) -> tuple[float, ...]"))
+        .def_prop_ro("_unit", &Stream::unit)
         .def_prop_ro(
             "_lock", [](Stream& self) { return new Door(self.guard()); },
             nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
             "Keeps other threads out for several calls: with stream._lock: ...")
-        .def_rw("_next_look", &Stream::next_look)
+        .def_prop_rw("_next_look", &Stream::next_look, &Stream::set_next_look)
         .def("_remember", &Stream::remember)
         .def("_recall", &Stream::recall, "knowledge"_a)
         .def_prop_ro("_slots", &Stream::slots)

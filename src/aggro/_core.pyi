@@ -86,9 +86,9 @@ class Rows:
     @property
     def sparse(self) -> bool: ...
 
-    def mean_square(self, most: int, scale: Scale = Scale.none) -> float:
+    def square(self, row: int, scale: Scale = Scale.none) -> float:
         """
-        Mean squared norm of the first rows, as they will be once they are scaled.
+        Squared norm of a row, as it will be once it is scaled, if it is the first one.
         """
 
 class Model32:
@@ -165,6 +165,15 @@ class Model32:
 
     @property
     def memory(self) -> float: ...
+
+    @property
+    def unit(self) -> list[float]:
+        """
+        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        """
+
+    def set_unit(self, steps: float) -> None:
+        """Note where the grid of C was put."""
 
     @property
     def records(self) -> list[tuple[float, float, float, float]]:
@@ -254,6 +263,15 @@ class Model64:
 
     @property
     def memory(self) -> float: ...
+
+    @property
+    def unit(self) -> list[float]:
+        """
+        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        """
+
+    def set_unit(self, steps: float) -> None:
+        """Note where the grid of C was put."""
 
     @property
     def records(self) -> list[tuple[float, float, float, float]]:
@@ -413,7 +431,7 @@ class Stream:
 
     def _margins(self, x: Any) -> tuple[list[Any], list[float]]: ...
 
-    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any], prices: Sequence[float]) -> None: ...
+    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any], prices: Sequence[float], next_look: int) -> None: ...
 
     def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
 
@@ -435,8 +453,8 @@ class Stream:
     @property
     def _prices(self) -> tuple[float, ...]: ...
 
-    @_prices.setter
-    def _prices(self, prices: Sequence[float], /) -> None: ...
+    @property
+    def _unit(self) -> list[float]: ...
 
     @property
     def _lock(self) -> Door:
@@ -463,10 +481,12 @@ class TextParser:
     """Reads blocks of text lines into sparse rows."""
 
     @staticmethod
-    def svmlight(float32: bool, names: bool, several: bool, skip_bad: bool, first_index: int, n_features: int) -> TextParser: ...
+    def svmlight(float32: bool, names: bool, several: bool, skip_bad: bool, first_index: int, n_features: int, widest: int) -> TextParser: ...
 
     @staticmethod
-    def vw(float32: bool, names: bool, several: bool, skip_bad: bool, bits: int) -> TextParser: ...
+    def vw(float32: bool, names: bool, several: bool, skip_bad: bool, bits: int, need_labels: bool = False) -> TextParser: ...
+
+    def set_first_index(self, first_index: int, n_features: int, widest: int) -> None: ...
 
     def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], final: bool, most_rows: int) -> int:
         """
@@ -476,10 +496,46 @@ class TextParser:
     def take(self) -> dict:
         """Hand over the rows read so far."""
 
-    def set_first_index(self, first_index: int, n_features: int) -> None: ...
+    def problems(self) -> list:
+        """
+        The first bad lines: (line, column or 0, the word, what is wrong with it).
+        """
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def line(self) -> int: ...
+
+    @line.setter
+    def line(self, arg: int, /) -> None: ...
+
+    @property
+    def bad(self) -> int: ...
+
+    @property
+    def stopped(self) -> bool: ...
+
+class CsvParser:
+    """Reads blocks of a table in text into columns."""
+
+    def __init__(self, delimiter: str, places: Sequence[int], skip_bad: bool, longest: int) -> None:
+        """
+        Fields of a record go to the column that `places` gives them, or nowhere if negative.
+        """
+
+    def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], final: bool, most_rows: int) -> int:
+        """
+        Parse whole lines until the data, the rows or the patience end; returns the bytes used.
+        """
+
+    def take(self) -> tuple:
+        """Hand over the rows read so far."""
 
     def problems(self) -> list:
-        """The first bad lines: (line, column, message)."""
+        """
+        The first bad lines: (line, column or 0, the word, what is wrong with it).
+        """
 
     @property
     def rows(self) -> int: ...
@@ -513,12 +569,12 @@ def hash_strings(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), orde
     """Hash prefix + string for every string of an Arrow column."""
 
 @overload
-def parse_numbers(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def read_values(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple: ...
 
 @overload
-def parse_numbers(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def read_values(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """
-    The number in every string of an Arrow column, NaN where there is none.
+    The number in every string of an Arrow column, NaN where there is none; and its kind: 0 text, 1 number, 2 whole number, 3 true or false, 4 missing.
     """
 
 @overload

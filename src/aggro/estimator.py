@@ -50,7 +50,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     _losses: tuple[str, ...]
     _learner: AnyLearner
-    _known_prices: tuple[Any, ...]
+    _known_prices: tuple[Any, ...] | None
 
     # -- input ------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,6 +22,7 @@ def grow_classes(
     """
     new = Learner(settings, old.features, classes, old.dtype)
     new.model.set_memory(old.model.memory)
+    old = copy.deepcopy(old)  # the call that brought a class may yet be refused
     old.model.fold()
     before, after = old.state(), new.state()
     one = output_map(old.settings, new.settings, position, classes)
@@ -34,7 +36,7 @@ def grow_classes(
     _move_variances(before, after, old, new, position)
     if "class_weight_seen" in after:
         _move_sums(before, after, old, new, position)
-    _move_histories(before, after, old, new)
+    _move_histories(before, after, old, new, position)
     new.load_state(after)
     return new
 
@@ -142,23 +144,26 @@ def _move_sums(
 
 
 def _move_histories(
-    before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner
+    before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner, position: Array
 ) -> None:
     """Counters and records go on; what a model's groups have counted moves to its first one."""
     for name in before:
-        if name.startswith(("counters", "record", "scale_", "class_emphasis")):
+        if name.startswith(("counters", "record", "scale_", "class_emphasis", "unit")):
             after[name] = before[name]
     for name in ("joint_mistakes", "recent_mistakes", "recent_loss"):
         after[name] = before[name]
+    was, each = (len(state["updates"]) // old.models for state in (before, after))
     for name in ("mistakes", "updates", "loss"):
-        each = len(after[name]) // old.models
         after[name][::each] = before[name].reshape(old.models, -1).sum(axis=1)
-    last = before["last_update"]
-    after["last_update"][:] = last if len(last) == len(after["last_update"]) else last.max()
-    for name in ("ring_fill", "ring_next", "pool_fill"):
+    after["last_update"] = np.repeat(before["last_update"].reshape(-1, was).max(axis=1), each)
+    source = np.zeros(each, int) if each == 1 else np.full(each, -1)  # of the groups of a model
+    if each > 1:
+        source[position] = 0 if was == 1 else np.arange(was)
+    to = np.flatnonzero(np.tile(source >= 0, old.models))
+    of = (np.arange(old.models)[:, None] * was + source[source >= 0]).ravel()
+    for name in ("last_update", "ring_fill", "ring_next", "pool_fill"):
         if name in before:
-            after[name][:] = before[name][0]
+            after[name][to] = before[name][of]
     if "pool_key" in before:
-        groups = len(after["pool_key"]) // new.settings.reservoir_size
-        keys = before["pool_key"].reshape(-1, old.settings.reservoir_size)
-        after["pool_key"] = np.tile(keys[:1], (groups, 1)).ravel()
+        size = old.settings.reservoir_size
+        after["pool_key"].reshape(-1, size)[to] = before["pool_key"].reshape(-1, size)[of]

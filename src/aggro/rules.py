@@ -94,8 +94,8 @@ CLASHES: tuple[Clash, ...] = (
     Clash(
         ("loss", "multiclass"),
         lambda s: s.loss == "least_squares" and _shares_slack(s),
-        "loss='least_squares' asks for margins of exactly 1, which all wrong classes cannot meet "
-        "with one shared slack; use multiclass='ovr' or 'top'",
+        "least squares ask for margins of exactly 1, which all wrong classes cannot meet with one "
+        "shared slack; use multiclass='ovr' or 'top'",
     ),
     Clash(
         ("loss", "multiclass"),
@@ -110,7 +110,7 @@ CLASHES: tuple[Clash, ...] = (
     Clash(
         ("task", "class_mean"),
         lambda s: s.task == "regression" and s.class_mean > 0,
-        "class_mean pulls to the means of classes, and regression has none; use class_mean=0",
+        "the pull is to the means of classes, and regression has none; use class_mean=0",
     ),
     Clash(
         ("loss", "batch_size"),
@@ -159,7 +159,7 @@ def check_number(name: str, value: Any, *, above: float, strict: bool = True) ->
     )
     fine = real and not isinstance(value, bool) and (value > above if strict else value >= above)
     if not fine:
-        bound = f"{'greater than' if strict else 'at least'} {above:g}"
+        bound = f"{'greater than' if strict else 'of at least'} {above:g}"
         choice = ", or 'auto'" if name == "C" else ""
         raise ValueError(f"{name}={value!r} is not valid; give a number {bound}{choice}.")
 
@@ -223,12 +223,16 @@ def check_same_shape(old: Settings, new: Settings) -> None:
     one_each = [s.task == "multiclass" and s.multiclass == "ovr" for s in (old, new)]
     shape += ["multiclass"] * any(one_each)
     shape += ["class_mean"] * ((old.class_mean > 0) != (new.class_mean > 0))
+    shape += ["C"] * ("auto" in (old.C, new.C))
     for name in shape:
         was, is_now = getattr(old, name), getattr(new, name)
         if was != is_now:
+            instead = "set it before the first partial_fit"
+            if was == "auto":
+                instead = "call settle(), which keeps what leads, and set it then"
             raise ValueError(
-                f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; set "
-                "it before the first partial_fit, or begin anew with fit."
+                f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; "
+                f"{instead}, or begin anew with fit."
             )
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from aggro.auto import AnyLearner
+from aggro.auto import AnyLearner, AutoLearner
 from aggro.calibration import RING
 from aggro.estimator import OnlineEstimator
 from aggro.learner import Array, Learner, rows_of
@@ -165,7 +165,9 @@ class LinearEstimator(OnlineEstimator):
         """What ``C="auto"`` raced: each lane's C, averaging, mistakes and recent record."""
         lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
         if lanes is None:
-            raise AttributeError("lanes_ exists only with C='auto' or average='auto'.")
+            raise AttributeError(
+                "lanes_ exists only while something is left 'auto': C, metric, scale or average."
+            )
         return list(lanes())
 
     def plot_lanes(self, path: str | Path | None = None) -> Any:
@@ -176,6 +178,22 @@ class LinearEstimator(OnlineEstimator):
         from aggro.lanes_plot import draw_lanes
 
         return draw_lanes(self.lanes_, self._learner.settings.task == "regression", path)
+
+    def settle(self) -> LinearEstimator:
+        """End the race: keep the leader alone, as if there had been no other; return the estimator.
+
+        Its weights stay the same, to the last bit; a copy or a file of it takes a small part of
+        the room, and learning goes on at a small part of the price. Parameters that were "auto"
+        become those of the leader; C may be set from then on. Without a race nothing happens.
+        """
+        check_is_fitted(self)
+        if isinstance(self._learner, AutoLearner):
+            chosen, winner = self._learner.choice, self._learner.winner()
+            current = self._known_prices == self._prices()
+            left = {name: value for name, value in chosen.items() if getattr(self, name) == "auto"}
+            self.__dict__.update(left, _learner=winner)
+            self._known_prices = self._prices() if current else None
+        return self
 
     def sparsify(self) -> LinearEstimator:
         """Show ``coef_`` as a sparse matrix. Learning more needs ``densify`` first."""

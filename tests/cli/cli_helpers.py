@@ -95,3 +95,12 @@ def write_parquet_folder(path, parts=3, seed=0):
         table = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "kind": y}
         pq.write_table(pa.table(table), path / f"part-{part}.parquet")
     return path
+
+
+def states(path):
+    """Every array that a model in a file has learned, as bytes."""
+    from aggro.cli.model import LinearModel
+
+    learner = LinearModel.load(path)[0].learner
+    parts = [each.state() for each in getattr(learner, "learners", [learner])]
+    return [{name: array.tobytes() for name, array in part.items()} for part in parts]

@@ -38,10 +38,15 @@ VW = [
     (b"1|a b", 1, "touches the '|'"),
     (b"1 x |a b", 3, "'x' is not an importance"),
     (b"1 -1 |a b", 3, "'-1' is not an importance"),
-    (b"1 1 0.5 |a b", 5, "one word too many"),
+    (b"1 1 x |a b", 5, "'x' is not an initial prediction"),
+    (b"1 1 0.5 2 |a b", 9, "'2' is one word too many"),
+    (b"1\t2\t3 |a b", 1, "'1' has a second tab"),
+    (b"1 |a: b", 4, "namespace weight"),
     (b"1 |a:x b", 4, "namespace weight"),
     (b"1 |:2 b", 4, "namespace weight"),
-    (b"1 |a b:", 6, "no usable value"),
+    (b"1 |a b:inf", 6, "no usable value"),
+    (b"1 |a b: c", 6, "'b:' has a colon and no value"),
+    (b"1 |a b:|c d", 6, "has a colon and no value"),
     (b"1 |a b:2x", 6, "no usable value"),
     (b"1 |a b:NaN", 6, "no usable value"),
     (b"1 |a b:1e999", 6, "too large"),
@@ -164,7 +169,7 @@ def check_any_bytes(content, is_vw, names, several, float32, most_rows):
     parser = (
         _core.TextParser.vw(bits=8, **common)
         if is_vw
-        else _core.TextParser.svmlight(first_index=0, n_features=2**62, **common)
+        else _core.TextParser.svmlight(first_index=0, n_features=2**62, widest=2**62, **common)
     )
     data = memoryview(b"\n".join(content))
     rows = 0

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from aggro.bundle import same_shape
+from aggro.grids import KNOWN_UNIT, MOST_STEPS
 from aggro.learner import Learner
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
@@ -53,11 +54,20 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
         raise ModelFileError(f"dtype={facts['dtype']!r} is neither float32 nor float64")
     prefix = f"{where}."
     state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
+    if len(settings) > 1:
+        state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
     _check_sizes(facts, settings, state)
     learner = _empty(facts, settings, facts["features"])
     learner.model.set_memory(facts["memory"])
     learner.load_state({name: array.ravel() for name, array in state.items()})
     return learner
+
+
+def check_unit(state: Arrays) -> None:
+    """Raise unless the unit of C is within what a grid can be laid out by."""
+    unit = state.get("unit", np.array(KNOWN_UNIT))
+    if not np.isfinite(unit).all() or abs(unit[-1]) > MOST_STEPS:
+        raise ModelFileError("the unit of C is out of range")
 
 
 def decode_settings(given: dict[str, Any], arrays: Arrays) -> Settings:
@@ -99,6 +109,7 @@ def _check_sizes(facts: dict[str, Any], all_settings: list[Settings], state: Arr
     if state.keys() - pattern.keys():
         raise ModelFileError(f"an unknown array: {min(state.keys() - pattern.keys())}")
     check_places(settings.queue, settings.reservoir_size, state)
+    check_unit(state)
 
 
 def check_places(queue: int, reservoir_size: int, state: Arrays) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 import aggro
+from aggro.grids import KNOWN_UNIT
 from aggro.models.calibrators import check_calibrator
 from aggro.models.errors import ModelFileError
-from aggro.models.learners import check_places
+from aggro.models.learners import check_places, check_unit
 from aggro.models.record import Record
 from aggro.models.values import Arrays
 from aggro.stream_settings import keywords_of
@@ -61,3 +62,6 @@ def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
         if asked > most:
             raise ModelFileError(f"{key}={asked!r} does not fit the arrays")
     check_places(queue, slots, state)
+    if "prices" in state:
+        state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
+    check_unit(state)
