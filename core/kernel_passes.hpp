@@ -119,11 +119,38 @@ inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x
     });
 }
 
+/// True if all values and targets are far from overflow and all indices inside the matrix: learning
+/// them cannot fail half-way.
+inline bool harmless(const Lesson& lesson) {
+    constexpr double largest = 1e75, smallest = 1e-75;
+    const Matrix& x = lesson.x;
+    const auto check = [&](const auto* values, std::size_t n, double least) {
+        bool fine = true;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double size = std::abs(static_cast<double>(values[k]));
+            fine &= size < largest && (size > least || size == 0);
+        }
+        return fine;
+    };
+    const auto inside = [&](const auto* indices) {
+        bool fine = true;
+        for (std::size_t k = 0, n = x.stored(); k < n; ++k)
+            fine &= indices[k] >= 0 && static_cast<std::size_t>(indices[k]) < x.features;
+        return fine;
+    };
+    if (lesson.values && !check(lesson.values, x.rows * lesson.columns, 0)) return false;
+    if (x.sparse() && !(x.wide_indices ? inside(static_cast<const std::int64_t*>(x.indices))
+                                       : inside(static_cast<const std::int32_t*>(x.indices))))
+        return false;
+    return x.doubles ? check(static_cast<const double*>(x.values), x.stored(), smallest)
+                     : check(static_cast<const float*>(x.values), x.stored(), smallest);
+}
+
 /// True if nothing on the way can overflow: learning these rows cannot fail half-way.
 inline bool harmless(const KernelModel& m, const Lesson& lesson) {
     constexpr double limit = 1e100;
     const KernelFunction& k = m.shape.kernel;
-    if (!harmless<double>(lesson)) return false;
+    if (!harmless(lesson)) return false;
     const bool bounded = k.kind == Kernel::rbf || k.kind == Kernel::sigmoid;
     const bool long_enough =
         m.shape.intercept || k.kind == Kernel::rbf || m.groups[0].rule.cap < limit;

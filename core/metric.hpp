@@ -51,7 +51,7 @@ class FullMetric {
     void shrink(double kappa, double v) {
         settle();
         pending_ = image_;
-        factor_ = static_cast<T>(kappa / (1 + kappa * v));
+        factor_ = static_cast<T>(1 / (1 / kappa + v));  // of kappa = infinity as well
     }
 
     /// The same for more features; a new one is uncorrelated and has variance one.

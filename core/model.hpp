@@ -1,5 +1,6 @@
 // Everything a learner knows: weights in lanes, metric, class sums, averages, counters.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -63,11 +64,20 @@ struct Mixture {
     double scale_sum = 0, own_sum = 0, rest_sum = 0;  ///< the same, summed over averaged rounds
 };
 
+/// Who wants to know before the weights of all features change at once.
+struct SweepWatcher {
+    virtual void before_sweep() = 0;
+
+  protected:
+    ~SweepWatcher() = default;
+};
+
 template <class T>
 struct Model {
     Shape shape;
     std::size_t lanes = 0;  ///< outputs, class sums and total, padded to whole vectors
     Block<T> weights;       ///< per feature: lanes of u and sums, then (diagonal) their variances
+    Block<T> sum_rest;      ///< what the class sums leave out by rounding, where T is a float
     Block<T> trail;         ///< what makes the average of all rounds out of the last weights
     Block<T> ring;          ///< the last `queue` classifiers
     Block<T> pool;          ///< the classifiers in the reservoir
@@ -87,8 +97,9 @@ struct Model {
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
     Unit unit;        ///< of C, where several models learn side by side
     Counters counters;
-    std::int64_t average_from = 0;  ///< examples to see before averaging begins
-    double memory = 1;              ///< what an example leaves of the recent record before it
+    std::int64_t average_from = 0;        ///< examples to see before averaging begins
+    double memory = 1;                    ///< what an example leaves of the recent record before it
+    std::vector<SweepWatcher*> watchers;  ///< told before all features change at once
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
@@ -106,6 +117,8 @@ struct Model {
         means.count.assign(shape.sums, 0);
         means.norm.assign(shape.sums, 0);
         means.cross.assign(shape.sums, 0);
+        if (sizeof(T) < sizeof(double) && shape.sums > 0)
+            sum_rest = Block<T>(shape.sums + (shape.total ? 1 : 0));
         if (shape.forgetting > 0 && shape.sums > 0) means.emphasis.assign(1, 1.0);
         sizes.begin(shape.scale);
         if (shape.spreads > 0) targets.begin(shape.spreads);
@@ -147,19 +160,23 @@ struct Model {
     T* variance() { return weights.data() + lanes; }
     const T* variance() const { return weights.data() + lanes; }
 
+    void announce_sweep() const {
+        for (SweepWatcher* watcher : watchers) watcher->before_sweep();
+    }
+
     /// Features that appear later have weight zero and variance one: growing is exact. All room is
     /// made before anything changes, so that the model is as it was if there is none.
     void grow(std::size_t features) {
         if (features <= shape.features && !(features == 0)) return;
         check_room(features);
-        for (Block<T>* block : {&weights, &trail, &ring, &pool, &pool_mean})
+        for (Block<T>* block : tables())
             if (block->stride() > 0) block->make_room(features);
         sizes.make_room(features);
         std::vector<FullMetric<T>> grown;
         for (std::size_t g = 0; shape.metric == Metric::full && g < groups.size(); ++g)
             grown.push_back(full.empty() ? FullMetric<T>(features, shape.intercept)
                                          : full[g].grown(features));
-        for (Block<T>* block : {&weights, &trail, &ring, &pool, &pool_mean})
+        for (Block<T>* block : tables())
             if (block->stride() > 0) block->grow(features);
         sizes.grow(features);
         for (std::size_t j = shape.features; diagonal() && j < features; ++j)
@@ -168,15 +185,17 @@ struct Model {
         shape.features = features;
     }
 
-    /// A copy's blocks share their memory with the original until then.
+    /// Makes a copy a model of its own: until then its blocks share their memory with the original.
     void detach() {
-        for (Block<T>* block : {&weights, &trail, &ring, &pool, &pool_mean}) block->detach();
+        for (Block<T>* block : tables()) block->detach();
+        watchers.clear();
     }
 
     /// Every array of the state by name: what is saved, loaded, copied and compared.
     template <class Visit>
     void visit(Visit&& visit) {
         visit("weights", weights.data(), weights.size());
+        visit("class_sum_rest", sum_rest.data(), sum_rest.size());
         visit("trail", trail.data(), trail.size());
         visit("ring", ring.data(), ring.size());
         visit("pool", pool.data(), pool.size());
@@ -230,25 +249,15 @@ struct Model {
         visit_numbers<std::int64_t>(visit, "counters", &counters, 1);
     }
 
-    /// Where the arrays begin that have one line for each feature.
-    std::array<const void*, 9> by_feature() const {
-        return {weights.data(),
-                trail.data(),
-                ring.data(),
-                pool.data(),
-                pool_mean.data(),
-                sizes.seen.data(),
-                sizes.square.data(),
-                sizes.moments.mean.data(),
-                sizes.moments.square.data()};
-    }
-
   private:
+    using Tables = std::array<Block<T>*, 6>;
+    Tables tables() { return {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean}; }
+
     /// Raises if a model of so many features is more than the machine can hold.
-    void check_room(std::size_t features) const {
+    void check_room(std::size_t features) {
         const auto width = static_cast<double>(features), size = width + 1;
         double line = shape.scale == Scale::none ? 0 : 2 * sizeof(double);
-        for (const Block<T>* block : {&weights, &trail, &ring, &pool, &pool_mean})
+        for (const Block<T>* block : tables())
             line += static_cast<double>(block->stride() * sizeof(T));
         const double matrices = shape.metric == Metric::full ? static_cast<double>(groups.size()) *
                                                                    size * size / 2 * sizeof(T)

@@ -234,32 +234,4 @@ inline double square_of(const Matrix& x, std::size_t row, Scale scale) {
                      : sum(static_cast<const float*>(x.values));
 }
 
-/// True if all values and targets are far from overflow and all indices inside the matrix: learning
-/// them cannot fail half-way.
-template <class T>
-inline bool harmless(const Lesson& lesson) {
-    const double largest = sizeof(T) == 8 ? 1e75 : 1e15, smallest = sizeof(T) == 8 ? 1e-75 : 1e-10;
-    const Matrix& x = lesson.x;
-    const auto check = [&](const auto* values, std::size_t n, double least) {
-        bool fine = true;
-        for (std::size_t k = 0; k < n; ++k) {
-            const double size = std::abs(static_cast<double>(values[k]));
-            fine &= size < largest && (size > least || size == 0);
-        }
-        return fine;
-    };
-    const auto inside = [&](const auto* indices) {
-        bool fine = true;
-        for (std::size_t k = 0, n = x.stored(); k < n; ++k)
-            fine &= indices[k] >= 0 && static_cast<std::size_t>(indices[k]) < x.features;
-        return fine;
-    };
-    if (lesson.values && !check(lesson.values, x.rows * lesson.columns, 0)) return false;
-    if (x.sparse() && !(x.wide_indices ? inside(static_cast<const std::int64_t*>(x.indices))
-                                       : inside(static_cast<const std::int32_t*>(x.indices))))
-        return false;
-    return x.doubles ? check(static_cast<const double*>(x.values), x.stored(), smallest)
-                     : check(static_cast<const float*>(x.values), x.stored(), smallest);
-}
-
 }  // namespace aggro

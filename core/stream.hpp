@@ -69,6 +69,7 @@ class StreamLoop : public LearnBatch<double, StreamRow, Single, Diagonal> {
         bool fine = true;
         for (double dot : this->One::s.dot) fine &= std::abs(dot) <= Limits::score;
         for (double score : this->One::s.scores) fine &= std::abs(score) <= Limits::score;
+        for (double v : this->One::s.length) fine &= v == 0 || v >= Limits::shortest;
         return fine;
     }
 };
@@ -110,7 +111,14 @@ class StreamModel {
 
     bool moderate(const StreamRow& x) {
         const StreamRow row = scaled_.look(x);
-        return !extreme_ && std::visit([&](auto& loop) { return loop.moderate(row); }, loop_);
+        return !extreme_ && !bold() &&
+               std::visit([&](auto& loop) { return loop.moderate(row); }, loop_);
+    }
+
+    /// Prices so extreme that what they make of an example may overflow.
+    bool bold() const {
+        const Rule& rule = model.groups.front().rule;
+        return rule.kappa > Limits::score || rule.lo > Limits::score || rule.phi > Limits::value;
     }
 
     /// Contradictory hard examples of one batch may drive each other to any height.

@@ -1,109 +1,195 @@
-// What a model was before a lesson, to go back to when a row is refused.
+// What a lesson may change, kept as it was: a refused row takes the whole lesson back.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "passes.hpp"
 
 namespace aggro {
 
-/// True if a step changes weights of features that its row does not have.
-template <class T>
-inline bool spreads_out(const Model<T>& m) {
-    return m.shape.metric == Metric::full || m.shape.queue > 1 || m.shape.reservoir > 0 ||
-           m.shape.sums > 0 || m.shape.scale == Scale::standard;
+/// True if all numbers of an array are.
+template <class V>
+inline bool all_finite(const V* values, std::size_t size) {
+    bool fine = true;
+    if constexpr (std::is_floating_point_v<V>)
+        for (std::size_t i = 0; i < size; ++i) fine &= std::isfinite(values[i]);
+    return fine;
 }
 
-/// The features of the rows of a lesson, each once.
-inline std::vector<std::size_t> features_of(const Lesson& lesson) {
-    std::vector<std::size_t> features;
-    const Matrix& x = lesson.x;
-    for (std::size_t i = 0; i < lesson.count; ++i) {
-        const std::size_t r = lesson.row(i);
-        for (auto k = x.start(r); k < x.start(r + 1); ++k) {
-            const std::int64_t j = x.wide_indices ? static_cast<const std::int64_t*>(x.indices)[k]
-                                                  : static_cast<const std::int32_t*>(x.indices)[k];
-            if (j >= 0 && static_cast<std::size_t>(j) < x.features)
-                features.push_back(static_cast<std::size_t>(j));
-        }
-    }
-    std::sort(features.begin(), features.end());
-    features.erase(std::unique(features.begin(), features.end()), features.end());
-    return features;
+template <class T>
+inline bool intercepts_fit(const Model<T>& m) {
+    return std::all_of(m.bias.begin(), m.bias.end(), [](double b) {
+        return std::abs(b) <= static_cast<double>(std::numeric_limits<T>::max());
+    });
 }
 
-/// A copy of one model: all of it, or of its long arrays only the lines of some features.
+inline constexpr const char* model_overflows =
+    "learning these rows makes the model overflow; scale the features or the target";
+
+/// The numbers that a lesson may change, kept unless the lesson does without. A sparse row steps
+/// along its own features alone, so that of a large table only their lines are kept; what changes
+/// all lines at once announces it (`Model::announce_sweep`), and the tables are kept whole just
+/// then.
 template <class T>
-class Copy {
+class Undo final : private SweepWatcher {
   public:
-    Copy(Model<T>& m, const std::vector<std::size_t>* some)
-        : groups(m.groups), width(m.shape.features) {
-        if (some) features = *some, by_line = true;
-        move(m, [&](std::byte* data, std::size_t size) {
-            kept.insert(kept.end(), data, data + size);
+    Undo(Model<T>& model, const Lesson& lesson)
+        : m(model), keeps(lesson.undo), width(model.shape.features), lines(lines_of(lesson)) {
+        m.watchers.reserve(m.watchers.size() + 1);
+        m.watchers.push_back(this);
+        if (!keeps) return;
+        groups = m.groups;
+        m.visit([&](const char*, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            if (width == 0) return keep(rest, data, size);
+            for (const std::size_t j : lines) keep(rest, data + j * width, width);
+        });
+    }
+    Undo(const Undo&) = delete;
+    ~Undo() { std::erase(m.watchers, static_cast<SweepWatcher*>(this)); }
+
+    /// Puts everything back, the rules included.
+    void restore() {
+        if (!keeps) return;
+        if (m.shape.features != width) throw std::invalid_argument("the model has grown since");
+        m.groups = groups;
+        const std::byte *from = rest.data(), *table = tables.data();
+        m.visit([&](const char*, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            if (width == 0) return put(data, size, from);
+            if (swept) put(data, size, table);
+            for (const std::size_t j : lines) put(data + j * width, width, from);
         });
     }
 
-    void restore(Model<T>& m) const {
-        if (m.shape.features != width) throw std::invalid_argument("the model has grown since");
-        const std::byte* from = kept.data();
-        move(m, [&](std::byte* data, std::size_t size) {
-            if (size > 0) std::memcpy(data, from, size);
-            from += size;
+    /// True if what may have changed are finite numbers, and the intercepts fit into T.
+    bool fine() {
+        bool fine = intercepts_fit(m);
+        m.visit([&](const char*, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            if (width == 0 || swept) fine &= all_finite(data, size);
+            for (const std::size_t j : lines) fine &= all_finite(data + j * width, width);
         });
-        m.groups = groups;
+        return fine;
     }
 
   private:
-    template <class Piece>
-    void move(Model<T>& m, Piece&& piece) const {
-        const auto long_arrays = m.by_feature();
+    /// Values for each feature of a table that is kept line by line; 0 for arrays kept whole.
+    std::size_t width_of(const void* data) const {
+        if (!by_lines || data == nullptr) return 0;
+        if (data == m.weights.data()) return m.weights.stride();
+        if (data == m.trail.data()) return m.trail.stride();
+        if (data == m.sum_rest.data()) return m.sum_rest.stride();
+        return data == m.sizes.seen.data() || data == m.sizes.square.data() ? 1 : 0;
+    }
+
+    /// True if a step along a sparse row leaves all other features alone.
+    bool local() const {
+        return m.shape.metric != Metric::full && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
+               m.shape.scale != Scale::standard;
+    }
+
+    /// The features of the rows, each once; none, and `by_lines` false, if all are to be kept.
+    std::vector<std::size_t> lines_of(const Lesson& lesson) {
+        std::size_t entries = 0;
+        for (std::size_t i = 0; lesson.x.sparse() && i < lesson.count; ++i)
+            entries += entries_of(lesson, i).second;
+        by_lines = local() && lesson.x.sparse() && entries < m.shape.features;
+        if (!by_lines) return {};
+        std::vector<std::size_t> found;
+        if (lesson.x.wide_indices)
+            collect(static_cast<const std::int64_t*>(lesson.x.indices), lesson, found);
+        else
+            collect(static_cast<const std::int32_t*>(lesson.x.indices), lesson, found);
+        return found;
+    }
+
+    /// Where the entries of a row begin, and how many there are.
+    static std::pair<std::size_t, std::size_t> entries_of(const Lesson& lesson, std::size_t i) {
+        const std::size_t r = lesson.row(i);
+        const auto begin = static_cast<std::size_t>(lesson.x.start(r));
+        return {begin, static_cast<std::size_t>(lesson.x.start(r + 1)) - begin};
+    }
+
+    template <class Index>
+    void collect(const Index* indices, const Lesson& lesson,
+                 std::vector<std::size_t>& found) const {
+        for (std::size_t i = 0; i < lesson.count; ++i) {
+            const auto [begin, size] = entries_of(lesson, i);
+            for (std::size_t k = begin; k < begin + size; ++k)  // a wrong index is refused later
+                if (const auto j = static_cast<std::size_t>(indices[k]); j < m.shape.features)
+                    found.push_back(j);
+        }
+        if (found.size() * 64 < m.shape.features) {
+            std::sort(found.begin(), found.end());
+            found.erase(std::unique(found.begin(), found.end()), found.end());
+            return;
+        }
+        std::vector<bool> known(m.shape.features);
+        std::size_t distinct = 0;
+        for (const std::size_t j : found) {
+            if (!known[j]) found[distinct++] = j;
+            known[j] = true;
+        }
+        found.resize(distinct);
+    }
+
+    void before_sweep() override {
+        if (swept || !by_lines) return;
+        swept = true;
+        if (!keeps) return;
         m.visit([&](const char*, auto* data, std::size_t size) {
-            auto* bytes = reinterpret_cast<std::byte*>(data);
-            const auto found = std::find(long_arrays.begin(), long_arrays.end(), data);
-            if (!by_line || size == 0 || found == long_arrays.end())
-                return piece(bytes, size * sizeof(*data));
-            const std::size_t line = size / m.shape.features * sizeof(*data);
-            for (const std::size_t j : features) piece(bytes + j * line, line);
+            if (width_of(data) > 0) keep(tables, data, size);
         });
     }
 
+    template <class V>
+    static void keep(std::vector<std::byte>& kept, const V* data, std::size_t size) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(data);
+        kept.insert(kept.end(), bytes, bytes + size * sizeof(V));
+    }
+
+    template <class V>
+    static void put(V* data, std::size_t size, const std::byte*& from) {
+        if (size > 0) std::memcpy(data, from, size * sizeof(V));
+        from += size * sizeof(V);
+    }
+
+    Model<T>& m;
+    bool keeps;
+    std::size_t width;  ///< features of the model
+    bool by_lines = false, swept = false;
     std::vector<Group> groups;
-    std::size_t width;
-    std::vector<std::size_t> features;
-    bool by_line = false;
-    std::vector<std::byte> kept;
+    std::vector<std::size_t> lines;
+    std::vector<std::byte> rest, tables;
 };
 
-/// What several models were before a lesson. It costs what the rows of the lesson cost, never what
-/// the models weigh: nothing is kept when a look at the rows shows that none can be refused, and
-/// of a wide model only what sparse rows can change.
+/// The same for several models.
 template <class T>
 class Before {
   public:
-    using Models = std::vector<Model<T>*>;
-
-    Before(const Models& models, const Lesson& lesson) {
-        std::size_t weights = 0;
-        for (const Model<T>* m : models) weights += m->weights.size();
-        if (!lesson.undo) return;
-        const bool few = lesson.x.stored() < weights;
-        if (few && harmless<T>(lesson)) return;
-        std::vector<std::size_t> features;
-        if (few && lesson.x.sparse()) features = features_of(lesson);
-        for (Model<T>* m : models)
-            copies.emplace_back(*m,
-                                few && lesson.x.sparse() && !spreads_out(*m) ? &features : nullptr);
+    Before(const std::vector<Model<T>*>& models, const Lesson& lesson) {
+        for (Model<T>* m : models) undos.push_back(std::make_unique<Undo<T>>(*m, lesson));
     }
 
-    void restore(const Models& models) const {
-        for (std::size_t i = 0; i < copies.size(); ++i) copies[i].restore(*models[i]);
+    void restore() {
+        for (const auto& undo : undos) undo->restore();
+    }
+
+    bool fine() {
+        return std::all_of(undos.begin(), undos.end(),
+                           [](const auto& undo) { return undo->fine(); });
     }
 
   private:
-    std::vector<Copy<T>> copies;
+    std::vector<std::unique_ptr<Undo<T>>> undos;
 };
 
 }  // namespace aggro

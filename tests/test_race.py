@@ -66,8 +66,7 @@ def test_the_leader_is_the_same_model_learned_alone(metric, average):
     assert_allclose(race.intercept_, alone.intercept_, rtol=1e-8)
     assert_array_equal(race.predict(X), alone.predict(X))
     assert leader["C"] == race.C_
-    if not leader["average"]:  # alone, the mistakes are those of the last weights
-        assert leader["mistakes"] == alone.n_mistakes_
+    assert leader["mistakes"] == alone.n_mistakes_
 
 
 def test_the_leader_of_a_regression_too():

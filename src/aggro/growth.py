@@ -116,7 +116,7 @@ def _move_sums(
     before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner, position: Array
 ) -> None:
     """Class sums and their norms, laid out anew."""
-    table = _by_feature(old, before["weights"])[:, old.outputs * old.models :]
+    table = _sums(before, old)
     sums, counts = table[:, : old.outputs], before["class_weight_seen"]
     if old.settings.task == "binary":
         rest = table[:, old.outputs] - table[:, 0]
@@ -134,13 +134,26 @@ def _move_sums(
     lanes = _by_feature(new, after["weights"])
     width = everything.shape[1]
     first = new.outputs * new.models
-    lanes[:, first : first + width] = everything
     if new.model.keeps_total:
-        lanes[:, first + width] = total
+        everything = np.column_stack([everything, total])
+    sums = lanes[:, first : first + everything.shape[1]]
+    sums[:] = everything
+    if "class_sum_rest" in after:
+        after["class_sum_rest"] = (everything - sums).astype(old.dtype).ravel()
+    everything = everything[:, :width]
     after["class_weight_seen"] = seen
     after["class_sum_norm"] = (everything**2).sum(axis=0)
     after["class_sum_cross"] = total @ everything
     after["class_total"] = np.array([counts.sum(), total @ total])
+
+
+def _sums(state: dict[str, Array], learner: Learner) -> Array:
+    """Return the class sums and, where it is kept, their total, with all their digits."""
+    lanes = _by_feature(learner, state["weights"])[:, learner.outputs * learner.models :]
+    sums = lanes[:, : learner.outputs + learner.model.keeps_total].astype(np.float64)
+    if "class_sum_rest" in state:
+        sums += _by_feature(learner, state["class_sum_rest"])
+    return sums
 
 
 def _move_histories(
