@@ -1,9 +1,9 @@
 // Everything a learner knows: weights in lanes, metric, class sums, averages, counters.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -65,6 +65,14 @@ struct Mixture {
     double scale_sum = 0, own_sum = 0, rest_sum = 0;  ///< the same, summed over averaged rounds
 };
 
+/// Who wants to know before the weights of all features change at once.
+struct SweepWatcher {
+    virtual void before_sweep() = 0;
+
+  protected:
+    ~SweepWatcher() = default;
+};
+
 template <class T>
 struct Model {
     Shape shape;
@@ -91,9 +99,9 @@ struct Model {
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
     Unit unit;        ///< of C, where several models learn side by side
     Counters counters;
-    std::int64_t average_from = 0;       ///< examples to see before averaging begins
-    double memory = 1;                   ///< what an example leaves of the recent record before it
-    std::function<void()> before_sweep;  ///< told before all features change at once, if not null
+    std::int64_t average_from = 0;        ///< examples to see before averaging begins
+    double memory = 1;                    ///< what an example leaves of the recent record before it
+    std::vector<SweepWatcher*> watchers;  ///< told before all features change at once
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
@@ -155,13 +163,8 @@ struct Model {
     T* variance() { return weights.data() + lanes; }
     const T* variance() const { return weights.data() + lanes; }
 
-    /// All blocks with one line for each feature.
-    std::array<Block<T>*, 6> tables() {
-        return {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean};
-    }
-
     void announce_sweep() const {
-        if (before_sweep) before_sweep();
+        for (SweepWatcher* watcher : watchers) watcher->before_sweep();
     }
 
     /// Features that appear later have weight zero and variance one: growing is exact. All room is
@@ -185,9 +188,10 @@ struct Model {
         shape.features = features;
     }
 
-    /// A copy's blocks share their memory with the original until then.
+    /// Makes a copy a model of its own: until then its blocks share their memory with the original.
     void detach() {
         for (Block<T>* block : tables()) block->detach();
+        watchers.clear();
     }
 
     /// Every array of the state by name: what is saved, loaded, copied and compared.
@@ -251,27 +255,10 @@ struct Model {
         visit_numbers<std::int64_t>(visit, "counters", &counters, 1);
     }
 
-    /// True if a step along a sparse row leaves all other features alone.
-    bool steps_stay_local() const {
-        return shape.metric != Metric::full && shape.queue <= 1 && shape.reservoir == 0 &&
-               shape.scale != Scale::standard;
-    }
-
-    /// Where the arrays begin that have one line for each feature.
-    std::array<const void*, 10> by_feature() const {
-        return {weights.data(),
-                sum_rest.data(),
-                trail.data(),
-                ring.data(),
-                pool.data(),
-                pool_mean.data(),
-                sizes.seen.data(),
-                sizes.square.data(),
-                sizes.moments.mean.data(),
-                sizes.moments.square.data()};
-    }
-
   private:
+    using Tables = std::array<Block<T>*, 6>;
+    Tables tables() { return {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean}; }
+
     /// Raises if a model of so many features is more than the machine can hold.
     void check_room(std::size_t features) {
         const auto width = static_cast<double>(features), size = width + 1;

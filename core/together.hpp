@@ -61,14 +61,15 @@ inline void learn_blocks(const std::vector<Model<T>*>& models, const Lesson& les
     }
 }
 
-/// The same, all or nothing: where a row is refused every model is as it was, unless the lesson
-/// does without. Asked to stop, all of them keep the examples that they have learned.
+/// The same, all or nothing: where a row is refused, a model overflows or memory runs out, every
+/// model is as it was, unless the lesson does without. Asked to stop, all of them keep the examples
+/// that they have learned.
 template <class T>
 inline void learn_together(const std::vector<Model<T>*>& models, const Lesson& lesson) {
-    const Before<T> before(models, lesson);
+    Before<T> before(models, lesson);
     try {
         learn_blocks(models, lesson);
-        before.check();
+        if (!before.fine()) throw std::overflow_error(model_overflows);
     } catch (const Interrupted&) {
         throw;
     } catch (...) {

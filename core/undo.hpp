@@ -6,35 +6,111 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "passes.hpp"
 
 namespace aggro {
 
-/// The features of the rows of a lesson, each once. `few` says that they are few beside the
-/// features of the matrix: only then it pays to look at them one by one.
-class Touched {
+/// True if all numbers of an array are.
+template <class V>
+inline bool all_finite(const V* values, std::size_t size) {
+    bool fine = true;
+    if constexpr (std::is_floating_point_v<V>)
+        for (std::size_t i = 0; i < size; ++i) fine &= std::isfinite(values[i]);
+    return fine;
+}
+
+template <class T>
+inline bool intercepts_fit(const Model<T>& m) {
+    return std::all_of(m.bias.begin(), m.bias.end(), [](double b) {
+        return std::abs(b) <= static_cast<double>(std::numeric_limits<T>::max());
+    });
+}
+
+inline constexpr const char* model_overflows =
+    "learning these rows makes the model overflow; scale the features or the target";
+
+/// The numbers that a lesson may change, kept unless the lesson does without. A sparse row steps
+/// along its own features alone, so that of a large table only their lines are kept; what changes
+/// all lines at once announces it (`Model::announce_sweep`), and the tables are kept whole just
+/// then.
+template <class T>
+class Undo final : private SweepWatcher {
   public:
-    explicit Touched(const Lesson& lesson) {
+    Undo(Model<T>& model, const Lesson& lesson)
+        : m(model), keeps(lesson.undo), width(model.shape.features), lines(lines_of(lesson)) {
+        m.watchers.reserve(m.watchers.size() + 1);
+        m.watchers.push_back(this);
+        if (!keeps) return;
+        groups = m.groups;
+        m.visit([&](const char*, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            if (width == 0) return keep(rest, data, size);
+            for (const std::size_t j : lines) keep(rest, data + j * width, width);
+        });
+    }
+    Undo(const Undo&) = delete;
+    ~Undo() { std::erase(m.watchers, static_cast<SweepWatcher*>(this)); }
+
+    /// Puts everything back, the rules included.
+    void restore() {
+        if (!keeps) return;
+        if (m.shape.features != width) throw std::invalid_argument("the model has grown since");
+        m.groups = groups;
+        const std::byte *from = rest.data(), *table = tables.data();
+        m.visit([&](const char*, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            if (width == 0) return put(data, size, from);
+            if (swept) put(data, size, table);
+            for (const std::size_t j : lines) put(data + j * width, width, from);
+        });
+    }
+
+    /// True if what may have changed are finite numbers, and the intercepts fit into T.
+    bool fine() {
+        bool fine = intercepts_fit(m);
+        m.visit([&](const char*, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            if (width == 0 || swept) fine &= all_finite(data, size);
+            for (const std::size_t j : lines) fine &= all_finite(data + j * width, width);
+        });
+        return fine;
+    }
+
+  private:
+    /// Values for each feature of a table that is kept line by line; 0 for arrays kept whole.
+    std::size_t width_of(const void* data) const {
+        if (!by_lines || data == nullptr) return 0;
+        if (data == m.weights.data()) return m.weights.stride();
+        if (data == m.trail.data()) return m.trail.stride();
+        if (data == m.sum_rest.data()) return m.sum_rest.stride();
+        return data == m.sizes.seen.data() || data == m.sizes.square.data() ? 1 : 0;
+    }
+
+    /// True if a step along a sparse row leaves all other features alone.
+    bool local() const {
+        return m.shape.metric != Metric::full && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
+               m.shape.scale != Scale::standard;
+    }
+
+    /// The features of the rows, each once; none, and `by_lines` false, if all are to be kept.
+    std::vector<std::size_t> lines_of(const Lesson& lesson) {
         std::size_t entries = 0;
         for (std::size_t i = 0; lesson.x.sparse() && i < lesson.count; ++i)
             entries += entries_of(lesson, i).second;
-        few = lesson.x.sparse() && entries < lesson.x.features;
-        if (!few) return;
-        features.reserve(entries);
+        by_lines = local() && lesson.x.sparse() && entries < m.shape.features;
+        if (!by_lines) return {};
+        std::vector<std::size_t> found;
         if (lesson.x.wide_indices)
-            collect(static_cast<const std::int64_t*>(lesson.x.indices), lesson);
+            collect(static_cast<const std::int64_t*>(lesson.x.indices), lesson, found);
         else
-            collect(static_cast<const std::int32_t*>(lesson.x.indices), lesson);
+            collect(static_cast<const std::int32_t*>(lesson.x.indices), lesson, found);
+        return found;
     }
 
-    bool few = false;
-    std::vector<std::size_t> features;
-
-  private:
     /// Where the entries of a row begin, and how many there are.
     static std::pair<std::size_t, std::size_t> entries_of(const Lesson& lesson, std::size_t i) {
         const std::size_t r = lesson.row(i);
@@ -43,93 +119,41 @@ class Touched {
     }
 
     template <class Index>
-    void collect(const Index* indices, const Lesson& lesson) {
+    void collect(const Index* indices, const Lesson& lesson,
+                 std::vector<std::size_t>& found) const {
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const auto [begin, size] = entries_of(lesson, i);
             for (std::size_t k = begin; k < begin + size; ++k)  // a wrong index is refused later
-                if (const auto j = static_cast<std::size_t>(indices[k]); j < lesson.x.features)
-                    features.push_back(j);
+                if (const auto j = static_cast<std::size_t>(indices[k]); j < m.shape.features)
+                    found.push_back(j);
         }
-        if (features.size() * 64 < lesson.x.features) {
-            std::sort(features.begin(), features.end());
-            features.erase(std::unique(features.begin(), features.end()), features.end());
+        if (found.size() * 64 < m.shape.features) {
+            std::sort(found.begin(), found.end());
+            found.erase(std::unique(found.begin(), found.end()), found.end());
             return;
         }
-        std::vector<bool> known(lesson.x.features);
+        std::vector<bool> known(m.shape.features);
         std::size_t distinct = 0;
-        for (const std::size_t j : features) {
-            if (!known[j]) features[distinct++] = j;
+        for (const std::size_t j : found) {
+            if (!known[j]) found[distinct++] = j;
             known[j] = true;
         }
-        features.resize(distinct);
-    }
-};
-
-/// Walks over the arrays of a model that a lesson may change, piece by piece. A sparse row steps
-/// along its own features alone, so that of a long table only their lines are visited; where a
-/// step reaches further, all arrays are visited whole.
-template <class T, class Piece>
-inline void visit_touched(Model<T>& m, const Touched& touched, Piece&& piece) {
-    const bool lines = touched.few && m.steps_stay_local();
-    const auto tables = m.by_feature();
-    m.visit([&](const char*, auto* data, std::size_t size) {
-        const bool table = std::find(tables.begin(), tables.end(), data) != tables.end();
-        if (!lines || size == 0 || !table) return piece(data, size);
-        const std::size_t width = size / m.shape.features;
-        for (const std::size_t j : touched.features) piece(data + j * width, width);
-    });
-}
-
-/// True if the intercepts fit into T and what the lesson may have changed are finite numbers.
-template <class T>
-inline bool is_finite(Model<T>& m, const Touched& touched) {
-    bool fine = true;
-    for (const double b : m.bias) fine &= std::abs(b) <= std::numeric_limits<T>::max();
-    visit_touched(m, touched, [&](const auto* data, std::size_t size) {
-        if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(*data)>>)
-            for (std::size_t i = 0; i < size; ++i) fine &= std::isfinite(data[i]);
-    });
-    return fine;
-}
-
-/// What one model was before a lesson. What changes all lines of a table at once announces it
-/// (`Model::before_sweep`), and the tables are kept whole just then.
-template <class T>
-class Undo {
-  public:
-    Undo(Model<T>& model, const Touched& known)
-        : m(model), touched(known), groups(model.groups), width(model.shape.features) {
-        visit_touched(m, touched, [&](const auto* data, std::size_t size) { keep(data, size); });
-        m.before_sweep = [this] { keep_all(); };
-    }
-    Undo(const Undo&) = delete;
-    ~Undo() { m.before_sweep = nullptr; }
-
-    void restore() {
-        if (m.shape.features != width) throw std::invalid_argument("the model has grown since");
-        const std::byte* from = kept.data() + kept.size();
-        if (swept > 0) {
-            from -= swept;
-            const std::byte* whole = from;
-            m.visit([&](const char*, auto* data, std::size_t size) { put(data, size, whole); });
-        }
-        from = kept.data();
-        visit_touched(m, touched, [&](auto* data, std::size_t size) { put(data, size, from); });
-        m.groups = groups;
+        found.resize(distinct);
     }
 
-  private:
+    void before_sweep() override {
+        if (swept || !by_lines) return;
+        swept = true;
+        if (!keeps) return;
+        m.visit([&](const char*, auto* data, std::size_t size) {
+            if (width_of(data) > 0) keep(tables, data, size);
+        });
+    }
+
     template <class V>
-    void keep(const V* data, std::size_t size) {
+    static void keep(std::vector<std::byte>& kept, const V* data, std::size_t size) {
         const auto* bytes = reinterpret_cast<const std::byte*>(data);
         kept.insert(kept.end(), bytes, bytes + size * sizeof(V));
-    }
-
-    void keep_all() {
-        if (swept > 0) return;
-        const std::size_t before = kept.size();
-        m.visit([&](const char*, const auto* data, std::size_t size) { keep(data, size); });
-        swept = kept.size() - before;
     }
 
     template <class V>
@@ -139,43 +163,33 @@ class Undo {
     }
 
     Model<T>& m;
-    const Touched& touched;
+    bool keeps;
+    std::size_t width;  ///< features of the model
+    bool by_lines = false, swept = false;
     std::vector<Group> groups;
-    std::size_t width;
-    std::vector<std::byte> kept;
-    std::size_t swept = 0;  ///< bytes of all arrays as they were before the first sweep
+    std::vector<std::size_t> lines;
+    std::vector<std::byte> rest, tables;
 };
 
-/// What several models were before a lesson. It costs what the rows of the lesson cost, never what
-/// the models weigh.
+/// The same for several models.
 template <class T>
 class Before {
   public:
-    using Models = std::vector<Model<T>*>;
-
-    Before(Models all, const Lesson& lesson)
-        : models(std::move(all)), touched(std::make_unique<Touched>(lesson)) {
-        for (Model<T>* m : models)
-            if (lesson.undo) undo.push_back(std::make_unique<Undo<T>>(*m, *touched));
+    Before(const std::vector<Model<T>*>& models, const Lesson& lesson) {
+        for (Model<T>* m : models) undos.push_back(std::make_unique<Undo<T>>(*m, lesson));
     }
 
-    void restore() const {
-        for (const auto& one : undo) one->restore();
+    void restore() {
+        for (const auto& undo : undos) undo->restore();
     }
 
-    /// Throws if the lesson has made a model overflow.
-    void check() const {
-        for (Model<T>* m : models)
-            if (!is_finite(*m, *touched))
-                throw BadExample(
-                    "learning these rows makes the model overflow; scale the features or the "
-                    "target");
+    bool fine() {
+        return std::all_of(undos.begin(), undos.end(),
+                           [](const auto& undo) { return undo->fine(); });
     }
 
   private:
-    Models models;
-    std::unique_ptr<Touched> touched;  // where it is: the undo of each model points to it
-    std::vector<std::unique_ptr<Undo<T>>> undo;
+    std::vector<std::unique_ptr<Undo<T>>> undos;
 };
 
 }  // namespace aggro

@@ -51,23 +51,26 @@ class Guard {
     /// The same for what changes nothing that can be seen: the thread that learns may do it, too.
     template <class Work>
     auto alone(Work&& work) {
-        nb::gil_scoped_release release;
-        Hold hold(*this, std::defer_lock);
-        if (!mine()) hold.lock();
-        return work();
+        return alone_with_all({this}, work);
     }
 
-    /// `write` for several at once. They are always entered in the order of their addresses, so
-    /// that two threads cannot wait for each other.
+    /// `write` for several at once.
     template <class Work>
     static auto write_all(std::vector<Guard*> guards, Work&& work) {
-        std::sort(guards.begin(), guards.end());
-        if (std::adjacent_find(guards.begin(), guards.end()) != guards.end())
-            throw std::invalid_argument("a model is given twice");
         for (const Guard* guard : guards)
             if (guard->mine())
                 throw std::runtime_error(
                     "the model is learning: a signal handler may predict with it, not change it");
+        return alone_with_all(std::move(guards), work);
+    }
+
+    /// `alone` for several at once. They are always entered in the order of their addresses, so
+    /// that two threads cannot wait for each other.
+    template <class Work>
+    static auto alone_with_all(std::vector<Guard*> guards, Work&& work) {
+        std::sort(guards.begin(), guards.end());
+        if (std::adjacent_find(guards.begin(), guards.end()) != guards.end())
+            throw std::invalid_argument("a model is given twice");
         nb::gil_scoped_release release;
         std::vector<Hold> holds;
         holds.reserve(guards.size());
@@ -91,8 +94,9 @@ class Guard {
             if (lock_.owns_lock()) guard_->writer_ = std::thread::id();
         }
 
-        /// Waits; the caller does not hold the interpreter's lock.
+        /// Waits, unless it is held already; the caller does not hold the interpreter's lock.
         void lock() {
+            if (guard_->mine()) return;
             lock_.lock();
             guard_->writer_ = std::this_thread::get_id();
         }
@@ -134,6 +138,8 @@ auto in_python_words(Work&& work) {
         throw nb::value_error(("row " + std::to_string(bad.row) + ": " + bad.what()).c_str());
     } catch (const BadExample& bad) {
         throw nb::value_error(bad.what());
+    } catch (const std::overflow_error& overflow) {
+        throw nb::value_error(overflow.what());
     }
 }
 

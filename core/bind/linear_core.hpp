@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,9 +77,10 @@ class LinearCore {
         model.visit([&](const char* name, auto* data, std::size_t size) {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
-            if (!state.contains(name) && std::string_view(name) == "class_sum_rest")
-                return void(arrays.emplace_back());  // states of old did not have it
-            if (!state.contains(name)) throw nb::key_error(name);
+            if (!state.contains(name)) {
+                if (std::string_view(name) != "class_sum_rest") throw nb::key_error(name);
+                return arrays.push_back(nb::none());  // states of old did not have it
+            }
             const auto array = nb::cast<Column<V>>(state[name]);
             if (array.size() != size)
                 throw nb::value_error((std::string(name) + " has " + std::to_string(array.size()) +
@@ -91,7 +93,7 @@ class LinearCore {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
             const nb::object& array = arrays[i++];
-            if (!array.is_valid()) return void(std::fill_n(data, size, V(0)));
+            if (array.is_none()) return void(std::fill_n(data, size, V(0)));
             std::memcpy(data, nb::cast<Column<V>>(array).data(), size * sizeof(V));
         });
     }
@@ -181,22 +183,26 @@ class LinearCore {
 template <class T>
 class BeforeLesson {
   public:
-    BeforeLesson(std::vector<LinearCore<T>*> all, const Lesson& lesson)
-        : cores(std::move(all)), before(Guard::write_all(LinearCore<T>::guards(cores), [&] {
-              for (const LinearCore<T>* core : cores) core->check(lesson);
-              return Before<T>(LinearCore<T>::models(cores), lesson);
-          })) {
+    BeforeLesson(std::vector<LinearCore<T>*> all, const Lesson& lesson) : cores(std::move(all)) {
+        Guard::write_all(LinearCore<T>::guards(cores), [&] {
+            for (const LinearCore<T>* core : cores) core->check(lesson);
+            before = std::make_unique<Before<T>>(LinearCore<T>::models(cores), lesson);
+        });
         for (LinearCore<T>* core : cores) kept.push_back(nb::find(core));
+    }
+    BeforeLesson(const BeforeLesson&) = delete;
+    ~BeforeLesson() {
+        Guard::alone_with_all(LinearCore<T>::guards(cores), [&] { before.reset(); });
     }
 
     void restore() {
-        Guard::write_all(LinearCore<T>::guards(cores), [&] { before.restore(); });
+        Guard::write_all(LinearCore<T>::guards(cores), [&] { before->restore(); });
     }
 
   private:
     std::vector<LinearCore<T>*> cores;
-    Before<T> before;
-    std::vector<nb::object> kept;  ///< the models, alive
+    std::unique_ptr<Before<T>> before;  ///< watches the models, so that it comes and goes locked
+    std::vector<nb::object> kept;       ///< the models, alive
 };
 
 }  // namespace aggro
