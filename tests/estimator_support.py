@@ -3,7 +3,9 @@
 import numpy as np
 
 import aggro
+from aggro.calibration import Calibrator
 from aggro.learner import Learner
+from aggro.typical import Typical
 
 RNG = np.random.default_rng(83)
 ROWS = RNG.standard_normal((120, 4))
@@ -60,4 +62,4 @@ def _plain(value):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
-    return _plain(vars(value)) if type(value).__name__ == "Calibrator" else value
+    return _plain(vars(value)) if isinstance(value, (Calibrator, Typical)) else value

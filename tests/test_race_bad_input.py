@@ -92,11 +92,14 @@ def test_weights(name):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_weight_at_all(kind):
+    begun = {} if kind is PassiveAggressiveRegressor else {"classes": np.unique(y)}
     for axes in RACES:
         assert said(kind(**axes).fit, X, KINDS[kind], sample_weight=0.0) == said(
             kind().fit, X, KINDS[kind], sample_weight=0.0
         )
-        race, alone = (kind(**a).partial_fit(X, KINDS[kind], sample_weight=0.0) for a in (axes, {}))
+        race, alone = (
+            kind(**a).partial_fit(X, KINDS[kind], sample_weight=0.0, **begun) for a in (axes, {})
+        )
         assert np.array_equal(race.predict(X), alone.predict(X))
         assert np.array_equal(race.coef_, alone.coef_) and race.t_ == alone.t_ == 1
         assert (race.n_mistakes_, race.n_updates_, race.cumulative_loss_) == (0, 0, 0.0)

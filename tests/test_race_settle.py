@@ -108,7 +108,7 @@ def test_there_must_be_a_leader():
     model = PassiveAggressiveClassifier(C="auto")
     with pytest.raises(ValueError, match="not fitted"):
         model.settle()
-    model.partial_fit(X, y, sample_weight=np.zeros(len(y)))
+    model.partial_fit(X, y, classes=[0, 1], sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="before the first example"):
         model.settle()
     assert model.C == "auto"
