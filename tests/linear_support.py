@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from aggro.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
-from aggro.rules import Settings
+from aggro.rules import CLASHES, Settings
 
 CLASS_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
 NUMBER_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard", "least_squares")
@@ -27,6 +27,43 @@ CASES = {
     "regressions": ("regression", 3, "support"),
 }
 STORAGES = ("dense", "csr32", "csr64")
+
+# every axis that the core and its twin share, with the values to combine
+AXES = {
+    "case": tuple(CASES),
+    "loss": (0, 1, 2, 3),
+    "metric": ("euclidean", "diagonal", "full"),
+    "class_mean": (0.0, 0.3),
+    "trigger": ("loss", "always"),
+    "queue": (1, 3),
+    "batch_size": (1, 4),
+    "average": (False, True),
+    "fit_intercept": (True, False),
+    "weighted": (False, True),
+    "storage": STORAGES,
+    "dtype": ("float64", "float32"),
+}
+ADAPTIVE_AXES = {
+    **AXES,
+    "scale": ("none", "online", "standard"),
+    "relative_epsilon": (False, True),
+    "forgetting": (0.0, 0.2),
+}
+
+
+def settings_of(row):
+    """A point on the axes as settings, and the number of outputs."""
+    task, outputs, multiclass = CASES[row["case"]]
+    names = (NUMBER_LOSSES if task == "regression" else CLASS_LOSSES)[row["loss"]]
+    axes = {name: row[name] for name in row.keys() & Settings.__dataclass_fields__.keys()}
+    more = {**axes, "task": task, "multiclass": multiclass, "loss": names}
+    return Settings(C=0.4, epsilon=0.1, **more), outputs
+
+
+def allowed(part):
+    """False for the combinations that make no sense, and are refused."""
+    settings, _ = settings_of({"case": "binary", "loss": 0, **part})
+    return not any(clash.when(settings) for clash in CLASHES)
 
 
 def stored(X, storage="dense", dtype=np.float64):

@@ -5,12 +5,13 @@ import itertools
 import numpy as np
 import pytest
 from linear_support import (
+    AXES,
     CASES,
-    CLASS_LOSSES,
-    NUMBER_LOSSES,
     STORAGES,
+    allowed,
     covering_rows,
     make_problem,
+    settings_of,
     stored,
     teach_twin,
     trained,
@@ -18,38 +19,7 @@ from linear_support import (
 )
 
 from aggro.learner import rows_of
-from aggro.rules import CLASHES, Settings
-
-AXES = {
-    "case": tuple(CASES),
-    "loss": (0, 1, 2, 3),
-    "metric": ("euclidean", "diagonal", "full"),
-    "class_mean": (0.0, 0.3),
-    "trigger": ("loss", "always"),
-    "queue": (1, 3),
-    "batch_size": (1, 4),
-    "average": (False, True),
-    "fit_intercept": (True, False),
-    "weighted": (False, True),
-    "storage": STORAGES,
-    "dtype": ("float64", "float32"),
-}
-
-
-def settings_of(row):
-    task, outputs, multiclass = CASES[row["case"]]
-    names = (NUMBER_LOSSES if task == "regression" else CLASS_LOSSES)[row["loss"]]
-    axes = {name: row[name] for name in row.keys() & Settings.__dataclass_fields__.keys()}
-    more = {**axes, "task": task, "multiclass": multiclass, "loss": names}
-    return Settings(C=0.4, epsilon=0.1, **more), outputs
-
-
-def allowed(part):
-    """False for the combinations that make no sense, and are refused."""
-    if "case" not in part:
-        return True
-    settings, _ = settings_of({"loss": 0, **part})
-    return not any(clash.when(settings) for clash in CLASHES)
+from aggro.rules import Settings
 
 
 def compare(row, seed):
