@@ -9,6 +9,7 @@ the trouble, or from its twin in plain NumPy; ``python -m stress --seed 12345`` 
     anatomy.py    all that a model knows, to be compared to the last bit
     troubles.py   what may happen to a model between two calls, or during one
     check.py      a case: how it is composed, what must hold, how a failure is told
+    search.py     many cases, in processes of their own
 """
 
 import sys
