@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from stress.anatomy import anatomy
 from stress.inputs import STORAGES, as_dict
+
+FRESH = 25  # rows of a stream after which a new name appears
 
 
 def face_of(setting, data):
@@ -34,6 +37,10 @@ class EstimatorFace:
         """How many rows a model has learned; those without a weight are none."""
         return model.t_ - 1 if hasattr(model, "_learner") else 0
 
+    def anatomy(self, model):
+        """All that a model knows."""
+        return anatomy(model)
+
     def scores(self, model):
         """What a model says of every row."""
         judge = getattr(model, "decision_function", model.predict)
@@ -41,6 +48,9 @@ class EstimatorFace:
 
     def answers(self, model):
         return model.predict(self.rows)
+
+    def answer(self, model, i):
+        return model.predict(self.rows[i : i + 1])[0]
 
     def finish(self, model):
         return model
@@ -60,7 +70,8 @@ class StreamFace:
     def __init__(self, setting, data):
         self.setting, self.data = setting, data
         zeros = "zeros" in data.storage
-        self.rows = [as_dict(row.astype(data.dtype), zeros) for row in data.X]
+        rows = data.X.astype(data.dtype)
+        self.rows = [as_dict(row, i // FRESH, zeros) for i, row in enumerate(rows)]
         self.y, weights = data.y.tolist(), data.weights
         self.weights = [1.0] * len(self.y) if weights is None else weights.tolist()
 
@@ -71,12 +82,19 @@ class StreamFace:
     def counted(self, model):
         return model.examples
 
+    def anatomy(self, model):
+        """What a file would hold: examples that wait, or not, are told alike."""
+        return anatomy(model.state())
+
     def scores(self, model):
         """The margins of every row, those of two classes as one column."""
         return np.array([_numbers(model.score_one(row)) for row in self.rows])
 
     def answers(self, model):
         return np.array([model.predict_one(row) for row in self.rows])
+
+    def answer(self, model, i):
+        return model.predict_one(self.rows[i])
 
     def finish(self, model):
         """Learn what waits for its batch to be full."""

@@ -38,6 +38,11 @@ class Data:
         return "; ".join(parts)
 
     @property
+    def repeats(self):
+        """Whether two rows are the same: what is equal may then differ by rounding."""
+        return len(np.unique(self.X, axis=0)) < len(self.X)
+
+    @property
     def present(self):
         """Whether each row counts."""
         return np.ones(len(self.X), bool) if self.weights is None else self.weights > 0
@@ -89,9 +94,9 @@ def _fix_column(rng, data):
 
 def _exaggerate(rng, data):
     """Rows far larger and far smaller than the others."""
-    powers = [2.0**-200, 2.0**-40, 2.0**40] if data.dtype == np.float64 else [2.0**-40, 2.0**20]
+    powers = [-40, 20] if data.dtype == np.float32 else [-200, -40, 40, *([480] * rng.integers(2))]
     for power in powers:
-        data.X[rng.integers(len(data.X))] *= power
+        data.X[rng.integers(len(data.X))] *= 2.0**power
     data.tame = False
 
 
@@ -165,6 +170,6 @@ STORAGES = {
 }
 
 
-def as_dict(row, zeros=False):
-    """A row by the names of its columns."""
-    return {f"f{j}": float(v) for j, v in enumerate(row) if v or zeros}
+def as_dict(row, shift=0, zeros=False):
+    """A row by the names of its columns; a shift brings new names."""
+    return {f"f{j + shift}": float(v) for j, v in enumerate(row) if v or zeros}

@@ -31,7 +31,7 @@ VALUES = {
     "coef0": (0.0, 0.5),
     "budget": (None, 4, 9),
     "budget_strategy": ("simple", "nearest", "projection", "oldest"),
-    "max_features": (None, 3, 6, 100),
+    "max_features": (None, 13, 100),
     "overflow": ("drop", "hash"),
 }
 STREAM_ONLY = ("max_features", "overflow")
