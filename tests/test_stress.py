@@ -57,9 +57,11 @@ def flawed_copy(monkeypatch):
 
 def no_undo(monkeypatch):
     learn = Learner.learn
-    monkeypatch.setattr(
-        Learner, "learn", lambda self, rows, **k: learn(self, rows, **k, undo=False)
-    )
+
+    def never_back(self, rows, **lesson):
+        learn(self, rows, **{**lesson, "undo": False})
+
+    monkeypatch.setattr(Learner, "learn", never_back)
 
 
 def uncounted_interrupt(monkeypatch):
