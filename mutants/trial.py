@@ -15,7 +15,7 @@ from pathlib import Path
 
 import tomllib
 
-import aggro
+from aggro import _cpu
 from mutants import cpp_build
 from mutants.mutant import ROOT
 
@@ -89,7 +89,7 @@ class Court:
     """Several places, each with a worker, and the witnesses that were found reliable."""
 
     def __init__(self, jobs, cpp):
-        ours = [Path(aggro._cpu.__file__), Path(sys.modules[aggro._core._chosen.__name__].__file__)]
+        ours = sorted(Path(_cpu.__file__).parent.glob("*.so"))
         self.clean = Place("clean", ours)
         self.places = queue.Queue()
         for job in range(jobs):
