@@ -22,6 +22,8 @@ def weights_are_shown(case, face, plain):
     """``coef_`` and ``intercept_`` say what the scores say."""
     if case.setting.is_stream or getattr(plain, "kernel", "linear") != "linear":
         return
+    if not case.data.tame and case.setting.params.get("class_mean"):  # sums that cancel
+        return
     scores = np.atleast_2d(face.scores(plain).T).T
     coef = np.atleast_2d(plain.coef_).astype(np.float64)
     shown = case.data.X @ coef.T + plain.intercept_

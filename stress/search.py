@@ -12,10 +12,11 @@ PATIENCE = 120  # seconds after which a case hangs
 def told(seed):
     """Return what one seed has found as text, or None."""
     case = compose(seed)
-    if not failure(case):
+    first = failure(case)
+    if not first:
         return None
     case = simplified(case)
-    again = failure(case) or "nothing, this time: the moment of an interrupt or a thread decides"
+    again = failure(case) or f"{first}\n  (not every time: a moment or a thread decides)"
     return f"{case}\nfound: {again}\nto repeat it: python -m stress --seed {seed}\n"
 
 

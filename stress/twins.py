@@ -7,6 +7,7 @@ from linear_support import teach_twin, twin_of
 
 from aggro.reference import ReferenceKernelLearner, ReferenceLearner
 
+HARD = {"hard": np.inf}  # the price that a loss stands for
 RULES = {
     "perceptron": "perceptron",
     "arow": "arow",
@@ -60,7 +61,7 @@ def _kernel_twin(case, learned, weights):
     params = setting.make().get_params()
     # equal costs: who leaves is decided by rounding; hard batches take the twin's solver minutes
     degenerate = bool(params["budget"] and data.notes)
-    degenerate |= learned.loss == "hard" and learned.batch_size > 1
+    degenerate |= np.inf in (learned.C, HARD.get(learned.loss)) and learned.batch_size > 1
     degenerate |= params["kernel"] == "sigmoid"  # no kernel of any space
     if learned.average or callable(params["kernel"]) or degenerate:
         return None, 0
