@@ -8,15 +8,15 @@ ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file
 SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev lint unit sanitize format stubs bench bench-quick tuning papers clean
+.PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning papers clean
 
 help:  ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/core  ## learn from built-in data, show how it goes, draw a picture
 	@$(BIN)/python -m aggro.demo
 
-test: lint unit sanitize  ## everything that must pass: lint, tests, sanitizers
+test: lint unit sanitize stress-minute  ## everything that must pass: lint, tests, sanitizers, stress
 
 dev: $(VENV)/core  ## make .venv with the compiled core and all tools
 
@@ -32,6 +32,15 @@ unit: $(VENV)/core  ## the tests
 sanitize: $(VENV)/core  ## the core under the address and undefined-behaviour sanitizers
 	LD_PRELOAD="$(ASAN)" ASAN_OPTIONS=detect_leaks=0 AGGRO_LEVEL=sanitized \
 	  $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
+
+stress: $(VENV)/core  ## random settings, inputs and troubles for an hour: nothing may be found
+	$(BIN)/python -m stress --minutes 60 --jobs 2
+
+stress-minute: $(VENV)/core  ## about a minute of it, always the same cases
+	$(BIN)/python -m stress --start 0 --cases 1000 --jobs 2
+
+mutants: $(VENV)/core  ## small faults, one by one: do the tests notice? under two hours
+	$(BIN)/python -m mutants --jobs 2
 
 format: $(VENV)/core  ## put the code in its form
 	$(BIN)/ruff check --fix .

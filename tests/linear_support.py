@@ -29,7 +29,6 @@ CASES = {
 }
 STORAGES = ("dense", "csr32", "csr64")
 
-
 def stored(X, storage="dense", dtype=np.float64):
     """The same matrix, dense or CSR."""
     X = np.ascontiguousarray(X, dtype=dtype)
@@ -182,6 +181,7 @@ AXES = {
     "storage": STORAGES,
     "dtype": ("float64", "float32"),
 }
+ADAPTIVE_AXES = AXES | {"relative_epsilon": (False, True)}  # which only numbers know
 PLAIN = {name: AXES[name][0] for name in AXES if name not in ("case", "loss", "storage", "dtype")}
 
 
