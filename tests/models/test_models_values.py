@@ -61,7 +61,7 @@ def test_numbers_of_numpy_become_those_of_python(number):
     "value",
     [object(), {1, 2}, b"x", 1j, np.zeros((1, 1, 1)), np.array([["a"]]), np.zeros(2, complex),
      {(1, 2): 3}, {math.inf: 1}, np.array([[1, "a"]], object), np.array([[1], [2, 3]], object)],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )  # fmt: skip
 def test_what_cannot_be_saved(value):
     with pytest.raises(ModelFileError, match=r"where.*cannot be saved"):
