@@ -111,3 +111,16 @@ def test_a_race_is_watched_as_it_goes():
     np.testing.assert_array_equal(margins[0], margins[1])
     wrong = (margins[0, :, 0, 0] > 0) != (y[order] > 0)
     assert wrong.sum() == whole.mistakes
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_calls_do_not_change_a_full_metric(dtype):
+    """A look at the matrix between two calls writes out what the next row would have written."""
+    X, y, _, _ = problem()
+    settings = Settings(task="multiclass", metric="full")
+    whole, parts = (Learner(settings, FEATURES, 3, dtype) for _ in range(2))
+    whole.learn(rows_of(X), labels=y)
+    for row in range(ROWS):
+        parts.learn(rows_of(X), labels=y, order=np.array([row]))
+    for name, array in whole.state().items():
+        assert array.tobytes() == parts.state()[name].tobytes(), name
