@@ -38,7 +38,9 @@ def test_single_precision_keeps_the_means(classes, axes):
         count = outputs + learner.model.keeps_total
         sums[dtype] = lanes[:, learner.outputs :][:, :count].astype(np.float64)
         norms = state["class_sum_norm"]
-        np.testing.assert_allclose(norms, (sums[dtype][:, : len(norms)] ** 2).sum(axis=0), rtol=1e-4)
+        np.testing.assert_allclose(
+            norms, (sums[dtype][:, : len(norms)] ** 2).sum(axis=0), rtol=1e-4
+        )
     np.testing.assert_allclose(sums[np.float32], sums[np.float64], rtol=2e-7)
 
 

@@ -4,7 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
-from linear_support import CASES, CLASS_LOSSES, NUMBER_LOSSES, make_learner, same_state, stored, teach
+from linear_support import (
+    CASES,
+    CLASS_LOSSES,
+    NUMBER_LOSSES,
+    make_learner,
+    same_state,
+    stored,
+    teach,
+)
 
 import aggro
 from aggro.reference import ReferenceLearner

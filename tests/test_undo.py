@@ -108,7 +108,9 @@ def test_a_second_row_that_is_refused(features, storage):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("params", [{}, {"queue": 2}, {"batch_size": 2}, {"average": True}], ids=str)
+@pytest.mark.parametrize(
+    "params", [{}, {"queue": 2}, {"batch_size": 2}, {"average": True}], ids=str
+)
 def test_class_means_of_huge_rows(params, dtype):
     """The intercept of a mean is its squared norm: refused where that is no number."""
     size = 1e200 if dtype == np.float64 else 1e25
