@@ -45,7 +45,6 @@ template <class T>
 class Undo {
   public:
     Undo(Model<T>& model, const Lesson& lesson) : m(model), lines(lines_of(lesson)) {
-        rest.reserve(lines.size() * 2 * m.weights.stride() * sizeof(T) + 4096);
         m.visit([&](const char*, auto* data, std::size_t size) {
             const std::size_t width = width_of(data);
             if (width == 0) return keep(rest, data, size);

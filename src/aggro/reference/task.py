@@ -28,7 +28,7 @@ def rounding_of(rows: Array, W: Array) -> Array:
     return np.asarray(EPSILON * (64 + np.sqrt(terms)) * (np.abs(rows) @ np.abs(W).T))
 
 
-def settled(losses: Array, size: Array, rounding: Array) -> Array:
+def settled(losses: Array | float, size: Array | float, rounding: Array | float) -> Array:
     """A loss no larger than the rounding of its scores, and of numbers of this size, is none."""
     return np.where(np.abs(losses) <= 64 * EPSILON * size + rounding, 0.0, losses)
 
