@@ -73,7 +73,7 @@ class LaneRules {
             loss[k] = lo[k] < 0 ? std::abs(1 - m) : 1 - m <= 0 ? 0.0 : 1 - m;
             wrong[k] = (scores[k] > 0) != (sign > 0) ? 1.0 : 0.0;
             tau[k] = sign * step(k, l);
-            doubts += (std::abs(l) < doubtful * (margin[k] + std::abs(m))) & may_settle(k, tau);
+            doubts += std::abs(l) < 3 * doubtful * margin[k];  // m is about the margin then
         }
         return doubts;
     }
@@ -88,13 +88,12 @@ class LaneRules {
             const double error = target[k] - scores[k], l = std::abs(error) - width[k];
             loss[k] = lo[k] < 0 ? std::abs(l) : l <= 0 ? 0.0 : l;
             tau[k] = (error < 0 ? -1.0 : 1.0) * step(k, l);
-            doubts += (std::abs(l) < doubtful * (std::abs(target[k]) + std::abs(scores[k]))) &
-                      may_settle(k, tau);
+            doubts += std::abs(l) < doubtful * (std::abs(target[k]) + std::abs(scores[k]));
         }
         return doubts;
     }
 
-    /// Judges anew the lanes whose loss turns out to be rounding.
+    /// Takes back what the lanes suffer whose loss turns out to be rounding.
     template <class Reach>
     [[gnu::noinline]] void settle(const double* scores, double* tau,
                                   const Rounding<Reach>& rounding) {
@@ -102,14 +101,10 @@ class LaneRules {
             const double sign = target[k] > 0 ? 1.0 : -1.0, error = target[k] - scores[k];
             const double l = tube ? std::abs(error) - width[k] : margin[k] - sign * scores[k];
             const double size = (tube ? std::abs(target[k]) : margin[k]) + std::abs(scores[k]);
-            if (!may_settle(k, tau) || rounding.settle(l, size, k) != 0) continue;
-            if (tube || margin[k] == 1) loss[k] = 0;
-            tau[k] = (tube ? (error < 0 ? -1.0 : 1.0) : sign) * step(k, 0);
+            if (l == 0 || tau[k] == 0 || rounding.settle(l, size, k) != 0) continue;
+            tau[k] = loss[k] = 0;
         }
     }
-
-    /// It makes a difference whether the loss is none: there is a step, or a tie would make one.
-    bool may_settle(std::size_t k, const double* tau) const { return (tau[k] != 0) | (lo[k] > 0); }
 
     /// `step_size` of slack.hpp, without branches.
     double step(std::size_t k, double l) const {

@@ -285,7 +285,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     @property
     def n_mistakes_(self) -> int:
-        """Wrong predictions, each made before its example was learned."""
+        """Wrong predictions of what predicts, each made before its example was learned."""
         return int(self._fitted("n_mistakes_", lambda: self._learner.progress.mistakes))
 
     @property
@@ -295,7 +295,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     @property
     def cumulative_loss_(self) -> float:
-        """Sum of the losses, each suffered before its example was learned."""
+        """Sum of the losses that the last weights suffered, each before its example was learned."""
         return float(self._fitted("cumulative_loss_", lambda: self._learner.progress.loss))
 
     def _fitted(self, name: str, value: Callable[[], Any]) -> Any:

@@ -256,21 +256,17 @@ class OutputGroup:
         """Perceptron, CW, SCW: mean += alpha y Sigma x, precision += kappa x x'."""
         shaped = self.metric.times_sigma(x)
         M, V = y * float(self.W[0] @ x), float(x @ shaped)
-        needed, rounding = self._needed(V), rounding_of(x[None], self.W)[0, 0]
-        M = needed - float(settled(needed - M, needed + abs(M), rounding))
+        if self.settings.rule != "perceptron":
+            needed, rounding = self._needed(V), rounding_of(x[None], self.W)[0, 0]
+            M = needed - float(settled(needed - M, needed + abs(M), rounding))
         alpha, kappa = self._rule(M, V, omega)
         if alpha > 0 and V >= TINY:
             self._move(self.W + alpha * y * shaped, 1, 1)
             self.metric.grow(x, kappa, self.settings.forgetting)
 
     def _needed(self, V: float) -> float:
-        """Return the margin that the rule asks for."""
-        match self.settings.rule:
-            case "perceptron":
-                return 0.0
-            case "cw":
-                return self.settings.phi * V
-        return self.settings.phi * float(np.sqrt(V))
+        """Return the margin that a rule with doubt asks for."""
+        return self.settings.phi * (V if self.settings.rule == "cw" else float(np.sqrt(V)))
 
     def _rule(self, M: float, V: float, omega: float) -> tuple[float, float]:
         """Look up the rule; a weight multiplies its price."""
