@@ -5,7 +5,9 @@ BIN    := $(VENV)/bin
 CORE   := $(wildcard core/*.hpp core/*.cpp core/bind/*)
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
-SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py
+TSAN   := $(shell $(CXX) -print-file-name=libtsan.so)
+SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py
+THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test dev lint unit sanitize format stubs bench bench-quick tuning papers clean

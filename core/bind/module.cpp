@@ -35,6 +35,8 @@ NB_MODULE(AGGRO_MODULE, m) {
     nanobind::register_exception_translator(tell_of_memory);
     m.doc() = "The compiled core of aggro.";
     m.attr("level") = AGGRO_LEVEL;
+    m.def("machine_memory", &aggro::machine_memory,
+          "The memory of the machine in bytes; infinity where it cannot be told.");
     bind_linear(m);
     bind_kernel(m);
     bind_stream(m);

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 level: str = 'baseline'
 
+def machine_memory() -> float:
+    """The memory of the machine in bytes; infinity where it cannot be told."""
+
 class Task(enum.Enum):
     margin = 0
 
