@@ -31,9 +31,11 @@ lint: $(VENV)/core  ## ruff, mypy, clang-format; the core compiles without a war
 unit: $(VENV)/core  ## the tests
 	$(BIN)/python -m pytest -n 2
 
-sanitize: $(VENV)/core  ## the core under the address and undefined-behaviour sanitizers
-	LD_PRELOAD="$(ASAN)" ASAN_OPTIONS=detect_leaks=0 AGGRO_LEVEL=sanitized \
+sanitize: $(VENV)/core  ## the core under the address, undefined-behaviour and thread sanitizers
+	LD_PRELOAD="$(ASAN)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 AGGRO_LEVEL=sanitized \
 	  $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
+	LD_PRELOAD="$(TSAN)" TSAN_OPTIONS=exitcode=66 AGGRO_LEVEL=tsan \
+	  $(BIN)/python -m pytest -p no:cacheprovider $(THREAD_TESTS)
 
 format: $(VENV)/core  ## put the code in its form
 	$(BIN)/ruff check --fix .
