@@ -5,7 +5,9 @@ BIN    := $(VENV)/bin
 CORE   := $(wildcard core/*.hpp core/*.cpp core/bind/*)
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
-SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py
+TSAN   := $(shell $(CXX) -print-file-name=libtsan.so)
+SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py
+THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning papers clean
@@ -29,9 +31,11 @@ lint: $(VENV)/core  ## ruff, mypy, clang-format; the core compiles without a war
 unit: $(VENV)/core  ## the tests
 	$(BIN)/python -m pytest -n 2
 
-sanitize: $(VENV)/core  ## the core under the address and undefined-behaviour sanitizers
-	LD_PRELOAD="$(ASAN)" ASAN_OPTIONS=detect_leaks=0 AGGRO_LEVEL=sanitized \
+sanitize: $(VENV)/core  ## the core under the address, undefined-behaviour and thread sanitizers
+	LD_PRELOAD="$(ASAN)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 AGGRO_LEVEL=sanitized \
 	  $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
+	LD_PRELOAD="$(TSAN)" TSAN_OPTIONS=exitcode=66 AGGRO_LEVEL=tsan \
+	  $(BIN)/python -m pytest -p no:cacheprovider $(THREAD_TESTS)
 
 stress: $(VENV)/core  ## random settings, inputs and troubles for an hour: nothing may be found
 	$(BIN)/python -m stress --minutes 60 --jobs 2

@@ -29,6 +29,7 @@ CASES = {
 }
 STORAGES = ("dense", "csr32", "csr64")
 
+
 def stored(X, storage="dense", dtype=np.float64):
     """The same matrix, dense or CSR."""
     X = np.ascontiguousarray(X, dtype=dtype)

@@ -4,6 +4,7 @@ None of these tests allocates what it speaks of: the sizes are far beyond any ma
 """
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,8 @@ import scipy.sparse as sp
 from linear_support import make_learner, same_state
 
 import aggro
+from aggro import _core
+from aggro.cli import main
 from aggro.kernel_choice import KernelChoice
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import rows_of
@@ -132,6 +135,16 @@ def test_a_mini_batch_too_large_is_refused_before_it_is_begun():
     assert kernel.examples == 0
 
 
+def test_the_command_line_names_the_example(tmp_path, capsys):
+    """What can be read, but is too wide for the kind of model that is asked for."""
+    data = tmp_path / "wide.svm"
+    data.write_text("1 1:1\n2 3:1\n3 9999999:1 5:2\n1 2:1\n")
+    assert main(["train", str(data), "-o", str(tmp_path / "m"), "--metric", "full"]) == 1
+    told = capsys.readouterr().err
+    assert re.search(r"wide.svm, example 3: feature 9999998: .* [\d.]+ GiB .*diagonal", told), told
+    assert not (tmp_path / "m").exists()
+
+
 SHORT_OF_MEMORY = """
     import resource
     import numpy as np
@@ -163,7 +176,7 @@ SHORT_OF_MEMORY = """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sets a limit as Linux has it")
-@pytest.mark.skipif("sanitized" in aggro._core.level, reason="the sanitizer needs much room")
+@pytest.mark.skipif(_core.level in ("sanitized", "tsan"), reason="the sanitizer needs much room")
 def test_short_of_memory_nothing_is_lost():
     """With next to no memory left: plain words, and the model is as it was."""
     program = textwrap.dedent(SHORT_OF_MEMORY)

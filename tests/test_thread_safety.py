@@ -10,6 +10,7 @@ from linear_support import make_learner
 
 import aggro
 from aggro import _core
+from aggro.auto import make_learner as make_race
 from aggro.kernel_choice import KernelChoice
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import rows_of
@@ -173,6 +174,26 @@ def test_a_kernel_that_is_a_function():
     assert model.n_support_ == 15 == len(model.support_vectors_)
     scores = kernel(X, model.support_vectors_) @ model.dual_coef_.T + model.intercept_
     np.testing.assert_allclose(model.decision_function(X), scores)
+
+
+@pytest.mark.parametrize(
+    "open_", [{"C": "auto"}, {"C": "auto", "metric": "auto", "average": "auto"}]
+)
+def test_a_race(open_):
+    """Learners leave it and grids move while others predict; no example is lost."""
+    settings = Settings(task="multiclass", **open_)
+    race = make_race(settings, 12, 3)
+    race.learn(rows_of(X), labels=Y)
+
+    def look():
+        assert np.isfinite(race.scores(rows_of(X))).all()
+        assert race.C > 0 and sum(lane["chosen"] for lane in race.lanes()) == 1
+        assert race.progress.mistakes >= 0 and race.coef().shape == (3, 12)
+        assert len(race.winner().coef()) == 3
+
+    teach = lambda: race.learn(rows_of(X), labels=Y, threads=2)  # noqa: E731
+    counts = run_together(teach, teach, look, look, seconds=2 * SECONDS)
+    assert {learner.examples for learner in race.learners} == {60 * (1 + counts[0] + counts[1])}
 
 
 def example(i):

@@ -7,6 +7,8 @@
 #include "memory.hpp"
 
 void bind_linear(nanobind::module_&);
+void bind_linear32(nanobind::module_&);
+void bind_linear64(nanobind::module_&);
 void bind_kernel(nanobind::module_&);
 void bind_stream(nanobind::module_&);
 void bind_text(nanobind::module_&);
@@ -35,7 +37,11 @@ NB_MODULE(AGGRO_MODULE, m) {
     nanobind::register_exception_translator(tell_of_memory);
     m.doc() = "The compiled core of aggro.";
     m.attr("level") = AGGRO_LEVEL;
+    m.def("machine_memory", &aggro::machine_memory,
+          "The memory of the machine in bytes; infinity where it cannot be told.");
     bind_linear(m);
+    bind_linear32(m);
+    bind_linear64(m);
     bind_kernel(m);
     bind_stream(m);
     bind_text(m);

@@ -24,6 +24,7 @@ from aggro.grids import (
 from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, Progress
 from aggro.rules import Settings, check_same_shape, left_open
+from aggro.turns import Turns
 
 RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record", "turned_")
 
@@ -72,6 +73,7 @@ class AutoLearner:
         self.leading = 0  # the learner whose mistakes count until the next look
         self.counted = (0.0, 0.0)  # mistakes and distance, less those that it had made itself
         self.next_look = next_look(0)
+        self.turns = Turns()
 
     # -- learning ---------------------------------------------------------------------------
 
@@ -94,6 +96,19 @@ class AutoLearner:
         before it is learned.
         """
         order = np.arange(rows.count, dtype=np.int64) if order is None else order
+        with self.turns:
+            self._learn(rows, order, undo, threads, (typical, margins), lesson)
+
+    def _learn(
+        self,
+        rows: _core.Rows,
+        order: Array,
+        undo: bool,
+        threads: int,
+        watch: tuple[_core.Rows | None, Array | None],
+        lesson: dict[str, Any],
+    ) -> None:
+        typical, margins = watch
         weights = lesson.get("weights")
         counts = np.ones(len(order), bool) if weights is None else weights[order] > 0
         learned = np.cumsum(counts)  # examples after each row
@@ -180,14 +195,18 @@ class AutoLearner:
     @property
     def best(self) -> tuple[int, int]:
         """The learner and the lane that predict."""
-        return _best_of(self.learners) if self.fixed is None else self.fixed
+        return self._best_of(self.learners)
+
+    def _best_of(self, learners: list[Learner]) -> tuple[int, int]:
+        return _best_of(learners) if self.fixed is None else self.fixed
 
     def _leader(self) -> tuple[Learner, int]:
         """Return the learner and the lane that predict: one that knows nothing, at first."""
-        if not self.learners:
+        learners = self.learners  # a look in another thread puts others in their place
+        if not learners:
             return self._blank(), 0
-        i, lane = self.best
-        return self.learners[i], lane
+        i, lane = self._best_of(learners)
+        return learners[i], lane
 
     def _blank(self) -> Learner:
         chosen = {name: getattr(Settings, name) for name in left_open(self.settings)}
@@ -206,7 +225,8 @@ class AutoLearner:
 
     def made(self) -> tuple[float, float]:
         """Return what the learner that leads since the last look has made of them."""
-        return self.learners[self.leading].model.chosen_record if self.learners else (0.0, 0.0)
+        learners, leading = self.learners, self.leading
+        return learners[leading].model.chosen_record if learners else (0.0, 0.0)
 
     @property
     def C(self) -> float:
@@ -222,12 +242,13 @@ class AutoLearner:
     def _chosen(self) -> Settings:
         if not self.learners:
             raise ValueError("C='auto' has nothing to choose by before the first example.")
-        i, lane = self.best
-        return self.learners[i].all_settings[lane]
+        learner, lane = self._leader()
+        return learner.all_settings[lane]
 
     def lanes(self) -> list[dict[str, Any]]:
         """Return what is raced: the settings, mistakes and recent record of each lane."""
-        leader = self.best if self.learners else None
+        learners = self.learners
+        leader = self._best_of(learners) if learners else None
         return [
             {
                 "C": setting.C,
@@ -236,7 +257,7 @@ class AutoLearner:
                 "average": setting.average,
                 **standing(record, (i, lane) == leader),
             }
-            for i, learner in enumerate(self.learners)
+            for i, learner in enumerate(learners)
             for lane, (setting, record) in enumerate(
                 zip(learner.all_settings, learner.model.records, strict=True)
             )
@@ -244,8 +265,9 @@ class AutoLearner:
 
     def winner(self) -> Learner:
         """Return the leader alone, as a learner of its own that goes on as its lane would."""
-        chosen, (learner, lane) = self._chosen(), self._leader()
-        return select(learner, [lane], [chosen])
+        self._chosen()  # there is one
+        learner, lane = self._leader()
+        return select(learner, [lane], [learner.all_settings[lane]])
 
     # -- what a Learner has -----------------------------------------------------------------
 
@@ -274,7 +296,8 @@ class AutoLearner:
     @property
     def examples(self) -> int:
         """Number of examples learned from."""
-        return self.learners[0].examples if self.learners else 0
+        learners = self.learners
+        return learners[0].examples if learners else 0
 
     @property
     def progress(self) -> Progress:
@@ -304,6 +327,12 @@ class AutoLearner:
         for learner in self.learners:
             learner.configure([_chosen_of(s, settings) for s in learner.all_settings])
         self.settings = settings
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "turns"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept, turns=Turns())
 
 
 def grown(

@@ -28,3 +28,6 @@ class Turns:
     def __exit__(self, *error: object) -> None:
         self._owner = 0
         self._lock.release()
+
+    def __repr__(self) -> str:
+        return "Turns()"

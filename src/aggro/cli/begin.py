@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from aggro.cli.console import listed
 from aggro.cli.model import LinearModel
 from aggro.cli.variant import allowed, choose, given, is_regression
@@ -32,10 +34,17 @@ def new_model(
 
 
 @contextlib.contextmanager
-def naming_examples(reader: Reader, before: int) -> Iterator[None]:
-    """Say which example of the files it is that a learner refuses; ``before`` came already."""
+def naming_examples(reader: Reader, before: int, X: Any) -> Iterator[None]:
+    """Say which example of X it is that a learner refuses; ``before`` came already."""
     try:
         yield
+    except MemoryError as error:
+        if not hasattr(X, "indptr") or "features needs" not in str(error):
+            raise
+        last = int(X.indices.argmax())  # the feature that would need so many weights
+        row = int(np.searchsorted(X.indptr, last, side="right"))
+        place = f"{listed(reader.files)}, example {before + row}"
+        raise MemoryError(f"{place}: feature {X.indices[last]}: {error}") from error
     except ValueError as error:
         refused = re.fullmatch(r"row (\d+): (.*)", str(error), re.DOTALL)
         if refused is None:

@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
                 if not runners:
                     told_by = batch.y if first is None else first
                     runners = [Runner(group) for group in bundles(_models(args, batch.X, told_by))]
-                with naming_examples(reader, seen):
+                with naming_examples(reader, seen, batch.X):
                     for runner in runners:
                         runner.learn(batch)
                 seen += batch.n_rows

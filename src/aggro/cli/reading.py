@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
+import math
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro import _core
 from aggro.files import Reader, ReadingError, read
 from aggro.files.blocks import blocks_of, sampled
 from aggro.files.columns import OTHERS
@@ -195,11 +196,8 @@ def made_by_format(format: str) -> str:
 
 def most_columns(dtype: Any) -> int | None:
     """Return for how many columns the memory can hold one weight; None where it cannot be told."""
-    try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
-    return int(memory // np.dtype(dtype).itemsize)
+    memory = _core.machine_memory()
+    return int(memory // np.dtype(dtype).itemsize) if math.isfinite(memory) else None
 
 
 def column_names(path: str, format: str, header: bool) -> list[str]:

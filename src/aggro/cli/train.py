@@ -151,7 +151,7 @@ class Training:
             if self.watch is None:
                 self._begin(X, y if first is None else first)
             assert self.watch is not None
-            with naming_examples(self.reader, self.position):
+            with naming_examples(self.reader, self.position, X):
                 lines = self.watch.learn(X, y, weights)
             for line in lines:
                 self.console.line(line.text(not self._model.regression))
