@@ -106,8 +106,10 @@ class FullMetric {
     void settle() {
         if (factor_ == T(0)) return;
         T* row = lower_.data();
-        for (std::size_t i = 0; i < size_; row += ++i)
-            for (std::size_t j = 0; j <= i; ++j) row[j] -= factor_ * pending_[i] * pending_[j];
+        for (std::size_t i = 0; i < size_; row += ++i) {
+            const T change = factor_ * pending_[i];  // as in `multiply`, to the last bit
+            for (std::size_t j = 0; j <= i; ++j) row[j] -= change * pending_[j];
+        }
         factor_ = 0;
     }
 
