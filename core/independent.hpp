@@ -73,7 +73,7 @@ class LaneRules {
             loss[k] = lo[k] < 0 ? std::abs(1 - m) : 1 - m <= 0 ? 0.0 : 1 - m;
             wrong[k] = (scores[k] > 0) != (sign > 0) ? 1.0 : 0.0;
             tau[k] = sign * step(k, l);
-            doubts += std::abs(l) < 3 * doubtful * margin[k];  // m is about the margin then
+            doubts += (tau[k] != 0) & (std::abs(l) < 3 * doubtful * margin[k]);  // m is about that
         }
         return doubts;
     }

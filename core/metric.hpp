@@ -107,8 +107,8 @@ class FullMetric {
         if (factor_ == T(0)) return;
         T* row = lower_.data();
         for (std::size_t i = 0; i < size_; row += ++i) {
-            const T change = factor_ * pending_[i];  // rounded as `multiply` does: whoever looks
-            for (std::size_t j = 0; j <= i; ++j) row[j] -= change * pending_[j];  // changes nothing
+            const T change = factor_ * pending_[i];  // as in `multiply`, to the last bit
+            for (std::size_t j = 0; j <= i; ++j) row[j] -= change * pending_[j];
         }
         factor_ = 0;
     }

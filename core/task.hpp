@@ -81,10 +81,10 @@ struct Verdict {
     bool moves = false;    ///< some tau is not zero
 };
 
-/// A loss below this share of its scores may be rounding: their terms may have been a thousand
-/// times larger than they are (in double precision, a million times).
+/// A loss below this share of its scores may be rounding: their terms may have been some hundred
+/// times larger than they are (in double precision, some million times).
 template <class T>
-inline constexpr double doubtful = sizeof(T) == 8 ? 0x1p-23 : 0x1p-7;
+inline constexpr double doubtful = sizeof(T) == 8 ? 0x1p-23 : 0x1p-8;
 
 /// A loss no larger than the rounding of the scores it is computed from is none. A step that meets
 /// its margin leaves one of that size, and the same row again must not count as another update.
