@@ -1,7 +1,7 @@
 """The compiled core, in the best version this machine can run.
 
-``AGGRO_LEVEL`` (``baseline``, ``avx2`` or ``avx512``; ``sanitized`` and ``tsan`` where they were built)
-overrides the choice.
+``AGGRO_LEVEL`` overrides the choice: ``baseline``, ``avx2`` or ``avx512``, and ``sanitized`` or
+``tsan`` where these were built.
 """
 
 import os
