@@ -18,7 +18,7 @@ help:  ## show this list
 demo: $(VENV)/core  ## learn from built-in data, show how it goes, draw a picture
 	@$(BIN)/python -m aggro.demo
 
-test: lint unit sanitize stress-minute  ## everything that must pass: lint, tests, sanitizers, stress
+test: lint unit sanitize  ## everything that must pass: lint, tests, sanitizers
 
 dev: $(VENV)/core  ## make .venv with the compiled core and all tools
 
