@@ -49,7 +49,7 @@ def _learned(learner):
     if isinstance(learner, Learner):
         return learner.all_settings, _plain(learner.state())
     if hasattr(learner, "learners"):
-        facts = {k: _plain(v) for k, v in vars(learner).items() if k != "learners"}
+        facts = {k: _plain(v) for k, v in vars(learner).items() if k not in ("learners", "turns")}
         return facts, [_learned(each) for each in learner.learners]
     return _plain(learner.__getstate__())
 

@@ -58,9 +58,10 @@ def test_the_table():
 
 
 def test_the_picture(tmp_path, monkeypatch):
-    plt = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("matplotlib")
     kept = []
-    monkeypatch.setattr(plt, "close", kept.append)
+    close = demo.close_figure
+    monkeypatch.setattr(demo, "close_figure", lambda *args: kept.append(close(*args)))
     history = [(128, 64, 100), (256, 64, 150)]
     demo.draw(dict.fromkeys(demo.NAMES, history), tmp_path / "new" / "curve.png")
     assert (tmp_path / "new" / "curve.png").read_bytes().startswith(b"\x89PNG")

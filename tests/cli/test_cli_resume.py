@@ -167,7 +167,7 @@ def test_skipped_rows_take_their_weights_with_them(inside, skip):
     run(f"train rest.csv -o b.aggro {options}")
     assert states("a.aggro") == states("b.aggro")
     run(f"train all.csv -o c.aggro --skip {skip} --label kind --features size --C 0.1 --quiet")
-    assert (states("c.aggro") != states("a.aggro")) == (skip < 199)  # one row is only counted
+    assert states("c.aggro") != states("a.aggro")
 
 
 def test_all_rows_skipped(inside, capsys):
