@@ -7,6 +7,7 @@ CORE   := $(wildcard core/*.hpp core/*.cpp core/bind/*)
 ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
 TSAN   := $(shell $(CXX) -print-file-name=libtsan.so)
 SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py
+# NumPy's own threads were not compiled for the sanitizer, which would complain of them
 THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
 
 .DEFAULT_GOAL := help
@@ -34,7 +35,7 @@ unit: $(VENV)/core  ## the tests
 sanitize: $(VENV)/core  ## the core under the address, undefined-behaviour and thread sanitizers
 	LD_PRELOAD="$(ASAN)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 AGGRO_LEVEL=sanitized \
 	  $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
-	LD_PRELOAD="$(TSAN)" TSAN_OPTIONS=exitcode=66 AGGRO_LEVEL=tsan \
+	OPENBLAS_NUM_THREADS=1 LD_PRELOAD="$(TSAN)" TSAN_OPTIONS=exitcode=66 AGGRO_LEVEL=tsan \
 	  $(BIN)/python -m pytest -p no:cacheprovider $(THREAD_TESTS)
 
 stress: $(VENV)/core  ## random settings, inputs and troubles for an hour: nothing may be found
