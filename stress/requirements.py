@@ -1,5 +1,6 @@
 """What must hold for a learner that has seen a stream, whatever happens on the way."""
 
+import functools
 import threading
 from dataclasses import replace
 
@@ -128,23 +129,33 @@ def troubles_leave_no_trace(case, face, plain):
     _same("the troubled model", case, face, run.model, plain)
 
 
-def threads_do_not_meddle(case, face, plain):
-    """Models that learn side by side in threads are those that learn alone."""
-    models, errors = [face.setting.make() for _ in range(3)], []
+def _side_by_side(works):
+    """Run each work in a thread of its own; return the errors they met."""
+    errors = []
 
-    def learn(model):
+    def run(work):
         try:
-            face.learn(model, 0, len(case.data.X))
-            face.finish(model)
+            work()
         except Exception as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=learn, args=(model,)) for model in models]
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if errors:
+    return errors
+
+
+def threads_do_not_meddle(case, face, plain):
+    """Models that learn side by side in threads are those that learn alone."""
+    models = [face.setting.make() for _ in range(3)]
+
+    def learn(model):
+        face.learn(model, 0, len(case.data.X))
+        face.finish(model)
+
+    if errors := _side_by_side([functools.partial(learn, model) for model in models]):
         raise Difference(f"a learner in a thread met {errors[0]!r}")
     for model in models:
         _same("a model that learned in a thread", case, face, model, plain)
@@ -154,21 +165,9 @@ def writers_lose_nothing(case, face, plain):
     """Threads that teach one model: all rows are counted, the model is whole."""
     if not case.data.tame:
         return
-    model, errors = face.setting.make(), []
+    model = face.setting.make()
     face.learn(model, 0, len(case.data.X))  # all classes are known
-
-    def learn():
-        try:
-            face.learn(model, 0, len(case.data.X))
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=learn) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
+    if errors := _side_by_side([lambda: face.learn(model, 0, len(case.data.X))] * 2):
         raise Difference(f"one of two writers met {errors[0]!r}")
     face.finish(model)
     found, expected = face.counted(model), 3 * int(case.data.present.sum())

@@ -3,10 +3,13 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
 import numpy as np
+
+from aggro.cli import main
 
 WORDS = {"ham": "meeting lunch report monday", "spam": "money free winner click"}
 FILLER = ["the", "a", "of", "and", "to", "in", "is", "it", "you", "that"]
@@ -22,6 +25,11 @@ def aggro(*words, stdin=None, **env):
         timeout=120,
         env={**os.environ, **env},
     )
+
+
+def run(line, code=0):
+    """Run the command in this process; it must end with this code."""
+    assert main(shlex.split(line)) == code
 
 
 def normalise(text):

@@ -1,28 +1,18 @@
 """Races on the command line: the winner alone is saved, unless the race is to go on."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from cli_helpers import states, write_svmlight
+from cli_helpers import run, states, write_svmlight
 
 import aggro
 from aggro.auto import AutoLearner
-from aggro.cli import main
 from aggro.cli.model import LinearModel
 from aggro.files import load_svmlight
 from aggro.learner import Learner
 
-
-@pytest.fixture(autouse=True)
-def inside(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(line, code=0):
-    assert main(shlex.split(line)) == code
+pytestmark = pytest.mark.usefixtures("inside")
 
 
 @pytest.mark.parametrize("options", ["--C auto", "--C auto --metric auto --average auto"])

@@ -1,27 +1,17 @@
 """Going on with a model: to the last bit, in the passes left, and never against its file."""
 
 import json
-import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_helpers import messages, states, write_csv, write_numbers, write_svmlight, write_vw
+from cli_helpers import messages, run, states, write_csv, write_numbers, write_svmlight, write_vw
 
 import aggro
-from aggro.cli import main
 from aggro.cli.model import LinearModel
 from aggro.files import load_svmlight
 
-
-@pytest.fixture(autouse=True)
-def inside(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(line, code=0):
-    assert main(shlex.split(line)) == code
+pytestmark = pytest.mark.usefixtures("inside")
 
 
 # -- an interrupt, and the command that does the rest -------------------------------------------

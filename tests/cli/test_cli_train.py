@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cli_helpers import (
     normalise,
+    run,
     write_csv,
     write_jsonl,
     write_numbers,
@@ -17,20 +18,11 @@ from cli_helpers import (
 )
 
 import aggro
-from aggro.cli import main
 from aggro.cli.model import LinearModel
 from aggro.files import load_svmlight
 from aggro.models import load
 
-
-@pytest.fixture(autouse=True)
-def inside(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(line, code=0):
-    assert main(line.split()) == code
+pytestmark = pytest.mark.usefixtures("inside")
 
 
 GOLDEN = """\
