@@ -90,12 +90,12 @@ def _is_open_already(path: PathLike) -> bool:
     """Tell whether a path names an open file, as /dev/stdout and /dev/fd/3 do."""
     place = os.path.abspath(path)  # noqa: PTH100 -- links are followed one by one
     for _ in range(MOST_LINKS):
-        folder = os.path.realpath(os.path.dirname(place))  # noqa: PTH120
+        folder = os.path.realpath(os.path.dirname(place))  # noqa: PTH120 -- a text, like place
         if folder.startswith(OPEN_FILES):
             return True
         if not Path(place).is_symlink():
             return False
-        place = os.path.join(folder, Path(place).readlink())  # noqa: PTH118
+        place = os.path.join(folder, Path(place).readlink())  # noqa: PTH118 -- a text, like place
     return False
 
 

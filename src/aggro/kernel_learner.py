@@ -237,7 +237,7 @@ class KernelLearner:
 
     def _call(self, X: Any, others: Any) -> Array:
         """Return what the kernel function says of rows and other rows, if it makes sense."""
-        values = self.choice.kernel(X, others)  # type: ignore[operator]
+        values = self.choice.kernel(X, others)  # type: ignore[operator]  # a function here
         values = np.ascontiguousarray(getattr(values, "toarray", lambda: values)(), np.float64)
         if values.shape != (X.shape[0], others.shape[0]):
             raise ValueError(

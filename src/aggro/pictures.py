@@ -31,7 +31,7 @@ def open_figure(
         from matplotlib.pyplot import figure as make
     else:
         check_picture(path)
-        from matplotlib.figure import Figure as make  # type: ignore[assignment]
+        from matplotlib.figure import Figure as make  # type: ignore[assignment]  # a class for a function
     figure: Any = make(figsize=size, layout="constrained")
     (axes,) = figure.subplots(1, columns, squeeze=False)
     for each in axes:
@@ -52,7 +52,7 @@ def close_figure(figure: Any, path: str | os.PathLike[str] | None) -> Any:
 
 def _matplotlib() -> None:
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401 -- is it there?
     except ImportError as error:
         raise ImportError(
             "A picture needs the package matplotlib; install it with: pip install 'aggro[plot]'"

@@ -209,7 +209,7 @@ def column_names(path: str, format: str, header: bool) -> list[str]:
     if format == "arrow":
         return list(optional("pyarrow.dataset", "Reading Arrow files")
                     .dataset(path, format="ipc").schema.names)  # fmt: skip
-    options = Options(format=format, header=header)  # type: ignore[arg-type]
+    options = Options(format=format, header=header)  # type: ignore[arg-type]  # Options checks it
     with closing(blocks_of(path, options)) as blocks:
         sample, _ = sampled(blocks)
     return header_of(sample.data, options, path)[0]

@@ -14,8 +14,10 @@ from aggro.files.sources import zstandard
 COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
     ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # the same bytes each time
     ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
-    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115
-    ".lzma": lambda raw: lzma.LZMAFile(raw, "wb", format=lzma.FORMAT_ALONE),  # noqa: SIM115
+    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115 -- the caller closes
+    ".lzma": lambda raw: lzma.LZMAFile(  # noqa: SIM115 -- the caller closes
+        raw, "wb", format=lzma.FORMAT_ALONE
+    ),
     ".zst": lambda raw: zstandard("Writing").open(raw, "wb"),
 }
 
