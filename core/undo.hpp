@@ -33,6 +33,57 @@ inline bool intercepts_fit(const Model<T>& m) {
 inline constexpr const char* model_overflows =
     "learning these rows makes the model overflow; scale the features or the target";
 
+/// The features of the rows of a lesson, each once, where they are fewer than the model has: only
+/// then it pays to look at them one by one.
+class Touched {
+  public:
+    explicit Touched(const Lesson& lesson) {
+        std::size_t entries = 0;
+        for (std::size_t i = 0; lesson.x.sparse() && i < lesson.count; ++i)
+            entries += entries_of(lesson, i).second;
+        few = lesson.x.sparse() && entries < lesson.x.features;
+        if (!few) return;
+        if (lesson.x.wide_indices)
+            collect(static_cast<const std::int64_t*>(lesson.x.indices), lesson);
+        else
+            collect(static_cast<const std::int32_t*>(lesson.x.indices), lesson);
+    }
+
+    bool few = false;
+    std::vector<std::size_t> features;
+
+  private:
+    /// Where the entries of a row begin, and how many there are.
+    static std::pair<std::size_t, std::size_t> entries_of(const Lesson& lesson, std::size_t i) {
+        const std::size_t r = lesson.row(i);
+        const auto begin = static_cast<std::size_t>(lesson.x.start(r));
+        return {begin, static_cast<std::size_t>(lesson.x.start(r + 1)) - begin};
+    }
+
+    template <class Index>
+    void collect(const Index* indices, const Lesson& lesson) {
+        const std::size_t width = lesson.x.features;
+        for (std::size_t i = 0; i < lesson.count; ++i) {
+            const auto [begin, size] = entries_of(lesson, i);
+            for (std::size_t k = begin; k < begin + size; ++k)  // a wrong index is refused later
+                if (const auto j = static_cast<std::size_t>(indices[k]); j < width)
+                    features.push_back(j);
+        }
+        if (features.size() * 64 < width) {
+            std::sort(features.begin(), features.end());
+            features.erase(std::unique(features.begin(), features.end()), features.end());
+            return;
+        }
+        std::vector<bool> known(width);
+        std::size_t distinct = 0;
+        for (const std::size_t j : features) {
+            if (!known[j]) features[distinct++] = j;
+            known[j] = true;
+        }
+        features.resize(distinct);
+    }
+};
+
 /// The numbers that a lesson may change, kept unless the lesson does without. A sparse row steps
 /// along its own features alone, so that of a large table only their lines are kept; what changes
 /// all lines at once announces it (`Model::announce_sweep`), and the tables are kept whole just
@@ -40,8 +91,12 @@ inline constexpr const char* model_overflows =
 template <class T>
 class Undo final : private SweepWatcher {
   public:
-    Undo(Model<T>& model, const Lesson& lesson)
-        : m(model), keeps(lesson.undo), width(model.shape.features), lines(lines_of(lesson)) {
+    Undo(Model<T>& model, bool keep_it, const Touched& touched)
+        : m(model),
+          keeps(keep_it),
+          width(model.shape.features),
+          by_lines(touched.few && local()),
+          lines(by_lines ? touched.features : none) {
         m.watchers.reserve(m.watchers.size() + 1);
         m.watchers.push_back(this);
         if (!keeps) return;
@@ -96,51 +151,6 @@ class Undo final : private SweepWatcher {
                m.shape.scale != Scale::standard;
     }
 
-    /// The features of the rows, each once; none, and `by_lines` false, if all are to be kept.
-    std::vector<std::size_t> lines_of(const Lesson& lesson) {
-        std::size_t entries = 0;
-        for (std::size_t i = 0; lesson.x.sparse() && i < lesson.count; ++i)
-            entries += entries_of(lesson, i).second;
-        by_lines = local() && lesson.x.sparse() && entries < m.shape.features;
-        if (!by_lines) return {};
-        std::vector<std::size_t> found;
-        if (lesson.x.wide_indices)
-            collect(static_cast<const std::int64_t*>(lesson.x.indices), lesson, found);
-        else
-            collect(static_cast<const std::int32_t*>(lesson.x.indices), lesson, found);
-        return found;
-    }
-
-    /// Where the entries of a row begin, and how many there are.
-    static std::pair<std::size_t, std::size_t> entries_of(const Lesson& lesson, std::size_t i) {
-        const std::size_t r = lesson.row(i);
-        const auto begin = static_cast<std::size_t>(lesson.x.start(r));
-        return {begin, static_cast<std::size_t>(lesson.x.start(r + 1)) - begin};
-    }
-
-    template <class Index>
-    void collect(const Index* indices, const Lesson& lesson,
-                 std::vector<std::size_t>& found) const {
-        for (std::size_t i = 0; i < lesson.count; ++i) {
-            const auto [begin, size] = entries_of(lesson, i);
-            for (std::size_t k = begin; k < begin + size; ++k)  // a wrong index is refused later
-                if (const auto j = static_cast<std::size_t>(indices[k]); j < m.shape.features)
-                    found.push_back(j);
-        }
-        if (found.size() * 64 < m.shape.features) {
-            std::sort(found.begin(), found.end());
-            found.erase(std::unique(found.begin(), found.end()), found.end());
-            return;
-        }
-        std::vector<bool> known(m.shape.features);
-        std::size_t distinct = 0;
-        for (const std::size_t j : found) {
-            if (!known[j]) found[distinct++] = j;
-            known[j] = true;
-        }
-        found.resize(distinct);
-    }
-
     void before_sweep() override {
         if (swept || !by_lines) return;
         swept = true;
@@ -165,9 +175,10 @@ class Undo final : private SweepWatcher {
     Model<T>& m;
     bool keeps;
     std::size_t width;  ///< features of the model
-    bool by_lines = false, swept = false;
+    bool by_lines, swept = false;
     std::vector<Group> groups;
-    std::vector<std::size_t> lines;
+    inline static const std::vector<std::size_t> none;
+    const std::vector<std::size_t>& lines;  ///< kept of each table; what is not kept so is whole
     std::vector<std::byte> rest, tables;
 };
 
@@ -175,9 +186,11 @@ class Undo final : private SweepWatcher {
 template <class T>
 class Before {
   public:
-    Before(const std::vector<Model<T>*>& models, const Lesson& lesson) {
-        for (Model<T>* m : models) undos.push_back(std::make_unique<Undo<T>>(*m, lesson));
+    Before(const std::vector<Model<T>*>& models, const Lesson& lesson) : touched(lesson) {
+        for (Model<T>* m : models)
+            undos.push_back(std::make_unique<Undo<T>>(*m, lesson.undo, touched));
     }
+    Before(const Before&) = delete;
 
     void restore() {
         for (const auto& undo : undos) undo->restore();
@@ -189,6 +202,7 @@ class Before {
     }
 
   private:
+    Touched touched;
     std::vector<std::unique_ptr<Undo<T>>> undos;
 };
 

@@ -158,7 +158,7 @@ void bind_several(nb::module_& m, const char* name) {
         "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(),
         nb::rv_policy::take_ownership,
         "Remember what a lesson in several steps could change, to undo all of them. It costs what "
-        "the rows cost, and nothing is kept where no row can be refused.");
+        "the rows cost.");
     m.def(
         "learn_together",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,

@@ -204,7 +204,7 @@ def before_lesson(models: Sequence[Model32], rows: Rows, labels: Annotated[NDArr
 @overload
 def before_lesson(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Before64:
     """
-    Remember what a lesson in several steps could change, to undo all of them. It costs what the rows cost, and nothing is kept where no row can be refused.
+    Remember what a lesson in several steps could change, to undo all of them. It costs what the rows cost.
     """
 
 @overload
