@@ -12,7 +12,7 @@ def works(effort):
         return
     from river.linear_model import PAClassifier
 
-    from aggro.stream import StreamClassifier
+    from aggro.stream.learners import StreamClassifier
     from benchmarks.stream import learns, make_stream, predicts, sums
 
     xs, ys = make_stream(shared_names=True)

@@ -8,7 +8,7 @@ from linear_support import ADAPTIVE_AXES, CASES
 
 import aggro
 from aggro.rules import OPEN, Settings, check_settings
-from aggro.stream_settings import LOSSES_OF_CLASSIFIERS, LOSSES_OF_REGRESSORS
+from aggro.stream.settings import LOSSES_OF_CLASSIFIERS, LOSSES_OF_REGRESSORS
 from aggro.variants import ROWS
 
 # The values of every parameter: those of the axes, and what only some learners know.

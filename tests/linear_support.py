@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import scipy.sparse as sp
 
-from aggro.learner import Learner, rows_of
+from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
 from aggro.rules import CLASHES, Settings

@@ -11,8 +11,8 @@ from estimator_support import CLASSES, CLASSIFIERS, LABELS, ROWS, knowledge
 
 import aggro
 from aggro import PassiveAggressiveClassifier
+from aggro.estimators.targets import class_weights, classes_of, encode
 from aggro.labels import united
-from aggro.targets import class_weights, classes_of, encode
 
 Classifiers = [PassiveAggressiveClassifier, aggro.KernelPassiveAggressiveClassifier]
 WORDS = np.array(["a", "bb", "ccc"])[CLASSES]

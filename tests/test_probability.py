@@ -19,9 +19,9 @@ from aggro import (
     Perceptron,
     SoftConfidenceWeightedClassifier,
 )
-from aggro.calibration import LATE, RING, Calibrator
+from aggro.learn.calibration import LATE, RING, Calibrator
+from aggro.learn.typical import Typical
 from aggro.models import ModelFileError
-from aggro.typical import Typical
 
 CLASSIFIERS = [
     PassiveAggressiveClassifier,

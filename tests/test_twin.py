@@ -19,7 +19,7 @@ from linear_support import (
     twin_of,
 )
 
-from aggro.learner import rows_of
+from aggro.learn.learner import rows_of
 from aggro.rules import Settings
 
 COVER = cover()

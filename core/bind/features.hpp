@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "hash.hpp"
-#include "stream.hpp"
-#include "vocabulary.hpp"
+#include "base/hash.hpp"
+#include "stream/stream.hpp"
+#include "stream/vocabulary.hpp"
 
 namespace aggro {
 

@@ -8,7 +8,7 @@
 
 #include "arrays.hpp"
 #include "guard.hpp"
-#include "passes.hpp"
+#include "linear/passes.hpp"
 
 namespace aggro {
 

@@ -5,7 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
-#include "passes.hpp"
+#include "linear/passes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

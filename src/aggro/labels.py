@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learner import Array
+from aggro.learn.learner import Array
 
 KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "b": "True and False", "U": "text"}
 TYPES = {bool: "True and False", int: "numbers", float: "numbers", str: "text"}

@@ -59,7 +59,7 @@ def _phi(eta: float) -> float:
     return NormalDist().inv_cdf(eta)
 
 
-# tau = clip(loss / (q + ridge), lo, cap); see core/slack.hpp. A new slack is one row.
+# tau = clip(loss / (q + ridge), lo, cap); see core/step/slack.hpp. A new slack is one row.
 LOSSES: dict[str, Callable[[Settings], dict[str, Any]]] = {
     "hard": lambda s: {},
     "hinge": lambda s: {"cap": s.C},

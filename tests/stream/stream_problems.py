@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggro.stream_settings import _CLASSIFIERS, _REGRESSORS
+from aggro.stream.settings import _CLASSIFIERS, _REGRESSORS
 from aggro.variants import ROWS
 
 CLASSIFIERS = [row.name for row in ROWS if row.estimator in _CLASSIFIERS]

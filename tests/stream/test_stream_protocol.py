@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from stream_problems import CLASSIFIERS, REGRESSORS, everything, sparse_stream, teach
 
-from aggro.stream import StreamClassifier, StreamRegressor
+from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 
 def test_nobody_known():
@@ -206,7 +206,7 @@ def test_all_rows_of_the_catalogue_are_there():
 
 def test_neither_river_nor_scikit_learn_is_imported():
     code = (
-        "import sys; from aggro.stream import StreamClassifier; m = StreamClassifier()\n"
+        "import sys; from aggro.stream.learners import StreamClassifier; m = StreamClassifier()\n"
         "m.learn_one({'a': 1}, 1); m.learn_one({'a': 1}, 2); m.learn_one({'a': 1}, 3)\n"
         "assert not {'river', 'sklearn', 'pandas', 'scipy'} & set(sys.modules), sys.modules.keys()"
     )

@@ -15,7 +15,7 @@ from aggro.cli.model import LinearModel
 from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.files import Reader
 from aggro.files.labels import looks_continuous
-from aggro.learner import Array
+from aggro.learn.learner import Array
 
 
 def new_model(

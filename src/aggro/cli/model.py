@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from aggro.auto import AutoLearner, grown, make_learner
 from aggro.cli.reading import Reading
 from aggro.cli.variant import CHOICES, settings_for
-from aggro.grids import PIECE
-from aggro.learner import Array, Learner, Progress, rows_of
+from aggro.learn.grids import PIECE
+from aggro.learn.learner import Array, Learner, Progress, rows_of
+from aggro.learn.probability_map import softmax
+from aggro.learn.race import AutoLearner, grown, make_learner
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
-from aggro.probability_map import softmax
 from aggro.rules import LOSSES, Settings, Task, check_settings
 from aggro.variants import Variant
 

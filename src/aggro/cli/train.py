@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from aggro.auto import AutoLearner
 from aggro.cli.begin import naming_examples, new_model, no_examples, no_labels
 from aggro.cli.console import Console, listed
 from aggro.cli.evaluate import measure
@@ -28,7 +27,8 @@ from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
 from aggro.files.labels import first_labels
 from aggro.files.sources import expand
-from aggro.learner import Array
+from aggro.learn.learner import Array
+from aggro.learn.race import AutoLearner
 
 EXAMPLES = """
 aggro train data.svm -o model.aggro --test data.t

@@ -7,7 +7,7 @@ from typing import Any
 
 from aggro.cli.options import AXES
 from aggro.rules import Settings
-from aggro.stream_settings import keywords_of, settings_of
+from aggro.stream.settings import keywords_of, settings_of
 from aggro.variants import Variant, find
 
 SHARED = {"fit_intercept", "average", "reservoir_size"}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.atomic import replacing
-from aggro.learner import Array
+from aggro.learn.learner import Array
 from aggro.models.errors import ModelFileError
 from aggro.models.record import CLASSIFIERS, REGRESSORS
 

@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from aggro.bundle import same_shape
-from aggro.grids import KNOWN_UNIT, MOST_STEPS
-from aggro.learner import Learner
+from aggro.learn.bundle import same_shape
+from aggro.learn.grids import KNOWN_UNIT, MOST_STEPS
+from aggro.learn.learner import Learner
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode

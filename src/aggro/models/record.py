@@ -12,10 +12,11 @@ import os
 from typing import Any
 
 import aggro
-from aggro.auto import AutoLearner
-from aggro.calibration import Calibrator
-from aggro.kernel_learner import KernelLearner
-from aggro.learner import Learner
+from aggro.learn.calibration import Calibrator
+from aggro.learn.kernel import KernelLearner
+from aggro.learn.learner import Learner
+from aggro.learn.race import AutoLearner
+from aggro.learn.typical import Typical
 from aggro.models import container
 from aggro.models.autos import decode_auto_learner, encode_auto_learner
 from aggro.models.calibrators import (
@@ -30,7 +31,6 @@ from aggro.models.kernels import decode_kernel_learner, encode_kernel_learner
 from aggro.models.learners import decode_learner, encode_learner
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
-from aggro.typical import Typical
 
 FORMAT = 1
 CLASSIFIERS = (
