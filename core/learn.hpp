@@ -26,6 +26,7 @@ class Learn {
     /// calls would take a good part of the time.
     void operator()(const Row& given, const Target& y, double weight) {
         const Row& x = look(given);
+        if (m.awaits_first_row(first())) size_intercept();
         predict();
         if (m.shape.spreads > 0) measure_targets(y);
         if (Single || !lanes.models) record(x, y);
@@ -68,6 +69,20 @@ class Learn {
         squared = space.look(x);
         if (squared < std::numeric_limits<T>::min()) squared = 0;
         return squared <= std::numeric_limits<T>::max() ? x : rescale(x);
+    }
+
+    /// The constant feature is a fifth as long as the first row that is not zero, and at most 1. A
+    /// longer one would take most of a step on short rows.
+    [[gnu::noinline]] void size_intercept() {
+        if (squared == 0) return;
+        const double scale = std::min(1.0, 0.2 * size * std::sqrt(squared)), prior = scale * scale;
+        const auto begun = [&](double variance) { return 1 / (1 / variance - 1 + 1 / prior); };
+        for (std::size_t k = first(); k < end(); ++k) {
+            m.bias_variance[k] = begun(m.bias_variance[k]);
+            m.bias_prior[k] = prior;
+        }
+        for (std::size_t g = first_group(); g < end_group() && !m.full.empty(); ++g)
+            m.full[g].set_intercept(begun(m.full[g].intercept()));
     }
 
     /// Scores of the last weights for the row just looked at.
@@ -201,7 +216,7 @@ class Learn {
     void sharpen_bias(std::size_t k, double kappa) {
         if (kappa == 0) return;
         double& v = m.bias_variance[k];
-        v /= 1 + m.shape.forgetting * (v - 1) + kappa * v;
+        v /= 1 + m.shape.forgetting * (v / m.prior(k) - 1) + kappa * v;
     }
 
     /// What was lost before learning.

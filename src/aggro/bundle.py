@@ -13,7 +13,10 @@ from aggro.rules import Settings
 PER_GROUP = ("mistakes", "updates", "last_update", "loss", "ring_fill", "ring_next", "pool_fill")
 PER_MODEL = ("joint_mistakes", "recent_mistakes", "recent_loss")
 SHARED = ("class_", "record", "counters", "scale_", "target_")  # by all models
-PER_OUTPUT = ("bias", "bias_variance", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
+PER_OUTPUT = (
+    *("bias", "bias_prior", "bias_variance", "bias_sum"),
+    *("ring_bias", "pool_bias", "pool_mean_bias"),
+)
 
 
 def same_shape(settings: Settings) -> tuple[Any, ...]:
@@ -23,7 +26,7 @@ def same_shape(settings: Settings) -> tuple[Any, ...]:
     return (
         *(s.task, s.metric, s.fit_intercept, s.average, s.queue, s.batch_size, s.reservoir_size),
         *(one_vs_rest, s.class_mean > 0, s.loss.startswith(("cw", "scw"))),
-        *(s.scale, s.relative_epsilon, s.forgetting),
+        *(s.scale, s.relative_epsilon, s.forgetting, s.intercept_scaling),
     )
 
 
