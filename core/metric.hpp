@@ -57,8 +57,8 @@ class FullMetric {
     }
 
     /// The variance of the intercept, as long as it is correlated with no feature.
-    double intercept() const { return static_cast<double>(lower_.back()); }
-    void set_intercept(double variance) { lower_.back() = static_cast<T>(variance); }
+    double intercept() { return static_cast<double>(lower().back()); }
+    void set_intercept(double variance) { lower().back() = static_cast<T>(variance); }
 
     /// Room for more features; a new one is uncorrelated and has variance one.
     void grow(std::size_t features) {
