@@ -19,8 +19,8 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``.
     multiclass : {"top", "ovr"}, default="top"
         Move the true class and the best wrong one, or learn one Perceptron for each class.
@@ -83,8 +83,8 @@ class AROWClassifier(LinearClassifier):
     multiclass : {"ovr", "support", "top"}, default="ovr"
         As in ``PassiveAggressiveClassifier``.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
-n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``.
 
     Examples
@@ -208,8 +208,8 @@ class ConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
-n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples
@@ -279,8 +279,8 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
-n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples

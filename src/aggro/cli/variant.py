@@ -5,13 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from aggro.auto import AutoLearner
 from aggro.cli.options import AXES
 from aggro.rules import Settings
 from aggro.stream_settings import keywords_of, settings_of
 from aggro.variants import Variant, find
 
-SHARED = {"fit_intercept", "average", "reservoir_size"}
+SHARED = {"fit_intercept", "intercept_scaling", "average", "reservoir_size"}
 # What can be set on each estimator; the others' keywords it does not have.
 CHOICES: dict[str, set[str]] = {
     "PassiveAggressiveClassifier": SHARED
@@ -19,7 +18,7 @@ CHOICES: dict[str, set[str]] = {
     | {"scale", "forgetting"},
     "PassiveAggressiveRegressor": SHARED
     | {"C", "loss", "epsilon", "metric", "queue", "batch_size", "scale", "forgetting"},
-    "Perceptron": SHARED | {"multiclass"},
+    "Perceptron": SHARED - {"intercept_scaling"} | {"multiclass"},
     "AROWClassifier": SHARED | {"r", "metric", "multiclass"},
     "AROWRegressor": SHARED | {"r", "epsilon", "metric"},
     "ConfidenceWeightedClassifier": SHARED | {"eta", "metric"},
@@ -75,11 +74,10 @@ def allowed(variant: Variant, params: dict[str, Any], *, strict: bool = True) ->
     return {name: value for name, value in params.items() if name in choices}
 
 
-def chosen(race: AutoLearner) -> str:
+def chosen(choice: dict[str, Any]) -> str:
     """Return what a race has chosen, as text."""
     return ", ".join(
-        f"{name}={value:g}" if name == "C" else f"{name}={value}"
-        for name, value in race.choice.items()
+        f"{name}={value:g}" if name == "C" else f"{name}={value}" for name, value in choice.items()
     )
 
 

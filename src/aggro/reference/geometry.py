@@ -31,7 +31,6 @@ class Metric:
             kept = 1 + (1 - forgetting) * (self.precision - 1)
             self.precision = np.where(x != 0, kept, self.precision) + kappa * x * x
 
-
     def rescale_last(self, factor: float) -> None:
         """Multiply the last feature by a factor; what it had above the first precision grows so."""
         last = (-1, -1) if self.kind == "full" else -1
