@@ -125,7 +125,7 @@ def test_a_file_keeps_it(kind, tmp_path):
 def test_it_cannot_change_in_mid_stream():
     model = PassiveAggressiveClassifier().partial_fit(X, y)
     model.set_params(intercept_scaling=2.0)
-    with pytest.raises(ValueError, match="intercept_scaling cannot change from 'auto' to 2.0"):
+    with pytest.raises(ValueError, match=r"intercept_scaling cannot change from 'auto' to 2\.0"):
         model.partial_fit(X, y)
 
 
