@@ -51,8 +51,8 @@ def test_auto_is_a_fifth_of_the_first_row_and_at_most_one(length):
 @pytest.mark.parametrize("C", [1.0, "auto"])
 def test_neither_calls_nor_storage_matter(C):
     kinds, y = np.array(["a", "b"]), (X @ [1.0, -1.0, 2.0, 0.5, 0.0] > 0).astype(int)
-    whole = PassiveAggressiveClassifier(C).partial_fit(X, kinds[y], kinds)
-    pieces = PassiveAggressiveClassifier(C)
+    whole = PassiveAggressiveClassifier(C=C).partial_fit(X, kinds[y], kinds)
+    pieces = PassiveAggressiveClassifier(C=C)
     for start, end in ((0, 1), (1, 4), (4, 5), (5, 60)):
         pieces.partial_fit(sp.csr_array(X[start:end]), kinds[y[start:end]], kinds)
     np.testing.assert_allclose(pieces.intercept_, whole.intercept_, atol=1e-12)
