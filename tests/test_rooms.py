@@ -1,4 +1,4 @@
-"""The folders show the architecture: a room uses itself and the rooms before it, never a later one."""
+"""The folders show the architecture: a room uses itself and rooms before it, never a later one."""
 
 import re
 from pathlib import Path
@@ -50,4 +50,3 @@ def test_light_rooms_import_neither_scikit_learn_nor_scipy():
     ]
     assert len(files) > 50
     assert not [str(path) for path in files if heavy.search(path.read_text())]
-
