@@ -8,7 +8,19 @@ import pytest
 ROOT = Path(__file__).parent.parent
 CORE = ["base", "step", "rows", "linear", "kernel", "stream", "text", "bind"]
 PACKAGE = [
-    *["_cpu", "_core", "atomic", "rules", "learn", "labels", "variants", "plot", "files"],
+    *[
+        "_cpu",
+        "_core",
+        "atomic",
+        "checks",
+        "rules",
+        "kinds",
+        "variants",
+        "learn",
+        "labels",
+        "plot",
+        "files",
+    ],
     *["estimators", "stream", "models", "sweeping", "datasets", "demo", "cli"],
 ]
 LIGHT = ["learn", "labels", "rules", "variants", "stream", "files", "cli"]

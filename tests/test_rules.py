@@ -8,21 +8,18 @@ import numpy as np
 import pytest
 
 from aggro import _core
+from aggro.checks import check_choice, check_count, check_number, near
 from aggro.rules import (
+    AXES,
     CLASHES,
     CLASSIFIER_LOSSES,
     LOSSES,
     MAX_BATCH,
     REGRESSOR_LOSSES,
     Settings,
-    check_average,
-    check_choice,
-    check_count,
-    check_number,
     check_same_shape,
     check_settings,
     left_open,
-    near,
 )
 
 ALL = tuple(LOSSES)
@@ -126,10 +123,10 @@ def test_counts():
 
 def test_averages():
     for good in (False, True, 0, 5, "reservoir", "auto"):
-        check_average(good)
+        AXES["average"].kind.check("average", good)
     for bad in (-1, 0.5, "last", None):
         with pytest.raises(ValueError, match="average="):
-            check_average(bad)
+            AXES["average"].kind.check("average", bad)
 
 
 def test_choices_and_near_names():

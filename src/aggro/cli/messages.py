@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser
 
-from aggro.cli.options import AXES
+from aggro.cli.options import options
 from aggro.files.errors import ReadingError
 
 READING = ("format", "label", "weight", "text", "features", "labels", "hash_bits", "cache")
-OPTIONS = ("C", "average", *AXES, *READING, "passes", "seed")
+OPTIONS = (*options(), *READING, "passes", "seed")
 FLAGS = {
     "missing='zero'": "--missing-zero",
     "skip_bad=True": "--skip-bad",

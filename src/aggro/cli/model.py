@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.reading import Reading
-from aggro.cli.variant import CHOICES, settings_for
+from aggro.cli.variant import settings_for
+from aggro.kinds import LINEAR
 from aggro.learn.grids import PIECE
 from aggro.learn.learner import Array, Learner, Progress, rows_of
 from aggro.learn.probability_map import softmax
@@ -223,7 +224,7 @@ class LinearModel:
         """Read a model, and how its data are read."""
         record = read_record(path)
         learner = record.attributes.get("_learner")
-        if record.name not in CHOICES or not isinstance(learner, (Learner, AutoLearner)):
+        if record.name not in LINEAR or not isinstance(learner, (Learner, AutoLearner)):
             raise ModelFileError(f"{path}: a {record.name} like this is for Python only.")
         try:
             check_fitted(record)
@@ -247,7 +248,7 @@ class LinearModel:
             raise ValueError(f"--{option} is part of the model and cannot change with --resume.")
         if self.record.params.get("class_weight") is not None:
             raise ValueError("A model with class_weight is continued in Python, by partial_fit.")
-        strange = sorted(params.keys() - CHOICES[self.record.name])
+        strange = sorted(params.keys() - set(LINEAR[self.record.name].axes))
         if strange:
             raise ValueError(f"{self.title} has no --{strange[0].replace('_', '-')}.")
         if "C" in params and "auto" in (params["C"], self.settings.C):

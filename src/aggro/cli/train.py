@@ -22,11 +22,12 @@ from aggro.cli.outputs import STANDARD_OUTPUT, check_files, write_report
 from aggro.cli.reading import Reading, guess_rows
 from aggro.cli.resume import resume
 from aggro.cli.values import at_least
-from aggro.cli.variant import CHOICES, chosen
+from aggro.cli.variant import chosen
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
 from aggro.files.labels import first_labels
 from aggro.files.sources import expand
+from aggro.kinds import LINEAR
 from aggro.learn.learner import Array
 from aggro.learn.race import AutoLearner
 
@@ -179,7 +180,7 @@ class Training:
             self.model = new_model(self.args, self.args.algorithm, X, y)
         self._check_labels(y)
         self.watch = Watch(self.model)
-        priced = "C" in CHOICES[self.model.record.name]
+        priced = "C" in LINEAR[self.model.record.name].axes
         price = f", C={self.model.settings.C}" if priced else ""
         what = "absolute error" if self.model.regression else "error"
         self.console.line(f"{self.model.title}{price}: {what}, judged before learning")

@@ -15,11 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from aggro.checks import check_count, check_number
 from aggro.estimators.stopping import Patience
 from aggro.estimators.targets import as_numbers
+from aggro.kinds import KINDS, Kind
 from aggro.learn.learner import Array
 from aggro.learn.race import AnyLearner
-from aggro.rules import Settings, Task, check_count, check_number, check_settings, same_values
+from aggro.rules import Settings, Task, check_settings, same_values
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -81,7 +83,6 @@ def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
 class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A scikit-learn estimator around a learner: linear or kernel."""
 
-    _losses: tuple[str, ...]
     _learner: AnyLearner
     _known_prices: tuple[Any, ...] | None
 
@@ -144,16 +145,22 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     # -- settings ---------------------------------------------------------------------------
 
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
+    @classmethod
+    @functools.cache
+    def _kind(cls) -> Kind:
+        """Return the estimator's row of the table; a class of a user's own has its parent's."""
+        return next(KINDS[each.__name__] for each in cls.__mro__ if each.__name__ in KINDS)
+
+    def _settings(self, task: Task) -> Settings:
         """Return the point on every axis: the parameters that name one, and what is fixed."""
-        names = Settings.__dataclass_fields__.keys() & set(self._parameter_names())
-        given = {name: getattr(self, name) for name in names}
+        kind = self._kind()
+        given = {name: getattr(self, name) for name in (*kind.axes, *kind.words)}
         plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
-        return Settings(task=task, **plain, **fixed)
+        return Settings(task=task, **kind.keywords(plain))
 
     def _checked_settings(self, task: Task) -> Settings:
         settings = self._settings(task)
-        check_settings(settings, self._losses)
+        check_settings(settings, self._kind().losses)
         return settings
 
     def _check_schedule(self) -> None:

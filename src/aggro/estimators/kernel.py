@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.checks import check_choice
 from aggro.estimators.base import all_or_nothing, keep_parameters
 from aggro.estimators.classifier import OnlineClassifier
 from aggro.estimators.kernel_base import KernelEstimator
@@ -14,7 +15,7 @@ from aggro.estimators.regressor import OnlineRegressor
 from aggro.estimators.targets import read_classes, read_values
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.learner import Array
-from aggro.rules import CLASSIFIER_LOSSES, Settings, check_choice
+from aggro.rules import Settings
 
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
 MULTICLASS = ("support", "top", "ovr")
@@ -80,8 +81,6 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online Passive-Aggressive Algorithms,
     JMLR 7 (2006). Wang, Vucetic: Online Passive-Aggressive Algorithms on a Budget, AISTATS (2010).
     """
-
-    _losses = CLASSIFIER_LOSSES
 
     def __init__(
         self,
@@ -226,8 +225,6 @@ tol, n_iter_no_change, shuffle, verbose, random_state, average
     Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online Passive-Aggressive Algorithms,
     JMLR 7 (2006). Wang, Vucetic: Online Passive-Aggressive Algorithms on a Budget, AISTATS (2010).
     """
-
-    _losses = REGRESSOR_LOSSES
 
     def __init__(
         self,

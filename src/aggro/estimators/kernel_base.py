@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from aggro.checks import check_count, check_number
 from aggro.estimators.base import OnlineEstimator, read_only
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import Array
-from aggro.rules import Settings, check_count, check_number, check_unchanged
+from aggro.rules import Settings, check_unchanged
 
 
 class KernelEstimator(OnlineEstimator):

@@ -7,7 +7,6 @@ from typing import Any
 from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import LinearClassifier
 from aggro.estimators.regressor import LinearRegressor
-from aggro.rules import CLASSIFIER_LOSSES, REGRESSOR_LOSSES
 
 
 class PassiveAggressiveClassifier(LinearClassifier):
@@ -105,8 +104,6 @@ class PassiveAggressiveClassifier(LinearClassifier):
     JMLR 7 (2006).
     """
 
-    _losses = CLASSIFIER_LOSSES
-
     def __init__(
         self,
         *,
@@ -178,8 +175,6 @@ reservoir_size
     Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online Passive-Aggressive Algorithms,
     JMLR 7 (2006).
     """
-
-    _losses = REGRESSOR_LOSSES
 
     def __init__(
         self,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import LinearClassifier
 from aggro.estimators.regressor import LinearRegressor
-from aggro.rules import Settings, Task, check_choice
 
 
 class Perceptron(LinearClassifier):
@@ -37,8 +36,6 @@ reservoir_size, probability
     Rosenblatt: The Perceptron, Psychological Review 65 (1958).
     """
 
-    _losses = ("perceptron",)
-
     def __init__(
         self,
         *,
@@ -60,9 +57,6 @@ reservoir_size, probability
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
-
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        return super()._settings(task, loss="perceptron", **fixed)
 
 
 class AROWClassifier(LinearClassifier):
@@ -99,8 +93,6 @@ reservoir_size, probability
     Crammer, Kulesza, Dredze: Adaptive Regularization of Weight Vectors, NIPS 22 (2009).
     """
 
-    _losses = ("arow",)
-
     def __init__(
         self,
         *,
@@ -125,9 +117,6 @@ reservoir_size, probability
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
-
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        return super()._settings(task, loss="arow", **fixed)
 
 
 class AROWRegressor(LinearRegressor):
@@ -161,8 +150,6 @@ n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, average, r
     ALT (2011).
     """
 
-    _losses = ("arow",)
-
     def __init__(
         self,
         *,
@@ -185,9 +172,6 @@ n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, average, r
         intercept_scaling: float | str = 1.0,
     ) -> None:
         keep_parameters(self, locals())
-
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        return super()._settings(task, loss="arow", **fixed)
 
 
 class ConfidenceWeightedClassifier(LinearClassifier):
@@ -225,9 +209,6 @@ reservoir_size, probability
     Crammer, Dredze, Pereira: Exact Convex Confidence-Weighted Learning, NIPS 21 (2008).
     """
 
-    _losses = ("cw", "cw_stdev")
-    _forms: ClassVar = {"variance": "cw", "stdev": "cw_stdev"}
-
     def __init__(
         self,
         *,
@@ -252,11 +233,6 @@ reservoir_size, probability
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
-
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        check_choice("form", self.form, self._forms)
-        loss = self._forms[self.form]
-        return super()._settings(task, loss=loss, multiclass="ovr", **fixed)
 
 
 class SoftConfidenceWeightedClassifier(LinearClassifier):
@@ -295,9 +271,6 @@ reservoir_size, probability
     Wang, Zhao, Hoi: Exact Soft Confidence-Weighted Learning, ICML (2012).
     """
 
-    _losses = ("scw1", "scw2")
-    _kinds: ClassVar = {"I": "scw1", "II": "scw2"}
-
     def __init__(
         self,
         *,
@@ -323,8 +296,3 @@ reservoir_size, probability
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
-
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        check_choice("kind", self.kind, self._kinds)
-        loss = self._kinds[self.kind]
-        return super()._settings(task, loss=loss, multiclass="ovr", **fixed)

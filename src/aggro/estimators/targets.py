@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
+from aggro.checks import check_number, near
 from aggro.labels import check_same_kind, kind_of, plain_labels, shown, united
 from aggro.learn.learner import Array
-from aggro.rules import check_number, near
 
 
 def as_numbers(values: Any, name: str) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -23,17 +22,6 @@ PER_OUTPUT = (
     *("bias", "bias_prior", "bias_variance", "bias_sum"),
     *("ring_bias", "pool_bias", "pool_mean_bias"),
 )
-
-
-def same_shape(settings: Settings) -> tuple[Any, ...]:
-    """Return what settings must share to learn side by side in one learner."""
-    s = settings
-    one_vs_rest = s.task == "multiclass" and s.multiclass == "ovr"
-    return (
-        *(s.task, s.metric, s.fit_intercept, s.average, s.queue, s.batch_size, s.reservoir_size),
-        *(one_vs_rest, s.class_mean > 0, s.loss.startswith(("cw", "scw"))),
-        *(s.scale, s.relative_epsilon, s.forgetting, s.intercept_scaling),
-    )
 
 
 def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]) -> Learner:

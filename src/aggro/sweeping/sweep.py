@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from aggro.learn.bundle import same_shape
+from aggro.checks import check_choice, check_count
 from aggro.learn.learner import Array, Learner, rows_of
 from aggro.learn.threads import threads_of
-from aggro.rules import Task, check_choice, check_count
+from aggro.rules import Task, same_shape
 from aggro.sweeping.axes import read_axes, rows_for
 from aggro.sweeping.data import Data, Part, open_data
 from aggro.sweeping.result import SweepResult, SweepRow
