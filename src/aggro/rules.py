@@ -90,6 +90,9 @@ class Settings:
         whole=True,
         open=True,
     )
+    scale: str = _axis(
+        "none", Choice((*SCALES, "auto")), "none, online, standard or auto", whole=True, open=True
+    )
     class_mean: float = _axis(
         0.0,
         Number(strict=False, below=inf, says="the pull must be finite"),
@@ -125,9 +128,6 @@ class Settings:
             above=0.5, strict=False, below=1.0, says="give a probability of at least 0.5, below 1"
         ),
         "probability of the confidence-weighted rules",
-    )
-    scale: str = _axis(
-        "none", Choice((*SCALES, "auto")), "none, online, standard or auto", whole=True, open=True
     )
     relative_epsilon: bool = _axis(False, Flag(), whole=True)
     forgetting: float = _axis(
