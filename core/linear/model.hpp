@@ -163,8 +163,9 @@ struct Model {
     /// The constant feature has the value s where its weight is counted in units of s, so that the
     /// intercept is the weight of a feature 1 whose variance begins at s².
     double prior(std::size_t k) const {
-        if (bias_prior.empty()) return shape.intercept_scale * shape.intercept_scale;
-        return bias_prior[k] > 0 ? bias_prior[k] : 1;
+        const double square =
+            bias_prior.empty() ? shape.intercept_scale * shape.intercept_scale : bias_prior[k];
+        return square > 0 ? square : 1;
     }
     bool awaits_first_row(std::size_t k) const { return !bias_prior.empty() && bias_prior[k] == 0; }
     bool diagonal() const { return shape.metric == Metric::diagonal; }

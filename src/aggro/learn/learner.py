@@ -229,7 +229,7 @@ class Learner:
             features=features,
             outputs=self.outputs * self.models,
             intercept=s.fit_intercept,
-            intercept_scale=self._intercept_scale(),
+            intercept_scale=0.0 if s.intercept_scaling == "auto" else float(s.intercept_scaling),
             metric=getattr(_core.Metric, s.metric),
             predictor=getattr(_core.Predictor, predictor),
             sums=sums,
@@ -244,13 +244,6 @@ class Learner:
             one_class=s.task == "binary" and self.classes == 1,
         )
         return shape, list(range(self.outputs)) * self.models
-
-    def _intercept_scale(self) -> float:
-        """Return the constant feature; 0 where the first row is to tell it."""
-        s = self.settings
-        if not s.fit_intercept:
-            return 1.0
-        return 0.0 if s.intercept_scaling == "auto" else float(s.intercept_scaling)
 
     def _groups(self) -> list[_core.Group]:
         return [g for i, s in enumerate(self.all_settings) for g in self._groups_of(s, i)]
