@@ -56,7 +56,7 @@ def of_labels(runs: Runs, shuffled: bool) -> Iterable[str]:
         )
     elif runs.are_long and not shuffled:
         yield (
-            f"the label changes {runs.changes:,} times in {runs.seen:,} examples, where random "
+            f"labels change {runs.changes:,} times in {runs.seen:,} examples, where random "
             f"order has about {runs.expected:,.0f}: rows seem to be sorted, and errors judged on "
             "the way are then too good; --shuffle learns them in random order"
         )
