@@ -59,9 +59,14 @@ def bad_answer(run, rng):
             run.model.learn_one(face.rows[i], float("nan"))
         elif face.data.classes is not None:
             wrong = np.array(["nobody"]) if face.data.y.dtype.kind in "UO" else np.array([99])
-            face.learn(run.model, i, i + 1, y=wrong.astype(face.data.y.dtype))
+            _learn_one(run, i, y=wrong.astype(face.data.y.dtype))
         else:
-            face.learn(run.model, i, i + 1, y=face.data.y[i : i + 1] * np.nan)
+            _learn_one(run, i, y=face.data.y[i : i + 1] * np.nan)
+
+
+def _learn_one(run, i, **changes):
+    """One row that counts: of others, any answer is accepted."""
+    run.face.learn(run.model, i, i + 1, **changes, sample_weight=np.ones(1))
 
 
 def bad_weight(run, rng):

@@ -10,7 +10,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
 from aggro.auto import AnyLearner, grown, make_learner
-from aggro.estimator import all_or_nothing
+from aggro.estimator import all_or_nothing, check_begins
 from aggro.labels import shown, sorted_classes
 from aggro.learner import Array, rows_of
 from aggro.probability import Probabilities
@@ -79,6 +79,8 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         there = y if present is None else y[present]
         if first:
             self._multilabel = multilabel
+            self._checked_settings("multilabel" if multilabel else "binary")
+            check_begins(classes is None, weights)
             self._classes_given = classes is not None or multilabel
             self.classes_ = self._given_classes(classes, there)
             self._counts = np.zeros(len(self.classes_))
@@ -138,10 +140,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             return np.arange(y.shape[1])
         known = np.unique(y) if classes is None else sorted_classes(classes)
         if len(known) == 0:
-            raise ValueError(
-                "No class is known: all weights are zero, or classes is empty; give classes, or a "
-                "row of positive weight."
-            )
+            raise ValueError("classes is empty; name the classes, or leave it out.")
         return known
 
     def _all_weights(self, labels: Array | None, weights: Array | None) -> Array | None:
@@ -236,7 +235,8 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             All classes that may ever appear. When it is never given, classes may appear at any
             time: the first is learned against the second, others enter with zero weights.
         sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C.
+            How many times each example counts: multiplies C. A row of weight zero was never there:
+            a first call of such rows alone, without ``classes``, leaves the estimator unfitted.
         """
         self._check_stream()
         first = not hasattr(self, "_learner")
