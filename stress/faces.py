@@ -46,6 +46,10 @@ class EstimatorFace:
         judge = getattr(model, "decision_function", model.predict)
         return np.asarray(judge(self.rows), dtype=np.float64)
 
+    def largest_weight(self, model):
+        """The largest weight of a feature; 0 where kernels have none."""
+        return 0.0 if self.setting.is_kernel else np.abs(model.coef_).max()
+
     def answers(self, model):
         return model.predict(self.rows)
 
@@ -89,6 +93,11 @@ class StreamFace:
     def scores(self, model):
         """The margins of every row, those of two classes as one column."""
         return np.array([_numbers(model.score_one(row)) for row in self.rows])
+
+    def largest_weight(self, model):
+        """The largest weight of a feature."""
+        _, columns, _ = model._columns()
+        return max((abs(weight) for column in columns for weight in column.values()), default=0.0)
 
     def answers(self, model):
         return np.array([model.predict_one(row) for row in self.rows])

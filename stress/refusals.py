@@ -85,7 +85,7 @@ def bad_width(run, rng):
         if run.face.setting.is_stream:
             run.model.learn_one([1.0, 2.0], run.face.y[i])
         else:
-            width = run.face.data.X.shape[1] + 1 if run.at else 0
+            width = run.face.data.X.shape[1] + 1 if hasattr(run.model, "_learner") else 0
             run.face.learn(run.model, i, i + 1, X=np.ones((1, width)))
 
 
@@ -172,6 +172,8 @@ def other_parameter(run, rng):
         other.learn(stop)
     except ValueError:
         _unchanged(other, before, f"{name}={POSSIBLE[name]!r}, refused,")
+        return
+    if not hasattr(other.model, "_learner"):  # no row had a weight
         return
     scores = run.face.scores(other.model)
     for duplicate in COPIES:

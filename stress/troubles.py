@@ -61,7 +61,7 @@ def interrupt_at_line(run, rng, stop):
         nonlocal left
         if "/aggro/" not in frame.f_code.co_filename:
             return None
-        left -= event == "line" and not _is_with(frame)
+        left -= event == "line" and not _is_seam(frame)
         if left == 0:
             left = -1
             sys.settrace(None)
@@ -71,9 +71,10 @@ def interrupt_at_line(run, rng, stop):
     _interrupted(run, stop, lambda: sys.settrace(trace), lambda: sys.settrace(None))
 
 
-def _is_with(frame):
-    """Whether a line opens, or leaves, a ``with``: the interpreter serves no signal just there."""
-    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
+def _is_seam(frame):
+    """Whether a line opens or leaves a ``with`` or ``try``: no signal is ever served just there."""
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    return line.lstrip().startswith(("with ", "try:"))
 
 
 def interrupt_by_clock(run, rng, stop):

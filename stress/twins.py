@@ -25,6 +25,13 @@ def hangs_on_rounding(case):
     return not case.data.tame or (chooses and case.data.repeats)
 
 
+def is_hard_batch_in_single_precision(case):
+    """Hard constraints of rows that almost depend on each other: only doubles can tell."""
+    params = case.setting.params
+    hard = params.get("loss") == "hard" or params.get("C") == np.inf
+    return hard and case.setting.batch_size > 1 and case.data.dtype == np.float32
+
+
 def twin_of_case(case, plain):
     setting, data = case.setting, case.data
     if (

@@ -8,9 +8,9 @@ import pytest
 
 from aggro.bundle import select
 from aggro.growth import grow_classes
+from aggro.labels import joined
 from aggro.learner import Learner, rows_of
 from aggro.rules import Settings
-from aggro.targets import joined
 
 PRICES = (0.01, 0.3, 10.0)
 AXES = [

@@ -10,8 +10,8 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
 from aggro.auto import AnyLearner, grown, make_learner
-from aggro.estimator import all_or_nothing, check_begins
-from aggro.labels import shown, sorted_classes
+from aggro.estimator import NoExample, all_or_nothing
+from aggro.labels import joined, shown, sorted_classes
 from aggro.learner import Array, rows_of
 from aggro.probability import Probabilities
 from aggro.rules import Settings, Task
@@ -20,7 +20,6 @@ from aggro.targets import (
     class_weights,
     classes_of,
     encode,
-    joined,
     known_labels,
     read_classes,
 )
@@ -79,8 +78,9 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         there = y if present is None else y[present]
         if first:
             self._multilabel = multilabel
-            self._checked_settings("multilabel" if multilabel else "binary")
-            check_begins(classes is None, weights)
+            if classes is None and not multilabel and len(there) == 0:
+                self._checked_settings("binary")
+                raise NoExample  # rows without weight were never there
             self._classes_given = classes is not None or multilabel
             self.classes_ = self._given_classes(classes, there)
             self._counts = np.zeros(len(self.classes_))

@@ -28,7 +28,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class NoExample(Exception):
-    """Raised where a first call has no row that counts: the estimator is left as it was."""
+    """Raised where a first call brings no class: the estimator is left as it was."""
 
 
 def all_or_nothing(method: Method) -> Method:
@@ -57,12 +57,6 @@ def all_or_nothing(method: Method) -> Method:
                 raise
 
     return guarded  # type: ignore[return-value]  # wraps keeps the signature
-
-
-def check_begins(first: bool, weights: Array | None) -> None:
-    """Raise ``NoExample`` where the rows of a first call have no weight: they were never there."""
-    if first and weights is not None and not weights.any():
-        raise NoExample
 
 
 def read_only(array: Any) -> Any:

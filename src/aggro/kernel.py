@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.classifier import OnlineClassifier
-from aggro.estimator import all_or_nothing, check_begins, keep_parameters
+from aggro.estimator import all_or_nothing, keep_parameters
 from aggro.kernel_estimator import KernelEstimator
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array
@@ -285,15 +285,13 @@ tol, n_iter_no_change, shuffle, verbose, random_state, average
         y : array of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C. A row of weight zero was never there:
-            a first call of such rows alone leaves the estimator unfitted.
+            How many times each example counts: multiplies C.
         """
         self._check_stream()
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
         if first:
             lesson, self._learner = self._begin(X, y, sample_weight)
-            check_begins(first, lesson["weights"])
             self._known_prices = self._prices()
         else:
             lesson = self._lesson(X, y, sample_weight)

@@ -97,7 +97,8 @@ class Learner:
 
     def before(self, rows: _core.Rows, **lesson: Any) -> Callable[[], None]:
         """Return what undoes a lesson that is about to be learned in several calls."""
-        return _core.before_lesson([self.model], rows, **lesson).restore
+        models: list[Any] = [self.model]
+        return _core.before_lesson(models, rows, **lesson).restore
 
     def scores(self, rows: _core.Rows, which: int = 0, threads: int = 1) -> Array:
         """Return the scores of one model: a row per example and a column per output."""

@@ -9,7 +9,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import ShuffleSplit
 
 from aggro.auto import AnyLearner, make_learner
-from aggro.estimator import OnlineEstimator, all_or_nothing, check_begins
+from aggro.estimator import OnlineEstimator, all_or_nothing
 from aggro.learner import Array, rows_of
 from aggro.stopping import Determination
 from aggro.targets import read_values
@@ -88,8 +88,7 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         y : array of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C. A row of weight zero was never there:
-            a first call of such rows alone leaves the estimator unfitted.
+            How many times each example counts: multiplies C.
         """
         self._check_stream()
         first = not hasattr(self, "_learner")
@@ -99,7 +98,6 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         if first:
             self._flat = values.shape[1] == 1
             settings = self._checked_settings("regression")
-            check_begins(first, weights)
             self._learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
             self._known_prices = self._prices()
         self._check_columns(values)
