@@ -165,7 +165,7 @@ def test_other_types_of_one_kind(first, later, classes, kind, cls):
 def test_given_classes():
     for classes, words in (
         ([0, "a"], "classes mixes numbers and text"),
-        ([], "No class is known"),
+        ([], "classes is empty"),
         ([0.0, np.nan], "NaN"),
         (["a", None], "classes contains a missing label"),
     ):

@@ -98,7 +98,12 @@ class Learner:
     def before(self, rows: _core.Rows, **lesson: Any) -> Callable[[], None]:
         """Return what undoes a lesson that is about to be learned in several calls."""
         models: list[Any] = [self.model]
-        return _core.before_lesson(models, rows, **lesson).restore
+        before: Any = _core.before_lesson(models, rows, **lesson)
+
+        def restore() -> None:
+            before.restore()
+
+        return restore
 
     def scores(self, rows: _core.Rows, which: int = 0, threads: int = 1) -> Array:
         """Return the scores of one model: a row per example and a column per output."""
