@@ -57,6 +57,9 @@ class EstimatorFace:
         return model.predict(self.rows[i : i + 1])[0]
 
     def finish(self, model):
+        """Do what comes with the next example: a look at the race that was interrupted."""
+        if self.setting.races and self.counted(model):
+            model._learner._look_if_due()
         return model
 
     def tally(self, model):
@@ -106,8 +109,10 @@ class StreamFace:
         return model.predict_one(self.rows[i])
 
     def finish(self, model):
-        """Learn what waits for its batch to be full."""
+        """Learn what waits for its batch to be full, and do what comes with the next example."""
         model.flush()
+        if 0 < model._next_look <= model.examples:
+            model._look()
         return model
 
     tally = EstimatorFace.tally

@@ -119,6 +119,8 @@ class AutoLearner:
         try:
             if not self.examples:
                 self._begin(rows, lesson, order[counts.argmax()])
+            elif counts.any():
+                self._look_if_due()  # the last look was interrupted
             each = {**lesson, "batch_size": self.settings.batch_size, "threads": threads}
             start = 0
             while start < len(order):
