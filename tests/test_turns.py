@@ -158,7 +158,7 @@ def test_a_refused_answer_does_not_look_at_the_race(monkeypatch):
 
 @pytest.mark.parametrize("axes", [{}, {"class_mean": 0.1}, {"average": True, "metric": "diagonal"}])
 def test_the_last_of_a_batch_may_come_in_a_call_of_its_own(axes):
-    one, two = (PassiveAggressiveClassifier(batch_size=4, **axes) for _ in range(2))
+    one, two = (PassiveAggressiveClassifier(batch_size=4, random_state=0, **axes) for _ in range(2))
     one.partial_fit(X[:57], Y[:57], classes=np.arange(4))
     two.partial_fit(X[:56], Y[:56], classes=np.arange(4)).partial_fit(X[56:57], Y[56:57])
     assert knowledge(one) == knowledge(two)
