@@ -46,7 +46,7 @@ stress: $(VENV)/core  ## random settings, inputs and troubles for an hour: nothi
 	$(BIN)/python -m stress --minutes 60 --jobs 2
 
 stress-minute: $(VENV)/core  ## about a minute of it, always the same cases
-	$(BIN)/python -m stress --start 0 --cases 700 --jobs 2
+	$(BIN)/python -m stress --start 0 --cases 1000 --jobs 2
 
 mutants: $(VENV)/core  ## small faults, one by one: do the tests notice? under two hours
 	$(BIN)/python -m mutants --jobs 2

@@ -13,7 +13,7 @@ from stress.runs import Difference, Run
 from stress.troubles import TROUBLES
 from stress.twins import (
     hangs_on_rounding,
-    is_hard_batch_in_single_precision,
+    needs_doubles,
     twin_of_case,
 )
 
@@ -49,7 +49,7 @@ def answers_are_classes(case, face, plain):
 
 def twin_agrees(case, face, plain):
     """The learner in plain NumPy has the same scores and counts."""
-    if hangs_on_rounding(case) or is_hard_batch_in_single_precision(case):
+    if hangs_on_rounding(case) or needs_doubles(case):
         return
     twin, updates = twin_of_case(case, plain)
     if twin is None:

@@ -25,11 +25,15 @@ def hangs_on_rounding(case):
     return not case.data.tame or (chooses and case.data.repeats)
 
 
-def is_hard_batch_in_single_precision(case):
-    """Hard constraints of rows that almost depend on each other: only doubles can tell."""
-    params = case.setting.params
+def needs_doubles(case):
+    """Hard constraints of rows that almost depend on each other, in single precision.
+
+    They are those of a batch, or a row that comes again: it stands on the border of its constraint.
+    """
+    params, confident = case.setting.params, case.setting.name == "ConfidenceWeightedClassifier"
     hard = params.get("loss") == "hard" or params.get("C") == np.inf
-    return hard and case.setting.batch_size > 1 and case.data.dtype == np.float32
+    close = (hard and case.setting.batch_size > 1) or (confident and case.data.repeats)
+    return close and case.data.dtype == np.float32
 
 
 def twin_of_case(case, plain):
