@@ -8,7 +8,11 @@ CORE   := $(wildcard core/*.cpp core/*/*.hpp core/*/*.cpp)
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN    = $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
 TSAN    = $(shell $(CXX) -print-file-name=libtsan.so)
-SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py
+SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py \
+  $(addprefix tests/kernel/test_kernel_,twin.py budget.py) \
+  $(addprefix tests/stream/test_stream_,equals_arrays.py bounds.py bad_input.py) \
+  $(addprefix tests/files/test_files_,svmlight.py vw.py numbers.py bad_lines.py) \
+  $(addprefix tests/models/test_models_,damage.py stream.py)
 # NumPy's own threads were not compiled for the sanitizer, which would complain of them
 THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
 
@@ -21,7 +25,7 @@ help:  ## show this list
 demo: $(VENV)/demo  ## learn from built-in data, show how it goes, draw a picture
 	@$(BIN)/python -m aggro.demo
 
-test: lint unit sanitize  ## everything that must pass: lint, tests, sanitizers
+test: lint unit sanitize stress-minute  ## all that must pass: lint, tests, sanitizers, some stress
 
 dev: $(VENV)/core  ## make .venv with the compiled core and all tools
 

@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-level: str = 'baseline'
+level: str = 'avx512'
 
 def machine_memory() -> float:
     """The memory of the machine in bytes; infinity where it cannot be told."""
@@ -475,6 +475,9 @@ class Stream:
 
     @property
     def _slots(self) -> int: ...
+
+    @property
+    def _taken(self) -> int: ...
 
     @property
     def examples(self) -> int:

@@ -17,6 +17,7 @@ from cli_helpers import (
     write_svmlight,
     write_vw,
 )
+from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.cli.model import LinearModel
@@ -196,6 +197,21 @@ def test_features_and_classes_may_come_later(inside, capsys):
     out = capsys.readouterr().out
     assert "3 features, 3 classes" in out
     assert "accuracy  100.00%" in out
+
+
+def test_labels_of_another_kind_are_refused_on_resuming(inside):
+    """Numbers and text do not become one kind unseen: the model stays as it was."""
+    Path("numbers.svm").write_text("1 1:1\n2 2:1\n" * 20)
+    Path("text.svm").write_text("spam 1:1\nham 2:1\n" * 20)
+    for first, second in (("numbers", "text"), ("text", "numbers")):
+        run(f"train {first}.svm -o {first}.aggro --quiet")
+        before = Path(f"{first}.aggro").read_bytes()
+        model = LinearModel.load(f"{first}.aggro")[0]
+        strange = np.array(["spam"]) if second == "text" else np.array([1])
+        with pytest.raises(ValueError, match=rf"holds {second}.*Give labels of one kind"):
+            model.meet(csr_matrix(np.ones((1, 2))), strange, np.array([True]))
+        assert model.classes.tolist() == LinearModel.load(f"{first}.aggro")[0].classes.tolist()
+        assert Path(f"{first}.aggro").read_bytes() == before
 
 
 def test_prices_may_change_on_resuming_but_not_the_model(inside, capsys):

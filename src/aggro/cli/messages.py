@@ -29,7 +29,11 @@ ADVICE = {
     **{python.replace("'", ""): plain for python, plain in FLAGS.items()},
     "dtype=float64": "no --float32",
 }
-PHRASES = {"aggro.catalogue() lists": "aggro algorithms lists"}
+PHRASES = {
+    "aggro.catalogue() lists": "aggro algorithms lists",
+    "labels of one kind in all calls": "labels of one kind in all files",
+    "y holds": "the file holds",
+}
 QUOTED = r"""(?<!\w)(?<!=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 PYTHON = re.compile(
     rf"(?P<quoted>{QUOTED})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -21,32 +22,41 @@ from aggro.estimators.targets import as_numbers
 from aggro.kinds import KINDS, Kind
 from aggro.learn.learner import Array
 from aggro.learn.race import AnyLearner
+from aggro.learn.turns import turns_of
 from aggro.rules import Settings, Task, check_settings, same_values
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+class NoExample(Exception):
+    """Raised where a first call brings no class: the estimator is left as it was."""
+
+
 def all_or_nothing(method: Method) -> Method:
     """Leave the estimator, the settings of its learner included, as it was when the method raises.
 
-    What the learner has learned is its own to undo: it learns all rows of a call or none.
+    What the learner has learned is its own to undo: it learns all rows of a call or none. Threads
+    take turns: a call that grows, learns and records must not meet another one.
     """
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(self.__dict__)
-        learner = before.get("_learner")
-        settings = None if learner is None else learner.settings
-        try:
-            return method(self, *args, **kwargs)
-        except BaseException:  # Ctrl-C too
-            for name in self.__dict__.keys() - before.keys():
-                del self.__dict__[name]
-            self.__dict__.update(before)
-            if learner is not None:
-                learner.configure(settings)
-            raise
+        with turns_of(self).take():
+            before = dict(self.__dict__)
+            learner = before.get("_learner")
+            settings = None if learner is None else learner.settings
+            try:
+                return method(self, *args, **kwargs)
+            except BaseException as error:  # Ctrl-C too
+                for name in self.__dict__.keys() - before.keys():
+                    del self.__dict__[name]
+                self.__dict__.update(before)
+                if learner is not None:
+                    learner.configure(settings)
+                if isinstance(error, NoExample):
+                    return self
+                raise
 
     return guarded  # type: ignore[return-value]  # wraps keeps the signature
 
@@ -267,13 +277,15 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         lesson: dict[str, Any],
         order: Array | None,
         again: bool = False,
-        undo: bool = False,
     ) -> None:
-        """Let a learner learn rows in an order; ``again``: it knows X from the last call."""
+        """Let a learner learn rows in an order; ``again``: it knows X from the last call.
+
+        Who calls it throws the learner away, or undoes all that it learned, when it fails.
+        """
         raise NotImplementedError
 
     def _watch(
-        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool, undo: bool
+        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool
     ) -> Array:
         """Teach; return the scores of each row, and of a typical one, before it was learned."""
         raise NotImplementedError
@@ -286,6 +298,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     def _twin(self, learner: Any) -> Any:
         """Return a new learner like this one."""
+        raise NotImplementedError
+
+    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> AbstractContextManager[None]:
+        """Undo what the learner has learned of some rows when the learning of all of them ends."""
         raise NotImplementedError
 
     # -- fitted attributes ------------------------------------------------------------------

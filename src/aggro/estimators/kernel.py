@@ -161,7 +161,8 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
             All classes that may ever appear. When it is never given, classes may appear at any
             time: the first is learned against the second, others enter with zero coefficients.
         sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C.
+            How many times each example counts: multiplies C. A row of weight zero was never there:
+            a first call of such rows alone, without ``classes``, leaves the estimator unfitted.
         """
         self._check_stream()
         first = not hasattr(self, "_learner")
