@@ -39,6 +39,7 @@ IS_FOR_FIT = {
 }
 IS_REFUSED = {
     "C": ["auto"],
+    "intercept_scaling": [0.5],
     "fit_intercept": [False],
     "average": [True, 5],
     "metric": ["full", "euclidean", "auto"],

@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] == "sklearn":
             raise ModuleNotFoundError(
-                f"aggro.{name} needs scikit-learn: pip install 'aggro[sklearn]'", name="sklearn"
+                f"aggro.{name} needs scikit-learn: pip install scikit-learn", name="sklearn"
             ) from error
         raise
 

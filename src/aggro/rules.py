@@ -32,6 +32,7 @@ class Settings:
     epsilon: float = 0.0
     multiclass: str = "support"
     fit_intercept: bool = True
+    intercept_scaling: Any = 1.0  # a number, or "auto"
     metric: str = "euclidean"
     class_mean: float = 0.0
     trigger: str = "loss"
@@ -136,6 +137,13 @@ CLASHES: tuple[Clash, ...] = (
 )
 
 
+def intercept_prior(s: Settings, square: float) -> float:
+    """Return the square of the constant feature, by the squared length of the first row."""
+    if s.intercept_scaling != "auto":
+        return float(s.intercept_scaling) ** 2
+    return min(1.0, 0.04 * square) if square > 0.0 else 1.0
+
+
 def near(name: str, valid: Iterable[str]) -> str:
     """Return ' Did you mean ...?' when a valid name looks like this one."""
     close = difflib.get_close_matches(str(name), list(valid), n=1)
@@ -160,7 +168,7 @@ def check_number(name: str, value: Any, *, above: float, strict: bool = True) ->
     fine = real and not isinstance(value, bool) and (value > above if strict else value >= above)
     if not fine:
         bound = f"{'greater than' if strict else 'of at least'} {above:g}"
-        choice = ", or 'auto'" if name == "C" else ""
+        choice = ", or 'auto'" if name in ("C", "intercept_scaling") else ""
         raise ValueError(f"{name}={value!r} is not valid; give a number {bound}{choice}.")
 
 
@@ -191,6 +199,10 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
     check_choice("multiclass", s.multiclass, MULTICLASS)
     check_choice("metric", s.metric, (*METRICS, "auto"))
     check_choice("scale", s.scale, (*SCALES, "auto"))
+    if s.intercept_scaling != "auto":
+        check_number("intercept_scaling", s.intercept_scaling, above=0)
+        if s.intercept_scaling == inf:
+            raise ValueError("intercept_scaling=inf is not valid; give a finite number.")
     check_number("class_mean", s.class_mean, above=0, strict=False)
     if s.class_mean == inf:
         raise ValueError("class_mean=inf is not valid; the pull must be finite.")
@@ -227,7 +239,7 @@ def left_open(s: Settings) -> list[str]:
 def check_same_shape(old: Settings, new: Settings) -> None:
     """Raise unless a model made with the old settings has room for the new ones."""
     shape = ["C"] * ((old.C == "auto") != (new.C == "auto"))  # a race, or one model
-    shape += ["fit_intercept", "metric", "queue", "average"]
+    shape += ["fit_intercept", "intercept_scaling", "metric", "queue", "average"]
     shape += ["scale", "relative_epsilon", "forgetting"]
     shape += ["reservoir_size"] * (new.average == "reservoir")
     one_each = [s.task == "multiclass" and s.multiclass == "ovr" for s in (old, new)]

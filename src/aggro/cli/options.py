@@ -15,6 +15,7 @@ AXES: dict[str, tuple[Any, str]] = {
     "multiclass": (str, "support, top, predicted or ovr"),
     "metric": (str, "euclidean, diagonal, full or auto"),
     "scale": (str, "none, online, standard or auto"),
+    "intercept_scaling": (price, "value of the constant feature, or 'auto'"),
     "forgetting": (number, "share of the past that an example replaces, for streams that change"),
     "class_mean": (number, "pull to the class means"),
     "trigger": (str, "pull when a loss was suffered ('loss') or 'always'"),

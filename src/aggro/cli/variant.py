@@ -10,7 +10,7 @@ from aggro.rules import Settings
 from aggro.stream.settings import keywords_of, settings_of
 from aggro.variants import Variant, find
 
-SHARED = {"fit_intercept", "average", "reservoir_size"}
+SHARED = {"fit_intercept", "intercept_scaling", "average", "reservoir_size"}
 # What can be set on each estimator; the others' keywords it does not have.
 CHOICES: dict[str, set[str]] = {
     "PassiveAggressiveClassifier": SHARED
@@ -18,7 +18,7 @@ CHOICES: dict[str, set[str]] = {
     | {"scale", "forgetting"},
     "PassiveAggressiveRegressor": SHARED
     | {"C", "loss", "epsilon", "metric", "queue", "batch_size", "scale", "forgetting"},
-    "Perceptron": SHARED | {"multiclass"},
+    "Perceptron": SHARED - {"intercept_scaling"} | {"multiclass"},
     "AROWClassifier": SHARED | {"r", "metric", "multiclass"},
     "AROWRegressor": SHARED | {"r", "epsilon", "metric"},
     "ConfidenceWeightedClassifier": SHARED | {"eta", "metric"},

@@ -59,6 +59,18 @@ def read_only(array: Any) -> Any:
     return view
 
 
+def in_order(X: Any) -> Any:
+    """Return the rows with their features in rising order: a copy where they are not.
+
+    The core learns from rows in any order, at a price for each feature; this pays it once.
+    Matrices that are damaged are left to the core, which says what is wrong.
+    """
+    if not issparse(X) or X.nnz == 0:
+        return X
+    sound = X.indices.min() >= 0 and X.indices.max() < X.shape[1] and (np.diff(X.indptr) >= 0).all()
+    return X.tocsc().tocsr() if sound and not X.has_sorted_indices else X
+
+
 def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
     """Store the arguments of a constructor as they were given."""
     for name, value in arguments.items():
@@ -211,6 +223,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
         random = check_random_state(self.random_state)
+        X = in_order(X) if self.max_iter > 1 else X
         count = X.shape[0] - (0 if held_out is None else len(held_out))
         tol = -np.inf if self.tol is None else self.tol * (1 if validate else count)
         patience = Patience(tol, self.n_iter_no_change)

@@ -33,7 +33,8 @@ class KernelEstimator(OnlineEstimator):
             dtype=[np.float64, np.float32],
             order="C",
         )
-        if hasattr(X, "indptr"):
+        if hasattr(X, "indptr") and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
         if precomputed and reset and X.shape[0] != X.shape[1]:
             raise ValueError(

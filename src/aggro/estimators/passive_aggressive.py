@@ -27,6 +27,10 @@ class PassiveAggressiveClassifier(LinearClassifier):
         side and follows the one with the best recent record (``C_``, ``lanes_``).
     fit_intercept : bool, default=True
         Learn an intercept, as the weight of a constant feature that counts in the norm.
+    intercept_scaling : float or "auto", default="auto"
+        Value of that constant feature. A large one lets the intercept take most of each step on
+        rows that are short. "auto" makes it a fifth of the length of the first row that is not
+        zero, and at most 1.
     max_iter : int, default=1000
         Most passes that ``fit`` makes.
     tol : float or None, default=1e-3
@@ -130,6 +134,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         reservoir_size: int = 16,
         scale: str = "none",
         forgetting: float = 0.0,
+        intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
@@ -152,6 +157,8 @@ reservoir_size
         As in ``PassiveAggressiveClassifier``.
     scale, forgetting
         As in ``PassiveAggressiveClassifier``.
+    intercept_scaling : float or "auto", default=1.0
+        Value of the constant feature whose weight is the intercept.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}
         PA-I (default), PA-II and PA. PA-II with ``epsilon=0`` is least squares (PALS).
     epsilon : float, default=0.1
@@ -199,5 +206,6 @@ reservoir_size
         scale: str = "none",
         relative_epsilon: bool = False,
         forgetting: float = 0.0,
+        intercept_scaling: float | str = 1.0,
     ) -> None:
         keep_parameters(self, locals())

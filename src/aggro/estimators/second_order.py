@@ -19,8 +19,8 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``.
     multiclass : {"top", "ovr"}, default="top"
         Move the true class and the best wrong one, or learn one Perceptron for each class.
@@ -82,9 +82,9 @@ class AROWClassifier(LinearClassifier):
         Variances of single features, or their covariances too.
     multiclass : {"ovr", "support", "top"}, default="ovr"
         As in ``PassiveAggressiveClassifier``.
-    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``.
 
     Examples
@@ -121,6 +121,7 @@ probability
         class_weight: Any = None,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
@@ -143,8 +144,8 @@ class AROWRegressor(LinearRegressor):
         Half the width of the tube in which nothing is learned.
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
-    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, average, reservoir_size
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, average, reservoir_size
         As in ``PassiveAggressiveRegressor``.
 
     Examples
@@ -181,6 +182,7 @@ verbose, n_jobs, random_state, warm_start, average, reservoir_size
         warm_start: bool = False,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        intercept_scaling: float | str = 1.0,
     ) -> None:
         keep_parameters(self, locals())
 
@@ -205,9 +207,9 @@ class ConfidenceWeightedClassifier(LinearClassifier):
         The constraint of Dredze (2008), or the exact one of Crammer (2008).
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
-    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples
@@ -246,6 +248,7 @@ probability
         class_weight: Any = None,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
@@ -275,9 +278,9 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
         Linear or squared penalty.
     metric : {"diagonal", "full"}, default="diagonal"
         Variances of single features, or their covariances too.
-    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples
@@ -316,6 +319,7 @@ probability
         class_weight: Any = None,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())

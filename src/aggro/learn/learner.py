@@ -229,6 +229,7 @@ class Learner:
             features=features,
             outputs=self.outputs * self.models,
             intercept=s.fit_intercept,
+            intercept_scale=0.0 if s.intercept_scaling == "auto" else float(s.intercept_scaling),
             metric=getattr(_core.Metric, s.metric),
             predictor=getattr(_core.Predictor, predictor),
             sums=sums,

@@ -65,7 +65,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         import onnx
     except ImportError as error:
         raise ImportError(
-            "to_onnx needs the package onnx; install it with: pip install 'aggro[onnx]'"
+            "to_onnx needs the package onnx; install it with: pip install onnx"
         ) from error
     _require_linear(model)
     graph = _graph(onnx, model)

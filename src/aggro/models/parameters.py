@@ -30,6 +30,7 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
     "relative_epsilon": (bool,),
     "forgetting": NUMBER,
     "fit_intercept": (bool,),
+    "intercept_scaling": (*NUMBER, str),
     "max_iter": (int,),
     "tol": (*NUMBER, NoneType),
     "early_stopping": (bool,),

@@ -55,7 +55,7 @@ def _matplotlib() -> None:
         import matplotlib  # noqa: F401 -- is it there?
     except ImportError as error:
         raise ImportError(
-            "A picture needs the package matplotlib; install it with: pip install 'aggro[plot]'"
+            "A picture needs the package matplotlib; install it with: pip install matplotlib"
         ) from error
 
 

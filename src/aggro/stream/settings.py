@@ -21,12 +21,14 @@ LOSSES_OF_CLASSIFIERS = (*CLASSIFIER_LOSSES, "perceptron", "arow", "cw", "cw_std
 LOSSES_OF_REGRESSORS = (*REGRESSOR_LOSSES, "arow")
 
 # What the estimators of the catalogue's rows add to the keywords of the row.
+_SIZED = {"intercept_scaling": "auto"}
+_SECOND_ORDER = {**_SIZED, "metric": "diagonal", "multiclass": "ovr"}
 _CLASSIFIERS: dict[str, dict[str, Any]] = {
-    "PassiveAggressiveClassifier": {},
+    "PassiveAggressiveClassifier": _SIZED,
     "Perceptron": {"loss": "perceptron", "multiclass": "top"},
-    "AROWClassifier": {"loss": "arow", "metric": "diagonal", "multiclass": "ovr"},
-    "ConfidenceWeightedClassifier": {"loss": "cw", "metric": "diagonal", "multiclass": "ovr"},
-    "SoftConfidenceWeightedClassifier": {"loss": "scw1", "metric": "diagonal", "multiclass": "ovr"},
+    "AROWClassifier": {**_SECOND_ORDER, "loss": "arow"},
+    "ConfidenceWeightedClassifier": {**_SECOND_ORDER, "loss": "cw"},
+    "SoftConfidenceWeightedClassifier": {**_SECOND_ORDER, "loss": "scw1"},
 }
 _REGRESSORS: dict[str, dict[str, Any]] = {
     "PassiveAggressiveRegressor": {"loss": "epsilon_insensitive", "epsilon": 0.1},
