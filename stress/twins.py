@@ -60,7 +60,8 @@ def twin_of_case(case, plain):
 
 
 def _second_order_twin(case, learned):
-    names = ("C", "r", "multiclass", "fit_intercept", "metric", "average", "epsilon")
+    names = ("C", "r", "multiclass", "metric", "average", "epsilon")
+    names += ("fit_intercept", "intercept_scaling")
     axes = {name: getattr(learned, name) for name in names}
     axes["phi"] = NormalDist().inv_cdf(learned.eta)
     shape = {"n_features": case.data.X.shape[1], "n_outputs": case.setting.outputs}

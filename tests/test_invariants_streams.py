@@ -48,7 +48,7 @@ def test_order_is_the_one_given(v):
 def test_partial_fit_keeps_the_order(v):
     """shuffle is for fit: partial_fit learns the rows as they come."""
     s = v.settings
-    names = ["C", "loss", "fit_intercept", "metric", "queue", "batch_size"]
+    names = ["C", "loss", "fit_intercept", "intercept_scaling", "metric", "queue", "batch_size"]
     common = {name: getattr(s, name) for name in names} | {"shuffle": True, "random_state": 0}
     if s.task == "regression":
         model = PassiveAggressiveRegressor(epsilon=s.epsilon, **common)

@@ -33,15 +33,18 @@ inline bool intercepts_fit(const Model<T>& m) {
 inline constexpr const char* model_overflows =
     "learning these rows makes the model overflow; scale the features or the target";
 
-/// The features of the rows of a lesson, each once, where they are fewer than the model has: only
-/// then it pays to look at them one by one.
+/// The features of the rows of a lesson, each once, where it pays to look at them one by one: they
+/// must be fewer than the model has. Where nothing is kept and the tables are only looked through
+/// at the end, a table is read much faster than features are gathered: `lanes` is how wide all are.
 class Touched {
   public:
-    explicit Touched(const Lesson& lesson) {
+    Touched(const Lesson& lesson, std::size_t lanes) {
+        constexpr std::size_t gathering = 16;  // times as long for a feature as a lane takes
         std::size_t entries = 0;
         for (std::size_t i = 0; lesson.x.sparse() && i < lesson.count; ++i)
             entries += entries_of(lesson, i).second;
-        few = lesson.x.sparse() && entries < lesson.x.features;
+        few = lesson.x.sparse() && entries < lesson.x.features &&
+              (lesson.undo || entries * gathering < lesson.x.features * lanes);
         if (!few) return;
         if (lesson.x.wide_indices)
             collect(static_cast<const std::int64_t*>(lesson.x.indices), lesson);
@@ -186,7 +189,8 @@ class Undo final : private SweepWatcher {
 template <class T>
 class Before {
   public:
-    Before(const std::vector<Model<T>*>& models, const Lesson& lesson) : touched(lesson) {
+    Before(const std::vector<Model<T>*>& models, const Lesson& lesson)
+        : touched(lesson, lanes_of(models)) {
         for (Model<T>* m : models)
             undos.push_back(std::make_unique<Undo<T>>(*m, lesson.undo, touched));
     }
@@ -202,6 +206,12 @@ class Before {
     }
 
   private:
+    static std::size_t lanes_of(const std::vector<Model<T>*>& models) {
+        std::size_t lanes = 0;
+        for (const Model<T>* m : models) lanes += m->lanes;
+        return lanes;
+    }
+
     Touched touched;
     std::vector<std::unique_ptr<Undo<T>>> undos;
 };

@@ -9,11 +9,12 @@ from cli_helpers import run, states, write_csv, write_numbers, write_svmlight, w
 
 import aggro
 from aggro.cli.advice import Runs, error_since_half
-from aggro.cli.begin import left_to_choose
+from aggro.cli.begin import choice_told, left_to_choose
 from aggro.cli.shuffle import Shuffled, joined
 from aggro.cli.watch import Line
 from aggro.files import Batch
 from aggro.files.matrix import SparseRows
+from aggro.rules import Settings
 
 pytestmark = pytest.mark.usefixtures("inside")
 
@@ -39,7 +40,8 @@ def test_everything_is_chosen_unless_something_is_said(inside, capsys):
         "--scale online": False,
     }.items():
         run(f"train data.svm -o m.aggro {options} --json r.json")
-        assert ("chosen: C=" in capsys.readouterr().out) == choice, options
+        out = capsys.readouterr().out
+        assert ("chosen: C=" in out) == ("C, metric, scale, average: chosen" in out) == choice
     run("train data.svm -o m.aggro --json r.json")
     params = json.loads(Path("r.json").read_text())["params"]
     assert {"C", "metric", "scale", "average"} <= params.keys() and "auto" not in params.values()
@@ -62,6 +64,7 @@ def test_a_race_that_would_take_too_much_is_left_out():
     assert set(left_to_choose(np.ones((2, 3)), 1)) == {"C", "metric", "scale", "average"}
     assert set(left_to_choose(wide, 1)) == {"C", "scale", "average"}
     assert left_to_choose(wide, 30) == {}
+    assert "more than 2 GiB" in choice_told(Settings("binary"))
 
 
 # -- notes -----------------------------------------------------------------------------------

@@ -132,11 +132,11 @@ def test_class_means():
     means = ClassMeans(3, 3)
     rows = np.array([[1.0, 2.0, 1.0], [3.0, 4.0, 1.0], [5.0, 0.0, 1.0]])
     means.absorb(rows, np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
-    found = means.classifier(intercept=True)
+    found = means.classifier(constant=1.0)
     assert_allclose(found[0], [2.5, 3.5, -(2.5**2 + 3.5**2) / 2])
     assert_allclose(found[1], [5, 0, -12.5])
     assert_array_equal(found[2], 0)  # never seen
-    assert_allclose(means.classifier(intercept=False)[0], [2.5, 3.5, 1])
+    assert_allclose(means.classifier(constant=None)[0], [2.5, 3.5, 1])
     means.frozen = True
     means.absorb(rows, np.array([2, 2, 2]), np.ones(3))
     assert means.weights.tolist() == [4, 1, 0]
@@ -147,7 +147,7 @@ def test_class_means_that_forget():
     for value in (1.0, 5.0):
         means.absorb(np.array([[value]]), np.array([0]), np.ones(1), forgetting=0.25)
     assert_allclose(means.weights, [1.75, 0])
-    assert_allclose(means.classifier(False)[0], (0.75 * 1 + 5) / 1.75)
+    assert_allclose(means.classifier(None)[0], (0.75 * 1 + 5) / 1.75)
 
 
 def test_the_centre():

@@ -173,10 +173,10 @@ def test_a_centre_move_alone_is_an_update():
 def test_frozen_means_stay():
     learner = ReferenceLearner("binary", 2, class_mean=0.5)
     learner.learn([1.0, 0.0], 1.0)
-    before = learner.groups[0].means.classifier(True)
+    before = learner.groups[0].means.classifier(1.0)
     learner.freeze_means()
     learner.learn([0.0, 3.0], -1.0)
-    np.testing.assert_array_equal(learner.groups[0].means.classifier(True), before)
+    np.testing.assert_array_equal(learner.groups[0].means.classifier(1.0), before)
 
 
 @pytest.mark.parametrize(

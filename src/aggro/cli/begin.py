@@ -16,6 +16,7 @@ from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.files import Reader
 from aggro.files.labels import looks_continuous
 from aggro.learn.learner import Array
+from aggro.rules import Settings, left_open
 
 # Of wide sparse rows, such as texts, the Euclidean metric needs a third of the memory of all.
 CHOSEN = ("C", "metric", "scale", "average")
@@ -67,6 +68,17 @@ def left_to_choose(X: Any, outputs: int) -> dict[str, Any]:
     if X.shape[1] * bytes_of_feature > MOST_MEMORY:
         return {}
     return dict.fromkeys(CHOSEN_OF_WIDE if wide else CHOSEN, "auto")
+
+
+def choice_told(settings: Settings) -> str:
+    """Return what is said about the choice before learning begins."""
+    names = left_open(settings)
+    if names:
+        return f"{', '.join(names)}: chosen while learning (--fast: one plain model)"
+    return (
+        f"one plain model: with so many features and classes the choice of its settings would take "
+        f"more than {MOST_MEMORY >> 30} GiB (--C auto insists)"
+    )
 
 
 @contextlib.contextmanager

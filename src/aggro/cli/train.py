@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from aggro.cli import advice
-from aggro.cli.begin import leaves_choice, naming_examples, new_model, no_examples, no_labels
+from aggro.cli.begin import (
+    choice_told,
+    leaves_choice,
+    naming_examples,
+    new_model,
+    no_examples,
+    no_labels,
+)
 from aggro.cli.console import Console, listed
 from aggro.cli.evaluate import measure
 from aggro.cli.interrupt import Interrupt
@@ -196,6 +203,8 @@ class Training:
         if self.model is None:
             chooses = leaves_choice(self.args)
             self.model = new_model(self.args, self.args.algorithm, X, y, chooses=chooses)
+            if chooses:
+                self.console.line(choice_told(self.model.settings))
         self._check_labels(y)
         self.watch = Watch(self.model)
         priced = "C" in LINEAR[self.model.record.name].axes
