@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -217,10 +217,12 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
 
 def file_of(record: Any, folder: Path) -> bytes:
     """Return a model file as bytes."""
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as place:
-        path = Path(place) / "model.aggro"
+    path = folder / f".model-{secrets.token_hex(6)}.tmp"  # a start removes what a crash leaves
+    try:
         write_record(record, path)
         return path.read_bytes()
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _short(error: Exception) -> str:

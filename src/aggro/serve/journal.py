@@ -21,6 +21,7 @@ from typing import Any
 from aggro.serve.limits import Keeping
 
 SYNCHRONOUS = "FULL"
+CHECKPOINT = 500  # pages of the write-ahead log before they move to the table
 CHUNK = 2000  # rows that one transaction tidies up, so that nobody waits long for it
 FILE = "journal.sqlite"
 SCHEMA = """
@@ -143,7 +144,7 @@ class Journal:
         self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         self._pragma(f"synchronous={SYNCHRONOUS}")
         self._pragma("journal_mode=WAL")
-        self._pragma("wal_autocheckpoint=500")
+        self._pragma(f"wal_autocheckpoint={CHECKPOINT}")
         self._pragma(f"journal_size_limit={8 << 20}")
         self.db.executescript(SCHEMA)
         sync_folder(folder)
