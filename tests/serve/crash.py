@@ -332,7 +332,9 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
             result = run(times, args.seed, folder, say=lambda text: print(text, flush=True))
-            print(f"{what}: nothing lost, nothing twice: {result}, {time.monotonic() - start:.0f} s")
+            print(
+                f"{what}: nothing lost, nothing twice: {result}, {time.monotonic() - start:.0f} s"
+            )
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def token_from(variable: str, path: str | None) -> str | None:
     """Return a token from a file, or from the environment; never from the command line."""
     text = Path(path).read_text(encoding="utf-8") if path else os.environ.get(variable, "")
     token = text.strip()
-    if (path or variable in os.environ) and len(token) < 16:
+    if (token and len(token) < 16) or (path and not token):
         raise ValueError(
             f"The token in {path or variable} is too short; give 16 characters or more."
         )
