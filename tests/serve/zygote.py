@@ -31,7 +31,7 @@ def child(asked):
         params=asked.get("params", {}),
         keeping=Keeping(**asked.get("keeping", {})),
     )
-    start.run(plan, lambda address, service: tell(port=int(address.rpartition(":")[2])))
+    start.run(plan, lambda address, server: tell(port=int(address.rpartition(":")[2])))
 
 
 def main():

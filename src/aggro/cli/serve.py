@@ -108,6 +108,7 @@ def _params(args: argparse.Namespace) -> dict[str, Any]:
     return params | ({"probability": True} if args.probability else {})
 
 
-def _say(address: str, service: Any) -> None:
+def _say(address: str, server: Any) -> None:
+    service = server.application.service
     found = f"{service.version:,} examples learned, {service.replayed:,} of them replayed"
     print(f"serving {address} ({found}); data in {service.folder}", flush=True)

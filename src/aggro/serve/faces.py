@@ -16,6 +16,7 @@ from msgspec import Meta
 from aggro.models.record import CLASSIFIERS, KERNELS, REGRESSORS, Record
 from aggro.models.store import record_of
 from aggro.serve.limits import Limits
+from aggro.serve.probability import Probabilities
 
 Contribution = tuple[str, Any, float]  # feature, value, what it adds to the score
 
@@ -62,6 +63,10 @@ class Face:
         """Predict one example."""
         raise NotImplementedError
 
+    def guess(self, x: Any) -> Any:
+        """Predict one example, and nothing more."""
+        return self.predict(x).prediction
+
     def learn(self, x: Any, label: Any, weight: float) -> None:
         """Learn one example; raise ValueError or TypeError, without a trace, if it is refused."""
         raise NotImplementedError
@@ -90,6 +95,11 @@ class Face:
 class StreamFace(Face):
     """Dicts of names to numbers or texts: ``StreamClassifier`` and ``StreamRegressor``."""
 
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        told = getattr(model, "probability", False)
+        self._probabilities = Probabilities(model) if told else None
+
     @staticmethod
     def input_type(limits: Limits) -> Any:
         """As msgspec reads it."""
@@ -101,10 +111,14 @@ class StreamFace(Face):
         prediction = self.model.predict_one(x)
         if self.regression:
             return Said(prediction)
-        if self.model.probability:
-            found = self.model.predict_proba_one(x)
+        if self._probabilities is not None:
+            found = self._probabilities.predict(x)
             return Said(prediction, None, {text_of(label): p for label, p in found.items()})
         return Said(prediction, self._scores(x))
+
+    def guess(self, x: Any) -> Any:
+        """Predict one example, and nothing more."""
+        return self.model.predict_one(x)
 
     def _scores(self, x: Any) -> dict[str, float]:
         score = self.model.score_one(x)

@@ -89,10 +89,9 @@ class Learning:
             served = msgspec.json.decode(row.served, type=Served)
             return served.prediction, served.confidence
         try:
-            said = self.face.predict(x)
+            return self.face.guess(x), None
         except REFUSALS:
             return None, None
-        return said.prediction, said.confidence
 
     # -- in turns -------------------------------------------------------------------------------
 

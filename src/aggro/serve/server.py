@@ -35,31 +35,33 @@ class PatientProtocol(HttpToolsProtocol):
         self._timer: Any = None
         self._head = 0
         self._in_head = True
+        self._complete = 0  # requests
         self._wait()
 
     def data_received(self, data: bytes) -> None:
         """Read; a head without an end is too large."""
-        if self._in_head:
-            self._head += len(data)
+        complete = self._complete
         super().data_received(data)
-        if self._in_head and self._head > self.limits.head:
-            self._end(TOO_LARGE)
+        if self._in_head and self._complete == complete:
+            self._head += len(data)
+            if self._head > self.limits.head:
+                self._end(TOO_LARGE)
 
     def on_message_begin(self) -> None:
         """Begin to wait for the rest of the request."""
         super().on_message_begin()
-        self._in_head, self._head = True, 0
         self._wait()
 
     def on_headers_complete(self) -> None:
         """The head is there."""
-        self._in_head, self._head = False, 0
+        self._in_head = False
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """The request is there."""
         super().on_message_complete()
-        self._in_head = True
+        self._in_head, self._head = True, 0
+        self._complete += 1
         self._rest()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -124,8 +126,8 @@ def listen(host: str, port: int) -> socket.socket:
     return place
 
 
-def serve(application: Application, place: socket.socket, limits: Limits) -> None:
-    """Serve until a signal says stop; then drain, write a snapshot, return."""
+def make_server(application: Application, limits: Limits) -> Server:
+    """Return a server; ``run`` serves until a signal says stop, drains, snapshots, returns."""
     sys.setswitchinterval(SWITCH)
     protocol = type("Protocol", (PatientProtocol,), {"limits": limits})
     config = uvicorn.Config(
@@ -141,4 +143,4 @@ def serve(application: Application, place: socket.socket, limits: Limits) -> Non
         timeout_keep_alive=int(limits.idle_seconds),
         timeout_graceful_shutdown=int(limits.drain_seconds),
     )
-    Server(application, config).run(sockets=[place])
+    return Server(application, config)

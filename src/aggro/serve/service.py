@@ -51,9 +51,16 @@ class Service:
     ) -> None:
         self.limits, self.keeping, self.folder = limits, keeping, folder
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = lock(folder)
-        self.journal = Journal(folder, keeping)
-        self.snapshots = Snapshots(folder)
+        with contextlib.ExitStack() as undo:
+            self._lock = undo.enter_context(lock(folder))
+            self.journal = undo.enter_context(contextlib.closing(Journal(folder, keeping)))
+            self._go_on(model, origin)
+            undo.pop_all()
+
+    def _go_on(self, model: Any, origin: str) -> None:
+        """Begin where the folder ends."""
+        limits = self.limits
+        self.snapshots = Snapshots(self.folder)
         self.snapshots.remove_unfinished()
         self.saved, model = self._begin(model, origin)
         face = face_of(model)

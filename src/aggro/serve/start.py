@@ -7,6 +7,7 @@ import ipaddress
 import json
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import aggro
 from aggro.serve.app import Application
 from aggro.serve.limits import Keeping, Limits
 from aggro.serve.security import LOOPBACK, Guard
-from aggro.serve.server import listen, serve
+from aggro.serve.server import Server, listen, make_server
 from aggro.serve.service import Service
 from aggro.variants import find
 
@@ -39,8 +40,8 @@ class Plan:
     keeping: Keeping = field(default_factory=Keeping)
 
 
-def run(plan: Plan, ready: Any = print) -> None:
-    """Serve until a signal says stop; ``ready`` is told the address."""
+def run(plan: Plan, ready: Callable[[str, Server], None]) -> None:
+    """Serve until a signal says stop; ``ready`` is told the address, and the server."""
     guard = guard_of(plan)
     model, origin = first_model(plan.model, plan.params)
     place = listen(plan.host, plan.port)
@@ -50,8 +51,9 @@ def run(plan: Plan, ready: Any = print) -> None:
         place.listen(2048)
         host, port = place.getsockname()[:2]
         name = f"[{host}]" if ":" in host else host
-        ready(f"http://{name}:{port}", service)
-        serve(application, place, plan.limits)
+        server = make_server(application, plan.limits)
+        ready(f"http://{name}:{port}", server)
+        server.run(sockets=[place])
     finally:
         place.close()
 

@@ -4,6 +4,8 @@
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const short = (v) => (v === null || v === undefined ? "–" : compact.format(v));
+const price = (v) => (v >= 0.001 && v < 1e4 ? short(v) : v.toExponential(1));
+const clock = (t) => new Date(1000 * t).toTimeString().slice(0, 8);
 const percent = (v) => (v === null || v === undefined ? "–" : (100 * v).toFixed(1) + " %");
 
 // Each line: key of the sample, name, colour, and how its values are shown.
@@ -35,12 +37,12 @@ class LineChart {
       label, stroke: colour(tone), width, scale: scale || "y", points: { show: false }, spanGaps: true,
       value: (_, v) => this.show(v),
     }));
-    const axes = [axis, { ...axis, size: 52, values: (_, ticks) => ticks.map(this.show) }];
+    const axes = [{ ...axis, values: (_, ticks) => ticks.map(clock), space: 90 }, { ...axis, size: 52, values: (_, ticks) => ticks.map(this.show) }];
     if (second) axes.push({ ...axis, scale: "s", side: 1, size: 44, grid: { show: false }, values: (_, ticks) => ticks.map(short) });
     const range = (_, low, high) => [0, high > 0 ? high * 1.08 : 1];
     return {
       ...this.size(), series: [{}, ...series], axes,
-      scales: { y: { range }, s: { range } }, cursor: { y: false, points: { size: 6 } },
+      scales: { y: { range }, s: { range } }, cursor: { y: false, points: { size: 6 } }, legend: { live: false },
     };
   }
 
@@ -94,7 +96,7 @@ function signedBars(box, rows) {
 function raceBars(box, lanes, regression) {
   const most = Math.max(...lanes.map((l) => l.recent_error), 1e-300);
   box.replaceChildren(...lanes.map((lane) => bar({
-    name: "C = " + short(lane.C), left: 0, width: lane.recent_error / most,
+    name: "C = " + price(lane.C), left: 0, width: lane.recent_error / most,
     value: regression ? short(lane.recent_error) : percent(lane.recent_error), row: lane.chosen ? "leads" : "other",
   })));
 }

@@ -105,7 +105,7 @@ function show(s) {
   put("p50", "median " + (s.p50 === null ? "–" : short(s.p50) + " ms"));
   put("pending", short(s.pending));
   put("delay", "delay " + seconds(s.delay));
-  put("bytes", short(s.bytes) + "B");
+  put("bytes", short(s.bytes).replace(/([A-Z])$/, " $1") + "B");
   put("snapshot", "snapshot at " + model.snapshot.toLocaleString("en"));
   const better = s.lately !== null && s.constant_lately !== null && s.lately < s.constant_lately;
   el("lately").className = "big " + (s.lately === null ? "" : better ? "good" : "bad");
@@ -116,7 +116,7 @@ function show(s) {
 }
 
 function showDrift(z) {
-  const state = z === null ? ["–", ""] : z > 4 ? ["changed", "bad"] : z > 2.5 ? ["perhaps", ""] : ["steady", "good"];
+  const state = z === null ? ["–", ""] : z > 4 ? ["changed", "bad"] : z > 2.5 ? ["perhaps", ""] : z < -4 ? ["better", "good"] : ["steady", "good"];
   put("drift", state[0]);
   el("drift").className = "big " + state[1];
   put("drift-note", z === null ? "lately against before" : `${z.toFixed(1)} standard errors`);
@@ -126,7 +126,7 @@ function showRace(lanes) {
   if (!lanes) return;
   raceBars(el("race"), lanes, regression);
   const leader = lanes.find((lane) => lane.chosen);
-  put("race-note", `C = ${short(leader.C)} leads; bars show the recent error of each.`);
+  put("race-note", `C = ${price(leader.C)} leads; bars show the recent error of each.`);
   el("race").setAttribute("aria-label", el("race-note").textContent);
 }
 
@@ -141,8 +141,10 @@ function showCalibration(bins) {
 
 function showStrongest(rows) {
   if (!rows.length) return;
-  signedBars(el("strongest"), rows.map(([feature, owner, weight]) => ({ name: owner ? `${feature} → ${owner}` : feature, value: weight })));
-  put("strongest-note", "The weights furthest from zero, and the class that they speak for.");
+  const one = new Set(rows.map((row) => row[1])).size === 1;
+  signedBars(el("strongest"), rows.map(([feature, owner, weight]) => ({ name: one ? feature : `${feature} → ${owner}`, value: weight })));
+  const owner = rows[0][1];
+  put("strongest-note", one && owner ? `Weights furthest from zero: for “${owner}” to the right, against it to the left.` : "Weights furthest from zero.");
 }
 
 // -- the form ---------------------------------------------------------------------------------
