@@ -43,6 +43,7 @@ class Prediction:
     at: float
     features: bytes
     served: bytes
+    new: bool = False  # the id was made here, so nobody has used it
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class Lesson:
     label: bytes
     weight: float
     features: bytes
+    new: bool = False  # the id was made here, so nobody has used it
 
 
 @dataclass(slots=True)
@@ -181,7 +183,7 @@ class Journal:
     def _keep(self, entry: Prediction) -> None:
         """The latest prediction under an id is the one that its truth will join."""
         self._number += 1
-        self.pending += 1 - self._drop(entry.id)
+        self.pending += 1 if entry.new else 1 - self._drop(entry.id)
         self.db.execute(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?)",
             (self._number, entry.id, entry.at, entry.features, entry.served),
@@ -199,15 +201,18 @@ class Journal:
         if found is None or found[0] < time.time() - self.keeping.seconds:
             return Unknown(entry.id)
         at, features, served = found
+        self.pending -= self._drop(entry.id)
         row = self._append(entry, features, served)
         row.delay = max(0.0, time.time() - at)
         return row
 
     def _teach(self, entry: Lesson) -> Outcome:
-        known = self._known(entry.id)
+        known = None if entry.new else self._known(entry.id)
         if known is not None:
             same = known[3] == digest_of(entry.features)
             return self._again(known, entry) if same else Conflict(entry.id)
+        if not entry.new:
+            self.pending -= self._drop(entry.id)
         return self._append(entry, entry.features, None)
 
     def _known(self, id: str) -> Any:
@@ -229,7 +234,6 @@ class Journal:
                 *(digest_of(features), features, served),
             ),
         )
-        self.pending -= self._drop(entry.id)
         return Row(self.last, entry.id, entry.label, entry.weight, features, served)
 
     def _find(self, entry: Question) -> Outcome:

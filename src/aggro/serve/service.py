@@ -39,6 +39,7 @@ from aggro.serve.tallies import Tallies
 from aggro.serve.writer import Writer
 
 log = logging.getLogger("aggro.serve")
+SHARE = 0.5  # of the queue that predictions may fill: lessons always have room
 RETRY = 0.2  # seconds from one snapshot to the next, however much is learned
 encode = msgspec.json.Encoder().encode
 
@@ -111,7 +112,7 @@ class Service:
 
     def predict(self, asked: list[Any]) -> list[calls.Answer]:
         """Predict, and keep the examples for their truths if the journal has room."""
-        kept = self.keeping.predictions > 0 and self.writer.has_room(len(asked))
+        kept = self.keeping.predictions > 0 and self.writer.has_room(len(asked), SHARE)
         learning, now = self.learning, time.time()
         field = learning.face.field
         answers: list[calls.Answer] = []
@@ -119,11 +120,11 @@ class Service:
         for one in asked:
             x = getattr(one, field)
             said = learning.predict(x)
-            id = one.id or self.new_id()
+            id, new = one.id or self.new_id(), one.id is None
             answers.append(calls.answer_of(id, said, learning.version, kept))
             if kept:
                 served = Served(said.prediction, said.confidence, learning.version)
-                entries.append(Prediction(id, now, encode(x), encode(served)))
+                entries.append(Prediction(id, now, encode(x), encode(served), new))
         learning.pulse.counts["predictions"] += len(asked)
         if entries:
             self.writer.give(entries)
@@ -141,17 +142,12 @@ class Service:
     async def learn(self, asked: list[Any]) -> list[calls.Receipt]:
         """Learn examples; they are on the disk and in the model when this returns."""
         field = self.learning.face.field
-        return await self._write(
-            [
-                Lesson(
-                    one.id or self.new_id(),
-                    self._label(one.label),
-                    one.weight,
-                    encode(getattr(one, field)),
-                )
-                for one in asked
-            ]
-        )
+        lessons = []
+        for one in asked:
+            id, label = one.id or self.new_id(), self._label(one.label)
+            x = encode(getattr(one, field))
+            lessons.append(Lesson(id, label, one.weight, x, one.id is None))
+        return await self._write(lessons)
 
     async def label(self, asked: list[Any]) -> list[calls.Receipt]:
         """Learn the truths of predictions."""

@@ -48,9 +48,9 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._thread.start()
 
-    def has_room(self, entries: int) -> bool:
+    def has_room(self, entries: int, share: float = 1.0) -> bool:
         """Tell whether so many entries may be given; when nothing waits, any number."""
-        return self.waiting == 0 or self.waiting + entries <= self.most
+        return self.waiting == 0 or self.waiting + entries <= share * self.most
 
     def give(self, entries: list[Entry], done: Done | None = None) -> None:
         """Write entries soon; then call ``done`` on the event loop."""
