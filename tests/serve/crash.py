@@ -35,6 +35,7 @@ MODELS = (
     ("PAR-I", {}),
     ("SPA-I", {"probability": True, "average": True}),
     ("AROW", {"max_features": 12}),
+    ("BPAI", {"C": 0.5}),  # some examples wait for their mini-batch
 )
 KEEPING = {"snapshot_examples": 40, "predictions": 500}
 

@@ -15,7 +15,7 @@ from aggro.cli.variant import given
 EXAMPLES = """
 aggro serve PA-I --C auto
 aggro serve model.aggro --port 9000 --data /var/lib/aggro
-AGGRO_TOKEN=$(cat token) aggro serve PA-I --host 0.0.0.0
+aggro serve PA-I --host 0.0.0.0 --token-file token
 """
 MODEL = "a model file, or the name of a variant with nothing learned yet"
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from aggro.models.record import write_record
+from aggro.models.record import Record, write_record
 from aggro.serve import calls, metrics, oip
 from aggro.serve.errors import CODES, Refused
 from aggro.serve.events import Events
@@ -122,9 +122,9 @@ class Endpoints:
 
     async def file(self, scope: Scope, receive: Receive) -> Reply:
         """The model of this moment; the file is made in another thread."""
-        record, version, _ = self.service.learning.record()
+        frozen, version, _ = self.service.learning.freeze()
         body = await asyncio.get_running_loop().run_in_executor(
-            None, file_of, record, self.service.folder
+            None, file_of, frozen, self.service.folder
         )
         name = f'attachment; filename="model-{version}.aggro"'.encode()
         headers = ((b"content-disposition", name), (b"x-aggro-version", str(version).encode()))
@@ -215,11 +215,11 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
             return bytes(body)
 
 
-def file_of(record: Any, folder: Path) -> bytes:
+def file_of(frozen: Callable[[], Record], folder: Path) -> bytes:
     """Return a model file as bytes."""
     path = folder / f".model-{secrets.token_hex(6)}.tmp"  # a start removes what a crash leaves
     try:
-        write_record(record, path)
+        write_record(frozen(), path)
         return path.read_bytes()
     finally:
         path.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from aggro.models.record import Record
 from aggro.serve.faces import Face, Said
 from aggro.serve.journal import Again, Outcome, Refusal, Row
 from aggro.serve.pulse import Pulse
@@ -129,6 +130,6 @@ class Learning:
                 each()
         self._working = False
 
-    def record(self) -> tuple[Any, int, str]:
-        """Return the model as plain data, the last row that it holds, and the tallies."""
-        return self.face.record(), self.version, self.tallies.saved()
+    def freeze(self) -> tuple[Callable[[], Record], int, str]:
+        """Return a copy of the model, the last row that it holds, and the tallies."""
+        return self.face.freeze(), self.version, self.tallies.saved()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from aggro.serve.errors import Refused
@@ -69,6 +70,7 @@ class Guard:
             raise Refused(403, "Other web pages may not call this server.")
 
 
+@lru_cache(maxsize=64)
 def _name(host: str) -> str:
     try:
         return urlsplit(f"//{host}").hostname or ""

@@ -89,7 +89,7 @@ class Service:
             return found
         face = face_of(model)  # refuses what cannot be served before anything is written
         self.journal.set_fact("origin", origin)
-        self.snapshots.write(face.record(), 0)
+        self.snapshots.write(face.freeze(), 0)
         return 0, model
 
     def _replay(self) -> int:
@@ -260,10 +260,10 @@ class Service:
     async def _save(self) -> int:
         """The model is copied here, between two lessons; another thread writes the file."""
         self._tried_at = time.monotonic()
-        record, seq, tallies = self.learning.record()
+        frozen, seq, tallies = self.learning.freeze()
         loop = asyncio.get_running_loop()
         try:
-            held = await loop.run_in_executor(None, self.snapshots.write, record, seq)
+            held = await loop.run_in_executor(None, self.snapshots.write, frozen, seq)
             self.saved = seq
             safe = loop.create_future()
             self.writer.give([Saved(held, seq, tallies)], lambda _, error: _set(safe, error))

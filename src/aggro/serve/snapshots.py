@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,9 @@ class Snapshots:
         found = (NAME.fullmatch(path.name) for path in self.folder.iterdir())
         return sorted(int(match[1]) for match in found if match)
 
-    def write(self, record: Record, seq: int) -> int:
+    def write(self, frozen: Callable[[], Record], seq: int) -> int:
         """Write a snapshot; return the number up to which all kept snapshots hold the examples."""
-        write_record(record, self.path(seq))
+        write_record(frozen(), self.path(seq))
         kept = self.numbers()[-KEPT:]
         return kept[0] if len(kept) == KEPT else 0
 
