@@ -211,6 +211,25 @@ def test_arrays_are_served_too(tmp_path):
         }
 
 
+@pytest.mark.skipif("TextClassifier" not in aggro.__all__, reason="no estimator of texts")
+def test_texts_are_served_too(tmp_path):
+    with running(tmp_path, "TextClassifier") as server:
+        assert server.post("/predict", {"text": "money"}).json()["prediction"] is None
+        for _ in range(5):
+            server.post("/learn", {"text": "free money now", "label": "spam"})
+            server.post("/learn", {"text": "lunch at noon", "label": "ham", "weight": 2.0})
+        answer = server.post("/predict", {"text": "money for free", "id": "t"}).json()
+        assert answer["prediction"] == "spam" and sum(answer["probabilities"].values()) > 0.99
+        why = server.http.get("/explain?id=t").json()
+        assert {part["feature"] for part in why["contributions"]} >= {"money", "free"}
+        assert server.post("/label", {"id": "t", "label": "spam"}).status_code == 200
+        assert server.http.get("/model").json()["version"] == 11
+        known = server.http.get("/model/file").content
+        server.post("/model/snapshot", {})
+    with running(tmp_path, "TextClassifier") as server:
+        assert server.http.get("/model/file").content == known
+
+
 def test_the_open_inference_protocol_predicts_and_keeps_nothing(server):
     two_classes(server)
     assert server.http.get("/v2/health/ready").status_code == 200

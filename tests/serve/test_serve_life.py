@@ -15,7 +15,8 @@ from serve_support import problem, running
 
 import aggro
 from aggro.serve import start
-from aggro.serve.journal import Journal, Lesson, Row
+from aggro.serve.entries import Lesson, Row
+from aggro.serve.journal import Journal
 from aggro.serve.limits import Keeping
 from aggro.serve.writer import Writer
 

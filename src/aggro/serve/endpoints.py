@@ -132,7 +132,7 @@ class Endpoints:
 
     async def snapshot(self, scope: Scope, receive: Receive) -> Reply:
         """Write a snapshot now."""
-        return json(calls.Snapshot(await self.service.snapshot()))
+        return json(calls.Snapshot(await self.service.saver.save()))
 
     # -- the server -----------------------------------------------------------------------------
 

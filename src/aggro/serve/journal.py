@@ -13,11 +13,25 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from aggro.serve.entries import (
+    Again,
+    Conflict,
+    Entry,
+    Found,
+    Lesson,
+    Outcome,
+    Prediction,
+    Question,
+    Refusal,
+    Row,
+    Saved,
+    Truth,
+    Unknown,
+)
 from aggro.serve.limits import Keeping
 
 SYNCHRONOUS = "FULL"
@@ -33,109 +47,6 @@ CREATE TABLE IF NOT EXISTS examples (
     digest BLOB NOT NULL, features BLOB, served BLOB, refused TEXT);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-
-
-@dataclass(slots=True)
-class Prediction:
-    """A prediction that may get its truth later."""
-
-    id: str
-    at: float
-    features: bytes
-    served: bytes
-    new: bool = False  # the id was made here, so nobody has used it
-
-
-@dataclass(slots=True)
-class Truth:
-    """The truth of a prediction that was kept."""
-
-    id: str
-    label: bytes
-    weight: float
-
-
-@dataclass(slots=True)
-class Lesson:
-    """Features and truth together."""
-
-    id: str
-    label: bytes
-    weight: float
-    features: bytes
-    new: bool = False  # the id was made here, so nobody has used it
-
-
-@dataclass(slots=True)
-class Question:
-    """A search for the features of a prediction, or of a lesson that still has them."""
-
-    id: str
-
-
-@dataclass(slots=True)
-class Refusal:
-    """A note that the model refused an example."""
-
-    seq: int
-    reason: str
-
-
-@dataclass(slots=True)
-class Saved:
-    """A note that snapshots hold all examples up to ``seq``; the tallies belong to ``newest``."""
-
-    seq: int
-    newest: int
-    tallies: str
-
-
-@dataclass(slots=True)
-class Row:
-    """An example of the journal, as it is learned."""
-
-    seq: int
-    id: str
-    label: bytes
-    weight: float
-    features: bytes
-    served: bytes | None = None
-    delay: float | None = None
-
-
-@dataclass(slots=True)
-class Again:
-    """The id was learned before, with this truth; or it was refused, for this reason."""
-
-    id: str
-    seq: int
-    refused: str | None
-
-
-@dataclass(slots=True)
-class Conflict:
-    """The id was learned before, with another truth or other features."""
-
-    id: str
-
-
-@dataclass(slots=True)
-class Unknown:
-    """There is no such prediction, or it has expired."""
-
-    id: str
-
-
-@dataclass(slots=True)
-class Found:
-    """The features of a prediction, and what was served."""
-
-    features: bytes
-    served: bytes | None
-
-
-Entry = Prediction | Truth | Lesson | Question | Refusal | Saved
-Outcome = Row | Again | Conflict | Unknown | Found | None
 
 
 class Journal:

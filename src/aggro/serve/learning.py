@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from aggro.models.record import Record
+from aggro.serve.entries import Again, Outcome, Refusal, Row
 from aggro.serve.faces import Face, Said
-from aggro.serve.journal import Again, Outcome, Refusal, Row
 from aggro.serve.pulse import Pulse
 from aggro.serve.tallies import Tallies
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import secrets
 import time
 from pathlib import Path
@@ -13,34 +12,32 @@ from typing import Any
 import msgspec
 
 from aggro.serve import calls, errors
-from aggro.serve.errors import Refused
-from aggro.serve.faces import face_of, text_of
-from aggro.serve.journal import (
+from aggro.serve.entries import (
     Again,
     Conflict,
     Entry,
     Found,
-    Journal,
     Lesson,
     Outcome,
     Prediction,
     Question,
     Refusal,
     Row,
-    Saved,
     Truth,
     Unknown,
 )
+from aggro.serve.errors import Refused
+from aggro.serve.faces import face_of, text_of
+from aggro.serve.journal import Journal
 from aggro.serve.learning import REFUSALS, Learning, Served
 from aggro.serve.limits import Keeping, Limits
 from aggro.serve.lock import lock
+from aggro.serve.saver import Saver, settle
 from aggro.serve.snapshots import Snapshots
 from aggro.serve.tallies import Tallies
 from aggro.serve.writer import Writer
 
-log = logging.getLogger("aggro.serve")
 SHARE = 0.5  # of the queue that predictions may fill: lessons always have room
-RETRY = 0.2  # seconds from one snapshot to the next, however much is learned
 encode = msgspec.json.Encoder().encode
 
 
@@ -60,21 +57,20 @@ class Service:
 
     def _go_on(self, model: Any, origin: str) -> None:
         """Begin where the folder ends."""
-        limits = self.limits
+        limits, keeping = self.limits, self.keeping
         self.snapshots = Snapshots(self.folder)
         self.snapshots.remove_unfinished()
-        self.saved, model = self._begin(model, origin)
+        saved, model = self._begin(model, origin)
         face = face_of(model)
-        totals = self.journal.fact(f"tallies-{self.saved}")
+        totals = self.journal.fact(f"tallies-{saved}")
         tallies = Tallies(face.regression, totals)
-        self.learning = Learning(face, face.input_type(limits), tallies, self.saved)
-        self.replayed = self._replay()
+        self.learning = Learning(face, face.input_type(limits), tallies, saved)
+        self.replayed = self._replay(saved)
         self.writer = Writer(self.journal, limits.waiting)
         self.stopping = False
-        self._tried_at = time.monotonic()
+        self.saver = Saver(self.snapshots, self.learning, self.writer, keeping, saved)
         self._known = set(face.classes())  # classes that were admitted
         self._boot, self._made = secrets.token_hex(6), 0
-        self._saving: asyncio.Future[int] | None = None
 
     def _begin(self, model: Any, origin: str) -> tuple[int, Any]:
         """Return the newest snapshot; write the first one if there is none."""
@@ -92,12 +88,12 @@ class Service:
         self.snapshots.write(face.freeze(), 0)
         return 0, model
 
-    def _replay(self) -> int:
+    def _replay(self, saved: int) -> int:
         """Learn what the snapshot does not hold; return how many examples that were."""
         refusals: list[Entry] = []
         self.learning.on_refusal = refusals.append
         count = 0
-        for row in self.journal.rows_after(self.saved):
+        for row in self.journal.rows_after(saved):
             self.learning.learn(row)
             count += 1
         if refusals:
@@ -179,14 +175,14 @@ class Service:
 
         def done(outcomes: list[Outcome], error: Exception | None) -> None:
             if error is not None:
-                _set(settled, Refused(503, errors.NO_DISK, retry_after=1))
+                settle(settled, Refused(503, errors.NO_DISK, retry_after=1))
                 return
-            self.learning.take(outcomes, lambda refused: _set(settled, (outcomes, refused)))
+            self.learning.take(outcomes, lambda refused: settle(settled, (outcomes, refused)))
 
         self.writer.give(entries, done)
         outcomes, refused = await settled
         if learns:
-            self._snapshot_if_due()
+            self.saver.save_if_due()
         return [(each, _reason(each, refused)) for each in outcomes]
 
     def _receipt(self, outcome: Outcome, refused: str | None) -> calls.Receipt:
@@ -235,44 +231,6 @@ class Service:
             served_version=served.version if served else None,
         )
 
-    # -- snapshots ------------------------------------------------------------------------------
-
-    def _snapshot_if_due(self) -> None:
-        new, passed = self.version - self.saved, time.monotonic() - self._tried_at
-        many = new >= self.keeping.snapshot_examples and passed > RETRY
-        if self._saving is None and new and (many or passed > self.keeping.snapshot_seconds):
-            self._saving = asyncio.ensure_future(self._save())
-            self._saving.add_done_callback(_report)
-
-    async def snapshot(self) -> int:
-        """Write a snapshot of all that is learned by now; return its number."""
-        while self._saving is not None:
-            await asyncio.wait([self._saving])
-        if self.version == self.saved:
-            return self.saved
-        self._saving = saving = asyncio.ensure_future(self._save())
-        try:
-            return await asyncio.shield(saving)
-        except OSError as error:
-            _report(saving)
-            raise Refused(503, "The snapshot cannot be written now.", retry_after=1) from error
-
-    async def _save(self) -> int:
-        """The model is copied here, between two lessons; another thread writes the file."""
-        self._tried_at = time.monotonic()
-        frozen, seq, tallies = self.learning.freeze()
-        loop = asyncio.get_running_loop()
-        try:
-            held = await loop.run_in_executor(None, self.snapshots.write, frozen, seq)
-            self.saved = seq
-            safe = loop.create_future()
-            self.writer.give([Saved(held, seq, tallies)], lambda _, error: _set(safe, error))
-            if await safe is None:
-                await loop.run_in_executor(None, self.snapshots.remove_old)
-            return seq
-        finally:
-            self._saving = None
-
     # -- the end --------------------------------------------------------------------------------
 
     async def stop(self) -> None:
@@ -281,7 +239,7 @@ class Service:
         while self.writer.waiting or self.learning.behind:
             await asyncio.sleep(0.005)
         with contextlib.suppress(Refused):  # a failed snapshot costs nothing: the journal has all
-            await self.snapshot()
+            await self.saver.save()
         await self.writer.stop()
         self.journal.close()
         self._lock.close()
@@ -299,7 +257,7 @@ class Service:
             "classes": [text_of(label) for label in face.classes()],
             "examples": self.learning.tallies.totals.examples,
             "version": self.version,
-            "snapshot": self.saved,
+            "snapshot": self.saver.saved,
         }
 
     def disk(self) -> dict[str, int]:
@@ -311,21 +269,6 @@ class Service:
             "bytes": sum(sizes),
             "commits": self.writer.commits,
         }
-
-
-def _report(saving: asyncio.Future[int] | None) -> None:
-    """Say why there is no snapshot; nothing is lost, since the journal has it all."""
-    if saving is not None and not saving.cancelled() and saving.exception() is not None:
-        log.error("no snapshot was written: %s", saving.exception())
-
-
-def _set(future: asyncio.Future[Any], result: Any) -> None:
-    if future.done():
-        return  # the caller has gone away
-    if isinstance(result, Refused):
-        future.set_exception(result)
-    else:
-        future.set_result(result)
 
 
 def _reason(outcome: Outcome, refused: dict[int, str]) -> str | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import aggro
 from aggro.serve.app import Application
+from aggro.serve.faces import FACES, TextFace
 from aggro.serve.limits import Keeping, Limits
 from aggro.serve.security import LOOPBACK, Guard
 from aggro.serve.server import Server, listen, make_server
@@ -88,6 +89,8 @@ def first_model(model: str, params: dict[str, Any]) -> tuple[Any, str]:
             raise ValueError(f"--{name} is for a new model; {model} has its settings already.")
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         return aggro.load(path), f"the file {path.name} ({digest[:16]})"
+    if FACES.get(model) is TextFace and model in aggro.__all__:
+        return getattr(aggro, model)(**params), f"{model} {json.dumps(params, sort_keys=True)}"
     try:
         variant = find(model)
     except ValueError as error:

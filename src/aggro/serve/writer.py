@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aggro.serve.journal import Entry, Journal, Outcome
+from aggro.serve.entries import Entry, Outcome
+from aggro.serve.journal import Journal
 
 GROUP = 2000  # entries of a commit
 PATIENCE = 0.05  # seconds that entries wait for others when nobody waits for them
