@@ -195,3 +195,31 @@ def test_a_full_queue_says_come_back_and_predictions_go_on(tmp_path):
             assert told["kept"] is False
             assert time.monotonic() - begin < 0.25  # it did not wait for the disk
             first.join()
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def test_a_missing_package_is_named():
+    code = "import sys; sys.modules['{}'] = None; {}"
+    serve = "from aggro.cli import main; sys.exit(main(['serve', 'PA-I']))"
+    done = python(code.format("uvicorn", serve))
+    assert done.returncode == 1
+    assert "pip install 'aggro[serve]'" in done.stderr
+    done = python(code.format("httpx", "import aggro.serve; aggro.serve.Client"))
+    assert "pip install 'aggro[serve]'" in done.stderr
+
+
+def test_the_package_loads_nothing_before_it_is_used():
+    heavy = "{'starlette', 'uvicorn', 'msgspec', 'httpx', 'sklearn'}"
+    done = python(f"import sys, aggro.serve, aggro.cli.serve; print({heavy} & set(sys.modules))")
+    assert done.stdout.strip() == "set()"
+
+
+def test_the_demonstration_runs(tmp_path):
+    words = [sys.executable, "-m", "aggro.serve.demo", "--port", "0", "--seconds", "4"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    assert "the concept changes after 2 s" in done.stdout
+    assert re.search(r"[1-9]\d* examples learned", done.stdout)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -75,30 +75,29 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         options = ["--C", "auto", "--probability", "--data", folder, "--port", str(args.port)]
         command = [sys.executable, "-m", "aggro.cli", "serve", "PA-I", *options]
-        server = subprocess.Popen(command, env={**os.environ, "AGGRO_TOKEN": ""})
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert server.stdout is not None
         try:
-            _feed(f"http://127.0.0.1:{args.port}", args.seconds, server)
+            _feed(server.stdout.readline(), args.seconds)
         except KeyboardInterrupt:
             print()
         finally:
             server.terminate()
             server.wait(timeout=30)
+            server.stdout.close()
 
 
-def _feed(address: str, seconds: float, server: subprocess.Popen[bytes]) -> None:
+def _feed(said: str, seconds: float) -> None:
+    """Feed the server that has just said where it is."""
+    found = re.match(r"serving (\S+)", said)
+    if found is None:
+        raise SystemExit(1)  # the server has said why
+    address = found[1]
+    print(f"open {address} in a browser; the concept changes after {seconds / 2:.0f} s", flush=True)
     with Client(address) as client:
-        until = time.monotonic() + 30
-        while not client.ready():
-            if server.poll() is not None or time.monotonic() > until:
-                raise SystemExit("the server did not start")
-            time.sleep(0.1)
-        print(
-            f"open {address} in a browser; the concept changes after {seconds / 2:.0f} s",
-            flush=True,
-        )
         stream(client, seconds)
         facts = client.model()
-        print(f"{facts['examples']:,} examples learned, {facts['mistakes']:,} mistakes before each")
+    print(f"{facts['examples']:,} examples learned, {facts['mistakes']:,} mistakes before each")
 
 
 if __name__ == "__main__":
