@@ -171,6 +171,31 @@ def test_many_callers_share_a_commit(tmp_path):
     assert commits <= 50
 
 
+def test_one_entry_cannot_spoil_the_others_of_its_group(tmp_path):
+    async def main():
+        journal = Journal(tmp_path, Keeping())
+        writer = Writer(journal, 10_000)
+        told, done = {}, asyncio.Event()
+
+        def note(name, outcomes, error):
+            told[name] = (outcomes, error)
+            if len(told) == 3:
+                done.set()
+
+        good, bad = (b'"x"', 1.0, b"{}"), (b'"x"', object(), b"{}")  # no number for SQLite
+        for name, rest in (("a", good), ("b", bad), ("c", good)):
+            writer.give([Lesson(name, *rest)], lambda *news, name=name: note(name, *news))
+        writer.start()
+        await asyncio.wait_for(done.wait(), 20)
+        await writer.stop()
+        journal.close()
+        return told
+
+    told = asyncio.run(main())
+    assert told["b"][1] is not None and told["a"][1] is told["c"][1] is None
+    assert [told[name][0][0].seq for name in "ac"] == [1, 2]
+
+
 def test_a_full_queue_says_come_back_and_predictions_go_on(tmp_path):
     with running(tmp_path, limits={"waiting": 10}) as server:
         write = server.service.journal.write

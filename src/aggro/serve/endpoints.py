@@ -65,6 +65,7 @@ class Endpoints:
             "infer": msgspec.json.Decoder(oip.Infer),
         }
         self._description = encode(describe(types))
+        self._downloads = asyncio.Semaphore(2)
         self._registry = metrics.registry_of(service)
 
     # -- predictions and lessons ----------------------------------------------------------------
@@ -74,7 +75,7 @@ class Endpoints:
         asked = await self._read("predict", scope, receive)
         many = isinstance(asked, list)
         try:
-            answers = self.service.predict(asked if many else [asked])
+            answers = await self.service.predict(asked if many else [asked])
         except REFUSALS as error:
             raise Refused(422, str(error)) from error
         return json(answers if many else answers[0])
@@ -122,10 +123,10 @@ class Endpoints:
 
     async def file(self, scope: Scope, receive: Receive) -> Reply:
         """The model of this moment; the file is made in another thread."""
-        frozen, version, _ = self.service.learning.freeze()
-        body = await asyncio.get_running_loop().run_in_executor(
-            None, file_of, frozen, self.service.folder
-        )
+        async with self._downloads:
+            frozen, version, _ = self.service.learning.freeze()
+            loop, folder = asyncio.get_running_loop(), self.service.folder
+            body = await loop.run_in_executor(None, file_of, frozen, folder)
         name = f'attachment; filename="model-{version}.aggro"'.encode()
         headers = ((b"content-disposition", name), (b"x-aggro-version", str(version).encode()))
         return Reply(body, 200, b"application/octet-stream", headers)

@@ -38,6 +38,8 @@ from aggro.serve.tallies import Tallies
 from aggro.serve.writer import Writer
 
 SHARE = 0.5  # of the queue that predictions may fill: lessons always have room
+SLICE = 0.002  # seconds of a batch before others have their turn
+EXPLAINED = 200_000  # features times classes of an explanation: some hundredths of a second
 encode = msgspec.json.Encoder().encode
 
 
@@ -70,7 +72,6 @@ class Service:
         self.stopping = False
         self.saver = Saver(self.snapshots, self.learning, self.writer, keeping, saved)
         self._known = set(face.classes())  # classes that were admitted
-        self._boot, self._made = secrets.token_hex(6), 0
 
     def _begin(self, model: Any, origin: str) -> tuple[int, Any]:
         """Return the newest snapshot; write the first one if there is none."""
@@ -106,14 +107,21 @@ class Service:
 
     # -- predictions ----------------------------------------------------------------------------
 
-    def predict(self, asked: list[Any]) -> list[calls.Answer]:
-        """Predict, and keep the examples for their truths if the journal has room."""
+    async def predict(self, asked: list[Any]) -> list[calls.Answer]:
+        """Predict, and keep the examples for their truths if the journal has room.
+
+        A long batch lets others have their turn.
+        """
         kept = self.keeping.predictions > 0 and self.writer.has_room(len(asked), SHARE)
         learning, now = self.learning, time.time()
         field = learning.face.field
         answers: list[calls.Answer] = []
         entries: list[Entry] = []
+        until = time.perf_counter() + SLICE
         for one in asked:
+            if time.perf_counter() > until:
+                await asyncio.sleep(0)
+                until = time.perf_counter() + SLICE
             x = getattr(one, field)
             said = learning.predict(x)
             id, new = one.id or self.new_id(), one.id is None
@@ -129,9 +137,8 @@ class Service:
         return answers
 
     def new_id(self) -> str:
-        """Return an id that no other prediction has, before or after a restart."""
-        self._made += 1
-        return f"{self._boot}-{self._made:x}"
+        """Return an id that nobody has, and that nobody can guess and use before."""
+        return secrets.token_hex(10)
 
     # -- lessons --------------------------------------------------------------------------------
 
@@ -214,6 +221,8 @@ class Service:
             raise Refused(404, errors.UNKNOWN)
         face = self.learning.face
         x = self.learning.read(found.features)
+        if len(x) * max(1, len(face.classes())) > EXPLAINED:
+            raise Refused(422, "The example has too many features, for so many classes.")
         try:
             why = face.explain(x)
         except REFUSALS as error:

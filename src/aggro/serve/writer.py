@@ -91,15 +91,19 @@ class Writer:
         return jobs, False
 
     def _commit(self, jobs: list[Job]) -> None:
-        outcomes: list[Outcome] = []
-        error: Exception | None = None
+        """Write jobs together; if that fails, each alone, so that one cannot spoil the others."""
         try:
             outcomes = self.journal.write([entry for job in jobs for entry in job.entries])
-            self.commits += 1
-        except Exception as failure:
-            log.exception("the journal cannot be written")
-            error = failure
-        self.tell(jobs, outcomes, error)
+        except Exception as error:
+            if len(jobs) == 1:
+                log.error("the journal cannot be written: %s", error)
+                self.tell(jobs, [], error)
+                return
+            for job in jobs:
+                self._commit([job])
+            return
+        self.commits += 1
+        self.tell(jobs, outcomes, None)
 
     def tell(self, jobs: list[Job], outcomes: list[Outcome], error: Exception | None) -> None:
         """Let the event loop know what became of some jobs."""
