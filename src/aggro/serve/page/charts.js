@@ -10,7 +10,7 @@ const percent = (v) => (v === null || v === undefined ? "–" : (100 * v).toFixe
 
 // Each line: key of the sample, name, colour, and how its values are shown.
 const LINES = {
-  "chart-error": [["lately", "lately", "--one", 2.5], ["error", "so far", "--two", 1.5], ["constant_lately", "constant answer lately", "--three", 1.5]],
+  "chart-error": [["lately", "lately", "--one", 2.5], ["error", "so far", "--two", 1.5], ["constant_lately", "constant", "--three", 1.5]],
   "chart-rates": [["predictions", "predictions", "--one", 2], ["learns", "lessons", "--two", 2]],
   "chart-latency": [["p99", "p99", "--two", 2], ["p50", "median", "--one", 2]],
   "chart-pending": [["pending", "awaited", "--one", 2], ["delay", "delay, s", "--two", 2, "s"]],
