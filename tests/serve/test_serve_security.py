@@ -209,6 +209,27 @@ def test_a_slow_body_is_let_go(server):
         assert time.monotonic() - begin < 4
 
 
+def test_who_does_not_read_is_let_go(server, monkeypatch):
+    size = 30_000_000  # more than the system takes off our hands
+    endpoints = server.server.application.endpoints
+    monkeypatch.setattr(endpoints, "_description", b"x" * size)
+    whole = server.http.get("/openapi.json")
+    assert len(whole.content) == size
+    with socket.socket() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.settimeout(10)
+        line.connect(("127.0.0.1", server.port))
+        line.sendall(request("GET", "/openapi.json"))
+        time.sleep(2.5)
+        got = 0
+        try:
+            while part := line.recv(1 << 20):
+                got += len(part)
+        except ConnectionError:
+            pass
+    assert got < size
+
+
 def test_an_endless_head_is_cut(server):
     head = b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n" + b"x-a: b\r\n" * 5000
     assert status_of(server.raw(head)) == 431

@@ -19,6 +19,7 @@ from aggro.serve.security import SAFE, Guard
 from aggro.serve.service import Service
 
 log = logging.getLogger("aggro.serve")
+PIECE = 1 << 16  # bytes of a large body that are sent at once
 PAGE = {  # path: file, content type
     "/": ("index.html", b"text/html; charset=utf-8"),
     "/page/page.css": ("page.css", b"text/css; charset=utf-8"),
@@ -43,7 +44,7 @@ class Shielded:
             await send_reply(reply, send)
             self.shield.count(self.call.path, reply.status, begin)
         else:
-            await send_stream(reply, receive, send, self.shield.patience)
+            await send_stream(reply, receive, send)
             self.shield.count(self.call.path, 200, begin)
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply | AsyncIterator[bytes]:
@@ -61,9 +62,8 @@ class Shielded:
 class Shield:
     """What all calls share: who may ask, and the counters."""
 
-    def __init__(self, guard: Guard, service: Service, limits: Limits) -> None:
-        self.guard, self.patience = guard, limits.request_seconds
-        self.pulse = service.learning.pulse
+    def __init__(self, guard: Guard, service: Service) -> None:
+        self.guard, self.pulse = guard, service.learning.pulse
 
     def count(self, path: str, status: int, begin: float) -> None:
         """Count an answer."""
@@ -75,13 +75,15 @@ async def send_reply(reply: Reply, send: Send) -> None:
     own = [(b"content-type", reply.kind), (b"content-length", str(len(reply.body)).encode())]
     headers = [*own, *reply.headers, *SAFE]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})
+    body = reply.body
+    for start in range(0, max(len(body) - PIECE, 0), PIECE):
+        piece = body[start : start + PIECE]
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": body[(len(body) - 1) // PIECE * PIECE :]})
 
 
-async def send_stream(
-    parts: AsyncIterator[bytes], receive: Receive, send: Send, patience: float
-) -> None:
-    """Send events until the reader leaves or stops to read."""
+async def send_stream(parts: AsyncIterator[bytes], receive: Receive, send: Send) -> None:
+    """Send events until the reader leaves."""
     headers = [(b"content-type", b"text/event-stream"), *SAFE]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     gone = asyncio.ensure_future(_until_gone(receive))
@@ -89,11 +91,8 @@ async def send_stream(
         async for part in parts:
             if gone.done():
                 return
-            message = {"type": "http.response.body", "body": part, "more_body": True}
-            await asyncio.wait_for(send(message), patience)
+            await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
-    except asyncio.TimeoutError:
-        log.info("a page stopped reading its events")
     finally:
         gone.cancel()
         await parts.aclose()  # type: ignore[attr-defined]  # a generator
@@ -127,7 +126,7 @@ class Application:
     """The server's ASGI application."""
 
     def __init__(self, service: Service, guard: Guard, limits: Limits) -> None:
-        self.service, self.shield = service, Shield(guard, service, limits)
+        self.service, self.shield = service, Shield(guard, service)
         self.endpoints = Endpoints(service, limits)
         routes = [self._route(call) for call in CALLS]
         routes += [CallRoute(path, self._page(path), methods=["GET"]) for path in PAGE]

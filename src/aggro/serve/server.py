@@ -25,7 +25,7 @@ HANDLED = (signal.SIGINT, signal.SIGTERM)
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """A connection that must send each request within some seconds, with a head of some size."""
+    """A connection that must send each request, and read its answer, within some seconds."""
 
     limits = Limits()
 
@@ -33,6 +33,7 @@ class PatientProtocol(HttpToolsProtocol):
         """Begin to wait for the first request."""
         super().connection_made(transport)
         self._timer: Any = None
+        self._stuck: Any = None
         self._head = 0
         self._in_head = True
         self._complete = 0  # requests
@@ -64,9 +65,21 @@ class PatientProtocol(HttpToolsProtocol):
         self._complete += 1
         self._rest()
 
+    def pause_writing(self) -> None:
+        """The client does not read: it has some seconds to begin again."""
+        super().pause_writing()
+        self._stuck = self.loop.call_later(self.limits.request_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        self._stuck.cancel()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._rest()
+        if self._stuck is not None:
+            self._stuck.cancel()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
