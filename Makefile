@@ -17,13 +17,17 @@ SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twi
 THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning defaults papers clean
+.PHONY: help demo demo-serve test dev lint unit sanitize crash fuzz-serve bench-serve stress stress-minute mutants format stubs \
+  bench bench-quick tuning defaults papers clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/demo  ## learn from built-in data, show how it goes, draw a picture
 	@$(BIN)/python -m aggro.demo
+
+demo-serve: $(VENV)/core  ## a server with a live page: truths come late, the concept changes half-way
+	@$(BIN)/python -m aggro.serve.demo
 
 test: lint unit sanitize stress-minute  ## all that must pass: lint, tests, sanitizers, some stress
 
@@ -35,7 +39,7 @@ lint: $(VENV)/core  ## ruff, mypy, clang-format; the core compiles without a war
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CORE)
 
-unit: $(VENV)/core  ## the tests
+unit: $(VENV)/core $(VENV)/browser  ## the tests
 	$(BIN)/python -m pytest -n 2
 
 sanitize: $(VENV)/core  ## the core under the address, undefined-behaviour and thread sanitizers
@@ -43,6 +47,12 @@ sanitize: $(VENV)/core  ## the core under the address, undefined-behaviour and t
 	  $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
 	OPENBLAS_NUM_THREADS=1 LD_PRELOAD="$(TSAN)" TSAN_OPTIONS=exitcode=66 AGGRO_LEVEL=tsan \
 	  $(BIN)/python -m pytest -p no:cacheprovider $(THREAD_TESTS)
+
+crash: $(VENV)/core  ## kill the server a thousand times, cut its power: nothing may be lost
+	$(BIN)/python tests/serve/crash.py --kills 1000 --power 200
+
+fuzz-serve: $(VENV)/core  ## ten thousand requests made up from the server's own description
+	$(BIN)/python tests/serve/fuzz.py --cases 10000
 
 stress: $(VENV)/core  ## random settings, inputs and troubles for an hour: nothing may be found
 	$(BIN)/python -m stress --minutes 60 --jobs 2
@@ -68,6 +78,9 @@ bench: $(VENV)/peers  ## aggro beside its peers and the floor; under ten minutes
 bench-quick: $(VENV)/peers  ## the same in about a minute
 	$(BIN)/python -m benchmarks --quick
 
+bench-serve: $(VENV)/peers  ## the server under load, beside Flask and river; a few minutes
+	$(BIN)/python -m benchmarks.serve --json build/benchmark-serve.json --docs docs/serve.md
+
 tuning: $(VENV)/peers  ## C="auto" and the peers on real data (set AGGRO_DATA)
 	$(BIN)/python -m tuning
 
@@ -79,6 +92,13 @@ papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an ho
 
 clean:  ## remove all that was made
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The test of the live page needs a browser; without one it is skipped, and says so.
+$(VENV)/browser: $(VENV)/core
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -q chromium; } || \
+	  echo "no browser for the tests of the live page: install chromium, or set AGGRO_BROWSER"
+	@touch $@
 
 $(VENV)/peers: $(VENV)/core
 	$(BIN)/python -m pip install -q --group bench

@@ -21,7 +21,7 @@ PACKAGE = [
         "plot",
         "files",
     ],
-    *["estimators", "stream", "models", "sweeping", "datasets", "demo", "cli"],
+    *["estimators", "stream", "models", "sweeping", "datasets", "demo", "serve", "cli"],
 ]
 LIGHT = ["learn", "labels", "rules", "variants", "stream", "files", "cli"]
 

@@ -31,7 +31,7 @@ _HOMES = {
     "from_name": "aggro.variants",
 }
 
-_MODULES = ("datasets", "files", "reference")
+_MODULES = ("datasets", "files", "reference", "serve")
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 

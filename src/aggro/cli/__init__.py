@@ -20,6 +20,7 @@ COMMANDS = {
     "algorithms": "list the published variants",
     "compare": "race several variants over one reading of the data",
     "convert": "turn data into svmlight text or into a cache",
+    "serve": "predict and learn over HTTP, losing nothing",
     "demo": "see online learning on built-in data",
     "completion": "print a completion script for your shell",
 }

@@ -1,0 +1,238 @@
+"""``python -m benchmarks.serve``: the server under load, beside Flask and river.
+
+All over loopback, server and client each on a core of their own if there are two. Each server is
+measured by turns; the best turn counts, so that a busy machine is equally unfair to all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.report import machine
+from benchmarks.serve_load import Load, measure, post
+
+FEATURES, ROWS, BATCH = 20, 2000, 100
+LEARNS = 2000  # durable lessons a second, while predictions are timed
+MARKS = ("<!-- load -->\n", "<!-- end of load -->")
+
+
+def make_requests():
+    """Return requests of each kind; the same for all servers."""
+    rng = np.random.default_rng(0)
+    names = [f"feature_{j}" for j in range(FEATURES)]
+    xs = [dict(zip(names, row, strict=True)) for row in rng.normal(size=(ROWS, FEATURES)).tolist()]
+    asks = [{"features": x} for x in xs]
+    lessons = [{"features": x, "label": bool(x["feature_0"] > 0)} for x in xs]
+    groups = range(0, ROWS, BATCH)
+
+    def bodies(path, rows):
+        return [post(path, json.dumps(row).encode()) for row in rows]
+
+    return {
+        "predict": bodies("/predict", asks),
+        "learn": bodies("/learn", lessons),
+        "predict 100": bodies("/predict", [asks[i : i + BATCH] for i in groups]),
+        "learn 100": bodies("/learn", [lessons[i : i + BATCH] for i in groups]),
+    }
+
+
+# -- servers ------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def process(command, **env):
+    """Run a server in a process of its own, in a folder of its own."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        words = [word.format(port=port, folder=folder) for word in command]
+        given = {**os.environ, **{k: v.format(folder=folder) for k, v in env.items()}}
+        server = subprocess.Popen(
+            words, env=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            wait_for(port)
+            yield server.pid, port
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait(timeout=60)
+
+
+def aggro():
+    """``aggro serve``: each lesson is on the disk before the answer."""
+    options = ["--port", "{port}", "--data", "{folder}/data"]
+    return process([sys.executable, "-m", "aggro.cli", "serve", "PA-I", *options])
+
+
+def flask(store, server):
+    """Flask and river; under werkzeug, as chantilly ran, or under gunicorn."""
+    commands = {
+        "werkzeug": ["flask", "--app", "benchmarks.serve_flask", "run", "--port", "{port}"],
+        "gunicorn": ["gunicorn", "-b", "127.0.0.1:{port}", "-k", "gthread", "--threads", "1",
+                     "--keep-alive", "60", "benchmarks.serve_flask:app"],
+    }  # fmt: skip
+    return process([sys.executable, "-m", *commands[server]], STORE=store, FOLDER="{folder}")
+
+
+def free_port():
+    """Return a port that nobody uses."""
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        return place.getsockname()[1]
+
+
+def wait_for(port):
+    """Wait until a server answers: some listen before they can."""
+    for _ in range(100):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as line:
+            line.settimeout(10)
+            line.sendall(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+            if line.recv(100):
+                return
+        time.sleep(0.1)
+    raise RuntimeError("the server does not answer")
+
+
+# -- what is measured -----------------------------------------------------------------------------
+
+SERVERS = {
+    "aggro serve": aggro,
+    "Flask + river, werkzeug, shelf": lambda: flask("shelve", "werkzeug"),
+    "Flask + river, gunicorn, shelf": lambda: flask("shelve", "gunicorn"),
+    "Flask + river, gunicorn, synced": lambda: flask("sqlite", "gunicorn"),
+}
+KINDS = {  # examples of a request, and connections
+    "predict": (1, 16),
+    "learn": (1, 64),
+    "predict 100": (BATCH, 4),
+    "learn 100": (BATCH, 8),
+}
+
+
+def throughput(seconds, turns):
+    """Return examples a second and latencies of each kind for each server."""
+    requests, rows = make_requests(), {}
+    for _ in range(turns):
+        for name, start in SERVERS.items():
+            with start() as (_, port):
+                for kind, (size, connections) in KINDS.items():
+                    if size > 1 and name != "aggro serve":
+                        continue  # they take one example at a time
+                    measure([Load(port, requests[kind], connections)], 0.5)
+                    (seen,) = measure([Load(port, requests[kind], connections)], seconds)
+                    row = {
+                        "server": name,
+                        "kind": kind,
+                        "per_second": seen.rate * size,
+                        "p50": seen.percentile(0.5),
+                        "p99": seen.percentile(0.99),
+                        "failed": seen.failed,
+                    }
+                    best = rows.get((name, kind), row)
+                    rows[name, kind] = max(best, row, key=lambda each: each["per_second"])
+    return list(rows.values())
+
+
+def together(seconds):
+    """Return the latency of predictions while durable lessons arrive at a steady pace."""
+    requests = make_requests()
+    with aggro() as (_, port):
+        learns = Load(port, requests["learn"], 64, rate=LEARNS)
+        predicts = Load(port, requests["predict"], 8, rate=500)
+        measure([Load(port, requests["learn"], 8)], 0.5)
+        learned, predicted = measure([learns, predicts], seconds)
+    return {
+        "learns_per_second": learned.rate,
+        "learn_p99": learned.percentile(0.99),
+        "predicts_per_second": predicted.rate,
+        "p50": predicted.percentile(0.5),
+        "p99": predicted.percentile(0.99),
+        "failed": learned.failed + predicted.failed,
+    }
+
+
+def soak(seconds):
+    """Return the memory of the server over a moderate load, in MiB."""
+    requests, memory = make_requests(), []
+    with aggro() as (pid, port):
+        for _ in range(6):
+            loads = [Load(port, requests[kind], 4, rate=200) for kind in ("predict", "learn")]
+            measure(loads, seconds / 6)
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+            memory.append(round(pages * resource.getpagesize() / 2**20, 1))
+    return {"seconds": seconds, "mebibytes": memory}
+
+
+def main():
+    """Measure, print, save."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.serve", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each load")
+    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--soak", type=float, default=60.0, help="seconds of the soak")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--docs", metavar="FILE", help="put the table into a page")
+    args = parser.parse_args()
+    found = {
+        "machine": machine(),
+        "throughput": throughput(args.seconds, args.turns),
+        "together": together(4 * args.seconds),
+        "soak": soak(args.soak),
+    }
+    text = table(found)
+    print(text)
+    if shutil.which("vw") is None:
+        print("There is no program vw here (the wheel has none): its daemon is left out.")
+    if args.json:
+        Path(args.json).write_text(json.dumps(found, indent=1) + "\n")
+    if args.docs:
+        write_docs(text, Path(args.docs))
+
+
+def table(found):
+    """Return the results as Markdown."""
+    rows = found["throughput"]
+    ours = {row["kind"]: row for row in rows if row["server"] == "aggro serve"}
+    head = "| server | call | examples/s | p50 ms | p99 ms | aggro is |"
+    lines = [head, "|---|---|--:|--:|--:|--:|"]
+    for row in rows:
+        single = row["kind"].split()[0]
+        times = [f"{ours[kind]['per_second'] / row['per_second']:.1f} ×" for kind in
+                 (single, f"{single} 100")]  # fmt: skip
+        ratio = "" if row in ours.values() else f"{times[0]} ({times[1]} in hundreds)"
+        cells = (row["server"], row["kind"], f"{row['per_second']:,.0f}", f"{row['p50']:.2f}",
+                 f"{row['p99']:.2f}", ratio)  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    both, memory = found["together"], found["soak"]
+    lines += [
+        "",
+        f"While {both['learns_per_second']:,.0f} durable lessons a second arrive one by one "
+        f"(p99 {both['learn_p99']:.1f} ms), {both['predicts_per_second']:,.0f} predictions "
+        f"a second take {both['p50']:.2f} ms (p50) and {both['p99']:.2f} ms (p99).",
+        f"Memory over {memory['seconds']:.0f} s of 200 predictions and 200 lessons a second, MiB: "
+        f"{', '.join(map(str, memory['mebibytes']))}.",
+    ]
+    return "\n".join(lines)
+
+
+def write_docs(text, page):
+    """Put the table between its marks."""
+    before, rest = page.read_text(encoding="utf-8").split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    page.write_text(before + MARKS[0] + text + "\n" + MARKS[1] + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""A load of HTTP requests over loopback: many connections, latencies of each answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Measured:
+    """What a load has seen."""
+
+    latencies: list[float] = field(default_factory=list)
+    failed: int = 0
+    seconds: float = 0.0
+
+    @property
+    def rate(self):
+        """Answers a second."""
+        return len(self.latencies) / self.seconds
+
+    def percentile(self, share):
+        """A percentile of the latencies, in milliseconds."""
+        ordered = sorted(self.latencies)
+        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def post(path, body):
+    """Return a request as bytes."""
+    head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+
+
+class Line(asyncio.Protocol):
+    """One connection: a request, its answer, the next."""
+
+    def __init__(self, load):
+        self.load, self.buffer, self.transport, self.sent = load, b"", None, 0.0
+
+    def connection_made(self, transport):
+        """Send the first request."""
+        self.transport = transport
+        self.load.idle(self)
+
+    def send(self, request, due=None):
+        """Send a request; its latency counts from when it was due."""
+        self.sent = due or time.perf_counter()
+        self.transport.write(request)
+
+    def data_received(self, data):
+        """Note an answer when it is whole."""
+        self.buffer += data
+        head = self.buffer.find(b"\r\n\r\n")
+        if head < 0:
+            return
+        top = self.buffer[:head].lower()
+        length = int(top.split(b"content-length:")[1].split(b"\r\n")[0])
+        if len(self.buffer) < head + 4 + length:
+            return
+        good = self.buffer[9:12] == b"200"
+        self.buffer = self.buffer[head + 4 + length :]
+        self.load.answered(self, good, b"connection: close" in top)
+
+    def connection_lost(self, error):
+        """Connect anew: some servers hang up after each answer."""
+        if self.load.going:
+            self.load.lost()
+
+
+class Load:
+    """Requests for some seconds: as many as are answered, or so many a second."""
+
+    def __init__(self, port, requests, connections, rate=None):
+        self.port, self.requests, self.connections = port, requests, connections
+        self.rate, self.measured, self.going = rate, Measured(), True
+        self.place, self.free, self.due, self.tasks = 0, [], [], set()
+
+    def next_request(self):
+        """Return the next request, over and over again."""
+        self.place += 1
+        return self.requests[self.place % len(self.requests)]
+
+    def idle(self, line):
+        """Give a connection something to do."""
+        if not self.going:
+            return
+        if self.rate is None:
+            line.send(self.next_request())
+        elif self.due:
+            line.send(self.next_request(), self.due.pop(0))
+        else:
+            self.free.append(line)
+
+    def answered(self, line, good, last):
+        """Note an answer; after the last one of a connection another one is opened."""
+        self.measured.latencies.append(time.perf_counter() - line.sent)
+        self.measured.failed += not good
+        if last:
+            line.transport.close()
+        else:
+            self.idle(line)
+
+    def lost(self):
+        """Open another connection for one that was closed."""
+        loop = asyncio.get_running_loop()
+        connect = loop.create_connection(lambda: Line(self), "127.0.0.1", self.port)
+        task = loop.create_task(connect)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def run(self, seconds):
+        """Load the server for some seconds."""
+        loop = asyncio.get_running_loop()
+        for _ in range(self.connections):
+            await loop.create_connection(lambda: Line(self), "127.0.0.1", self.port)
+        begin = time.perf_counter()
+        given = 0
+        while (now := time.perf_counter() - begin) < seconds:
+            while self.rate is not None and given < now * self.rate:
+                self.due.append(begin + given / self.rate)
+                given += 1
+                if self.free:
+                    self.idle(self.free.pop())
+            await asyncio.sleep(0.001 if self.rate else 0.05)
+        self.going = False
+        self.measured.seconds = time.perf_counter() - begin
+        return self.measured
+
+
+def measure(loads, seconds):
+    """Run loads side by side; return what each has seen."""
+    import uvloop
+
+    async def main():
+        return await asyncio.gather(*(load.run(seconds) for load in loads))
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(main())

@@ -1,0 +1,108 @@
+"""The face of models that read dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+from msgspec import Meta
+
+from aggro.models.record import Record
+from aggro.models.store import record_of
+from aggro.serve.faces.base import Face, Said, Why, text_of
+from aggro.serve.limits import Limits
+from aggro.serve.probability import Probabilities
+
+
+class StreamFace(Face):
+    """Dicts of names to numbers or texts: ``StreamClassifier`` and ``StreamRegressor``."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        told = getattr(model, "probability", False)
+        self._probabilities = Probabilities(model) if told else None
+
+    @staticmethod
+    def input_type(limits: Limits) -> Any:
+        """As msgspec reads it."""
+        name = Annotated[str, Meta(max_length=limits.name)]
+        return Annotated[dict[name, float | bool | name], Meta(max_length=limits.features)]
+
+    def predict(self, x: Any) -> Said:
+        """Predict one example."""
+        prediction = self.model.predict_one(x)
+        if self.regression:
+            return Said(prediction)
+        if self._probabilities is not None:
+            found = self._probabilities.predict(x)
+            return Said(prediction, None, {text_of(label): p for label, p in found.items()})
+        return Said(prediction, self._scores(x))
+
+    def guess(self, x: Any) -> Any:
+        """Predict one example, and nothing more."""
+        return self.model.predict_one(x)
+
+    def _scores(self, x: Any) -> dict[str, float]:
+        score = self.model.score_one(x)
+        if isinstance(score, dict):
+            return {text_of(label): value for label, value in score.items()}
+        first, second = self.model.classes
+        return {text_of(first): -score, text_of(second): score}
+
+    def learn(self, x: Any, label: Any, weight: float) -> None:
+        """Learn one example."""
+        self.model.learn_one(x, label, weight)
+
+    def explain(self, x: Any) -> Why:
+        """Scores are affine: a feature adds what the score of it alone has more than none."""
+        label = None if self.regression else self.model.predict_one(x)
+        score, intercept = self._score(x, label), self._score({}, label)
+        parts = [(k, v, self._score({k: v}, label) - intercept) for k, v in x.items()]
+        return Why(label, score, intercept, parts)
+
+    def _score(self, x: Any, label: Any) -> float:
+        if self.regression:
+            return float(self.model.predict_one(x))
+        return self._scores(x).get(text_of(label), 0.0)
+
+    def strongest(self, count: int) -> list[tuple[str, str, float]]:
+        """The features with the largest weights."""
+        names, classes, weights, _ = self.model._weights()
+        if self.model._buckets or not len(names):  # hashed features have no names
+            return []
+        owners = classes[1:] if len(classes) == 2 else classes
+        owners = [""] if self.regression else list(map(text_of, owners))
+        table = weights[: len(names), : len(owners)]
+        best = np.argsort(-np.abs(table), axis=None, kind="stable")[:count]
+        places = zip(*np.unravel_index(best, table.shape), strict=True)
+        return [(text_of(names[j]), owners[k], float(table[j, k])) for j, k in places]
+
+    def freeze(self) -> Callable[[], Record]:
+        """The pieces of a stream are copied in a moment; putting them together takes longer."""
+        make, parts, attributes = self.model.__reduce__()
+
+        def record() -> Record:
+            twin = make(*parts)
+            vars(twin).update(attributes)
+            return record_of(twin)
+
+        return record
+
+    def classes(self) -> list[Any]:
+        """The classes met so far."""
+        return [] if self.regression else list(self.model.classes)
+
+    def facts(self) -> dict[str, Any]:
+        """What the model is."""
+        model = self.model
+        found = {
+            "algorithm": model.algorithm,
+            "features": model.n_features,
+            "mistakes": model.n_mistakes_,
+            "updates": model.n_updates_,
+            "C": model.C_ if model.C != "auto" or model.examples else None,
+        }
+        if model._races and model.examples:
+            found["race"] = model.lanes_
+        return found

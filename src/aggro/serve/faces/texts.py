@@ -1,0 +1,77 @@
+"""The face of models that read texts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from msgspec import Meta
+
+from aggro.serve.faces.base import Face, Said, Why, text_of
+from aggro.serve.limits import Limits
+
+
+class TextFace(Face):
+    """Texts as they are: ``TextClassifier`` and ``TextRegressor``."""
+
+    field = "text"
+
+    @staticmethod
+    def input_type(limits: Limits) -> Any:
+        """As msgspec reads it."""
+        return Annotated[str, Meta(max_length=limits.text)]
+
+    @property
+    def _learned(self) -> bool:
+        return hasattr(self.model, "_learner")
+
+    def predict(self, x: Any) -> Said:
+        """Predict one example."""
+        if not self._learned:
+            return Said(0.0 if self.regression else None)
+        if self.regression:
+            return Said(float(self.model.predict_one(x)))
+        found = self.model.predict_proba_one(x)
+        told = {text_of(label): float(p) for label, p in found.items()}
+        return Said(self.guess(x), None, told)
+
+    def guess(self, x: Any) -> Any:
+        """Predict one example, and nothing more."""
+        if not self._learned:
+            return None
+        prediction = self.model.predict_one(x)
+        return prediction.item() if isinstance(prediction, np.generic) else prediction
+
+    def learn(self, x: Any, label: Any, weight: float) -> None:
+        """Learn one example."""
+        self.model.partial_fit([x], [label], sample_weight=[weight])
+
+    def explain(self, x: Any) -> Why:
+        """What each word adds."""
+        if not self._learned:
+            raise ValueError("Nothing is learned yet.")
+        label = None if self.regression else self.guess(x)
+        why = self.model.explain(x)[label]
+        return Why(label, why.total, why.intercept, [(word, 1.0, part) for word, part in why.words])
+
+    def strongest(self, count: int) -> list[tuple[str, str, float]]:
+        """The words with the largest weights."""
+        if not self._learned:
+            return []
+        heads = self.classes() or [None]
+        words = [
+            (word, "" if head is None else text_of(head), weight)
+            for head in heads
+            for word, weight in self.model.top_words(head, count)
+        ]
+        return sorted(words, key=lambda each: -abs(each[2]))[:count]
+
+    def classes(self) -> list[Any]:
+        """The classes met so far."""
+        found = getattr(self.model, "classes_", None)
+        return [] if found is None else list(found.tolist())
+
+    def facts(self) -> dict[str, Any]:
+        """What the model is."""
+        mistakes = getattr(self.model, "n_mistakes_", None) if self._learned else 0
+        return {"algorithm": type(self.model).__name__, "features": None, "mistakes": mistakes}

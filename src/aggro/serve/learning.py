@@ -1,0 +1,135 @@
+"""The one place that learns: examples in the order of the journal, on the event loop.
+
+The event loop owns the model. A prediction runs between two lessons, never beside one; lessons
+are taken in short slices, so that predictions do not wait for a long group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from aggro.models.record import Record
+from aggro.serve.entries import Again, Outcome, Refusal, Row
+from aggro.serve.faces import Face, Said
+from aggro.serve.pulse import Pulse
+from aggro.serve.tallies import Tallies
+
+SLICE = 0.002  # seconds of learning before others have their turn
+REMEMBERED = 10_000  # refusals; more than can wait at once
+log = logging.getLogger("aggro.serve")
+REFUSALS = (ValueError, TypeError, MemoryError)
+
+
+class Served(msgspec.Struct):
+    """What was answered, as it is kept with a prediction."""
+
+    prediction: Any
+    confidence: float | None
+    version: int
+
+
+class Learning:
+    """A model that learns the rows of the journal, and what became of each."""
+
+    def __init__(self, face: Face, input_type: Any, tallies: Tallies, version: int) -> None:
+        self.face, self.tallies, self.version = face, tallies, version
+        self.pulse = Pulse()
+        self.on_refusal: Callable[[Refusal], None] = lambda refusal: None
+        self.read = msgspec.json.Decoder(input_type).decode
+        self._rows: deque[Row | Callable[[], None]] = deque()
+        self._refused: dict[int, str] = {}  # the latest ones, until the journal knows them
+        self._working = False
+
+    @property
+    def behind(self) -> int:
+        """Rows and answers that wait for their turn."""
+        return len(self._rows)
+
+    def predict(self, x: Any) -> Said:
+        """Say what the model thinks now."""
+        return self.face.predict(x)
+
+    def learn(self, row: Row) -> None:
+        """Learn the next row of the journal; a refused one counts, and teaches nothing."""
+        x, label = self.read(row.features), msgspec.json.decode(row.label)
+        said, confidence = self._before(x, row)
+        reason = None
+        try:
+            self.face.learn(x, label, row.weight)
+        except REFUSALS as error:
+            reason = str(error) or "The example needs more memory than there is."
+        except Exception:  # a refused call leaves a model as it was, whatever the reason
+            log.exception("example %d is refused", row.seq)
+            reason = "The model cannot learn this example."
+        self.version = row.seq
+        if reason is not None:
+            self._refuse(row.seq, reason)
+            return
+        self.pulse.counts["learned"] += 1
+        self.tallies.judge(said, confidence, label, row.label.decode())
+        if row.delay is not None:
+            self.tallies.delays.append(row.delay)
+
+    def _refuse(self, seq: int, reason: str) -> None:
+        self.pulse.counts["refused"] += 1
+        self._refused[seq] = reason
+        if len(self._refused) > REMEMBERED:
+            del self._refused[next(iter(self._refused))]
+        self.on_refusal(Refusal(seq, reason))
+
+    def _before(self, x: Any, row: Row) -> tuple[Any, float | None]:
+        """Return what was served, or what the model would say before it learns."""
+        if row.served is not None:
+            served = msgspec.json.decode(row.served, type=Served)
+            return served.prediction, served.confidence
+        try:
+            return self.face.guess(x), None
+        except REFUSALS:
+            return None, None
+
+    # -- in turns -------------------------------------------------------------------------------
+
+    def take(self, outcomes: list[Outcome], answer: Callable[[dict[int, str]], None]) -> None:
+        """Learn the rows among the outcomes when it is their turn; then call ``answer``.
+
+        It gets the reasons of the rows that were refused, by sequence number.
+        """
+        self._rows.extend(each for each in outcomes if isinstance(each, Row))
+        wanted = [each.seq for each in outcomes if isinstance(each, (Row, Again))]
+        self.then(
+            lambda: answer({seq: self._refused[seq] for seq in wanted if seq in self._refused})
+        )
+
+    def then(self, act: Callable[[], None]) -> None:
+        """Do something after all that was taken so far."""
+        self._rows.append(act)
+        self._start()
+
+    def _start(self) -> None:
+        if not self._working:
+            self._working = True
+            self._work()
+
+    def _work(self) -> None:
+        until = time.perf_counter() + SLICE
+        while self._rows:
+            if time.perf_counter() > until:
+                asyncio.get_running_loop().call_soon(self._work)
+                return
+            each = self._rows.popleft()
+            if isinstance(each, Row):
+                self.learn(each)
+            else:
+                each()
+        self._working = False
+
+    def freeze(self) -> tuple[Callable[[], Record], int, str]:
+        """Return a copy of the model, the last row that it holds, and the tallies."""
+        return self.face.freeze(), self.version, self.tallies.saved()

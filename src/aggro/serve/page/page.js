@@ -1,0 +1,245 @@
+"use strict";
+// The page: follows the server's events, and lets a person predict, explain and teach.
+
+const el = (id) => document.getElementById(id);
+const put = (id, text) => { if (el(id).textContent !== text) el(id).textContent = text; };
+const SECONDS = 600;
+let samples = [];
+let regression = false;
+let field = "features";
+let lastId = null;
+
+// -- the server -------------------------------------------------------------------------------
+
+function headers(extra = {}) {
+  const token = sessionStorage.getItem("token");
+  return token ? { ...extra, Authorization: "Bearer " + token } : extra;
+}
+
+async function call(path, body) {
+  const options = body === undefined ? { headers: headers() } : {
+    method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body),
+  };
+  const answer = await fetch(path, options);
+  const told = await answer.json();
+  if (answer.ok) return told;
+  if (answer.status === 401 || answer.status === 403) el("token-form").hidden = false;
+  throw new Error(told.error ? told.error.message : "The server said " + answer.status + ".");
+}
+
+// Events by fetch rather than EventSource, which cannot send a token.
+async function follow() {
+  for (;;) {
+    try {
+      const answer = await fetch("/events", { headers: headers() });
+      if (answer.status === 401) {
+        el("token-form").hidden = false;
+        link("lost", "needs a token");
+        return;
+      }
+      if (!answer.ok) throw new Error("status " + answer.status);
+      link("live", "live");
+      await read(answer.body.getReader());
+    } catch (error) {
+      link("lost", "reconnecting");
+    }
+    await new Promise((done) => setTimeout(done, 2000));
+  }
+}
+
+async function read(reader) {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error("the stream ended");
+    const parts = (rest + decoder.decode(value, { stream: true })).split("\n\n");
+    rest = parts.pop();
+    for (const part of parts) {
+      const [name, data] = part.split("\ndata: ");
+      take(name.replace("event: ", ""), JSON.parse(data));
+    }
+  }
+}
+
+function link(kind, text) {
+  el("link").className = "pill " + kind;
+  put("link", text);
+}
+
+function take(name, data) {
+  if (name === "history") samples = data;
+  else samples.push(data);
+  samples = samples.slice(-SECONDS);
+  if (name === "sample") show(data);
+  for (const chart of charts) chart.draw(samples);
+}
+
+// -- what is shown ----------------------------------------------------------------------------
+
+const charts = [
+  new LineChart("chart-error", (v) => (regression ? short(v) : percent(v))),
+  new LineChart("chart-rates", short),
+  new LineChart("chart-latency", short),
+  new LineChart("chart-pending", short),
+];
+
+function seconds(s) {
+  if (s === null || s === undefined) return "–";
+  return s < 1 ? (1000 * s).toFixed(0) + " ms" : s < 120 ? s.toFixed(1) + " s" : s < 7200 ? (s / 60).toFixed(0) + " min" : (s / 3600).toFixed(1) + " h";
+}
+
+function show(s) {
+  const model = s.model;
+  regression = model.task === "regression";
+  setField(model.input);
+  const error = regression ? short : percent;
+  put("model", `${model.algorithm} · ${model.task} · ${short(model.features)} features · ${regression ? "" : model.classes.length + " classes · "}${s.version.toLocaleString("en")} examples`);
+  put("lately", error(s.lately));
+  put("error", error(s.error));
+  put("error-note", "constant answer " + error(s.constant));
+  put("predictions", short(s.predictions));
+  put("learns", short(s.learns));
+  put("learns-note", `a second · ${short(s.counts.refused)} refused`);
+  put("p99", s.p99 === null ? "–" : short(s.p99) + " ms");
+  put("p50", "median " + (s.p50 === null ? "–" : short(s.p50) + " ms"));
+  put("pending", short(s.pending));
+  put("delay", "delay " + seconds(s.delay));
+  put("bytes", short(s.bytes).replace(/([A-Z])$/, " $1") + "B");
+  put("snapshot", "snapshot at " + model.snapshot.toLocaleString("en"));
+  const better = s.lately !== null && s.constant_lately !== null && s.lately < s.constant_lately;
+  el("lately").className = "big " + (s.lately === null ? "" : better ? "good" : "bad");
+  showDrift(s.drift);
+  showRace(model.race);
+  showCalibration(s.calibration);
+  showStrongest(s.strongest);
+}
+
+function showDrift(z) {
+  const state = z === null ? ["–", ""] : z > 4 ? ["changed", "bad"] : z > 2.5 ? ["perhaps", ""] : z < -4 ? ["better", "good"] : ["steady", "good"];
+  put("drift", state[0]);
+  el("drift").className = "big " + state[1];
+  put("drift-note", z === null ? "lately against before" : `${z.toFixed(1)} standard errors`);
+}
+
+function showRace(lanes) {
+  if (!lanes) return;
+  raceBars(el("race"), lanes, regression);
+  const leader = lanes.find((lane) => lane.chosen);
+  put("race-note", `C = ${price(leader.C)} leads; bars show the recent error of each.`);
+  el("race").setAttribute("aria-label", el("race-note").textContent);
+}
+
+function showCalibration(bins) {
+  if (!bins.length) return;
+  reliability(el("calibration"), bins);
+  const all = bins.reduce((sum, b) => sum + b.count, 0);
+  const off = bins.reduce((sum, b) => sum + b.count * Math.abs(b.told - b.right), 0) / all;
+  put("calibration-note", `On average ${percent(off)} off the diagonal. Large dots: many predictions.`);
+  el("calibration").setAttribute("aria-label", "Reliability: " + el("calibration-note").textContent);
+}
+
+function showStrongest(rows) {
+  if (!rows.length) return;
+  const one = new Set(rows.map((row) => row[1])).size === 1;
+  signedBars(el("strongest"), rows.map(([feature, owner, weight]) => ({ name: one ? feature : `${feature} → ${owner}`, value: weight })));
+  const owner = rows[0][1];
+  put("strongest-note", one && owner ? `Weights furthest from zero: for “${owner}” to the right, against it to the left.` : "Weights furthest from zero.");
+}
+
+// -- the form ---------------------------------------------------------------------------------
+
+function setField(name) {
+  if (name === field) return;
+  field = name;
+  put("input-label", "Text");
+  put("input-help", "Any text. Ctrl+Enter predicts.");
+  el("input").value = "";
+}
+
+function readInput() {
+  const text = el("input").value;
+  if (field === "text") return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('This is not JSON. Write names in quotes: {"a": 1.0, "colour": "red"}');
+  }
+}
+
+async function predict(event) {
+  event.preventDefault();
+  el("problem").hidden = true;
+  try {
+    const answer = await call("/predict", { [field]: readInput() });
+    lastId = answer.kept === false ? null : answer.id;
+    showAnswer(answer);
+    if (lastId) showWhy(await call("/explain?id=" + encodeURIComponent(lastId)));
+  } catch (error) {
+    problem(error);
+  }
+}
+
+function showAnswer(answer) {
+  el("answer").hidden = false;
+  put("learned", "");
+  put("prediction", answer.prediction === null ? "nothing learned yet" : String(answer.prediction));
+  if (answer.probabilities) {
+    const rows = Object.entries(answer.probabilities).sort((a, b) => b[1] - a[1]).slice(0, 8);
+    el("scores").replaceChildren(...rows.map(([name, p]) => bar({ name, left: 0, width: p, value: percent(p) })));
+  } else {
+    const rows = Object.entries(answer.scores || {}).sort((a, b) => b[1] - a[1]).slice(0, 8);
+    signedBars(el("scores"), rows.map(([name, value]) => ({ name: "score of " + name, value })));
+  }
+}
+
+function showWhy(why) {
+  put("why", why.label === null ? "What each feature adds" : `What each feature adds to “${why.label}”`);
+  const rows = why.contributions.slice(0, 15).map((p) => ({ name: typeof p.value === "number" ? `${p.feature} = ${short(p.value)}` : `${p.feature} = ${p.value}`, value: p.contribution || 0 }));
+  signedBars(el("parts"), [...rows, { name: "(intercept)", value: why.intercept || 0 }]);
+  put("parts-note", `Together ${short(why.score)}, by the model after ${why.version.toLocaleString("en")} examples.`);
+}
+
+function problem(error) {
+  el("problem").hidden = false;
+  put("problem", error.message);
+}
+
+async function teach(event) {
+  event.preventDefault();
+  const text = el("truth").value;
+  const number = text.trim() !== "" && Number.isFinite(Number(text));
+  try {
+    const told = await call("/label", { id: lastId, label: number ? Number(text) : text });
+    put("learned", told.again ? "That was learned already." : "Learned; it is on the disk.");
+  } catch (error) {
+    put("learned", error.message);
+  }
+}
+
+// -- light and dark ---------------------------------------------------------------------------
+
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  el("theme").setAttribute("aria-pressed", String(name === "dark"));
+  for (const chart of charts) chart.rebuild();
+}
+
+setTheme(dark.matches ? "dark" : "light");
+dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+el("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+window.addEventListener("resize", () => charts.forEach((chart) => chart.resize()));
+el("predict-form").addEventListener("submit", predict);
+el("label-form").addEventListener("submit", teach);
+el("input").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) predict(event);
+});
+el("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem("token", el("token").value);
+  el("token-form").hidden = true;
+  follow();
+});
+follow();

@@ -1,0 +1,85 @@
+"""Who may ask, and what a browser is told: tokens, hosts, origins, headers."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from aggro.serve.errors import Refused
+
+Headers = list[tuple[bytes, bytes]]
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+# A page may load what this server sends and nothing else, and nobody may frame it.
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+SAFE: Headers = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", CSP.encode()),
+]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Tells who may do what.
+
+    ``token`` is for all calls, ``write_token`` for those that change the model; who has it may
+    read too. Without a token only this machine is served, so the name that a browser was told to
+    connect to must be a name of this machine: else any web page could reach in through its DNS.
+    """
+
+    token: str | None = None
+    write_token: str | None = None
+    loopback: bool = True
+
+    def check(self, headers: dict[bytes, bytes], writes: bool, open: bool) -> None:
+        """Raise Refused unless the request may be fulfilled."""
+        self._check_host(headers)
+        if open:
+            return
+        wanted = (
+            [self.write_token] if writes and self.write_token else [self.token, self.write_token]
+        )
+        if (self.token is None and not writes) or not any(wanted):
+            return
+        given = headers.get(b"authorization", b"")
+        scheme, _, word = given.partition(b" ")
+        if scheme.lower() != b"bearer" or not word:
+            raise Refused(401, "This call needs a token: Authorization: Bearer TOKEN.")
+        # All comparisons are made, whatever the first says, each in constant time.
+        fits = [each is not None and hmac.compare_digest(each.encode(), word) for each in wanted]
+        if not any(fits):
+            known = self.token is not None and hmac.compare_digest(self.token.encode(), word)
+            if known and writes:
+                raise Refused(403, "This token may read, not write.")
+            raise Refused(401, "The token is not valid.")
+
+    def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        if self.loopback and self.token is None and _name(host) not in LOOPBACK:
+            raise Refused(403, "The host name is not one of this machine.")
+        origin = headers.get(b"origin")
+        if origin is not None and _origin_host(origin) != host:
+            raise Refused(403, "Other web pages may not call this server.")
+
+
+@lru_cache(maxsize=64)
+def _name(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _origin_host(origin: bytes) -> str:
+    try:
+        return urlsplit(origin.decode("latin-1")).netloc
+    except ValueError:
+        return ""

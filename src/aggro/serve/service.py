@@ -1,0 +1,286 @@
+"""The verbs of the server: predict, learn, label, explain, snapshot. No HTTP here."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from aggro.serve import calls, errors
+from aggro.serve.entries import (
+    Again,
+    Conflict,
+    Entry,
+    Found,
+    Lesson,
+    Outcome,
+    Prediction,
+    Question,
+    Refusal,
+    Row,
+    Truth,
+    Unknown,
+)
+from aggro.serve.errors import Refused
+from aggro.serve.faces import face_of, text_of
+from aggro.serve.journal import Journal
+from aggro.serve.learning import REFUSALS, Learning, Served
+from aggro.serve.limits import Keeping, Limits
+from aggro.serve.lock import lock
+from aggro.serve.saver import Saver, settle
+from aggro.serve.snapshots import Snapshots
+from aggro.serve.tallies import Tallies
+from aggro.serve.writer import Writer
+
+SHARE = 0.5  # of the queue that predictions may fill: lessons always have room
+SLICE = 0.002  # seconds of a batch before others have their turn
+EXPLAINED = 200_000  # features times classes of an explanation: some hundredths of a second
+encode = msgspec.json.Encoder().encode
+
+
+class Service:
+    """One model in one folder: it continues there, or begins with the model that is given."""
+
+    def __init__(
+        self, folder: Path, model: Any, origin: str, limits: Limits, keeping: Keeping
+    ) -> None:
+        self.limits, self.keeping, self.folder = limits, keeping, folder
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as undo:
+            self._lock = undo.enter_context(lock(folder))
+            self.journal = undo.enter_context(contextlib.closing(Journal(folder, keeping)))
+            self._go_on(model, origin)
+            undo.pop_all()
+
+    def _go_on(self, model: Any, origin: str) -> None:
+        """Begin where the folder ends."""
+        limits, keeping = self.limits, self.keeping
+        self.snapshots = Snapshots(self.folder)
+        self.snapshots.remove_unfinished()
+        saved, model = self._begin(model, origin)
+        face = face_of(model)
+        totals = self.journal.fact(f"tallies-{saved}")
+        tallies = Tallies(face.regression, totals)
+        self.learning = Learning(face, face.input_type(limits), tallies, saved)
+        self.replayed = self._replay(saved)
+        self.writer = Writer(self.journal, limits.waiting)
+        self.stopping = False
+        self.saver = Saver(self.snapshots, self.learning, self.writer, keeping, saved)
+        self._known = set(face.classes())  # classes that were admitted
+
+    def _begin(self, model: Any, origin: str) -> tuple[int, Any]:
+        """Return the newest snapshot; write the first one if there is none."""
+        known = self.journal.fact("origin")
+        if known not in (None, origin):
+            raise ValueError(
+                f"{self.folder} belongs to a model that began as {known}, not as {origin}. Give "
+                "the same model, or another folder."
+            )
+        found = self.snapshots.newest(self.journal.stripped, self.journal.last)
+        if found is not None:
+            return found
+        face = face_of(model)  # refuses what cannot be served before anything is written
+        self.journal.set_fact("origin", origin)
+        self.snapshots.write(face.freeze(), 0)
+        return 0, model
+
+    def _replay(self, saved: int) -> int:
+        """Learn what the snapshot does not hold; return how many examples that were."""
+        refusals: list[Entry] = []
+        self.learning.on_refusal = refusals.append
+        count = 0
+        for row in self.journal.rows_after(saved):
+            self.learning.learn(row)
+            count += 1
+        if refusals:
+            self.journal.write(refusals)
+        self.learning.on_refusal = self._note
+        return count
+
+    def _note(self, refusal: Refusal) -> None:
+        self.writer.give([refusal])
+
+    # -- predictions ----------------------------------------------------------------------------
+
+    async def predict(self, asked: list[Any]) -> list[calls.Answer]:
+        """Predict, and keep the examples for their truths if the journal has room.
+
+        A long batch lets others have their turn.
+        """
+        kept = self.keeping.predictions > 0 and self.writer.has_room(len(asked), SHARE)
+        learning, now = self.learning, time.time()
+        field = learning.face.field
+        answers: list[calls.Answer] = []
+        entries: list[Entry] = []
+        until = time.perf_counter() + SLICE
+        for one in asked:
+            if time.perf_counter() > until:
+                await asyncio.sleep(0)
+                until = time.perf_counter() + SLICE
+            x = getattr(one, field)
+            said = learning.predict(x)
+            id, new = one.id or self.new_id(), one.id is None
+            answers.append(calls.answer_of(id, said, learning.version, kept))
+            if kept:
+                served = Served(said.prediction, said.confidence, learning.version)
+                entries.append(Prediction(id, now, encode(x), encode(served), new))
+        learning.pulse.counts["predictions"] += len(asked)
+        if entries:
+            self.writer.give(entries)
+        else:
+            learning.pulse.counts["not_kept"] += len(asked)
+        return answers
+
+    def new_id(self) -> str:
+        """Return an id that nobody has, and that nobody can guess and use before."""
+        return secrets.token_hex(10)
+
+    # -- lessons --------------------------------------------------------------------------------
+
+    async def learn(self, asked: list[Any]) -> list[calls.Receipt]:
+        """Learn examples; they are on the disk and in the model when this returns."""
+        field = self.learning.face.field
+        lessons = []
+        for one in asked:
+            id, label = one.id or self.new_id(), self._label(one.label)
+            x = encode(getattr(one, field))
+            lessons.append(Lesson(id, label, one.weight, x, one.id is None))
+        return await self._write(lessons)
+
+    async def label(self, asked: list[Any]) -> list[calls.Receipt]:
+        """Learn the truths of predictions."""
+        return await self._write(
+            [Truth(one.id, self._label(one.label), one.weight) for one in asked]
+        )
+
+    def _label(self, label: Any) -> bytes:
+        """Return a label as the journal holds it; one class too many is refused."""
+        if self.learning.face.regression:
+            return encode(float(label))
+        if label not in self._known:  # as Python has it: 1, 1.0 and true are one class
+            if len(self._known) >= self.limits.classes:
+                raise Refused(422, f"There are {self.limits.classes:,} classes already.")
+            self._known.add(label)
+        return encode(label)
+
+    async def _write(self, entries: list[Any]) -> list[calls.Receipt]:
+        outcomes = await self._settled(entries, learns=True)
+        return [self._receipt(each, refused) for each, refused in outcomes]
+
+    async def _settled(self, entries: list[Any], learns: bool) -> list[tuple[Outcome, str | None]]:
+        """Write entries; return what became of each when it is safe, and learned if it is new."""
+        if self.stopping:
+            raise Refused(503, errors.STOPPING, retry_after=1)
+        if not self.writer.has_room(len(entries)):
+            raise Refused(429, errors.BUSY, retry_after=1)
+        settled: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def done(outcomes: list[Outcome], error: Exception | None) -> None:
+            if error is not None:
+                settle(settled, Refused(503, errors.NO_DISK, retry_after=1))
+                return
+            self.learning.take(outcomes, lambda refused: settle(settled, (outcomes, refused)))
+
+        self.writer.give(entries, done)
+        outcomes, refused = await settled
+        if learns:
+            self.saver.save_if_due()
+        return [(each, _reason(each, refused)) for each in outcomes]
+
+    def _receipt(self, outcome: Outcome, refused: str | None) -> calls.Receipt:
+        counts = self.learning.pulse.counts
+        if isinstance(outcome, Unknown):
+            counts["unknown"] += 1
+            return calls.Receipt(outcome.id, 404, self.version, error=errors.UNKNOWN)
+        if isinstance(outcome, Conflict):
+            counts["conflicts"] += 1
+            return calls.Receipt(outcome.id, 409, self.version, error=errors.CONFLICT)
+        assert isinstance(outcome, (Row, Again))
+        again = isinstance(outcome, Again)
+        counts["again"] += again
+        if refused is not None:
+            return calls.Receipt(outcome.id, 422, self.version, again=again, error=refused)
+        return calls.Receipt(outcome.id, 200, self.version, again=again)
+
+    @property
+    def version(self) -> int:
+        """The sequence number of the last example in the model."""
+        return self.learning.version
+
+    # -- explanations ---------------------------------------------------------------------------
+
+    async def explain(self, id: str) -> calls.Explanation:
+        """Say why the model, as it is now, would answer as it does to a kept prediction."""
+        ((found, _),) = await self._settled([Question(id)], learns=False)
+        if not isinstance(found, Found):
+            raise Refused(404, errors.UNKNOWN)
+        face = self.learning.face
+        x = self.learning.read(found.features)
+        if len(x) * max(1, len(face.classes())) > EXPLAINED:
+            raise Refused(422, "The example has too many features, for so many classes.")
+        try:
+            why = face.explain(x)
+        except REFUSALS as error:
+            raise Refused(422, str(error)) from error
+        served = found.served and msgspec.json.decode(found.served, type=Served)
+        parts = sorted(why.contributions, key=lambda part: -abs(part[2]))
+        return calls.Explanation(
+            id=id,
+            label=why.label,
+            score=why.score,
+            intercept=why.intercept,
+            contributions=[calls.Part(*part) for part in parts[: calls.SHOWN]],
+            version=self.version,
+            served=served.prediction if served else None,
+            served_version=served.version if served else None,
+        )
+
+    # -- the end --------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """Learn all that was accepted, write a snapshot, close the journal."""
+        self.stopping = True
+        while self.writer.waiting or self.learning.behind:
+            await asyncio.sleep(0.005)
+        with contextlib.suppress(Refused):  # a failed snapshot costs nothing: the journal has all
+            await self.saver.save()
+        await self.writer.stop()
+        self.journal.close()
+        self._lock.close()
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the model is."""
+        face = self.learning.face
+        return {
+            "model": type(face.model).__name__,
+            "input": face.field,
+            "task": "regression" if face.regression else "classification",
+            **face.facts(),
+            "classes": [text_of(label) for label in face.classes()],
+            "examples": self.learning.tallies.totals.examples,
+            "version": self.version,
+            "snapshot": self.saver.saved,
+        }
+
+    def disk(self) -> dict[str, int]:
+        """Return what is kept, and the bytes that it takes."""
+        sizes = [path.stat().st_size for path in self.folder.iterdir() if path.is_file()]
+        return {
+            "pending": self.journal.pending,
+            "waiting": self.writer.waiting,
+            "bytes": sum(sizes),
+            "commits": self.writer.commits,
+        }
+
+
+def _reason(outcome: Outcome, refused: dict[int, str]) -> str | None:
+    if isinstance(outcome, Again) and outcome.refused is not None:
+        return outcome.refused
+    return refused.get(outcome.seq) if isinstance(outcome, (Row, Again)) else None

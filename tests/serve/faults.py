@@ -1,0 +1,97 @@
+"""Faults that the crash suite must notice: each puts one promise out of action."""
+
+import time
+
+from aggro import atomic
+from aggro.models import container
+from aggro.serve import journal, writer
+
+
+def no_fsync():
+    """The journal trusts the system to write some time."""
+    journal.SYNCHRONOUS = "OFF"
+
+
+class Unready:
+    """A connection whose commits are put off."""
+
+    def __init__(self, db):
+        self.db = db
+
+    def __getattr__(self, name):
+        return getattr(self.db, name)
+
+    def execute(self, sql, *values):
+        return None if sql == "COMMIT" else self.db.execute(sql, *values)
+
+
+def acknowledge_before_commit():
+    """Callers are told before their lessons are safe."""
+
+    def commit(self, jobs):
+        db = self.journal.db
+        self.journal.db = Unready(db)
+        outcomes = self.journal.write([entry for job in jobs for entry in job.entries])
+        self.journal.db = db
+        self.tell(jobs, outcomes, None)
+        time.sleep(0.005)
+        db.execute("COMMIT")
+
+    writer.Writer._commit = commit
+
+
+def snapshot_without_rename():
+    """A snapshot is written under its name, not beside it."""
+
+    class Slow:
+        def __init__(self, path):
+            self.file = open(path, "wb", buffering=0)  # noqa: PTH123, SIM115 -- as a fault would
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.file.close()
+
+        def write(self, data):
+            for start in range(0, len(data), 256):
+                self.file.write(data[start : start + 256])
+                time.sleep(0.0002)
+
+    container.replacing = Slow
+
+
+def replay_twice():
+    """What the snapshot holds already is replayed too."""
+    plain = journal.Journal.rows_after
+    journal.Journal.rows_after = lambda self, seq: plain(self, self.stripped)
+
+
+def snapshot_without_fsync():
+    """A snapshot gets its name before it is on the disk."""
+    atomic.os = type("os", (), {**vars(atomic.os), "fsync": lambda handle: None})
+
+
+def features_dropped_too_early():
+    """The journal lets go of features that the kept snapshots do not all hold."""
+    plain = journal.Journal._save
+
+    def save(self, entry):
+        entry.seq = self.last
+        plain(self, entry)
+
+    journal.Journal._save = save
+
+
+FAULTS = {
+    fault.__name__: fault
+    for fault in (
+        no_fsync,
+        acknowledge_before_commit,
+        snapshot_without_rename,
+        replay_twice,
+        snapshot_without_fsync,
+        features_dropped_too_early,
+    )
+}
+NEED_POWER_CUT = ("no_fsync", "snapshot_without_fsync")

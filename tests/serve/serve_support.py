@@ -1,0 +1,112 @@
+"""A server in a thread, and ways to talk to it that a well-behaved client has not."""
+
+import contextlib
+import json
+import socket
+import threading
+
+import httpx
+
+from aggro.serve import start
+from aggro.serve.limits import Keeping, Limits
+
+
+class Running:
+    """A server that runs: its address, its service, and how to stop it."""
+
+    def __init__(self, address, server):
+        self.address, self.server = address, server
+        self.service = server.application.service
+        self.port = int(address.rpartition(":")[2])
+        self.http = httpx.Client(base_url=address, timeout=20)
+
+    def post(self, path, body, **options):
+        return self.http.post(path, json=body, **options)
+
+    def learn(self, features, label, **more):
+        return self.post("/learn", {"features": features, "label": label, **more})
+
+    def raw(self, data, wait=5.0):
+        """Send bytes as they are; return all that comes until the server hangs up or is silent."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as line:
+            line.sendall(data)
+            answer = b""
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                while part := line.recv(65536):
+                    answer += part
+                    if b"\r\n\r\n" in answer and _is_whole(answer):
+                        break
+            return answer
+
+    def alive(self):
+        return self.http.get("/health").json() == {"live": True}
+
+
+def _is_whole(answer):
+    head, _, body = answer.partition(b"\r\n\r\n")
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return len(body) >= int(line.split(b":")[1])
+    return False
+
+
+@contextlib.contextmanager
+def running(folder, model="PA-I", *, limits=None, keeping=None, params=None, **plan):
+    """Run a server in a thread; stop it as SIGTERM does."""
+    told, failed, ready = [], [], threading.Event()
+
+    def tell(address, server):
+        told.append(Running(address, server))
+        ready.set()
+
+    def serve():
+        try:
+            start.run(asked, tell)
+        except BaseException as error:
+            failed.append(error)
+            ready.set()
+
+    asked = start.Plan(
+        model=str(model),
+        data=folder,
+        port=0,
+        params=params or {},
+        limits=Limits(**(limits or {})),
+        keeping=Keeping(**(keeping or {})),
+        **plan,
+    )
+    thread = threading.Thread(target=serve)
+    thread.start()
+    assert ready.wait(30)
+    if failed:
+        thread.join()
+        raise failed[0]
+    try:
+        yield told[0]
+    finally:
+        told[0].http.close()
+        told[0].server.application.drain()
+        told[0].server.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
+    if failed:
+        raise failed[0]
+
+
+def request(method, path, body=b"", **headers):
+    """Return a request as bytes."""
+    given = {"host": "127.0.0.1", "content-length": str(len(body)), **headers}
+    if body:
+        given.setdefault("content-type", "application/json")
+    lines = [f"{method} {path} HTTP/1.1", *(f"{k}: {v}" for k, v in given.items()), "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+def status_of(answer):
+    """Return the status of an answer in bytes; None if there was none."""
+    return int(answer.split(b" ")[1]) if answer.startswith(b"HTTP/1.1 ") else None
+
+
+def problem(answer):
+    """Return the message of a refusal."""
+    return json.loads(answer.content)["error"]["message"]

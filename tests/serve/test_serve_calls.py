@@ -1,0 +1,324 @@
+"""Every call does what docs/serve.md says: predict, label, learn, explain, model, metrics."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+from serve_support import problem, running
+
+import aggro
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("data"), params={"C": 1.0}) as found:
+        yield found
+
+
+def two_classes(server):
+    for k in range(4):
+        server.learn({"money": 1.0 + k}, "spam")
+        server.learn({"meeting": 1.0 + k, "colour": "red"}, "ham")
+
+
+def test_a_prediction_has_scores_a_version_and_an_id(server):
+    two_classes(server)
+    answer = server.post("/predict", {"features": {"money": 1.0}}).json()
+    assert answer["prediction"] == "spam"
+    assert answer["scores"]["spam"] == -answer["scores"]["ham"] > 0
+    assert answer["version"] == server.service.version
+    assert answer["id"]
+
+
+def test_a_label_joins_the_features_of_its_prediction(server):
+    two_classes(server)
+    answer = server.post("/predict", {"features": {"new": 2.0}, "id": "p"}).json()
+    before = server.http.get("/model").json()["version"]
+    receipt = server.post("/label", {"id": answer["id"], "label": "spam"}).json()
+    assert receipt == {"id": "p", "status": 200, "version": before + 1}
+    assert "new" in server.service.learning.face.model.coef()["spam"]
+
+
+def test_an_id_is_learned_once_and_a_second_truth_is_refused(server):
+    server.post("/predict", {"features": {"x": 2.0}, "id": "once"})
+    first = server.post("/label", {"id": "once", "label": "spam"})
+    again = server.post("/label", {"id": "once", "label": "spam"})
+    other = server.post("/label", {"id": "once", "label": "ham"})
+    assert (first.status_code, again.status_code, other.status_code) == (200, 200, 409)
+    assert again.json()["again"] and again.json()["version"] == first.json()["version"]
+    as_lesson = server.learn({"x": 2.0}, "spam", id="once")
+    assert as_lesson.json()["again"]
+    assert server.learn({"x": 3.0}, "spam", id="once").status_code == 409
+
+
+def test_a_truth_without_a_prediction_is_not_found(server):
+    answer = server.post("/label", {"id": "nobody", "label": "spam"})
+    assert answer.status_code == 404
+    assert "/learn" in problem(answer)
+
+
+def test_batches_answer_each(server):
+    two_classes(server)
+    answers = server.post("/predict", [{"features": {"money": 1.0}}, {"features": {}}]).json()
+    assert len(answers) == 2
+    lessons = [{"features": {"a": 1.0}, "label": "spam", "id": k} for k in ("b1", "b2", "b1")]
+    receipts = server.post("/learn", lessons).json()
+    assert [r.get("again", False) for r in receipts] == [False, False, True]
+    truths = [{"id": answers[0]["id"], "label": "spam"}, {"id": "nobody", "label": "ham"}]
+    assert [r["status"] for r in server.post("/label", truths).json()] == [200, 404]
+
+
+def test_a_weight_counts(tmp_path):
+    with running(tmp_path, params={"C": 0.1}) as server:
+        server.learn({"a": 1.0}, "no")
+        server.learn({"a": 1.0}, "yes", weight=3.0)
+        plain = aggro.StreamClassifier("PA-I", C=0.1, max_features=1 << 18)
+        plain.learn_one({"a": 1.0}, "no")
+        plain.learn_one({"a": 1.0}, "yes", 3.0)
+        assert server.service.learning.face.model.coef() == plain.coef()
+
+
+def test_an_explanation_adds_up_to_the_score(server):
+    two_classes(server)
+    x = {"money": 2.0, "colour": "red", "never seen": 7.0}
+    answer = server.post("/predict", {"features": x, "id": "why"}).json()
+    why = server.http.get("/explain", params={"id": "why"}).json()
+    parts = {part["feature"]: part["contribution"] for part in why["contributions"]}
+    assert why["label"] == why["served"] == answer["prediction"]
+    assert parts.keys() == x.keys() and parts["never seen"] == 0
+    assert sum(parts.values()) + why["intercept"] == pytest.approx(why["score"])
+    assert why["score"] == pytest.approx(answer["scores"][answer["prediction"]])
+    weights = server.service.learning.face.model.coef()["spam"]
+    sign = 1 if why["label"] == "spam" else -1
+    assert parts["money"] == pytest.approx(sign * 2.0 * weights["money"])
+
+
+def test_a_learned_prediction_can_still_be_explained(server):
+    server.post("/predict", {"features": {"money": 2.0}, "id": "later"})
+    server.post("/label", {"id": "later", "label": "spam"})
+    assert server.http.get("/explain?id=later").status_code == 200
+    assert server.http.get("/explain?id=nobody").status_code == 404
+    assert server.http.get("/explain").status_code == 422
+
+
+def test_the_file_is_the_model(server, tmp_path):
+    two_classes(server)
+    answer = server.http.get("/model/file")
+    path = tmp_path / "m.aggro"
+    path.write_bytes(answer.content)
+    model = aggro.load(path)
+    assert model.coef() == server.service.learning.face.model.coef()
+    assert answer.headers["x-aggro-version"] == str(server.service.version)
+
+
+def test_the_model_tells_its_race(tmp_path):
+    with running(tmp_path, params={"C": "auto"}) as server:
+        assert server.http.get("/model").json()["C"] is None
+        two_classes(server)
+        facts = server.http.get("/model").json()
+        assert facts["algorithm"] == "PA-I" and facts["classes"] == ["ham", "spam"]
+        assert facts["examples"] == facts["version"] == 8
+        assert sum(lane["chosen"] for lane in facts["race"]) == 1
+
+
+def test_metrics_count(tmp_path):
+    with running(tmp_path) as server:
+        two_classes(server)
+        server.post("/predict", {"features": {"money": 1.0}})
+        text = server.http.get("/metrics").text
+        assert "aggro_learned_total 8.0" in text
+        assert "aggro_predictions_total 1.0" in text
+        assert 'aggro_answers_total{call="/learn",status="200"} 8.0' in text
+        assert 'aggro_seconds_bucket{call="/learn",le="+Inf"} 8.0' in text
+
+
+def test_events_begin_with_the_history(server):
+    with server.http.stream("GET", "/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: history"
+        assert isinstance(json.loads(next(lines)[6:]), list)
+        assert (next(lines), next(lines)) == ("", "event: sample")
+        assert json.loads(next(lines)[6:])["model"]["model"] == "StreamClassifier"
+
+
+def test_a_regressor_predicts_numbers(tmp_path):
+    with running(tmp_path, "PAR", params={"epsilon": 0.0}) as server:
+        server.learn({"width": 3.0}, 30)
+        answer = server.post("/predict", {"features": {"width": 3.0}, "id": "n"}).json()
+        assert answer["prediction"] == pytest.approx(30.0)
+        why = server.http.get("/explain?id=n").json()
+        assert why["label"] is None
+        assert why["contributions"][0]["contribution"] + why["intercept"] == pytest.approx(30.0)
+        assert server.learn({"width": 3.0}, "thirty").status_code == 422
+
+
+def test_refused_examples_say_why_now_and_again(tmp_path):
+    with running(tmp_path, "PAR") as server:
+        server.learn({"a": 1e-10}, 1e308)
+        before = server.service.learning.face.model.coef()
+        for expected in (False, True):
+            answer = server.learn({"a": 1e300}, 1e308, id="huge")
+            assert answer.status_code == 422
+            assert "overflows" in problem(answer)
+            receipt = server.post("/learn", [{"features": {"a": 1e300}, "label": 1e308,
+                                              "id": "huge"}]).json()[0]  # fmt: skip
+            assert receipt["again"], expected
+        assert server.service.learning.face.model.coef() == before
+
+
+def test_probabilities_are_calibrated_and_follow_the_model(tmp_path):
+    rng = np.random.default_rng(0)
+    with running(tmp_path, params={"probability": True}) as server:
+        for _ in range(3):
+            lessons = [
+                {"features": {"a": a, "b": b}, "label": "up" if a + 0.5 * b > 0 else "down"}
+                for a, b in rng.normal(size=(250, 2)).tolist()
+            ]
+            server.post("/learn", lessons)
+            answer = server.post("/predict", {"features": {"a": 3.0, "b": 1.0}}).json()
+            assert sum(answer["probabilities"].values()) == pytest.approx(1.0)
+        assert answer["probabilities"]["up"] > 0.9
+        server.learn({"a": 0.0}, "sideways")
+        answer = server.post("/predict", {"features": {"a": 3.0}}).json()
+        assert answer["probabilities"].keys() == {"up", "down", "sideways"}
+
+
+def test_arrays_are_served_too(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.array(["no", "yes"])[(X[:, 0] > 0).astype(int)]
+    model = aggro.PassiveAggressiveClassifier().partial_fit(X, y)
+    aggro.save(model, tmp_path / "m.aggro")
+    row = X[0].tolist()
+    with running(tmp_path / "data", tmp_path / "m.aggro") as server:
+        answer = server.post("/predict", {"features": row, "id": "a"}).json()
+        assert answer["prediction"] == model.predict(X[:1])[0]
+        why = server.http.get("/explain?id=a").json()
+        parts = sum(part["contribution"] for part in why["contributions"])
+        assert parts + why["intercept"] == pytest.approx(why["score"])
+        assert server.post("/label", {"id": "a", "label": "no"}).status_code == 200
+        model.partial_fit(X[:1], ["no"], sample_weight=[1.0])
+        assert server.post("/predict", {"features": {"a": 1.0}}).status_code == 422
+        assert server.post("/predict", {"features": [1.0]}).status_code == 422
+        (tmp_path / "served.aggro").write_bytes(server.http.get("/model/file").content)
+        served, plain = (
+            aggro.load(tmp_path / "served.aggro")._learner.state(),
+            model._learner.state(),
+        )
+        assert {k: v.tobytes() for k, v in served.items()} == {
+            k: v.tobytes() for k, v in plain.items()
+        }
+
+
+@pytest.mark.skipif("TextClassifier" not in aggro.__all__, reason="no estimator of texts")
+def test_texts_are_served_too(tmp_path):
+    with running(tmp_path, "TextClassifier") as server:
+        assert server.post("/predict", {"text": "money"}).json()["prediction"] is None
+        for _ in range(5):
+            server.post("/learn", {"text": "free money now", "label": "spam"})
+            server.post("/learn", {"text": "lunch at noon", "label": "ham", "weight": 2.0})
+        answer = server.post("/predict", {"text": "money for free", "id": "t"}).json()
+        assert answer["prediction"] == "spam" and sum(answer["probabilities"].values()) > 0.99
+        why = server.http.get("/explain?id=t").json()
+        assert {part["feature"] for part in why["contributions"]} >= {"money", "free"}
+        assert server.post("/label", {"id": "t", "label": "spam"}).status_code == 200
+        assert server.http.get("/model").json()["version"] == 11
+        known = server.http.get("/model/file").content
+        server.post("/model/snapshot", {})
+    with running(tmp_path, "TextClassifier") as server:
+        assert server.http.get("/model/file").content == known
+
+
+def test_the_open_inference_protocol_predicts_and_keeps_nothing(server):
+    two_classes(server)
+    assert server.http.get("/v2/health/ready").status_code == 200
+    assert server.http.get("/v2").json()["name"] == "aggro"
+    assert server.http.get("/v2/models/aggro").json()["outputs"][0]["name"] == "prediction"
+    assert server.http.get("/v2/models/other").status_code == 404
+    pending = server.service.journal.pending
+    inputs = [
+        {"name": "money", "shape": [2, 1], "datatype": "FP64", "data": [1.0, 0.0]},
+        {"name": "meeting", "shape": [2], "datatype": "FP64", "data": [0.0, 5.0]},
+    ]
+    answer = server.post("/v2/models/aggro/infer", {"id": "7", "inputs": inputs}).json()
+    assert answer["id"] == "7"
+    assert answer["outputs"][0]["data"] == ["spam", "ham"]
+    inputs[0]["shape"] = [3, 1]
+    assert server.post("/v2/models/aggro/infer", {"inputs": inputs}).status_code == 422
+    assert server.service.journal.pending == pending
+
+
+def test_the_description_lists_every_call(server):
+    paths = server.http.get("/openapi.json").json()["paths"]
+    assert {"/predict", "/label", "/learn", "/explain", "/model/file"} <= paths.keys()
+
+
+def wait_until(check):
+    for _ in range(200):
+        if check():
+            return
+        time.sleep(0.02)
+    raise AssertionError
+
+
+def test_what_is_kept_is_bounded(tmp_path):
+    keeping = {"predictions": 50, "ids": 30, "snapshot_examples": 20}
+    with running(tmp_path, keeping=keeping) as server:
+        for k in range(40):
+            batch = [{"features": {"a": 1.0}, "id": f"{k}-{j}"} for j in range(5)]
+            server.post("/predict", batch)
+            server.learn({"a": 1.0 + k}, "xy"[k % 2], id=f"l{k}")
+            server.learn({"a": -1.0 - k}, "yx"[k % 2], id=f"m{k}")
+        wait_until(lambda: server.service.journal.pending <= 50)
+        assert server.post("/label", {"id": "0-0", "label": "x"}).status_code == 404
+        for k in range(10):  # the journal tidies up when it writes
+            server.post("/model/snapshot", {})
+            server.learn({"a": 1.0}, "x", id=f"n{k}")
+        assert len(list(tmp_path.glob("model-*.aggro"))) <= 3
+        db = server.service.journal.db
+        assert db.execute("SELECT count(*) FROM examples").fetchone()[0] < 90
+        held = db.execute("SELECT count(*) FROM examples WHERE features IS NOT NULL").fetchone()
+        assert held[0] < 60
+
+
+def test_predictions_expire_by_age(tmp_path):
+    with running(tmp_path, keeping={"seconds": 0.2}) as server:
+        server.post("/predict", {"features": {"a": 1.0}, "id": "old"})
+        time.sleep(0.4)
+        assert server.post("/label", {"id": "old", "label": "x"}).status_code == 404
+
+
+def test_the_client_repeats_itself_and_nothing_is_learned_twice(tmp_path):
+    import httpx
+
+    from aggro.serve import Client, ServerError
+
+    with running(tmp_path) as server:
+        tries = []
+
+        def flaky(request):
+            """Let every other answer get lost on its way back."""
+            answer = server.http.request(
+                request.method, request.url.raw_path.decode(), content=request.read(),
+                headers={"content-type": "application/json"},
+            )  # fmt: skip
+            tries.append(request.url.path)
+            if len(tries) % 2:
+                raise httpx.ReadTimeout("lost", request=request)
+            return httpx.Response(answer.status_code, content=answer.content)
+
+        with Client(server.address, transport=httpx.MockTransport(flaky)) as client:
+            client.learn({"a": 1.0}, "x")
+            answer = client.predict({"a": 1.0})
+            client.label(answer["id"], "y")
+            receipts = client.learn_many([{"b": 1.0}, {"c": 1.0}], ["x", "y"])
+            assert [r["status"] for r in receipts] == [200, 200]
+            assert client.model()["examples"] == 4
+            assert client.explain(answer["id"])["id"] == answer["id"]
+            client.download(tmp_path / "copy.aggro")
+            assert aggro.load(tmp_path / "copy.aggro").examples == 4
+            assert client.snapshot() == 4
+            with pytest.raises(ServerError, match="404 not_found"):
+                client.label("nobody", "x")
+        assert len(tries) >= 12

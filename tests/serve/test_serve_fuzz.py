@@ -1,0 +1,18 @@
+"""A few hundred requests made up from the description; ``make fuzz-serve`` sends ten thousand."""
+
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is forked")
+pytest.importorskip("schemathesis", reason="pip install schemathesis")
+
+
+# hypothesis and jsonschema warn about things of their own
+@pytest.mark.filterwarnings("ignore")
+def test_made_up_requests_are_answered_as_described(tmp_path):
+    from fuzz import fuzz
+
+    count, growth = fuzz(150, tmp_path)
+    assert count > 100
+    assert growth < 50

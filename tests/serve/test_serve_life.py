@@ -1,0 +1,250 @@
+"""Starts, stops and restarts: the folder, the snapshots, the signals, the tokens of a process."""
+
+import asyncio
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+from serve_support import problem, running
+
+import aggro
+from aggro.serve import start
+from aggro.serve.entries import Lesson, Row
+from aggro.serve.journal import Journal
+from aggro.serve.limits import Keeping
+from aggro.serve.writer import Writer
+
+
+def command(folder, *options, **env):
+    """Start ``aggro serve`` in a process of its own; return it and its address."""
+    words = ["serve", "PA-I", "--port", "0", "--data", str(folder), *options]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "aggro.cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **env},
+    )
+    line = process.stdout.readline()
+    found = re.match(r"serving (http://\S+)", line)
+    assert found, process.communicate(timeout=20)
+    return process, found[1]
+
+
+def test_sigterm_drains_snapshots_and_leaves(tmp_path):
+    process, address = command(tmp_path / "data", "--C", "auto")
+    for k in range(5):
+        httpx.post(f"{address}/learn", json={"features": {"a": k - 2.0}, "label": k % 2})
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert "stopped" in out and not err
+    assert aggro.load(tmp_path / "data" / "model-000000000000005.aggro").examples == 5
+    process, address = command(tmp_path / "data", "--C", "auto")
+    assert httpx.get(f"{address}/model").json()["version"] == 5
+    process.terminate()
+    process.communicate(timeout=30)
+
+
+def test_a_restart_goes_on_as_if_nothing_had_been(tmp_path):
+    plain = aggro.StreamClassifier("PA-I", C="auto", max_features=1 << 18)
+    examples = [({"a": k % 7 - 3.0, "b": k % 3 - 1.0}, "xyz"[k % 3]) for k in range(90)]
+    for x, y in examples:
+        plain.learn_one(x, y)
+    for part in range(3):
+        keeping = {"snapshot_examples": 1000}
+        with running(tmp_path, params={"C": "auto"}, keeping=keeping) as server:
+            assert server.service.version == 30 * part
+            for x, y in examples[30 * part : 30 * (part + 1)]:
+                server.learn(x, y)
+            totals = server.service.learning.tallies.totals
+    with running(tmp_path, params={"C": "auto"}) as server:
+        assert server.service.learning.face.model.coef() == plain.coef()
+        assert server.service.learning.tallies.totals == totals
+        assert totals.examples == 90 and totals.error <= plain.n_mistakes_ + 3
+
+
+def test_a_damaged_snapshot_is_passed_over(tmp_path):
+    for part in range(2):
+        with running(tmp_path) as server:
+            server.learn({"a": 1.0 + part}, "xy"[part])
+            coef = server.service.learning.face.model.coef()
+    newest = max(tmp_path.glob("model-*.aggro"))
+    newest.write_bytes(newest.read_bytes()[:-10])
+    with running(tmp_path) as server:
+        assert server.service.replayed == 1
+        assert server.service.learning.face.model.coef() == coef
+
+
+def test_a_folder_without_a_usable_snapshot_is_refused(tmp_path):
+    with running(tmp_path) as server:
+        server.learn({"a": 1.0}, "x")
+    for path in tmp_path.glob("model-*.aggro"):
+        path.write_bytes(b"nothing")
+    with pytest.raises(aggro.ModelFileError, match="backup"), running(tmp_path):
+        pass
+
+
+def test_a_folder_belongs_to_one_model_and_to_one_server(tmp_path):
+    with running(tmp_path), pytest.raises(ValueError, match="another server"), running(tmp_path):
+        pass
+    words = "belongs to a model that began as PA-I"
+    with pytest.raises(ValueError, match=words), running(tmp_path, "PA-II"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({"model": "PX-9"}, "There is no variant"),
+        ({"model": "no/such.aggro"}, "no such file"),
+        ({"host": "0.0.0.0"}, "--no-token"),
+        ({"params": {"D": 3}}, "not a setting"),
+        ({"model": "KPA"}, "not a linear variant"),
+    ],
+)
+def test_wrong_plans_say_what_is_wrong(tmp_path, plan, words):
+    asked = start.Plan(**{"model": "PA-I", "data": tmp_path / "d", "port": 0, **plan})
+    with pytest.raises((ValueError, TypeError, OSError), match=words):
+        start.run(asked, lambda *_: pytest.fail("it runs"))
+
+
+def test_settings_are_for_new_models(tmp_path):
+    aggro.save(aggro.StreamClassifier(), tmp_path / "m.aggro")
+    with pytest.raises(ValueError, match="--C is for a new model"):
+        start.first_model(str(tmp_path / "m.aggro"), {"C": 0.1})
+
+
+def test_short_tokens_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "token").write_text("short\n")
+    with pytest.raises(ValueError, match="16"):
+        start.token_from("AGGRO_TOKEN", str(tmp_path / "token"))
+    monkeypatch.setenv("AGGRO_TOKEN", "x" * 20)
+    assert start.token_from("AGGRO_TOKEN", None) == "x" * 20
+
+
+def test_a_disk_that_cannot_be_written_costs_nothing(tmp_path):
+    with running(tmp_path) as server:
+        server.learn({"a": 1.0}, "x")
+        journal = server.service.journal
+        tidy = journal._tidy
+
+        def full():
+            raise sqlite3.OperationalError("database or disk is full")
+
+        journal._tidy = full
+        answer = server.learn({"a": 2.0}, "y", id="later")
+        assert answer.status_code == 503 and answer.headers["retry-after"]
+        assert "disk is full" not in problem(answer)
+        assert server.post("/predict", {"features": {"a": 1.0}}).json()["prediction"] == "x"
+        journal._tidy = tidy
+        assert server.learn({"a": 2.0}, "y", id="later").json()["version"] == 2
+
+
+def test_many_callers_share_a_commit(tmp_path):
+    async def main():
+        journal = Journal(tmp_path, Keeping())
+        writer = Writer(journal, 10_000)
+        told, done = [], asyncio.Event()
+
+        def note(outcomes, error):
+            told.extend(outcomes)
+            if len(told) == 500:
+                done.set()
+
+        writer.start()
+        for k in range(500):
+            writer.give([Lesson(f"{k}", b'"x"', 1.0, b"{}")], note)
+        await asyncio.wait_for(done.wait(), 20)
+        await writer.stop()
+        journal.close()
+        return told, writer.commits
+
+    told, commits = asyncio.run(main())
+    assert [row.seq for row in told if isinstance(row, Row)] == list(range(1, 501))
+    assert commits <= 50
+
+
+def test_one_entry_cannot_spoil_the_others_of_its_group(tmp_path):
+    async def main():
+        journal = Journal(tmp_path, Keeping())
+        writer = Writer(journal, 10_000)
+        told, done = {}, asyncio.Event()
+
+        def note(name, outcomes, error):
+            told[name] = (outcomes, error)
+            if len(told) == 3:
+                done.set()
+
+        good, bad = (b'"x"', 1.0, b"{}"), (b'"x"', object(), b"{}")  # no number for SQLite
+        for name, rest in (("a", good), ("b", bad), ("c", good)):
+            writer.give([Lesson(name, *rest)], lambda *news, name=name: note(name, *news))
+        writer.start()
+        await asyncio.wait_for(done.wait(), 20)
+        await writer.stop()
+        journal.close()
+        return told
+
+    told = asyncio.run(main())
+    assert told["b"][1] is not None and told["a"][1] is told["c"][1] is None
+    assert [told[name][0][0].seq for name in "ac"] == [1, 2]
+
+
+def test_a_full_queue_says_come_back_and_predictions_go_on(tmp_path):
+    with running(tmp_path, limits={"waiting": 10}) as server:
+        write = server.service.journal.write
+
+        def slow(entries):
+            time.sleep(0.5)
+            return write(entries)
+
+        server.service.journal.write = slow
+        lessons = [{"features": {"a": 1.0}, "label": "x"}] * 10
+        loop = [server.http.build_request("POST", "/learn", json=lessons) for _ in range(2)]
+        with httpx.Client(base_url=server.address, timeout=20) as other:
+            import threading
+
+            first = threading.Thread(target=other.send, args=(loop[0],))
+            first.start()
+            time.sleep(0.2)
+            answer = server.http.send(loop[1])
+            assert answer.status_code == 429 and answer.headers["retry-after"] == "1"
+            begin = time.monotonic()
+            told = server.post("/predict", {"features": {"a": 1.0}}).json()
+            assert told["kept"] is False
+            assert time.monotonic() - begin < 0.25  # it did not wait for the disk
+            first.join()
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def test_a_missing_package_is_named():
+    code = "import sys; sys.modules['{}'] = None; {}"
+    serve = "from aggro.cli import main; sys.exit(main(['serve', 'PA-I']))"
+    done = python(code.format("uvicorn", serve))
+    assert done.returncode == 1
+    assert "pip install 'aggro[serve]'" in done.stderr
+    done = python(code.format("httpx", "import aggro.serve; aggro.serve.Client"))
+    assert "pip install 'aggro[serve]'" in done.stderr
+
+
+def test_the_package_loads_nothing_before_it_is_used():
+    heavy = "{'starlette', 'uvicorn', 'msgspec', 'httpx', 'sklearn'}"
+    done = python(f"import sys, aggro.serve, aggro.cli.serve; print({heavy} & set(sys.modules))")
+    assert done.stdout.strip() == "set()"
+
+
+def test_the_demonstration_runs(tmp_path):
+    words = [sys.executable, "-m", "aggro.serve.demo", "--port", "0", "--seconds", "4"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    assert "the concept changes after 2 s" in done.stdout
+    assert re.search(r"[1-9]\d* examples learned", done.stdout)

@@ -1,0 +1,144 @@
+"""The live page in a real browser: it loads, its numbers move, it predicts, explains and learns."""
+
+import os
+import random
+import shutil
+import threading
+
+import pytest
+from serve_support import running
+
+from aggro.serve import Client
+from aggro.serve.demo import purchase, stream
+
+playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+BROWSER = (
+    os.environ.get("AGGRO_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
+)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="no browser: apt-get install chromium, or set AGGRO_BROWSER to one"
+)
+EXAMPLE = '{"amount": 2.5, "night": 1.0, "shop": "phones"}'
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    params = {"C": "auto", "probability": True}
+    with running(folder, params=params) as found:
+        rng = random.Random(0)
+        with Client(found.address) as client:
+            pairs = [purchase(rng, False) for _ in range(400)]
+            client.learn_many([x for x, _ in pairs], [y for _, y in pairs])
+            answers = client.predict_many([x for x, _ in pairs])
+            truths = {a["id"]: y for a, (_, y) in zip(answers, pairs, strict=True)}
+            client.label_many(truths)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as play:
+        found = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(server, browser):
+    """A page that has no error and asks no other host."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    complaints, requests = [], []
+    page.on("console", lambda message: complaints.append(message.text)
+            if message.type in ("error", "warning") else None)  # fmt: skip
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(server.address)
+    page.wait_for_selector("#link.live")
+    page.wait_for_selector("#strongest .bar")
+    yield page
+    page.close()
+    assert complaints == []
+    foreign = [u for u in requests if not u.startswith((server.address, "data:"))]
+    assert foreign == []
+
+
+def test_numbers_move_while_a_stream_runs(page, server):
+    with Client(server.address) as client:
+        before = page.text_content("#model")
+        thread = threading.Thread(target=stream, args=(client, 3.0, 100))
+        thread.start()
+        page.wait_for_function("before => document.getElementById('model').textContent != before",
+                               arg=before, timeout=20_000)  # fmt: skip
+        page.wait_for_function("parseFloat(document.getElementById('predictions').textContent) > 0")
+        thread.join()
+    assert page.text_content("#lately").endswith("%")
+    assert page.locator("#chart-error canvas").count() == 1
+    assert page.locator("#race .bar.leads").count() == 1
+    assert page.locator("#calibration circle").count() > 1
+
+
+def test_the_form_predicts_explains_and_learns(page, server):
+    page.fill("#input", EXAMPLE)
+    page.focus("#input")
+    page.keyboard.press("Control+Enter")  # by the keyboard alone
+    page.wait_for_selector("#parts .bar")
+    assert page.text_content("#prediction") in ("fraud", "fine")
+    shown = page.locator("#parts .name").all_text_contents()
+    assert {"night = 1", "shop = phones", "(intercept)"} <= set(shown)
+    before = server.service.version
+    page.fill("#truth", "fraud")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.getElementById('learned').textContent.startsWith('Learned')")
+    assert server.service.version == before + 1
+
+
+def test_the_form_says_what_is_wrong(page):
+    page.fill("#input", "{oops")
+    page.click("#predict-form button")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "not JSON" in page.text_content("#problem")
+
+
+def test_every_control_is_reached_by_the_keyboard(page):
+    reached = set()
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id"))
+    assert {"theme", "input"} <= reached
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_serious_fault_of_accessibility(page, theme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page.fill("#input", EXAMPLE)
+    page.click("#predict-form button")
+    page.wait_for_selector("#parts .bar")
+    if page.evaluate("document.documentElement.dataset.theme") != theme:
+        page.click("#theme")
+    # A tool of the test, not of the page: it may run although the page's rules forbid it.
+    page.evaluate(axe.Axe().axe_script)
+    found = page.evaluate("axe.run()")
+    assert len(found["passes"]) > 15
+    serious = [f["id"] for f in found["violations"] if f["impact"] in ("serious", "critical")]
+    assert serious == []
+
+
+def test_a_phone_needs_no_sideways_scroll(server, browser):
+    page = browser.new_page(viewport={"width": 375, "height": 740})
+    page.goto(server.address)
+    page.wait_for_selector("#strongest .bar")
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    page.close()
+    assert wide <= 375
+
+
+def test_a_token_is_asked_for_and_kept_in_the_tab(tmp_path, browser):
+    with running(tmp_path, token="t" * 20) as server:
+        page = browser.new_page()
+        page.goto(server.address)
+        page.wait_for_selector("#token-form:not([hidden])")
+        page.fill("#token", "t" * 20)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#link.live")
+        page.close()
