@@ -96,7 +96,7 @@ clean:  ## remove all that was made
 # The test of the live page needs a browser; without one it is skipped, and says so.
 $(VENV)/browser: $(VENV)/core
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -q chromium; } || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && apt-get install -y -q chromium; } || \
 	  echo "no browser for the tests of the live page: install chromium, or set AGGRO_BROWSER"
 	@touch $@
 
