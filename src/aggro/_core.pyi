@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-level: str = 'avx512'
+level: str = 'baseline'
 
 def machine_memory() -> float:
     """The memory of the machine in bytes; infinity where it cannot be told."""

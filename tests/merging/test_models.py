@@ -66,7 +66,10 @@ def test_classes_and_features_seen_by_some_are_all_there():
     X, y = rows(2, 300, 4, 3)
     names = np.array(["ant", "bee", "cat"])[y]
     some = y < 2
-    frames = [pd.DataFrame(X[:, :3], columns=["a", "b", "c"]), pd.DataFrame(X, columns=list("bcad"))]
+    frames = [
+        pd.DataFrame(X[:, :3], columns=["a", "b", "c"]),
+        pd.DataFrame(X, columns=list("bcad")),
+    ]
     first = pa().partial_fit(frames[0][some], names[some])
     second = pa().partial_fit(frames[1][~some], names[~some])
     merged = aggro.merge([first, second])
@@ -74,11 +77,9 @@ def test_classes_and_features_seen_by_some_are_all_there():
     assert merged.feature_names_in_.tolist() == ["a", "b", "c", "d"]
     new = frames[1][["a", "b", "c", "d"]]
     assert merged.predict(new).shape == (300,)
-    np.testing.assert_allclose(  # nobody else has met d: the weights are those of the second
-        merged.coef_[2, 3] - merged.coef_[:2, 3].mean(),
-        aggro.merge([second]).coef_[0, 3] * 1.5 if len(second.classes_) == 2 else 0,
-        atol=10,
-    )
+    alone = pa().partial_fit(frames[1][~some], names[~some])  # nobody else has met d
+    assert alone.classes_.tolist() == ["cat"]
+    assert merged.coef_[2, 3] == pytest.approx(alone.coef_[0, 3] * 2 / 3)
 
 
 def test_models_that_go_on_from_a_start_keep_it_once():
@@ -161,9 +162,8 @@ def test_trained_files_merge(tmp_path):
         (tmp_path / f"{name}.svm").write_text("".join(part))
         paths.append(str(tmp_path / f"{name}.aggro"))
         data = str(tmp_path / f"{name}.svm")
-        assert main(["train", data, "--mergeable", "-o", paths[-1], "--quiet"]) in (0, 2)
-    if all((tmp_path / f"{name}.aggro").exists() for name in "ab"):
-        assert aggro.merge(paths).t_ - 1 == 60
+        assert main(["train", data, "--mergeable", "-o", paths[-1]]) == 0
+    assert aggro.merge(paths).t_ - 1 == 60
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,11 @@ def test_what_cannot_be_merged_is_told(models, words):
 def test_weights_must_fit():
     X, y = rows(6, 40, 3, 2)
     models = halves(pa, X, y)
-    for weights, words in (([1.0], "2 models"), ([1.0, -1.0], "greater than 0"), ([1, np.inf], "")):
+    for weights, words in (
+        ([1.0], "2 models"),
+        ([1.0, -1.0], "greater than 0"),
+        ([1, np.inf], "finite"),
+    ):
         with pytest.raises(ValueError, match=words):
             aggro.merge(models, weights)
 

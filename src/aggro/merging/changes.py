@@ -206,7 +206,8 @@ def _applied(
 
 
 def _prior(start: dict[str, Array], name: str, prior: float) -> Any:
-    known = start.get(PRECISION[NEWS[name]])
+    counted = NEWS[name]
+    known = None if counted in start else start.get(PRECISION[counted])
     return 0.0 if known is None or not prior else prior * known
 
 

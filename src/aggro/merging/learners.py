@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
 
 from aggro.auto import AnyLearner, AutoLearner
+from aggro.bundle import select
+from aggro.grids import STEP
 from aggro.learner import Array, Learner
 from aggro.merging.changes import Change, add, apply, change_of, check_mergeable
 
@@ -98,7 +102,7 @@ def _race(learner: AnyLearner) -> AutoLearner:
 def _merge_races(
     races: Sequence[AutoLearner], start: AnyLearner | None, weights: Sequence[float]
 ) -> AutoLearner:
-    """Merge lane by lane the learners that are still in all races, at the prices of all."""
+    """Merge lane by lane what is still in all races."""
     begun = [race for race in races if race.learners]
     if not begun:
         return copy.deepcopy(races[0])
@@ -110,11 +114,15 @@ def _merge_races(
     merged.__setstate__(begun[0].__getstate__())
     merged.learners = []
     for learner in begun[0].learners:
-        same = [_lane_like(learner, race) for race in begun]
-        found = [each for each in same if each is not None]
-        if len(found) == len(begun):
-            origin = None if begin is None else _lane_like(learner, begin)
-            one = merge_learners(found, origin, votes)
+        found = [_place_like(learner, race) for race in begun]
+        origin = None if begin is None else _place_like(learner, begin)
+        rivals = [each for each in (*found, origin) if each is not None]
+        if len(rivals) < len(begun) + (begin is not None):
+            continue  # it has left some race: it was far behind
+        rivals = common_lanes(rivals)
+        if rivals:
+            start_lanes = rivals.pop() if begin is not None else None
+            one = merge_learners(rivals, start_lanes, votes)
             assert isinstance(one, Learner)
             merged.learners.append(one)
     if not merged.learners:
@@ -126,12 +134,31 @@ def _merge_races(
     return merged
 
 
-def _lane_like(learner: Learner, race: AutoLearner) -> Learner | None:
-    """Return the learner of a race with the same lanes, at the same prices."""
+def _place_like(learner: Learner, race: AutoLearner) -> Learner | None:
+    """Return the learner of a race that differs from this one in its values of C alone."""
     for each in race.learners:
-        if each.all_settings == learner.all_settings:
+        if replace(each.settings, C=learner.settings.C) == learner.settings:
             return each
     return None
+
+
+def common_lanes(learners: Sequence[Learner]) -> list[Learner]:
+    """Return the learners with the values of C alone that all of them race; none if there is none.
+
+    Grids move by whole steps, so two that have moved apart still share most of their values.
+    """
+    steps = [[round(math.log(s.C) / STEP, 3) for s in each.all_settings] for each in learners]
+    shared = [step for step in steps[0] if all(step in other for other in steps)]
+    if not shared:
+        return []
+    lanes = []
+    for each, own in zip(learners, steps, strict=True):
+        places = [own.index(step) for step in shared]
+        whole = places == list(range(each.models))
+        lanes.append(
+            each if whole else select(each, places, [each.all_settings[p] for p in places])
+        )
+    return lanes
 
 
 def _count_again(

@@ -11,7 +11,7 @@ import numpy as np
 from aggro.grids import next_look
 from aggro.growth import grow_classes
 from aggro.learner import Array, Learner
-from aggro.merging.learners import merge_learners
+from aggro.merging.learners import common_lanes, merge_learners
 from aggro.merging.margins import join_calibrators
 from aggro.merging.parts import widened
 
@@ -38,6 +38,13 @@ def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] |
         _fitted(stream, dump, found, slots, classes)
         for stream, dump in zip(everybody, dumps, strict=True)
     ]
+    if first._races:
+        learners = common_lanes(learners)
+        if not learners:
+            raise ValueError(
+                "The streams race no value of C in common any more: each has followed its own "
+                "examples; settle() them, or choose C."
+            )
     origin = learners.pop() if start is not None else None
     merged = merge_learners(learners, origin, weights)
     assert isinstance(merged, Learner)
@@ -53,11 +60,8 @@ def _check(stream: Any, first: Any) -> None:
                 f"The streams differ in {name}: {others.get(name)!r} and {value!r}; merge streams "
                 "with the same parameters."
             )
-    if (mine["C"] == "auto") != (others["C"] == "auto") or stream._prices != first._prices:
-        raise ValueError(
-            "The streams race different values of C: each has followed its own examples; "
-            "settle() all of them, or choose C."
-        )
+    if (mine["C"] == "auto") != (others["C"] == "auto"):
+        raise ValueError("Some streams race C and others do not; settle() all of them, or none.")
     if len(stream._dump()[2]["waiting_ends"]):
         raise ValueError("Some examples still wait for their batch to fill; call flush() first.")
 
@@ -122,7 +126,6 @@ def _stream_of(
     """Return a stream like the first around a learner."""
     merged = type(first)(**first._get_params())
     look = next_look(learner.examples) if first._races else 0
-    merged._prices = first._prices
     merged._install(classes, [], learner, look)
     empty = {name: array for name, array in dumps[0][2].items() if name.startswith("waiting_")}
     order = np.empty(0, np.int32)

@@ -38,9 +38,7 @@ def by_information(
     return np.asarray(start + votes / (before + gained))
 
 
-def by_matrix(
-    start: Array, ends: Sequence[Array], before: Array, after: Sequence[Array]
-) -> Array:
+def by_matrix(start: Array, ends: Sequence[Array], before: Array, after: Sequence[Array]) -> Array:
     """Return the same for a full metric, whose precisions are matrices over all weights."""
     gained = sum(q - before for q in after)
     votes = sum(q @ (w - start) for w, q in zip(ends, after, strict=True))
