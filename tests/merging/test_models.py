@@ -111,7 +111,7 @@ def test_streams_merge_by_name():
     for own in (words[:3], words[2:]):
         model = aggro.StreamClassifier("PA-I", mergeable=True, C=0.5)
         for _ in range(200):
-            x = {word: 1.0 for word in random.choice(own, 2)}
+            x = dict.fromkeys(random.choice(own, 2), 1.0)
             model.learn_one(x, "cold" if "snow" in x or "ice" in x else "mild")
         streams.append(model)
     merged = aggro.merge(streams)

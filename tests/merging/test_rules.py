@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from merging_support import rows, same_state, settings_of, taught, weights_of
-
 from scipy.sparse import csr_matrix
 
 from aggro import reference

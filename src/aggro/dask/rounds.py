@@ -6,7 +6,6 @@ seed alone: a task that runs again, or on another worker, gives the same bits.
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 import uuid
@@ -24,16 +23,14 @@ from aggro.dask.inputs import Partition
 from aggro.dask.progress import Progress
 from aggro.dask.work import Outcome, Unit, combine, learn_first, learn_unit, look_at
 from aggro.labels import united
-from aggro.learner import Learner
-from aggro.merging.changes import apply
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.models import grow_to, wider
+from aggro.merging.shards import merge_round
 
 FAN_IN = 8  # changes that one task of the tree adds
 WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
 ROUNDS = {True: 16, False: 4}  # in a pass over sparse rows, and over dense ones
 SPARSE = 0.25  # part of the features that a row has, below which it is sparse
-DAMPING = 0.7  # of features that few shards have met: they were learned at the price of all
 FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
 
 
@@ -200,17 +197,7 @@ def grow_model(model: Any, seen: Outcome) -> None:
 
 def merge_outcome(model: Any, outcome: Outcome) -> None:
     """Go on with what all units of a round have learned."""
-    if isinstance(model._learner, Learner):
-        model._learner = apply(model._learner, outcome.changes[0], damping=DAMPING)
-    else:
-        race = copy.copy(model._learner)
-        race.__setstate__(model._learner.__getstate__())
-        race.learners = [
-            apply(each, change, damping=DAMPING)
-            for each, change in zip(race.learners, outcome.changes, strict=True)
-        ]
-        race._look_if_due()
-        model._learner = race
+    model._learner = merge_round(model._learner, outcome.changes)
     if hasattr(model, "_counts"):
         model._counts = model._counts + outcome.counts
     if outcome.records:

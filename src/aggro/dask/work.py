@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from aggro.auto import AnyLearner, AutoLearner
 from aggro.dask.inputs import length_of, part, rows_of_partition
 from aggro.labels import united
-from aggro.learner import Learner
 from aggro.merging.changes import Change, add, change_between
 from aggro.merging.parts import take_apart
-
-PRICED = ("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive")
-PRICED += ("least_squares", "scw1", "scw2")
+from aggro.merging.shards import learners_of, shard_of
 
 
 @dataclass(frozen=True)
@@ -52,11 +48,9 @@ class Outcome:
     width: int = 0
     head: Any = None  # one row and its target
     entries: float = 0.0
-    dtype: Any = None
     error: str | None = None
     partition: int = -1
     empty: bool = False
-    units: list[int] = field(default_factory=list)
 
 
 def look_at(X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit) -> Outcome:
@@ -120,7 +114,8 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
     order = unit.rows(length_of(X))
     if len(order) == 0:
         return Outcome(empty=True, partition=unit.partition)
-    apart = shard_of(estimator, shards)
+    apart = copy.copy(estimator)
+    apart._learner = shard_of(estimator._learner, shards)
     learners = [take_apart(each) for each in learners_of(apart._learner)]
     some = None if weights is None else weights[order]
     try:
@@ -135,7 +130,7 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
     records = ()
     if hasattr(apart, "_calibrator"):
         records = ((apart._calibrator, apart._typical),)
-    return Outcome(len(order), changes, counts, records, units=[unit.partition])
+    return Outcome(len(order), changes, counts, records)
 
 
 def learn_first(
@@ -172,45 +167,6 @@ def _named(error: Exception, unit: Unit, order: Any) -> str:
     return f"partition {unit.partition}: {words}"
 
 
-# -- models that learn apart -----------------------------------------------------------------
-
-
-class Apart(AutoLearner):
-    """A race whose lanes stay as they are: all shards race the same ones, until they merge."""
-
-    def _until_next_look(self) -> int:
-        return int(np.iinfo(np.int64).max // 2)
-
-    def _look_if_due(self) -> None:
-        """Leave looking to the merged race."""
-
-
-def learners_of(learner: AnyLearner) -> list[Learner]:
-    """Return the learner, or all that race."""
-    return [learner] if isinstance(learner, Learner) else list(learner.learners)
-
-
-def shard_of(estimator: Any, shards: int) -> Any:
-    """Return a copy that learns one of so many shards: at a price so many times as high."""
-    twin = copy.copy(estimator)
-    learner = copy.deepcopy(estimator._learner)
-    if isinstance(learner, AutoLearner):
-        race = Apart.__new__(Apart)
-        race.__setstate__(learner.__getstate__())
-        learner = race
-    for each in learners_of(learner):
-        each.configure([priced(lane, shards) for lane in each.all_settings])
-    twin._learner = learner
-    return twin
-
-
-def priced(settings: Any, shards: int) -> Any:
-    """Return settings with the price of one of so many shards."""
-    if settings.loss not in PRICED:
-        return settings
-    return replace(settings, C=settings.C * shards)
-
-
 # -- the tree --------------------------------------------------------------------------------
 
 
@@ -229,9 +185,8 @@ def combine(outcomes: Sequence[Outcome]) -> Outcome:
 
 def _both(some: Outcome, others: Outcome) -> Outcome:
     changes = tuple(add(a, b) for a, b in zip(some.changes, others.changes, strict=True))
-    records, units = (*some.records, *others.records), [*some.units, *others.units]
-    counts = some.counts + others.counts
-    return Outcome(some.rows + others.rows, changes, counts, records, units=units)
+    records, counts = (*some.records, *others.records), some.counts + others.counts
+    return Outcome(some.rows + others.rows, changes, counts, records)
 
 
 def _both_seen(some: Outcome, others: Outcome) -> Outcome:
