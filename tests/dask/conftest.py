@@ -1,10 +1,7 @@
 """One small cluster for all tests: two worker processes."""
 
-import pytest
-
-pytest.importorskip("distributed")
-
 import dask
+import pytest
 from distributed import Client, LocalCluster
 
 QUIET = {

@@ -20,12 +20,13 @@ from aggro.estimator import all_or_nothing, keep_parameters
 from aggro.merging.parts import without_news
 from aggro.rules import check_count
 from aggro.stopping import Patience
+from aggro.weights import LinearEstimator
 
 OWN = {"client": None, "rounds": "auto", "mix_every": None}
 UNSAVED = ("client", "history_")
 
 
-class DaskEstimator:
+class DaskEstimator(LinearEstimator):
     """What an estimator does differently on a cluster."""
 
     _local: type
@@ -181,8 +182,8 @@ class DaskEstimator:
         return local
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()  # type: ignore[misc]  # scikit-learn's
-        return {**state, "client": None}
+        state = super().__getstate__()
+        return {**state, "client": None, "_known_prices": None}  # which name the client
 
 
 class DaskClassifier(DaskEstimator):

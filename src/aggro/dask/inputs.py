@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dask
 import numpy as np
 from dask.delayed import Delayed
 from scipy.sparse import csr_matrix, vstack
@@ -154,7 +153,7 @@ def _read(path: str, options: dict[str, Any]) -> tuple[Any, Any, Any]:
     if not batches:
         return csr_matrix((0, 0)), np.empty(0), None
     width = max(batch.X.shape[1] for batch in batches)
-    weights = [batch.weights for batch in batches]
+    weights = [batch.weights for batch in batches if batch.weights is not None]
     blocks = [batch.X for batch in batches]
     if hasattr(blocks[0], "indptr"):
         for block in blocks:
@@ -163,7 +162,7 @@ def _read(path: str, options: dict[str, Any]) -> tuple[Any, Any, Any]:
     else:
         X = np.concatenate(blocks)
     y = np.concatenate([batch.y for batch in batches])
-    return X, y, None if weights[0] is None else np.concatenate(weights)
+    return X, y, np.concatenate(weights) if weights else None
 
 
 def length_of(X: Any) -> int:
@@ -176,6 +175,3 @@ def part(X: Any, order: Any) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[order]
     return X[order]
-
-
-load = dask.delayed(rows_of_partition)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import dask
 import numpy as np
+from dask.delayed import delayed
 
 from aggro.dask.inputs import rows_of
 
@@ -17,11 +17,11 @@ def lazily(local: Any, method: str, X: Any) -> Any:
         return _array(local, method, X)
     if hasattr(X, "map_partitions") and hasattr(X, "dtypes"):
         return _frame(local, method, X)
-    shared = dask.delayed(local, traverse=False)
+    shared = delayed(local, traverse=False)
     if module.startswith("dask.bag"):
         return X.map_partitions(_answers, shared, method)
     if isinstance(X, (list, tuple)) and X and hasattr(X[0], "key"):
-        return [dask.delayed(_answers)(block, shared, method) for block in X]
+        return [delayed(_answers)(block, shared, method) for block in X]
     return _answers(X, local, method)
 
 
@@ -41,10 +41,10 @@ def _array(local: Any, method: str, X: Any) -> Any:
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     like = _answers(np.zeros((1, local.n_features_in_)), _nameless(local), method)
-    shared = dask.delayed(local, traverse=False)
+    shared = delayed(local, traverse=False)
     blocks = [
         da.from_delayed(
-            dask.delayed(_answers)(block, shared, method),
+            delayed(_answers)(block, shared, method),
             shape=(size, *like.shape[1:]),
             dtype=like.dtype,
         )
@@ -58,8 +58,9 @@ def _frame(local: Any, method: str, X: Any) -> Any:
 
     like = _answers(np.zeros((1, local.n_features_in_)), _nameless(local), method)[:0]
     columns = getattr(local, "classes_", range(like.shape[1])) if like.ndim == 2 else None
-    meta: Any = pd.Series(like, name=method)
-    if columns is not None:
+    if columns is None:
+        meta: Any = pd.Series(like, name=method)
+    else:
         meta = pd.DataFrame(like, columns=columns)
     return X.map_partitions(_in_frame, local, method, columns, meta=meta)
 
@@ -84,20 +85,18 @@ def _nameless(local: Any) -> Any:
 
 def scored(local: Any, X: Any, y: Any, weights: Any) -> Any:
     """Return the accuracy or R² of all partitions together."""
-    import dask.array as da
-
     answers = lazily(local, "predict", X)
-    truth, votes = y, weights
     if not hasattr(answers, "dask"):
         return local.score(X, y, weights)
     answers, truth, votes = (
-        each.values if hasattr(each, "values") and each is not None else each
-        for each in (answers, truth, votes)
+        each.values if hasattr(each, "values") else each for each in (answers, y, weights)
     )
-    votes = da.ones_like(truth, dtype=np.float64) if votes is None else votes
     if hasattr(local, "classes_"):
         right = answers == truth
-        right = right.all(axis=1) if right.ndim == 2 else right
-        return (right * votes).sum() / votes.sum()
-    mean = (truth * votes).sum() / votes.sum()
-    return 1.0 - (votes * (truth - answers) ** 2).sum() / (votes * (truth - mean) ** 2).sum()
+        return _mean(right.all(axis=1) if right.ndim == 2 else right, votes)
+    off, spread = (truth - answers) ** 2, (truth - _mean(truth, votes)) ** 2
+    return 1.0 - _mean(off, votes) / _mean(spread, votes)
+
+
+def _mean(values: Any, votes: Any) -> Any:
+    return values.mean() if votes is None else (values * votes).sum() / votes.sum()

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import dask
 import numpy as np
+from dask.delayed import delayed
 from sklearn.base import is_regressor
 
 from aggro.auto import AutoLearner
@@ -31,6 +31,7 @@ FAN_IN = 8  # changes that one task of the tree adds
 WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
 ROUNDS = {True: 16, False: 4}  # in a pass over sparse rows, and over dense ones
 SPARSE = 0.25  # part of the features that a row has, below which it is sparse
+LEAST = 32  # rows of a partition that are worth a round
 FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
 
 
@@ -58,7 +59,7 @@ class Rounds:
             rows = seen.rows * len(self.partitions)
             self.rounds = max(1, math.ceil(rows / (self.mix_every * len(self.partitions))))
         elif self.rounds == "auto":
-            self.rounds = ROUNDS[seen.entries < SPARSE * seen.width]
+            self.rounds = rounds_for(seen.rows, seen.entries, seen.width)
         learner = self.model._learner
         if isinstance(learner, AutoLearner) and learner.examples < FIRST:
             self._learn_first(seen.partition)
@@ -96,7 +97,7 @@ class Rounds:
         p, key = self.partitions[unit.partition], self._key(f"{function.__name__}-{unit.partition}")
         parts = (p.X, p.y, p.weights, p.kind, p.options, unit)
         first, rest = args[:1], args[1:]
-        return dask.delayed(function)(*first, *parts, *rest, dask_key_name=key)
+        return delayed(function)(*first, *parts, *rest, dask_key_name=key)
 
     def _key(self, name: str) -> str:
         self.tasks += 1
@@ -110,7 +111,7 @@ class Rounds:
 
     def _tree(self, tasks: list[Any]) -> Outcome:
         """Return the outcomes of all tasks as one, added in the order of the partitions."""
-        merge = dask.delayed(combine)
+        merge = delayed(combine)
         while True:
             groups = [tasks[i : i + FAN_IN] for i in range(0, len(tasks), FAN_IN)]
             tasks = [merge(group, dask_key_name=self._key("merge")) for group in groups]
@@ -148,6 +149,17 @@ class Rounds:
             raise ValueError(error)
         self.model.__dict__.update(model.__dict__)
         self.skipped = count
+
+
+def rounds_for(rows: int, entries: float, features: int) -> int:
+    """Return how often to merge in a pass over partitions of so many rows of so many entries.
+
+    Sparse rows need it more often: a word that one shard has met, the others hear of at the merge.
+
+    >>> rounds_for(100_000, 12.0, 20_000), rounds_for(100_000, 54.0, 54), rounds_for(100, 9, 9999)
+    (16, 4, 3)
+    """
+    return max(1, min(ROUNDS[entries < SPARSE * features], rows // LEAST))
 
 
 def schedule_of(partitions: int, rounds: int) -> list[list[Unit]]:

@@ -127,7 +127,7 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
         for before, after in zip(learners, learners_of(apart._learner), strict=True)
     )
     counts = getattr(apart, "_counts", 0.0) - getattr(estimator, "_counts", 0.0)
-    records = ()
+    records: tuple[Any, ...] = ()
     if hasattr(apart, "_calibrator"):
         records = ((apart._calibrator, apart._typical),)
     return Outcome(len(order), changes, counts, records)

@@ -218,7 +218,7 @@ def elected(votes: Array, shards: float, prior: Any = 0.0, damping: float = 0.0)
     mean = np.divide(weighed + prior * plain, total, out=plain / shards, where=total > 0)
     if damping:
         mean *= (np.maximum(met, 1.0) / shards) ** damping
-    return mean
+    return np.asarray(mean)
 
 
 def _average_untouched(parts: Parts, change: Change) -> None:
@@ -244,7 +244,7 @@ def _groups(learner: Learner) -> list[tuple[str, slice]]:
 
 def _with_bias(weights: Array, bias: Array, outputs: slice, size: int) -> Array:
     both = np.vstack([weights[:, outputs], bias[None, outputs]])
-    return both[:size]
+    return np.asarray(both[:size])
 
 
 def _inform(change: Change, parts: tuple[Parts, Parts], end: Learner, weight: float) -> None:

@@ -98,7 +98,7 @@ def square(lower: Array) -> Array:
     size = int((8 * len(lower) + 1) ** 0.5) // 2
     matrix = np.zeros((size, size))
     matrix[np.tril_indices(size)] = lower
-    return matrix + np.tril(matrix, -1).T
+    return np.asarray(matrix + np.tril(matrix, -1).T)
 
 
 def triangle(matrix: Array) -> Array:
