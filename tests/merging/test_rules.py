@@ -217,3 +217,38 @@ def test_news_counts_the_steps_of_each_weight():
         found = weights_of(learner)
         assert found["news"][:, 0].tolist() == [1.0, 1.0, 2.0]
         assert found["bias_news"].tolist() == [3.0]
+
+
+def test_news_is_the_same_for_any_number_of_threads():
+    X, y = rows(3, 60, 5, 80)
+    s = settings_of(classes=80, multiclass="ovr")
+    states = []
+    for threads in (1, 2):
+        learner = taught(s, X[:0], y[:0], 80)
+        learner.learn(rows_of(X), labels=y, threads=threads)
+        states.append(learner.state()["news"])
+    np.testing.assert_array_equal(*states)
+    assert states[0].sum() > 0
+
+
+@pytest.mark.parametrize("more", [{}, {"batch_size": 4}, {"class_mean": 0.5}])
+def test_a_refused_row_counts_for_nothing(more):
+    X, y = rows(4, 30, 5, 2)
+    learner = taught(settings_of(**more), X, y)
+    before, bad = learner.state(), X.copy()
+    bad[20, 2] = np.nan
+    with pytest.raises(ValueError, match="row 20"):
+        learner.learn(rows_of(bad), labels=y)
+    for name, array in learner.state().items():
+        np.testing.assert_array_equal(array, before[name], err_msg=name)
+    assert before["news"].sum() > 0
+
+
+def test_counting_news_changes_nothing_else():
+    X, y = rows(5, 80, 6, 3)
+    plain = taught(Settings("multiclass"), X, y, 3)
+    counting = taught(settings_of(classes=3), X, y, 3)
+    known = counting.state()
+    assert known.keys() - plain.state().keys() == {"news", "bias_news"}
+    for name, array in plain.state().items():
+        np.testing.assert_array_equal(array, known[name], err_msg=name)

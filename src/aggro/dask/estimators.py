@@ -122,7 +122,7 @@ class DaskEstimator(LinearEstimator):
         parts = partitions_of(X, y, weights, reading)
         client = self.client_
         seed = check_random_state(self.random_state).randint(2**31 - 1) if shuffle else None
-        progress = Progress(int(self.verbose))
+        progress = Progress(int(self.verbose), is_regressor(self))
         model = self._working(fresh)
         return Rounds(client, model, parts, seed, self.rounds, self.mix_every, progress)
 

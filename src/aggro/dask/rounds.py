@@ -74,7 +74,7 @@ class Rounds:
 
     def _unit(self, unit: Unit, number: int, seed: int | None) -> Unit:
         skip = self.skipped if unit.partition == self._first else 0
-        return Unit(unit.partition, unit.place, unit.slices, skip, seed)
+        return Unit(unit.partition, unit.place, unit.slices, skip, seed, number > 0)
 
     # -- one round -----------------------------------------------------------------------------
 
@@ -88,9 +88,25 @@ class Rounds:
             if not outcome.width:
                 break
             grow_model(self.model, outcome)  # and again: it did not know all that there is
+        before = self._made()
         if outcome.changes:
             merge_outcome(self.model, outcome)
-        self.progress.tell(number, place, of, outcome, time.perf_counter() - began, self.model)
+        sent = sum(change.nbytes for change in outcome.changes)
+        self._tell(number, place, of, outcome.rows, before, began, sent)
+
+    def _made(self) -> float:
+        """Return the mistakes, or distances, of what predicted, each before it was learned."""
+        learner = self.model._learner
+        record = learner.made() if isinstance(learner, AutoLearner) else learner.model.chosen_record
+        before = learner.counted if isinstance(learner, AutoLearner) else (0.0, 0.0)
+        place = int(is_regressor(self.model))
+        return float(record[place] + before[place])
+
+    def _tell(
+        self, number: int, place: int, of: int, rows: int, before: float, began: float, sent: int
+    ) -> None:
+        made, seconds = self._made() - before, time.perf_counter() - began
+        self.progress.tell(number, place, of, rows, made, seconds, sent)
 
     def _delay(self, function: Any, unit: Unit, *args: Any) -> Any:
         """Return a task on one partition; ``args`` are its model and how many shards there are."""
@@ -143,12 +159,14 @@ class Rounds:
 
     def _learn_first(self, partition: int) -> None:
         """Let a race learn some rows alone, until its grid lies where it should."""
+        began, before = time.perf_counter(), self._made()
         task = self._delay(learn_first, Unit(partition), self._submit(self.model), FIRST)
         model, error, count = self._result(task)
         if error is not None:
             raise ValueError(error)
         self.model.__dict__.update(model.__dict__)
         self.skipped = count
+        self._tell(0, 0, self.rounds, count, before, began, 0)
 
 
 def rounds_for(rows: int, entries: float, features: int) -> int:

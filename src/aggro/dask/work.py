@@ -26,6 +26,7 @@ class Unit:
     slices: int = 1
     skip: int = 0
     seed: int | None = None  # of the order; None for the order of the rows
+    again: bool = False  # the rows are known from an earlier pass: their margins are no news
 
     def rows(self, count: int) -> Any:
         """Return which of so many rows to learn, in order."""
@@ -116,6 +117,9 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
         return Outcome(empty=True, partition=unit.partition)
     apart = copy.copy(estimator)
     apart._learner = shard_of(estimator._learner, shards)
+    if unit.again and hasattr(apart, "probability"):
+        apart.probability = False
+    apart._known_prices = apart._prices()  # the price of a shard is not to be put right
     learners = [take_apart(each) for each in learners_of(apart._learner)]
     some = None if weights is None else weights[order]
     try:
@@ -128,7 +132,7 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
     )
     counts = getattr(apart, "_counts", 0.0) - getattr(estimator, "_counts", 0.0)
     records: tuple[Any, ...] = ()
-    if hasattr(apart, "_calibrator"):
+    if hasattr(apart, "_calibrator") and not unit.again:
         records = ((apart._calibrator, apart._typical),)
     return Outcome(len(order), changes, counts, records)
 
