@@ -30,7 +30,7 @@ PASSES = 3
 SETS = ("sentiment140-100k", "imdb", "ijcnn1", "covtype", "a9a", "20news", "generated")
 MOST_ROWS = {"covtype": 200_000, "20news": 6_000}
 PRICES = {"euclidean": (0.01, 0.1, 1.0), "diagonal": (0.3, 1.0, 10.0), "means": (0.01, 0.1, 1.0)}
-PULL = 0.01  # to the class means
+PULL = 0.001  # to the class means
 METRICS = ("euclidean", "diagonal", "means")
 Rows = tuple[Any, np.ndarray]
 
