@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-CORE   := $(wildcard core/*.cpp core/*/*.hpp core/*/*.cpp)
+CORE   := $(wildcard core/*.hpp core/*.cpp core/bind/*)
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
 TSAN   := $(shell $(CXX) -print-file-name=libtsan.so)
@@ -11,7 +11,7 @@ SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twi
 THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning papers clean
+.PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning papers mixing spark-test clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,13 @@ bench-quick: $(VENV)/peers  ## the same in about a minute
 
 tuning: $(VENV)/peers  ## C="auto" and the peers on real data (set AGGRO_DATA)
 	$(BIN)/python -m tuning
+
+mixing: $(VENV)/core  ## what merged shards cost in quality, on real data (set AGGRO_DATA)
+	$(BIN)/python -m tuning.mixing
+
+spark-test: $(VENV)/core  ## the example for Spark, on a local Spark (needs Java)
+	$(BIN)/python -m pip install -q --group spark
+	$(BIN)/python -m pytest tests/docs -k spark
 
 papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an hour on two cores
 	$(BIN)/python -m papers

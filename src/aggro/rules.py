@@ -44,6 +44,7 @@ class Settings:
     scale: str = "none"
     relative_epsilon: bool = False
     forgetting: float = 0.0
+    mergeable: bool = False
 
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""
@@ -129,6 +130,18 @@ CLASHES: tuple[Clash, ...] = (
         "or forgetting=0",
     ),
     Clash(
+        ("mergeable", "queue"),
+        lambda s: s.mergeable and s.queue > 1,
+        "models learned apart have no last classifiers in common, so a queue of them cannot be "
+        "merged; use queue=1, or mergeable=False",
+    ),
+    Clash(
+        ("mergeable", "average"),
+        lambda s: s.mergeable and s.average == "reservoir",
+        "a reservoir draws classifiers by how long they survived in one stream, so it cannot be "
+        "merged; use average=True, or mergeable=False",
+    ),
+    Clash(
         ("loss", "queue"),
         lambda s: s.queue > 1 and s.loss in ("perceptron", *_ONE_MARGIN_ONLY),
         "this rule does not start from a centre, so no queue can be its start; use queue=1",
@@ -185,6 +198,7 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
     check_choice("loss", s.loss, losses)
     check_flag("fit_intercept", s.fit_intercept)
     check_flag("relative_epsilon", s.relative_epsilon)
+    check_flag("mergeable", s.mergeable)
     if s.C != "auto":
         check_number("C", s.C, above=0)
     check_number("epsilon", s.epsilon, above=0, strict=False)
@@ -228,7 +242,7 @@ def check_same_shape(old: Settings, new: Settings) -> None:
     """Raise unless a model made with the old settings has room for the new ones."""
     shape = ["C"] * ((old.C == "auto") != (new.C == "auto"))  # a race, or one model
     shape += ["fit_intercept", "metric", "queue", "average"]
-    shape += ["scale", "relative_epsilon", "forgetting"]
+    shape += ["scale", "relative_epsilon", "forgetting", "mergeable"]
     shape += ["reservoir_size"] * (new.average == "reservoir")
     one_each = [s.task == "multiclass" and s.multiclass == "ovr" for s in (old, new)]
     shape += ["multiclass"] * any(one_each)

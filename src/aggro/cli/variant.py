@@ -15,10 +15,11 @@ SHARED = {"fit_intercept", "average", "reservoir_size"}
 CHOICES: dict[str, set[str]] = {
     "PassiveAggressiveClassifier": SHARED
     | {"C", "loss", "multiclass", "metric", "class_mean", "trigger", "queue", "batch_size"}
-    | {"scale", "forgetting"},
+    | {"scale", "forgetting", "mergeable"},
     "PassiveAggressiveRegressor": SHARED
-    | {"C", "loss", "epsilon", "metric", "queue", "batch_size", "scale", "forgetting"},
-    "Perceptron": SHARED | {"multiclass"},
+    | {"C", "loss", "epsilon", "metric", "queue", "batch_size", "scale", "forgetting"}
+    | {"mergeable"},
+    "Perceptron": SHARED | {"multiclass", "mergeable"},
     "AROWClassifier": SHARED | {"r", "metric", "multiclass"},
     "AROWRegressor": SHARED | {"r", "epsilon", "metric"},
     "ConfidenceWeightedClassifier": SHARED | {"eta", "metric"},
@@ -33,6 +34,8 @@ def given(args: Namespace) -> dict[str, Any]:
     params = {name: value for name, value in params.items() if value is not None}
     if args.no_intercept:
         params["fit_intercept"] = False
+    if getattr(args, "mergeable", False):
+        params["mergeable"] = True
     return params
 
 

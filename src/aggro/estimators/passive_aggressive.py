@@ -87,6 +87,9 @@ class PassiveAggressiveClassifier(LinearClassifier):
         something to choose ("auto") the records forget as fast.
     probability : bool, default=False
         Record margins while learning, for ``predict_proba``. The model learned is the same.
+    mergeable : bool, default=False
+        Count the steps that move each weight, for ``aggro.merge``. The model learned is the same;
+        it takes twice the memory in the Euclidean metric, and nothing in the others.
 
     Examples
     --------
@@ -131,6 +134,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         scale: str = "none",
         forgetting: float = 0.0,
         probability: bool = False,
+        mergeable: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 
@@ -150,7 +154,7 @@ class PassiveAggressiveRegressor(LinearRegressor):
 shuffle, verbose, n_jobs, random_state, warm_start, average, metric, queue, batch_size, \
 reservoir_size
         As in ``PassiveAggressiveClassifier``.
-    scale, forgetting
+    scale, forgetting, mergeable
         As in ``PassiveAggressiveClassifier``.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}
         PA-I (default), PA-II and PA. PA-II with ``epsilon=0`` is least squares (PALS).
@@ -199,5 +203,6 @@ reservoir_size
         scale: str = "none",
         relative_epsilon: bool = False,
         forgetting: float = 0.0,
+        mergeable: bool = False,
     ) -> None:
         keep_parameters(self, locals())

@@ -19,7 +19,10 @@ PER_MODEL = (
 SHARED = (  # by all models
     *("class_", "record", "counters", "scale_", "target_", "unit", "turned_chosen"),
 )
-PER_OUTPUT = ("bias", "bias_variance", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
+PER_OUTPUT = (
+    *("bias", "bias_variance", "bias_sum", "bias_news"),
+    *("ring_bias", "pool_bias", "pool_mean_bias"),
+)
 
 
 def same_shape(settings: Settings) -> tuple[Any, ...]:
@@ -29,7 +32,7 @@ def same_shape(settings: Settings) -> tuple[Any, ...]:
     return (
         *(s.task, s.metric, s.fit_intercept, s.average, s.queue, s.batch_size, s.reservoir_size),
         *(one_vs_rest, s.class_mean > 0, s.loss.startswith(("cw", "scw"))),
-        *(s.scale, s.relative_epsilon, s.forgetting),
+        *(s.scale, s.relative_epsilon, s.forgetting, s.mergeable),
     )
 
 
@@ -95,7 +98,7 @@ def _select_lanes(
 ) -> None:
     """Lanes of weights (then sums, then variances), averages, queue and reservoir."""
     had, has = old.outputs * old.models, new.outputs * new.models
-    for name in ("weights", "trail", "pool_mean"):
+    for name in ("weights", "trail", "pool_mean", "news"):
         if name not in after:
             continue
         source = before[name].reshape(old.features, -1)

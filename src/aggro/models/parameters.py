@@ -28,6 +28,7 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
     "reservoir_size": (int,),
     "scale": (str,),
     "relative_epsilon": (bool,),
+    "mergeable": (bool,),
     "forgetting": NUMBER,
     "fit_intercept": (bool,),
     "max_iter": (int,),
