@@ -18,7 +18,7 @@ THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_tog
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-serve test dev lint unit sanitize crash fuzz-serve bench-serve stress stress-minute mutants format stubs \
-  bench bench-quick tuning defaults papers clean
+  bench bench-quick tuning defaults mixing spark-test papers clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,13 @@ tuning: $(VENV)/peers  ## C="auto" and the peers on real data (set AGGRO_DATA)
 
 defaults: $(VENV)/peers  ## aggro's defaults against scikit-learn's on real data (set AGGRO_DATA)
 	$(BIN)/python -m tuning.defaults
+
+mixing: $(VENV)/core  ## what merged shards cost in quality, on real data (set AGGRO_DATA)
+	$(BIN)/python -m tuning.mixing
+
+spark-test: $(VENV)/core  ## the example for Spark, on a local Spark (needs Java)
+	$(BIN)/python -m pip install -q --group spark
+	$(BIN)/python -m pytest tests/docs -k spark
 
 papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an hour on two cores
 	$(BIN)/python -m papers

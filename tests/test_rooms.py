@@ -8,20 +8,27 @@ import pytest
 ROOT = Path(__file__).parent.parent
 CORE = ["base", "step", "rows", "linear", "kernel", "stream", "text", "bind"]
 PACKAGE = [
-    *[
-        "_cpu",
-        "_core",
-        "atomic",
-        "checks",
-        "rules",
-        "kinds",
-        "variants",
-        "learn",
-        "labels",
-        "plot",
-        "files",
-    ],
-    *["estimators", "stream", "models", "sweeping", "datasets", "demo", "serve", "cli"],
+    "_cpu",
+    "_core",
+    "atomic",
+    "checks",
+    "rules",
+    "kinds",
+    "variants",
+    "learn",
+    "labels",
+    "plot",
+    "files",
+    "estimators",
+    "stream",
+    "models",
+    "sweeping",
+    "datasets",
+    "demo",
+    "merging",
+    "dask",
+    "serve",
+    "cli",
 ]
 LIGHT = ["learn", "labels", "rules", "variants", "stream", "files", "cli"]
 

@@ -449,6 +449,7 @@ class Learn {
 
     /// Moves the lanes by their coefficients, and forgets these.
     [[gnu::always_inline]] void step_only(const Row& x) {
+        if (m.news.stride() > 0) count_news(x);
         if (m.trail.stride() > 0) {
             space.step(x, m.trail.data(), m.lanes, s.trail_coef, s.trail_plain);
             clear(s.trail_coef);
@@ -458,6 +459,19 @@ class Learn {
         space.step(x, m.weights.data(), m.weights.stride(), s.coef, s.plain);
         clear(s.coef);
         if (sums() > 0) clear(s.plain);
+    }
+
+    /// Counts the step for each weight that it moves: what a merge goes by.
+    [[gnu::noinline]] void count_news(const Row& x) {
+        s.active.clear();
+        for (std::size_t k = first(); k < end(); ++k)
+            if (s.coef[k] != T(0)) s.active.push_back(k);
+        for (const std::size_t k : s.active) m.bias_news[k] += 1;
+        for (std::size_t i = 0; i < x.size; ++i) {
+            if (x.values[i] == T(0)) continue;
+            T* line = m.news.row(x.feature(i));
+            for (const std::size_t k : s.active) line[k] += T(1);
+        }
     }
 
     static void clear(std::vector<T>& lanes) { std::fill(lanes.begin(), lanes.end(), T(0)); }

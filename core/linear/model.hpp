@@ -40,6 +40,7 @@ struct Shape {
     std::size_t spreads = 0;  ///< columns of targets whose spread is the unit of epsilon
     double forgetting = 0;  ///< share of the means and of the precision that a new example replaces
     bool one_class = false;  ///< only one of two classes is known yet: it is the positive one
+    bool mergeable = false;  ///< what a merge of models weighs their changes by is counted
 };
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
@@ -85,8 +86,10 @@ struct Model {
     Block<T> pool;          ///< the classifiers in the reservoir
     Block<T> pool_mean;
     Aligned<double> bias_prior;  ///< where the first row tells it: 0 until then
+    Block<T> news;  ///< how many steps moved each weight; a diagonal metric tells by its precision
     Aligned<double> bias, bias_variance, bias_sum, ring_bias, pool_bias, pool_mean_bias;
     Aligned<double> pool_key;
+    Aligned<double> bias_news;
     Aligned<Mixture> mix;              ///< one per output
     std::vector<std::size_t> own_sum;  ///< which class sum belongs to output k
     std::vector<FullMetric<T>> full;   ///< one per group
@@ -137,6 +140,10 @@ struct Model {
             trail = Block<T>(lanes);
             bias_sum.assign(k, 0);
         }
+        if (counts_news()) {
+            news = Block<T>(padded<T>(k));
+            bias_news.assign(k, 0);
+        }
         if (shape.queue > 1) {
             ring = Block<T>(shape.queue * k);
             ring_bias.assign(shape.queue * k, 0);
@@ -169,6 +176,7 @@ struct Model {
     }
     bool awaits_first_row(std::size_t k) const { return !bias_prior.empty() && bias_prior[k] == 0; }
     bool diagonal() const { return shape.metric == Metric::diagonal; }
+    bool counts_news() const { return shape.mergeable && shape.metric == Metric::euclidean; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_lane() const { return shape.outputs + shape.sums; }
     T* variance() { return weights.data() + lanes; }
@@ -214,6 +222,7 @@ struct Model {
         visit("ring", ring.data(), ring.size());
         visit("pool", pool.data(), pool.size());
         visit("pool_mean", pool_mean.data(), pool_mean.size());
+        visit("news", news.data(), news.size());
         for (auto [name, array] : std::initializer_list<std::pair<const char*, Aligned<double>*>>{
                  {"bias", &bias},
                  {"bias_prior", &bias_prior},
@@ -223,6 +232,7 @@ struct Model {
                  {"pool_bias", &pool_bias},
                  {"pool_mean_bias", &pool_mean_bias},
                  {"pool_key", &pool_key},
+                 {"bias_news", &bias_news},
                  {"class_weight_seen", &means.count},
                  {"class_sum_norm", &means.norm},
                  {"class_sum_cross", &means.cross},
@@ -268,8 +278,8 @@ struct Model {
     }
 
   private:
-    using Tables = std::array<Block<T>*, 6>;
-    Tables tables() { return {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean}; }
+    using Tables = std::array<Block<T>*, 7>;
+    Tables tables() { return {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean, &news}; }
 
     /// Raises if a model of so many features is more than the machine can hold.
     void check_room(std::size_t features) {

@@ -159,7 +159,8 @@ class StreamModel {
         double* line = model.weights.row(slot);
         std::fill_n(line, model.lanes, 0.0);
         if (model.diagonal()) std::fill_n(line + model.lanes, model.lanes, 1.0);
-        for (Block<double>* block : {&model.trail, &model.ring, &model.pool, &model.pool_mean})
+        for (Block<double>* block :
+             {&model.trail, &model.ring, &model.pool, &model.pool_mean, &model.news})
             if (block->stride() > 0) std::fill_n(block->row(slot), block->stride(), 0.0);
         for (auto& sigma : model.full) {
             auto& lower = sigma.lower();

@@ -26,6 +26,7 @@ _HOMES = {
     "to_sklearn": "aggro.models",
     "to_onnx": "aggro.models",
     "ModelFileError": "aggro.models",
+    "merge": "aggro.merging",
     "sweep": "aggro.sweeping.sweep",
     "catalogue": "aggro.variants",
     "from_name": "aggro.variants",

@@ -41,7 +41,7 @@ class Kind:
 
 _ALL = ("fit_intercept", "average", "reservoir_size")
 _SIZED = (*_ALL, "intercept_scaling")
-_PA = (*_SIZED, "C", "loss", "metric", "queue", "batch_size", "scale", "forgetting")
+_PA = (*_SIZED, "mergeable", "C", "loss", "metric", "queue", "batch_size", "scale", "forgetting")
 _KERNEL = ("fit_intercept", "average", "C", "loss", "batch_size")
 _DIAGONAL = {"intercept_scaling": "auto", "metric": "diagonal"}
 
@@ -58,7 +58,7 @@ KINDS: dict[str, Kind] = {
         defaults={"loss": "epsilon_insensitive", "epsilon": 0.1},
     ),
     "Perceptron": Kind(
-        axes=(*_ALL, "multiclass"),
+        axes=(*_ALL, "multiclass", "mergeable"),
         losses=("perceptron",),
         fixed={"loss": "perceptron"},
         defaults={"multiclass": "top"},

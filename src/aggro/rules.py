@@ -140,6 +140,7 @@ class Settings:
         "share of the past that an example replaces, for streams that change",
         whole=True,
     )
+    mergeable: bool = _axis(False, Flag(), whole=True)  # counts what a merge weighs models by
 
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""
@@ -223,6 +224,18 @@ CLASHES: tuple[Clash, ...] = (
         lambda s: s.metric == "full" and s.forgetting > 0,
         "a full matrix cannot forget without losing what keeps it positive; use metric='diagonal', "
         "or forgetting=0",
+    ),
+    Clash(
+        ("mergeable", "queue"),
+        lambda s: s.mergeable and s.queue > 1,
+        "models learned apart have no last classifiers in common, so a queue of them cannot be "
+        "merged; use queue=1, or mergeable=False",
+    ),
+    Clash(
+        ("mergeable", "average"),
+        lambda s: s.mergeable and s.average == "reservoir",
+        "a reservoir draws classifiers by how long they survived in one stream, so it cannot be "
+        "merged; use average=True, or mergeable=False",
     ),
     Clash(
         ("loss", "queue"),

@@ -19,6 +19,7 @@ COMMANDS = {
     "info": "show what a model is and what it has learned",
     "algorithms": "list the published variants",
     "compare": "race several variants over one reading of the data",
+    "merge": "make one model of several that were learned apart",
     "convert": "turn data into svmlight text or into a cache",
     "serve": "predict and learn over HTTP, losing nothing",
     "demo": "see online learning on built-in data",

@@ -97,6 +97,9 @@ def add_variant(parser: argparse.ArgumentParser, *, several: bool = False) -> No
                        help=AXES["average"].help)  # fmt: skip
     group.add_argument("--no-intercept", action="store_true", help="learn no intercept")
     group.add_argument(
+        "--mergeable", action="store_true", help="count what aggro merge weighs models by"
+    )
+    group.add_argument(
         "--seed", type=at_least(0, LARGEST_SEED), metavar="N", help="of random numbers (default 0)"
     )
     group.add_argument("--float32", action="store_true", help="half the memory, less precision")

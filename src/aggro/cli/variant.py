@@ -20,6 +20,8 @@ def given(args: Namespace) -> dict[str, Any]:
     params = {name: value for name, value in params.items() if value is not None}
     if args.no_intercept:
         params["fit_intercept"] = False
+    if getattr(args, "mergeable", False):
+        params["mergeable"] = True
     return params
 
 

@@ -90,6 +90,9 @@ class PassiveAggressiveClassifier(LinearClassifier):
         something to choose ("auto") the records forget as fast.
     probability : bool, default=False
         Record margins while learning, for ``predict_proba``. The model learned is the same.
+    mergeable : bool, default=False
+        Count the steps that move each weight, for ``aggro.merge``. The model learned is the same;
+        it takes twice the memory in the Euclidean metric, and nothing in the others.
 
     Examples
     --------
@@ -133,6 +136,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         forgetting: float = 0.0,
         intercept_scaling: float | str = "auto",
         probability: bool = False,
+        mergeable: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 
@@ -152,7 +156,7 @@ class PassiveAggressiveRegressor(LinearRegressor):
 shuffle, verbose, n_jobs, random_state, warm_start, average, metric, queue, batch_size, \
 reservoir_size
         As in ``PassiveAggressiveClassifier``.
-    scale, forgetting
+    scale, forgetting, mergeable
         As in ``PassiveAggressiveClassifier``.
     intercept_scaling : float or "auto", default=1.0
         Value of the constant feature whose weight is the intercept.
@@ -202,5 +206,6 @@ reservoir_size
         relative_epsilon: bool = False,
         forgetting: float = 0.0,
         intercept_scaling: float | str = 1.0,
+        mergeable: bool = False,
     ) -> None:
         keep_parameters(self, locals())

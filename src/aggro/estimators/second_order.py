@@ -18,8 +18,8 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, \
-reservoir_size, probability
+verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
+probability, mergeable
         As in ``PassiveAggressiveClassifier``.
     multiclass : {"top", "ovr"}, default="top"
         Move the true class and the best wrong one, or learn one Perceptron for each class.
@@ -55,6 +55,7 @@ reservoir_size, probability
         multiclass: str = "top",
         reservoir_size: int = 16,
         probability: bool = False,
+        mergeable: bool = False,
     ) -> None:
         keep_parameters(self, locals())
 

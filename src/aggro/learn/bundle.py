@@ -19,7 +19,7 @@ SHARED = (  # by all models
     *("class_", "record", "counters", "scale_", "target_", "unit", "turned_chosen"),
 )
 PER_OUTPUT = (
-    *("bias", "bias_prior", "bias_variance", "bias_sum"),
+    *("bias", "bias_prior", "bias_variance", "bias_sum", "bias_news"),
     *("ring_bias", "pool_bias", "pool_mean_bias"),
 )
 
@@ -98,7 +98,7 @@ def _select_lanes(
 ) -> None:
     """Lanes of weights (then sums, then variances), averages, queue and reservoir."""
     had, has = old.outputs * old.models, new.outputs * new.models
-    for name in ("weights", "trail", "pool_mean"):
+    for name in ("weights", "trail", "pool_mean", "news"):
         if name not in after:
             continue
         source = before[name].reshape(old.features, -1)

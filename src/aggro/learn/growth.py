@@ -46,6 +46,7 @@ def grow_classes(
             after[name] = (before[name].reshape(-1, change.shape[1]) @ change.T).ravel()
     begin_intercepts(before, after)
     _move_variances(before, after, old, new, position)
+    _move_news(before, after, old, new, np.abs(change) > 0)
     if "class_weight_seen" in after:
         _move_sums(before, after, old, new, position)
     _move_histories(before, after, old, position)
@@ -130,6 +131,14 @@ def _move_lanes(
         target[:] = slots.reshape(target.shape)
     else:
         target[:, : change.shape[0]] = source[:, : change.shape[1]] @ change.T
+
+
+def _move_news(before: State, after: State, old: Learner, new: Learner, source: Array) -> None:
+    """What moved an output has moved all that it becomes."""
+    if "news" in before:
+        known = _by_feature(old, before["news"])[:, : source.shape[1]] @ source.T
+        _by_feature(new, after["news"])[:, : source.shape[0]] = known
+        after["bias_news"] = (source @ before["bias_news"]).astype(np.float64)
 
 
 def _move_variances(

@@ -252,6 +252,7 @@ class Learner:
             spreads=self.outputs if s.task == "regression" and s.relative_epsilon else 0,
             forgetting=s.forgetting,
             one_class=s.task == "binary" and self.classes == 1,
+            mergeable=s.mergeable,
         )
         return shape, list(range(self.outputs)) * self.models
 

@@ -15,7 +15,7 @@ from aggro.models.values import Arrays, decode, encode
 from aggro.rules import LOSSES, Settings, Task, check_settings, left_open, same_shape
 
 TABLES = (  # one line for each feature
-    *("weights", "class_sum_rest", "trail", "ring", "pool", "pool_mean"),
+    *("weights", "class_sum_rest", "trail", "ring", "pool", "pool_mean", "news"),
     *("scale_seen", "scale_square", "scale_mean", "scale_spread"),
 )
 LATER = ("class_sum_rest",)  # files of old lack these: they begin at zero

@@ -8,6 +8,7 @@ from .batch import batch_dual, batch_support_classes
 from .geometry import Centre, ClassMeans, Metric
 from .kernel import ReferenceKernelLearner, forget_one, kernel_matrix
 from .linear import ReferenceLearner
+from .merging import by_information, by_matrix, by_news, moments_of
 from .rules import (
     Slack,
     arow,
@@ -33,10 +34,14 @@ __all__ = [
     "arow",
     "batch_dual",
     "batch_support_classes",
+    "by_information",
+    "by_matrix",
+    "by_news",
     "cw_stdev",
     "cw_variance",
     "forget_one",
     "kernel_matrix",
+    "moments_of",
     "perceptron",
     "scw_i",
     "scw_ii",

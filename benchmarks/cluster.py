@@ -1,0 +1,148 @@
+"""Two workers beside one process on data made on the fly, and what that says of more workers.
+
+``python -m benchmarks.cluster --gigabytes 2`` generates rows in the tasks that learn them, so that
+no data set is stored or sent. It measures what a row, a round and a byte cost, and computes from
+these what more workers would take: that part is simulated, and marked so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+FEATURES, FILLED = 2**18, 40
+ROW_BYTES = FILLED * (8 + 4) + 8
+
+
+def make(seed, rows):
+    """Return rows of words by Zipf's law and their classes, always the same for a seed."""
+    from scipy.sparse import csr_matrix
+
+    random = np.random.default_rng(seed)
+    words = (FEATURES ** random.random((rows, FILLED))).astype(np.int32) - 1
+    words.sort(axis=1)
+    values = random.random(rows * FILLED)
+    ends = np.arange(rows + 1, dtype=np.int64) * FILLED
+    X = csr_matrix((values, words.ravel(), ends), shape=(rows, FEATURES))
+    truth = np.sin(np.arange(FEATURES) * 12.9898)
+    y = (X @ truth > 0).astype(np.int64)
+    return X, y
+
+
+def serial(parts, rows):
+    """Learn all parts one after another in this process; return the seconds and the model."""
+    from aggro import PassiveAggressiveClassifier
+
+    model, began = PassiveAggressiveClassifier(C=0.1), time.perf_counter()
+    for seed in range(parts):
+        model.partial_fit(*make(seed, rows), classes=[0, 1])
+    return time.perf_counter() - began, model
+
+
+def spread(parts, rows, workers, rounds):
+    """Learn them on workers; return the seconds, the model and what each round has sent."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    from aggro.dask import PassiveAggressiveClassifier
+
+    cluster = LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, Client(cluster) as client:
+        client.wait_for_workers(workers)
+        client.run(_warm)
+        blocks = [dask.delayed(make)(seed, rows) for seed in range(parts)]
+        began = time.perf_counter()
+        model = PassiveAggressiveClassifier(C=0.1, rounds=rounds).partial_fit(
+            blocks, classes=[0, 1]
+        )
+        return time.perf_counter() - began, model.to_local(), model.history_
+
+
+def _warm():
+    import aggro.dask  # noqa: F401 -- imported once in each worker
+
+
+def calibrate(rows):
+    """Return the seconds that a row costs, to make and to learn, and a merge per byte."""
+    from aggro.learn.learner import Learner, rows_of
+    from aggro.merging.changes import add, apply, change_between
+    from aggro.merging.parts import take_apart
+    from aggro.rules import Settings
+
+    began = time.perf_counter()
+    X, y = make(0, rows)
+    made = time.perf_counter() - began
+    start = Learner(Settings("binary", C=0.1, mergeable=True), FEATURES, 2)
+    began = time.perf_counter()
+    start.learn(rows_of(X), labels=y)
+    learned = time.perf_counter() - began
+    blank = take_apart(Learner(start.settings, FEATURES, 2))
+    began = time.perf_counter()
+    change = change_between(blank, take_apart(start), start)
+    taken = time.perf_counter() - began
+    began = time.perf_counter()
+    both = add(change, change)
+    added = time.perf_counter() - began
+    began = time.perf_counter()
+    apply(start, both)
+    applied = time.perf_counter() - began
+    return {
+        "row_seconds": (made + learned) / rows,
+        "unit_seconds": taken,
+        "byte_seconds": added / (2 * change.nbytes),
+        "apply_seconds": applied,
+        "change_bytes": change.nbytes,
+    }
+
+
+def simulated(found, total, workers, network=1e9, latency=0.02):
+    """Return the speed-up of so many workers by what was measured, over a network of bytes/s.
+
+    Each round learns its share of the rows, takes the model to the workers, and adds changes in a
+    tree of eight; every level sends and adds a change.
+    """
+    rounds, bytes_ = found["rounds"], found["change_bytes"]
+    levels = max(1, int(np.ceil(np.log(max(workers, 2)) / np.log(8))))
+    sent = bytes_ / network
+    tree = levels * (8 * (sent + bytes_ * found["byte_seconds"]) + latency)
+    model = FEATURES * 16 / network * max(1, np.log2(max(workers, 2))) + found["apply_seconds"]
+    learn = total * found["row_seconds"] / rounds / workers
+    each = learn + found["unit_seconds"] + tree + model + latency
+    return total * found["row_seconds"] / (rounds * each)
+
+
+def main():
+    """Measure, and print or write what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gigabytes", type=float, default=2.0)
+    parser.add_argument("--parts", type=int, default=32)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--json", default=str(ROOT / "build" / "cluster.json"))
+    args = parser.parse_args()
+    rows = int(args.gigabytes * 1e9 / ROW_BYTES / args.parts)
+    found = calibrate(min(rows, 100_000)) | {"rounds": args.rounds, "rows": rows * args.parts}
+    found["serial_seconds"], alone = serial(args.parts, rows)
+    found["two_seconds"], mixed, history = spread(args.parts, rows, 2, args.rounds)
+    found["ratio"] = found["two_seconds"] / found["serial_seconds"]
+    X, y = make(10**6, 20_000)
+    found["serial_error"], found["two_error"] = 1 - alone.score(X, y), 1 - mixed.score(X, y)
+    found["sent_bytes"] = [each["bytes"] for each in history]
+    found["simulated"] = {
+        str(n): simulated(found, total, n)
+        for total in (1e9,)
+        for n in (1, 2, 4, 8, 16, 64, 256, 1000)
+    }
+    Path(args.json).parent.mkdir(parents=True, exist_ok=True)
+    Path(args.json).write_text(json.dumps(found, indent=2))
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

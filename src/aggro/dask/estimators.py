@@ -1,0 +1,234 @@
+"""scikit-learn's interface on a cluster: the estimators of aggro for data in partitions."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+import aggro
+from aggro.checks import check_count
+from aggro.dask.inputs import partitions_of
+from aggro.dask.lazy import lazily, scored
+from aggro.dask.progress import Progress
+from aggro.dask.rounds import Rounds
+from aggro.estimators.base import all_or_nothing, keep_parameters
+from aggro.estimators.stopping import Patience
+from aggro.estimators.weights import LinearEstimator
+from aggro.merging.parts import without_news
+
+OWN = {"client": None, "rounds": "auto", "mix_every": None}
+UNSAVED = ("client", "history_")
+
+
+class DaskEstimator(LinearEstimator):
+    """What an estimator does differently on a cluster."""
+
+    _local: type
+
+    @property
+    def client_(self) -> Any:
+        """The client in use: the one that was given, or the current one."""
+        from distributed import default_client
+
+        if self.client is not None:
+            return self.client
+        try:
+            return default_client()
+        except ValueError as error:
+            raise ValueError(
+                "There is no Dask client; make one by dask.distributed.Client(), or give client=."
+            ) from error
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **reading: Any) -> Any:
+        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
+
+        Parameters
+        ----------
+        X : dask array, data frame or bag, list of delayed, or pattern of files
+            Rows in partitions; a bag of dicts is hashed, a bag of pairs holds its own targets.
+        y : the same, in as many partitions
+            Targets.
+        sample_weight : the same, optional
+            How many times each row counts.
+        **reading
+            How files are read, as in ``aggro.files.read``: ``label=``, ``text=`` ...
+        """
+        self._check_schedule()
+        fresh = not (self.warm_start and hasattr(self, "_learner"))
+        rounds = self._rounds(X, y, sample_weight, reading, fresh, self.shuffle)
+        rounds.begin()
+        patience = Patience(-np.inf, self.n_iter_no_change)
+        for number in range(self.max_iter):
+            model = rounds.model
+            before = model._learner.progress.loss
+            rounds.one_pass(number)
+            model._learner.freeze_means()
+            loss = model._learner.progress.loss - before
+            rows = sum(each["rows"] for each in rounds.progress.history if each["pass"] == number)
+            if number == 0:
+                tol = -np.inf if self.tol is None else self.tol * rows
+                patience = Patience(tol, self.n_iter_no_change)
+            if patience.ends_with(-loss) and self.tol is not None:
+                break
+        else:
+            if self.tol is not None:
+                self._warn_of_end()
+        rounds.model._learner.freeze_means(False)
+        return self._become(rounds, number + 1)
+
+    @all_or_nothing
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        **reading: Any,
+    ) -> Any:
+        """Learn from all partitions once, going on from the model as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **reading
+            As in ``fit``.
+        classes : array, optional
+            All classes that may ever appear; without it, classes may appear in any partition.
+        """
+        rounds = self._rounds(X, y, sample_weight, reading, not hasattr(self, "_learner"), False)
+        rounds.begin(classes)
+        rounds.one_pass(0)
+        return self._become(rounds, 1)
+
+    def _rounds(
+        self, X: Any, y: Any, weights: Any, reading: dict[str, Any], fresh: bool, shuffle: bool
+    ) -> Rounds:
+        """Return the rounds to come, with a model that counts what merging needs."""
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True holds rows out on one machine; on a cluster use tol, which "
+                "judges passes by their loss."
+            )
+        if self.rounds != "auto":
+            check_count("rounds", self.rounds)
+        if self.mix_every is not None:
+            check_count("mix_every", self.mix_every)
+        parts = partitions_of(X, y, weights, reading)
+        client = self.client_
+        seed = check_random_state(self.random_state).randint(2**31 - 1) if shuffle else None
+        progress = Progress(int(self.verbose), is_regressor(self))
+        model = self._working(fresh)
+        return Rounds(client, model, parts, seed, self.rounds, self.mix_every, progress)
+
+    def _working(self, fresh: bool) -> Any:
+        """Return a plain estimator to learn with; one that goes on is a copy."""
+        params = self._plain_params() | {"early_stopping": False, "verbose": 0}
+        if "mergeable" in params:
+            params["mergeable"] = True
+        model = self._local(**params)
+        if not fresh:
+            fitted = {k: v for k, v in vars(self).items() if k not in self.get_params(deep=False)}
+            fitted = {k: v for k, v in fitted.items() if k not in UNSAVED}
+            model.__dict__.update(copy.deepcopy(fitted))
+            model._learner = without_news(model._learner, mergeable=True)
+            model._learner.configure(model._checked_settings(model._learner.settings.task))
+            model._known_prices = model._prices()
+        return model
+
+    def _become(self, rounds: Rounds, passes: int) -> Any:
+        """Take over what was learned."""
+        fitted = dict(vars(rounds.model))
+        for name in rounds.model.get_params(deep=False):
+            fitted.pop(name)
+        fitted["_learner"] = without_news(fitted["_learner"], bool(self._wants_news()))
+        self.__dict__.update(fitted, n_iter_=passes, history_=rounds.progress.history)
+        self._known_prices = self._prices()
+        return self
+
+    def _wants_news(self) -> bool:
+        return bool(getattr(self, "mergeable", False))
+
+    def _plain_params(self) -> dict[str, Any]:
+        given = self.get_params(deep=False)
+        return {name: value for name, value in given.items() if name not in OWN}
+
+    # -- predicting --------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Any:
+        """Return the answers, as lazily as X: an array for an array, a series for a frame."""
+        return lazily(self.to_local(), "predict", X)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the scores, as lazily as X."""
+        return lazily(self.to_local(), "decision_function", X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Return the accuracy, or R² of a regressor: a dask array of one number, or a float."""
+        return scored(self.to_local(), X, y, sample_weight)
+
+    def to_local(self) -> Any:
+        """Return the plain estimator, which needs no cluster."""
+        check_is_fitted(self)
+        local = self._local(**self._plain_params())
+        own = set(self.get_params(deep=False)) | set(UNSAVED)
+        local.__dict__.update({k: v for k, v in vars(self).items() if k not in own})
+        local._known_prices = local._prices()
+        return local
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {**state, "client": None, "_known_prices": None}  # which name the client
+
+
+class DaskClassifier(DaskEstimator):
+    """A classifier on a cluster."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class, as lazily as X."""
+        return lazily(self.to_local(), "predict_proba", X)
+
+
+def on_dask(name: str) -> Any:
+    """Return an estimator of aggro as it is on a cluster: with ``client``, ``rounds`` and such."""
+    local = getattr(aggro, name)
+    base = DaskEstimator if is_regressor(local()) else DaskClassifier
+    signature = inspect.signature(local.__init__)
+    own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in OWN.items()]
+
+    def __init__(self: Any, **params: Any) -> None:
+        bound = signature_of.bind(self, **params)
+        bound.apply_defaults()
+        keep_parameters(self, dict(bound.arguments))
+
+    signature_of = signature.replace(parameters=[*signature.parameters.values(), *own])
+    __init__.__signature__ = signature_of  # type: ignore[attr-defined]
+    doc = f"""{name} on a Dask cluster: the same parameters, and these.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        The cluster; the current client by default.
+    rounds : int or "auto", default="auto"
+        How often models are merged in a pass. "auto" is 16 for sparse rows and 4 for dense ones.
+    mix_every : int, optional
+        Merge after so many rows of each partition instead.
+    **params
+        As in ``aggro.{name}``.
+    """
+    namespace = {"__init__": __init__, "__doc__": doc, "_local": local, "__module__": __name__}
+    return type(name, (base, local), namespace)
+
+
+PassiveAggressiveClassifier = on_dask("PassiveAggressiveClassifier")
+PassiveAggressiveRegressor = on_dask("PassiveAggressiveRegressor")
+AROWClassifier = on_dask("AROWClassifier")
+AROWRegressor = on_dask("AROWRegressor")
+ConfidenceWeightedClassifier = on_dask("ConfidenceWeightedClassifier")
+SoftConfidenceWeightedClassifier = on_dask("SoftConfidenceWeightedClassifier")
+Perceptron = on_dask("Perceptron")

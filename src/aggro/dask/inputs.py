@@ -1,0 +1,177 @@
+"""What may be given to learn from, as a list of partitions that workers load one at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed
+from scipy.sparse import csr_matrix, vstack
+
+from aggro.files.hashing import hash_names
+
+BITS = 18  # columns that the names in dicts share, as a power of two
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One part of the data: lazy rows, targets and weights, and how to make rows of it."""
+
+    X: Any
+    y: Any = None
+    weights: Any = None
+    kind: str = "rows"  # or "pairs" of dict and target, or "file"
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+def partitions_of(X: Any, y: Any, weights: Any, options: Mapping[str, Any]) -> list[Partition]:
+    """Return the partitions of what was given, aligned."""
+    if isinstance(X, (str, os.PathLike)):
+        return _files(X, y, weights, options)
+    if options:
+        raise ValueError(
+            f"{', '.join(options)} tells how files are read, and X is no pattern of files."
+        )
+    rows = _parts(X, "X")
+    pairs = y is None
+    if pairs and not _is_bag(X) and not isinstance(X, (list, tuple)):
+        raise ValueError("y is None; give one target for each row, in as many partitions as X.")
+    targets = [None] * len(rows) if pairs else _aligned(X, y, "y", len(rows))
+    votes = [None] * len(rows)
+    if weights is not None:
+        votes = _aligned(X, weights, "sample_weight", len(rows))
+    kind = "pairs" if pairs else "rows"
+    return [Partition(*parts, kind) for parts in zip(rows, targets, votes, strict=True)]
+
+
+def _is_bag(X: Any) -> bool:
+    return type(X).__module__.startswith("dask.bag")
+
+
+def _parts(X: Any, name: str) -> list[Any]:
+    """Return the lazy blocks of a collection."""
+    if isinstance(X, (list, tuple)) and X and all(isinstance(each, Delayed) for each in X):
+        return list(X)
+    if type(X).__module__.startswith("dask.array"):
+        if X.ndim == 2 and X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        return list(X.to_delayed().ravel())
+    if hasattr(X, "to_delayed"):
+        return list(X.to_delayed())
+    raise ValueError(
+        f"{name} is a {type(X).__name__}; give a dask array, data frame or bag, a list of delayed "
+        "blocks or a pattern of files. Rows that fit one machine need no cluster: use the "
+        "estimator of aggro itself."
+    )
+
+
+def _aligned(X: Any, y: Any, name: str, count: int) -> list[Any]:
+    """Return the blocks of y: one for each of X, cut alike where that is known."""
+    chunks = getattr(X, "chunks", None)
+    if type(y).__module__.startswith("dask.array") and chunks and y.chunks[0] != chunks[0]:
+        known = not any(np.isnan(each) for each in (*chunks[0], *y.chunks[0]))
+        y = y.rechunk({0: chunks[0]}) if known and sum(chunks[0]) == sum(y.chunks[0]) else y
+    parts = _parts(y, name)
+    if len(parts) != count:
+        raise ValueError(
+            f"X has {count} partitions but {name} has {len(parts)}; cut both alike, as by "
+            f"{name}.repartition(npartitions=X.npartitions) or {name}.rechunk(X.chunks[0])."
+        )
+    return parts
+
+
+def _files(pattern: Any, y: Any, weights: Any, options: Mapping[str, Any]) -> list[Partition]:
+    from aggro.files.sources import expand
+
+    if y is not None or weights is not None:
+        raise ValueError("Files hold their own labels: leave y out, and name the column by label=.")
+    kept = tuple(sorted(options.items()))
+    return [Partition(path, kind="file", options=kept) for path in expand([os.fspath(pattern)])]
+
+
+# -- in the workers --------------------------------------------------------------------------
+
+
+def rows_of_partition(
+    X: Any, y: Any, weights: Any, kind: str, options: Sequence[tuple[str, Any]]
+) -> tuple[Any, Any, Any]:
+    """Return rows, targets and weights as an estimator takes them."""
+    if kind == "file":
+        return _read(X, dict(options))
+    if kind == "pairs":
+        if isinstance(X, tuple) and len(X) in (2, 3):
+            return (*X, None)[:3]  # a block of rows and its targets
+        examples = list(X)
+        X, y = [x for x, _ in examples], [label for _, label in examples]
+    X = rows_of(X)
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    elif y is not None and not isinstance(y, np.ndarray):
+        y = np.asarray(list(y) if not hasattr(y, "__array__") else y)
+    return X, y, None if weights is None else np.asarray(weights)
+
+
+def rows_of(X: Any) -> Any:
+    """Return a block of rows as an estimator takes it: dicts are hashed."""
+    if isinstance(X, (list, tuple, Mapping)) or type(X).__name__ in ("map", "filter", "generator"):
+        block = list(X) if not isinstance(X, Mapping) else [X]
+        if all(isinstance(each, Mapping) for each in block):
+            return hashed(block)
+        return np.asarray(block)
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    if hasattr(X, "iloc") and any(not isinstance(kind, np.dtype) for kind in X.dtypes):
+        return X.astype(np.float64)  # columns of Arrow
+    return X
+
+
+def hashed(examples: Sequence[Mapping[Any, Any]], bits: int = BITS) -> csr_matrix:
+    """Return dicts as rows of 2**bits columns: text v of feature k is the feature ``k=v``.
+
+    >>> hashed([{"price": 2.5, "kind": "new"}]).shape
+    (1, 262144)
+    """
+    names, values, ends = [], [], [0]
+    for example in examples:
+        for name, value in example.items():
+            text = isinstance(value, str)
+            names.append(f"{name}={value}" if text else str(name))
+            values.append(1.0 if text else float(value))
+        ends.append(len(names))
+    columns = hash_names(names, bits) if names else np.empty(0, np.int32)
+    return csr_matrix((np.array(values), columns, np.array(ends)), shape=(len(ends) - 1, 2**bits))
+
+
+def _read(path: str, options: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return all rows of a file."""
+    from aggro import files
+
+    batches = list(files.read(path, **options))
+    if not batches:
+        return csr_matrix((0, 0)), np.empty(0), None
+    width = max(batch.X.shape[1] for batch in batches)
+    weights = [batch.weights for batch in batches if batch.weights is not None]
+    blocks = [batch.X for batch in batches]
+    if hasattr(blocks[0], "indptr"):
+        for block in blocks:
+            block.resize((block.shape[0], width))
+        X = vstack(blocks, format="csr")
+    else:
+        X = np.concatenate(blocks)
+    y = np.concatenate([batch.y for batch in batches])
+    return X, y, np.concatenate(weights) if weights else None
+
+
+def length_of(X: Any) -> int:
+    """Return the number of rows."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def part(X: Any, order: Any) -> Any:
+    """Return some rows."""
+    if hasattr(X, "iloc"):
+        return X.iloc[order]
+    return X[order]

@@ -1,0 +1,102 @@
+"""Predictions as lazy as the data: an array for an array, a series for a frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from dask.delayed import delayed
+
+from aggro.dask.inputs import rows_of
+
+
+def lazily(local: Any, method: str, X: Any) -> Any:
+    """Return what a method of a plain estimator says of X, in the kind that X is of."""
+    module = type(X).__module__
+    if module.startswith("dask.array"):
+        return _array(local, method, X)
+    if hasattr(X, "map_partitions") and hasattr(X, "dtypes"):
+        return _frame(local, method, X)
+    shared = delayed(local, traverse=False)
+    if module.startswith("dask.bag"):
+        return X.map_partitions(_answers, shared, method)
+    if isinstance(X, (list, tuple)) and X and hasattr(X[0], "key"):
+        return [delayed(_answers)(block, shared, method) for block in X]
+    return _answers(X, local, method)
+
+
+def _answers(X: Any, local: Any, method: str) -> Any:
+    block = rows_of(X)
+    if hasattr(block, "indptr") and block.shape[1] < local.n_features_in_:
+        block.resize((block.shape[0], local.n_features_in_))
+    if block.shape[0] == 0:
+        like = getattr(local, method)(np.zeros((1, local.n_features_in_)))
+        return like[:0]
+    return getattr(local, method)(block)
+
+
+def _array(local: Any, method: str, X: Any) -> Any:
+    import dask.array as da
+
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    like = _answers(np.zeros((1, local.n_features_in_)), _nameless(local), method)
+    shared = delayed(local, traverse=False)
+    blocks = [
+        da.from_delayed(
+            delayed(_answers)(block, shared, method),
+            shape=(size, *like.shape[1:]),
+            dtype=like.dtype,
+        )
+        for block, size in zip(X.to_delayed().ravel(), X.chunks[0], strict=True)
+    ]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def _frame(local: Any, method: str, X: Any) -> Any:
+    import pandas as pd
+
+    like = _answers(np.zeros((1, local.n_features_in_)), _nameless(local), method)[:0]
+    columns = getattr(local, "classes_", range(like.shape[1])) if like.ndim == 2 else None
+    if columns is None:
+        meta: Any = pd.Series(like, name=method)
+    else:
+        meta = pd.DataFrame(like, columns=columns)
+    return X.map_partitions(_in_frame, local, method, columns, meta=meta)
+
+
+def _in_frame(block: Any, local: Any, method: str, columns: Any) -> Any:
+    import pandas as pd
+
+    answers = _answers(block, local if len(block) else _nameless(local), method)
+    if columns is None:
+        return pd.Series(answers, index=block.index, name=method)
+    return pd.DataFrame(answers, index=block.index, columns=columns)
+
+
+def _nameless(local: Any) -> Any:
+    """Return an estimator that takes rows without names, to see what its answers look like."""
+    import copy
+
+    twin = copy.copy(local)
+    twin.__dict__.pop("feature_names_in_", None)
+    return twin
+
+
+def scored(local: Any, X: Any, y: Any, weights: Any) -> Any:
+    """Return the accuracy or R² of all partitions together."""
+    answers = lazily(local, "predict", X)
+    if not hasattr(answers, "dask"):
+        return local.score(X, y, weights)
+    answers, truth, votes = (
+        each.values if hasattr(each, "values") else each for each in (answers, y, weights)
+    )
+    if hasattr(local, "classes_"):
+        right = answers == truth
+        return _mean(right.all(axis=1) if right.ndim == 2 else right, votes)
+    off, spread = (truth - answers) ** 2, (truth - _mean(truth, votes)) ** 2
+    return 1.0 - _mean(off, votes) / _mean(spread, votes)
+
+
+def _mean(values: Any, votes: Any) -> Any:
+    return values.mean() if votes is None else (values * votes).sum() / votes.sum()

@@ -1,0 +1,51 @@
+"""How a training on a cluster goes on: a line that is written over, and a record."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Progress:
+    """The record of all rounds, told while they go on if that is wanted."""
+
+    verbose: int = 0
+    regression: bool = False
+    history: list[dict[str, Any]] = field(default_factory=list)
+    began: float = field(default_factory=time.perf_counter)
+
+    def tell(
+        self, number: int, place: int, of: int, rows: int, made: float, seconds: float, sent: int
+    ) -> None:
+        """Note a round: its rows, and the mistakes (or distances) made before they were learned."""
+        total = rows + sum(each["rows"] for each in self.history)
+        wrong = made + sum(each["error"] * each["rows"] for each in self.history)
+        self.history.append(
+            {
+                "pass": number,
+                "round": place,
+                "rows": rows,
+                "seconds": seconds,
+                "rows_per_second": rows / max(seconds, 1e-9),
+                "bytes": sent,
+                "error": made / max(rows, 1),
+                "error_so_far": wrong / max(total, 1),
+            }
+        )
+        if self.verbose:
+            self._write(number, place, of, total)
+
+    def _write(self, number: int, place: int, of: int, rows: int) -> None:
+        last = self.history[-1]
+        error = format(last["error_so_far"], ".4g" if self.regression else ".2%")
+        speed = rows / max(time.perf_counter() - self.began, 1e-9)
+        line = (
+            f"pass {number + 1}, round {place + 1}/{of}: {rows:,} rows, {speed:,.0f} rows/s, "
+            f"error so far {error}"
+        )
+        over = sys.stderr.isatty() or "ipykernel" in sys.modules
+        end = "" if over and place + 1 < of else "\n"
+        print(f"\r{line}" if over else line, end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,236 @@
+"""Rounds: the units of a round are learned side by side, and their changes merged in a tree.
+
+Plain Dask tasks, keyed by round and partition. What is learned depends on the partitions and the
+seed alone: a task that runs again, or on another worker, gives the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import uuid
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from dask.delayed import delayed
+from sklearn.base import is_regressor
+
+from aggro.dask.inputs import Partition
+from aggro.dask.progress import Progress
+from aggro.dask.work import Outcome, Unit, combine, learn_first, learn_unit, look_at
+from aggro.labels import united
+from aggro.learn.race import AutoLearner
+from aggro.merging.margins import join_calibrators, merge_typical
+from aggro.merging.models import grow_to, wider
+from aggro.merging.shards import merge_round
+
+FAN_IN = 8  # changes that one task of the tree adds
+WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
+ROUNDS = {True: 16, False: 4}  # in a pass over sparse rows, and over dense ones
+SPARSE = 0.25  # part of the features that a row has, below which it is sparse
+LEAST = 32  # rows of a partition that are worth a round
+FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
+
+
+@dataclass
+class Rounds:
+    """The passes of one ``fit`` or ``partial_fit``: a model, and how it goes on."""
+
+    client: Any
+    model: Any  # a plain estimator
+    partitions: Sequence[Partition]
+    seed: int | None  # of the orders of rows; None leaves them
+    rounds: Any = "auto"
+    mix_every: int | None = None
+    progress: Progress = field(default_factory=Progress)
+    token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    tasks: int = 0
+    skipped: int = 0  # rows of the first partition that the race has learned alone
+
+    def begin(self, classes: Any = None) -> None:
+        """Look at the first rows; make the model, if there is none, and choose the rounds."""
+        seen = self._look()
+        if not hasattr(self.model, "_learner"):
+            _make(self.model, seen, classes)
+        if self.mix_every is not None:
+            rows = seen.rows * len(self.partitions)
+            self.rounds = max(1, math.ceil(rows / (self.mix_every * len(self.partitions))))
+        elif self.rounds == "auto":
+            self.rounds = rounds_for(seen.rows, seen.entries, seen.width)
+        learner = self.model._learner
+        if isinstance(learner, AutoLearner) and learner.examples < FIRST:
+            self._learn_first(seen.partition)
+
+    def one_pass(self, number: int) -> None:
+        """Learn every row once."""
+        schedule = schedule_of(len(self.partitions), self.rounds)
+        for place, units in enumerate(schedule):
+            seed = None if self.seed is None else self.seed + number
+            self._round(number, place, len(schedule), [self._unit(u, number, seed) for u in units])
+        self.skipped = 0
+
+    def _unit(self, unit: Unit, number: int, seed: int | None) -> Unit:
+        skip = self.skipped if unit.partition == self._first else 0
+        return Unit(unit.partition, unit.place, unit.slices, skip, seed, number > 0)
+
+    # -- one round -----------------------------------------------------------------------------
+
+    def _round(self, number: int, place: int, of: int, units: list[Unit]) -> None:
+        began = time.perf_counter()
+        while True:
+            model = self._submit(self.model)
+            outcome = self._tree([self._delay(learn_unit, u, model, len(units)) for u in units])
+            if outcome.error is not None:
+                raise ValueError(outcome.error)
+            if not outcome.width:
+                break
+            grow_model(self.model, outcome)  # and again: it did not know all that there is
+        before = self._made()
+        if outcome.changes:
+            merge_outcome(self.model, outcome)
+        sent = sum(change.nbytes for change in outcome.changes)
+        self._tell(number, place, of, outcome.rows, before, began, sent)
+
+    def _made(self) -> float:
+        """Return the mistakes, or distances, of what predicted, each before it was learned."""
+        learner = self.model._learner
+        record = learner.made() if isinstance(learner, AutoLearner) else learner.model.chosen_record
+        before = learner.counted if isinstance(learner, AutoLearner) else (0.0, 0.0)
+        place = int(is_regressor(self.model))
+        return float(record[place] + before[place])
+
+    def _tell(
+        self, number: int, place: int, of: int, rows: int, before: float, began: float, sent: int
+    ) -> None:
+        made, seconds = self._made() - before, time.perf_counter() - began
+        self.progress.tell(number, place, of, rows, made, seconds, sent)
+
+    def _delay(self, function: Any, unit: Unit, *args: Any) -> Any:
+        """Return a task on one partition; ``args`` are its model and how many shards there are."""
+        p, key = self.partitions[unit.partition], self._key(f"{function.__name__}-{unit.partition}")
+        parts = (p.X, p.y, p.weights, p.kind, p.options, unit)
+        first, rest = args[:1], args[1:]
+        return delayed(function)(*first, *parts, *rest, dask_key_name=key)
+
+    def _key(self, name: str) -> str:
+        self.tasks += 1
+        return f"aggro-{name.replace('_', '-')}-{self.token}-{self.tasks}"
+
+    def _submit(self, model: Any) -> Any:
+        """Return the model as a task of its own: if its worker is lost, another makes it again."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return self.client.submit(_same, model, key=self._key("model"), pure=False)
+
+    def _tree(self, tasks: list[Any]) -> Outcome:
+        """Return the outcomes of all tasks as one, added in the order of the partitions."""
+        merge = delayed(combine)
+        while True:
+            groups = [tasks[i : i + FAN_IN] for i in range(0, len(tasks), FAN_IN)]
+            tasks = [merge(group, dask_key_name=self._key("merge")) for group in groups]
+            if len(tasks) == 1:
+                break
+        result: Outcome = self._result(tasks[0])
+        return result
+
+    def _result(self, task: Any) -> Any:
+        future = self.client.compute(task)
+        try:
+            return future.result()
+        finally:
+            if not future.done():
+                future.cancel()
+
+    # -- the beginning -------------------------------------------------------------------------
+
+    def _look(self) -> Outcome:
+        """Return what the first partition that is not empty shows."""
+        for partition in range(len(self.partitions)):
+            seen: Outcome = self._result(self._delay(look_at, Unit(partition)))
+            if seen.error is not None:
+                raise ValueError(seen.error)
+            if not seen.empty:
+                self._first = partition
+                return seen
+        raise ValueError("All partitions are empty; give at least one row.")
+
+    def _learn_first(self, partition: int) -> None:
+        """Let a race learn some rows alone, until its grid lies where it should."""
+        began, before = time.perf_counter(), self._made()
+        task = self._delay(learn_first, Unit(partition), self._submit(self.model), FIRST)
+        model, error, count = self._result(task)
+        if error is not None:
+            raise ValueError(error)
+        self.model.__dict__.update(model.__dict__)
+        self.skipped = count
+        self._tell(0, 0, self.rounds, count, before, began, 0)
+
+
+def rounds_for(rows: int, entries: float, features: int) -> int:
+    """Return how often to merge in a pass over partitions of so many rows of so many entries.
+
+    Sparse rows need it more often: a word that one shard has met, the others hear of at the merge.
+
+    >>> rounds_for(100_000, 12.0, 20_000), rounds_for(100_000, 54.0, 54), rounds_for(100, 9, 9999)
+    (16, 4, 3)
+    """
+    return max(1, min(ROUNDS[entries < SPARSE * features], rows // LEAST))
+
+
+def schedule_of(partitions: int, rounds: int) -> list[list[Unit]]:
+    """Return the units of each round: whole partitions where there are enough, else slices.
+
+    >>> [[unit.partition for unit in units] for units in schedule_of(64, 4)][0][:3]
+    [0, 4, 8]
+    >>> [(unit.partition, unit.slices) for unit in schedule_of(2, 4)[3]]
+    [(0, 4), (1, 4)]
+    """
+    if partitions >= WIDE * rounds:
+        return [[Unit(p) for p in range(first, partitions, rounds)] for first in range(rounds)]
+    return [[Unit(p, place, rounds) for p in range(partitions)] for place in range(rounds)]
+
+
+def _same(model: Any) -> Any:
+    return model
+
+
+def _make(model: Any, seen: Outcome, classes: Any) -> None:
+    """Make the learner by one row that has no weight: it was never there."""
+    X, y = seen.head
+    if is_regressor(model):
+        model.partial_fit(X, y, sample_weight=[0.0])
+        return
+    several = np.asarray(y).ndim == 2
+    known = None if several else (seen.classes if classes is None else classes)
+    model.partial_fit(X, y, classes=known, sample_weight=[0.0])
+    model._classes_given = classes is not None or several
+
+
+# -- what the client does with the model -----------------------------------------------------
+
+
+def grow_model(model: Any, seen: Outcome) -> None:
+    """Let features and classes enter that the model did not know."""
+    if seen.width > model.n_features_in_:
+        places = np.arange(model._learner.features)
+        model._learner = wider(model._learner, places, seen.width)
+        model.n_features_in_ = seen.width
+    if not hasattr(model, "classes_") or seen.classes is None or model._multilabel:
+        return
+    fresh = np.setdiff1d(seen.classes, model.classes_)
+    if len(fresh):
+        grow_to(model, united(model.classes_, fresh))
+
+
+def merge_outcome(model: Any, outcome: Outcome) -> None:
+    """Go on with what all units of a round have learned."""
+    model._learner = merge_round(model._learner, outcome.changes)
+    if hasattr(model, "_counts"):
+        model._counts = model._counts + outcome.counts
+    if outcome.records:
+        start = getattr(model, "_calibrator", None)
+        model._calibrator = join_calibrators([each for each, _ in outcome.records], start)
+        model._typical = merge_typical([each for _, each in outcome.records])

@@ -1,0 +1,206 @@
+"""What the workers do: learn a part of a partition from the round's model, and add up changes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from aggro.dask.inputs import length_of, part, rows_of_partition
+from aggro.labels import united
+from aggro.merging.changes import Change, add, change_between
+from aggro.merging.parts import take_apart
+from aggro.merging.shards import learners_of, shard_of
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A part of a partition to learn: slice ``place`` of ``slices`` after ``skip`` rows."""
+
+    partition: int
+    place: int = 0
+    slices: int = 1
+    skip: int = 0
+    seed: int | None = None  # of the order; None for the order of the rows
+    again: bool = False  # the rows are known from an earlier pass: their margins are no news
+
+    def rows(self, count: int) -> Any:
+        """Return which of so many rows to learn, in order."""
+        rest = np.arange(min(self.skip, count), count)
+        if self.seed is not None:
+            rest = np.random.default_rng([self.seed, self.partition]).permutation(rest)
+        edges = np.linspace(0, len(rest), self.slices + 1).astype(np.int64)
+        return rest[edges[self.place] : edges[self.place + 1]]
+
+
+@dataclass
+class Outcome:
+    """What came of some units: changes of each learner, or what the model must know first."""
+
+    rows: int = 0
+    changes: tuple[Change, ...] = ()
+    counts: Any = 0.0  # examples of each class, where classes are weighed
+    records: tuple[Any, ...] = ()  # margins for probabilities
+    classes: Any = None
+    width: int = 0
+    head: Any = None  # one row and its target
+    entries: float = 0.0
+    error: str | None = None
+    partition: int = -1
+    empty: bool = False
+
+
+def look_at(X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit) -> Outcome:
+    """Return what a model must know before it can learn a unit: width, classes, kind of numbers."""
+    try:
+        X, y, weights = rows_of_partition(X, y, weights, kind, options)
+        return _seen(X, y, unit)
+    except (ValueError, TypeError) as error:
+        return Outcome(error=f"partition {unit.partition}: {error}", partition=unit.partition)
+
+
+def _seen(X: Any, y: Any, unit: Unit) -> Outcome:
+    count = length_of(X)
+    if count == 0:
+        return Outcome(empty=True, partition=unit.partition)
+    if length_of(y) != count:
+        raise ValueError(f"X has {count} rows but y has {length_of(y)}; give one target for each.")
+    filled = X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1]
+    return Outcome(
+        rows=count,
+        classes=classes_in(y),
+        width=int(X.shape[1]),
+        head=(part(X, np.arange(1)), part(y, np.arange(1))),
+        entries=filled / count,
+        partition=unit.partition,
+    )
+
+
+def classes_in(y: Any) -> Any:
+    """Return the classes among targets; for several columns there are none to find."""
+    array = np.asarray(y)
+    return np.unique(array) if array.ndim == 1 else None
+
+
+def learn_unit(
+    estimator: Any, X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit, shards: int
+) -> Outcome:
+    """Learn a unit from the round's model; return what changed.
+
+    An example that cannot be learned is told in the outcome: a task that raised would be tried
+    again, in vain.
+    """
+    try:
+        X, y, weights = rows_of_partition(X, y, weights, kind, options)
+        return _learn(estimator, X, y, weights, unit, shards)
+    except (ValueError, TypeError) as error:
+        return Outcome(error=_named(error, unit, None), partition=unit.partition)
+
+
+def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int) -> Outcome:
+    if length_of(X) == 0:
+        return Outcome(empty=True, partition=unit.partition)
+    if length_of(y) != length_of(X):
+        raise ValueError(
+            f"X has {length_of(X)} rows but y has {length_of(y)}; give one target for each row."
+        )
+    if X.shape[1] < estimator.n_features_in_ and hasattr(X, "indptr"):
+        X.resize((X.shape[0], estimator.n_features_in_))
+    if is_news(estimator, X, y):
+        return _seen(X, y, unit)
+    order = unit.rows(length_of(X))
+    if len(order) == 0:
+        return Outcome(empty=True, partition=unit.partition)
+    apart = copy.copy(estimator)
+    apart._learner = shard_of(estimator._learner, shards)
+    if unit.again and hasattr(apart, "probability"):
+        apart.probability = False
+    apart._known_prices = apart._prices()  # the price of a shard is not to be put right
+    learners = [take_apart(each) for each in learners_of(apart._learner)]
+    some = None if weights is None else weights[order]
+    try:
+        apart.partial_fit(part(X, order), part(y, order), sample_weight=some)
+    except (ValueError, TypeError) as error:
+        return Outcome(error=_named(error, unit, order), partition=unit.partition)
+    changes = tuple(
+        change_between(before, take_apart(after), after)
+        for before, after in zip(learners, learners_of(apart._learner), strict=True)
+    )
+    counts = getattr(apart, "_counts", 0.0) - getattr(estimator, "_counts", 0.0)
+    records: tuple[Any, ...] = ()
+    if hasattr(apart, "_calibrator") and not unit.again:
+        records = ((apart._calibrator, apart._typical),)
+    return Outcome(len(order), changes, counts, records)
+
+
+def learn_first(
+    estimator: Any, X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit, count: int
+) -> tuple[Any, str | None, int]:
+    """Learn the first rows of a partition as one machine would; return the estimator."""
+    try:
+        X, y, weights = rows_of_partition(X, y, weights, kind, options)
+        order = np.arange(min(count, length_of(X)))
+        some = None if weights is None else weights[order]
+        estimator.partial_fit(part(X, order), part(y, order), sample_weight=some)
+    except (ValueError, TypeError) as error:
+        return None, _named(error, unit, np.arange(count)), 0
+    return estimator, None, len(order)
+
+
+def is_news(estimator: Any, X: Any, y: Any) -> bool:
+    """Tell whether the model must grow before it can learn these rows."""
+    if X.shape[1] > estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_"):
+        return hasattr(X, "indptr")
+    if not hasattr(estimator, "classes_") or estimator._multilabel or estimator._classes_given:
+        return False
+    found = classes_in(y)
+    return found is not None and not np.isin(found, estimator.classes_).all()
+
+
+def _named(error: Exception, unit: Unit, order: Any) -> str:
+    """Return an error with the partition, and the row of the partition, that it is about."""
+    words = str(error)
+    if words.startswith("row ") and order is not None:
+        place, _, rest = words[4:].partition(":")
+        if place.isdigit():
+            return f"partition {unit.partition}, row {order[int(place)]}:{rest}"
+    return f"partition {unit.partition}: {words}"
+
+
+# -- the tree --------------------------------------------------------------------------------
+
+
+def combine(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return several outcomes as one: the first error, or what the model must know, or all."""
+    for each in outcomes:
+        if each.error is not None:
+            return each
+    if any(each.width for each in outcomes):
+        return reduce(_both_seen, [each for each in outcomes if each.width])
+    learned = [each for each in outcomes if not each.empty]
+    if not learned:
+        return outcomes[0]
+    return reduce(_both, learned)
+
+
+def _both(some: Outcome, others: Outcome) -> Outcome:
+    changes = tuple(add(a, b) for a, b in zip(some.changes, others.changes, strict=True))
+    records, counts = (*some.records, *others.records), some.counts + others.counts
+    return Outcome(some.rows + others.rows, changes, counts, records)
+
+
+def _both_seen(some: Outcome, others: Outcome) -> Outcome:
+    classes = some.classes
+    if classes is not None and others.classes is not None:
+        fresh = np.setdiff1d(others.classes, classes)
+        classes = united(classes, fresh) if len(fresh) else classes
+    return replace(
+        some,
+        rows=some.rows + others.rows,
+        classes=classes,
+        width=max(some.width, others.width),
+    )

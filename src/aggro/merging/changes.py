@@ -1,0 +1,278 @@
+"""What a model has learned since a common start, as numbers that add up.
+
+A weight's change votes with its *news*: how many steps moved it, or the precision that it gained.
+So a model that never met a feature has no say in it, and one that met it often has more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from aggro.learn.learner import Array, Learner
+from aggro.merging.parts import Parts, put_together, take_apart
+from aggro.merging.table import INFORMATION, REFUSED, VOTE, Since, rule_of
+
+NEWS = {"weights": "news", "average": "news", "bias": "bias_news", "bias_average": "bias_news"}
+PRECISION = {"news": "precision", "bias_news": "bias_precision"}
+STARTS = {"average": "weights", "bias_average": "bias"}
+
+
+@dataclass
+class Change:
+    """What one or several models add to their common start.
+
+    ``tables`` hold the lines of the features in ``touched`` alone, in rising order. A vote is four
+    numbers: the change times its news, the plain change, the news, and whether there was any.
+    """
+
+    since: Since
+    features: int
+    touched: Array
+    tables: dict[str, Array] = field(default_factory=dict)
+    rest: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """How much travels."""
+        arrays = (self.touched, *self.tables.values(), *self.rest.values())
+        return int(sum(array.nbytes for array in arrays))
+
+
+def change_of(start: Learner, end: Learner, weight: float = 1.0) -> Change:
+    """Return what a learner has learned since the start, its votes multiplied by a weight."""
+    check_mergeable(end)
+    return change_between(take_apart(start), take_apart(end), end, weight)
+
+
+def change_between(before: Parts, after: Parts, end: Learner, weight: float = 1.0) -> Change:
+    """Return the change from some parts to others, both of learners like ``end``."""
+    old, new = before.rest, after.rest
+    since = Since(
+        1.0,
+        float(new["examples"][0] - old["examples"][0]),
+        float(new["averaged"][0] - old["averaged"][0]),
+        float(old["averaged"][0]),
+        end.model.memory,
+    )
+    touched = _touched(before.tables, after.tables)
+    was = {name: table[touched] for name, table in before.tables.items()}
+    now = {name: table[touched] for name, table in after.tables.items()}
+    change = Change(since, end.features, touched)
+    change.tables = _changes(was, now, since, weight)
+    change.rest = _changes(old, new, since, weight)
+    if end.settings.metric == "full":
+        _inform(change, (before, after), end, weight)
+    return change
+
+
+def add(some: Change, others: Change) -> Change:
+    """Return two changes since the same start as one."""
+    since = replace(
+        some.since,
+        shards=some.since.shards + others.since.shards,
+        examples=some.since.examples + others.since.examples,
+        averaged=some.since.averaged + others.since.averaged,
+    )
+    touched = np.union1d(some.touched, others.touched)
+    places = [np.searchsorted(touched, each.touched) for each in (some, others)]
+    both = Change(since, some.features, touched)
+    for name in some.tables:
+        wide = []
+        for each, place in zip((some, others), places, strict=True):
+            lines = each.tables[name]
+            table = np.zeros((len(touched), *lines.shape[1:]), lines.dtype)
+            table[place] = lines
+            wide.append(table)
+        both.tables[name] = _add(name, *wide)
+    both.rest = {name: _add(name, some.rest[name], others.rest[name]) for name in some.rest}
+    return both
+
+
+def apply(start: Learner, change: Change, prior: float = 0.0, damping: float = 0.0) -> Learner:
+    """Return the start with the changes of all models.
+
+    ``prior`` tells how much of the precision at the start votes, too: 0 is the mean by news, 1 the
+    information form, which adds what independent samples tell, and is for one merge from a start
+    that knows little. ``damping`` shortens the change of weights that few models have news about:
+    by the share of those that have, to this power.
+    """
+    parts = take_apart(start)
+    how = (change.since, prior, damping)
+    lines = {name: table[change.touched] for name, table in parts.tables.items()}
+    tables = _applied(lines, change.tables, *how)
+    _average_untouched(parts, change)
+    for name, table in tables.items():
+        parts.tables[name][change.touched] = table
+    rest = _applied(parts.rest, change.rest, *how)
+    if start.settings.metric == "full":
+        _apply_full(parts, rest, change, start, prior)
+    parts.rest = rest
+    return put_together(start, parts)
+
+
+def check_mergeable(learner: Learner) -> None:
+    """Raise if something that a learner is made of cannot be merged, or was not counted."""
+    state, s = learner.state(), learner.settings
+    for name, why in REFUSED.items():
+        if name in state:
+            raise ValueError(
+                f"Such models cannot be merged: "
+                f"{why.format(queue=s.queue, forgetting=s.forgetting)}."
+            )
+    if s.metric == "euclidean" and not s.mergeable:
+        raise ValueError(
+            "These models did not count how many steps moved each weight, and a plain mean of "
+            "weights learns little from many models; make them with mergeable=True."
+        )
+
+
+# -- the parts -------------------------------------------------------------------------------
+
+
+def _touched(before: dict[str, Array], after: dict[str, Array]) -> Array:
+    """Return the features that changed; the average of others follows from their weights."""
+    changed = np.zeros(len(after["weights"]), bool)
+    for name, table in after.items():
+        if name != "average":
+            unlike = table != before[name]
+            changed |= unlike.any(axis=1) if unlike.ndim > 1 else unlike
+    return np.flatnonzero(changed)
+
+
+def _news(before: dict[str, Array], after: dict[str, Array], name: str, weight: float) -> Array:
+    """Return how much news there is about each number of a part."""
+    counted = NEWS[name]
+    if counted not in after:
+        counted = PRECISION[counted]
+    if counted not in after:  # a full metric votes in another way
+        return np.full(after[name].shape, weight)
+    return np.asarray(weight * np.maximum(after[counted] - before[counted], 0.0))
+
+
+def _changes(
+    before: dict[str, Array], after: dict[str, Array], since: Since, weight: float
+) -> dict[str, Array]:
+    changes = {}
+    for name, end in after.items():
+        rule = rule_of(name)
+        if rule is VOTE:
+            moved = _moved(before, end, name, since)
+            news = _news(before, after, name, weight)
+            changes[name] = np.stack([news * moved, weight * moved, news, news > 0], axis=-1)
+        elif rule is not INFORMATION:
+            changes[name] = rule.change(before[name], end, since)
+    return changes
+
+
+def _moved(before: dict[str, Array], end: Array, name: str, since: Since) -> Array:
+    """Return how far a part has moved; an average, its mean over the rounds since the start."""
+    if name not in STARTS:
+        return np.asarray(end - before[name])
+    if not since.averaged:
+        return np.zeros_like(end)
+    return np.asarray((end - before[name]) / since.averaged - before[STARTS[name]])
+
+
+def _add(name: str, some: Array, others: Array) -> Array:
+    rule = rule_of(name)
+    both: Array = some + others if rule in (VOTE, INFORMATION) else rule.add(some, others)
+    return both
+
+
+def _applied(
+    start: dict[str, Array],
+    changes: dict[str, Array],
+    since: Since,
+    prior: float,
+    damping: float,
+) -> dict[str, Array]:
+    result = {}
+    for name, change in changes.items():
+        rule = rule_of(name)
+        if rule is INFORMATION:
+            continue
+        if rule is not VOTE:
+            value = rule.applied(start[name], change, since)
+        elif name in STARTS:
+            mean = start[STARTS[name]] + elected(change, since.shards, damping=damping)
+            value = start[name] + since.averaged * mean
+        else:
+            value = start[name] + elected(change, since.shards, _prior(start, name, prior), damping)
+        result[name] = value.astype(start[name].dtype)
+    return start | result
+
+
+def _prior(start: dict[str, Array], name: str, prior: float) -> Any:
+    counted = NEWS[name]
+    known = None if counted in start else start.get(PRECISION[counted])
+    return 0.0 if known is None or not prior else prior * known
+
+
+def elected(votes: Array, shards: float, prior: Any = 0.0, damping: float = 0.0) -> Array:
+    """Return the change that the votes agree on: the mean by news, or by plain changes without."""
+    weighed, plain, news, met = np.moveaxis(votes, -1, 0)
+    total = news + prior
+    mean = np.divide(weighed + prior * plain, total, out=plain / shards, where=total > 0)
+    if damping:
+        mean *= (np.maximum(met, 1.0) / shards) ** damping
+    return np.asarray(mean)
+
+
+def _average_untouched(parts: Parts, change: Change) -> None:
+    """Weights that nobody moved were the same in all rounds."""
+    if "average" in parts.tables:
+        parts.tables["average"] += change.since.averaged * parts.tables["weights"]
+        touched = change.touched
+        parts.tables["average"][touched] -= change.since.averaged * parts.tables["weights"][touched]
+
+
+# -- the full metric -------------------------------------------------------------------------
+
+
+def _groups(learner: Learner) -> list[tuple[str, slice]]:
+    """Return the name and the outputs of each group of a full metric."""
+    names = sorted(
+        (name for name in learner.state() if name.startswith("full_")),
+        key=lambda name: int(name.removeprefix("full_")),
+    )
+    each = learner.outputs * learner.models // len(names)
+    return [(name, slice(i * each, (i + 1) * each)) for i, name in enumerate(names)]
+
+
+def _with_bias(weights: Array, bias: Array, outputs: slice, size: int) -> Array:
+    both = np.vstack([weights[:, outputs], bias[None, outputs]])
+    return np.asarray(both[:size])
+
+
+def _inform(change: Change, parts: tuple[Parts, Parts], end: Learner, weight: float) -> None:
+    """Matrices add; the weights of a group vote with all that its metric has learned."""
+    before, after = parts
+    for name, outputs in _groups(end):
+        gained = weight * (after.rest[name] - before.rest[name])
+        size = len(gained)
+        moved = _with_bias(after.tables["weights"], after.rest["bias"], outputs, size)
+        moved = moved - _with_bias(before.tables["weights"], before.rest["bias"], outputs, size)
+        change.rest[name] = gained
+        change.rest[f"{name}_votes"] = np.stack([gained @ moved, weight * moved], axis=-1)
+    del change.tables["weights"], change.rest["bias"]
+
+
+def _apply_full(
+    parts: Parts, rest: dict[str, Array], change: Change, start: Learner, prior: float
+) -> None:
+    """The change that fits all models best, each measured in what its metric has learned.
+
+    Directions in which nobody has learned take a little of the start's precision as prior.
+    """
+    share = prior or 1.0 / change.since.shards
+    for name, outputs in _groups(start):
+        votes, gained = change.rest[f"{name}_votes"], change.rest[name]
+        known = share * parts.rest[name]
+        moved = np.linalg.solve(known + gained, votes[..., 0] + known @ votes[..., 1])
+        parts.tables["weights"][:, outputs] += moved[: start.features]
+        if len(moved) > start.features:
+            rest["bias"][outputs] += moved[start.features]
+        rest[name] = parts.rest[name] + gained

@@ -1,0 +1,257 @@
+"""``aggro.merge``: estimators, stream learners and model files put together in their own types."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggro.checks import check_number
+from aggro.labels import united
+from aggro.learn.learner import Array, Learner
+from aggro.learn.race import AnyLearner, AutoLearner, grown
+from aggro.merging.learners import merge_learners
+from aggro.merging.margins import merge_calibrators, merge_typical
+from aggro.merging.parts import widened
+from aggro.merging.streams import merge_streams
+from aggro.models.record import KERNELS, Record, read_record
+from aggro.models.streams import STREAMS
+from aggro.rules import LOSSES, Settings, Task, check_settings
+
+Path_ = (str, os.PathLike)
+SAME = ("_multilabel", "_flat", "_origin")  # of all models
+
+
+def merge(
+    models: Sequence[Any], weights: Sequence[float] | None = None, *, start: Any = None
+) -> Any:
+    """Return one model from several that were learned apart; the models stay as they are.
+
+    What was counted adds up exactly: examples, mistakes, class means, scales, records, margins for
+    probabilities. Classes and features that only some models know are all in the result. The change
+    of each weight since the common start is the mean of the models' changes, each counting as much
+    as it has news about that weight: how many steps moved it, or the precision that it gained.
+
+    A mean of changes goes as far as one model went, so where C is small, learn each of S models
+    with ``S * C``.
+
+    Parameters
+    ----------
+    models : list of estimators, stream learners or paths of model files
+        All of one kind, with the same parameters. In the Euclidean metric they need
+        ``mergeable=True``, which counts the steps.
+    weights : list of numbers, optional
+        How much the votes of each model count; 1 each by default.
+    start : estimator, stream learner or path, optional
+        What all models were when they parted: a copy, or the file that they were loaded from. By
+        default they began from nothing.
+
+    Examples
+    --------
+    >>> import aggro
+    >>> north = aggro.StreamClassifier("PA-I", mergeable=True)
+    >>> south = aggro.StreamClassifier("PA-I", mergeable=True)
+    >>> north.learn_one({"snow": 1.0}, "cold")
+    >>> north.learn_one({"sun": 1.0}, "hot")
+    >>> south.learn_one({"palm": 1.0}, "hot")
+    >>> both = aggro.merge([north, south])
+    >>> both.predict_one({"palm": 1.0, "sun": 1.0}), both.examples
+    ('hot', 3)
+    """
+    if isinstance(models, Path_) or not hasattr(models, "__len__") or len(models) == 0:
+        raise ValueError(f"models={models!r} is not valid; give a list of models to merge.")
+    if weights is not None:
+        check_weights(weights, len(models))
+    from aggro.models.store import load
+
+    given = [load(each) if isinstance(each, Path_) else each for each in models]
+    begin = load(start) if isinstance(start, Path_) else start
+    name = type(given[0]).__name__
+    for each in [*given[1:], *([] if begin is None else [begin])]:
+        if type(each) is not type(given[0]):
+            raise ValueError(
+                f"A {type(each).__name__} cannot be merged with a {name}; give models of one kind."
+            )
+    if name in STREAMS:
+        return merge_streams(given, begin, weights)
+    from aggro.models.store import model_of, record_of
+
+    records = [record_of(each) for each in given]
+    merged = merge_records(records, None if begin is None else record_of(begin), weights)
+    return model_of(merged)
+
+
+def merge_files(
+    paths: Sequence[str], start: str | None = None, weights: Sequence[float] | None = None
+) -> Record:
+    """Return model files as one record, without scikit-learn; for streams use ``merge``."""
+    if weights is not None:
+        check_weights(weights, len(paths))
+    records = [read_record(path) for path in paths]
+    for path, record in zip(paths, records, strict=True):
+        if record.name != records[0].name:
+            raise ValueError(
+                f"{path} holds a {record.name}, but {paths[0]} a {records[0].name}; merge models "
+                "of one kind."
+            )
+    if records[0].name in STREAMS:
+        from aggro.models.store import record_of
+
+        return record_of(merge([Path(path) for path in paths], weights, start=start))
+    return merge_records(records, None if start is None else read_record(start), weights)
+
+
+def check_weights(weights: Sequence[float], count: int) -> None:
+    """Raise unless there is one positive number for each model."""
+    if len(weights) != count:
+        raise ValueError(f"There are {count} models but {len(weights)} weights; give one for each.")
+    for weight in weights:
+        check_number("weights", weight, above=0)
+        if not np.isfinite(weight):
+            raise ValueError("weights contains infinity; give finite numbers.")
+
+
+# -- estimators as records -------------------------------------------------------------------
+
+
+def merge_records(
+    records: Sequence[Record], start: Record | None, weights: Sequence[float] | None
+) -> Record:
+    """Return the models of estimators as one."""
+    first = records[0]
+    if first.name in KERNELS:
+        raise ValueError(
+            f"A {first.name} cannot be merged: its models are sums over remembered examples, and "
+            "all examples of all models together are more than the budget; merge linear models."
+        )
+    for each in records:
+        if "_learner" not in each.attributes:
+            raise ValueError("A model was never fitted; give models that have learned something.")
+    fitted = [each.attributes for each in records]
+    for name in SAME:
+        _check_same(name, [each.get(name) for each in fitted])
+    begin = None if start is None else start.attributes
+    everybody = fitted if begin is None else [*fitted, begin]
+    names = _feature_names(everybody)
+    width = max(int(each["n_features_in_"]) for each in everybody) if names is None else len(names)
+    classes = _all_classes(everybody)
+    fit = _fitter(names, width, classes, first)
+    learners = [fit(each) for each in fitted]
+    origin = None if begin is None else fit(begin)
+    learner = merge_learners(learners, origin, weights)
+    merged = {**fitted[0], "_learner": learner, "n_features_in_": width}
+    merged["n_iter_"] = max(int(each.get("n_iter_", 1)) for each in fitted)
+    merged["_known_prices"] = all(each.get("_known_prices") is True for each in fitted)
+    if names is not None:
+        merged["feature_names_in_"] = names
+    if classes is not None:
+        _merge_classes(merged, fitted, begin, classes)
+    return Record(first.name, first.params, {k: v for k, v in merged.items() if v is not None})
+
+
+def _check_same(name: str, values: list[Any]) -> None:
+    for value in values[1:]:
+        if value != values[0]:
+            what = name.strip("_").replace("origin", "way their data were read")
+            raise ValueError(f"The models differ in the {what}; merge models of the same data.")
+
+
+def _feature_names(fitted: Sequence[dict[str, Any]]) -> Array | None:
+    """Return the names of all features: those of the first model, then what others add."""
+    named = [each.get("feature_names_in_") for each in fitted]
+    if all(names is None for names in named):
+        return None
+    if any(names is None for names in named):
+        raise ValueError(
+            "Some models know their features by name and others by place; learn all of them from "
+            "data frames, or none."
+        )
+    known = dict.fromkeys(name for names in named if names is not None for name in names.tolist())
+    return np.array(list(known), dtype=object)
+
+
+def _all_classes(fitted: Sequence[dict[str, Any]]) -> Array | None:
+    if "classes_" not in fitted[0]:
+        return None
+    everybody: Array = fitted[0]["classes_"]
+    for each in fitted[1:]:
+        fresh = np.setdiff1d(each["classes_"], everybody)
+        everybody = united(everybody, fresh) if len(fresh) else everybody
+    return everybody
+
+
+def _fitter(
+    names: Array | None, width: int, classes: Array | None, first: Record
+) -> Callable[[dict[str, Any]], AnyLearner]:
+    """Return what brings a model to the features and classes of all of them."""
+
+    def fit(fitted: dict[str, Any]) -> AnyLearner:
+        learner = fitted["_learner"]
+        places = np.arange(learner.features)
+        if names is not None:
+            found = {name: place for place, name in enumerate(names.tolist())}
+            places = np.array([found[name] for name in fitted["feature_names_in_"].tolist()])
+        wide = wider(learner, places, width)
+        own = fitted.get("classes_")
+        if own is None or classes is None or len(own) == len(classes):
+            return wide
+        position = np.searchsorted(classes, own)
+        return grown(wide, _task_of(wide.settings, len(classes)), position, len(classes))
+
+    return fit
+
+
+def wider(learner: AnyLearner, places: Array, width: int) -> AnyLearner:
+    """Return the learner, or race, with the features at these places among more."""
+    if isinstance(learner, Learner):
+        return widened(learner, places, width)
+    race = AutoLearner.__new__(AutoLearner)
+    race.__setstate__(learner.__getstate__())
+    race.learners = [widened(each, places, width) for each in learner.learners]
+    race.features = width
+    return race
+
+
+def grow_to(model: Any, classes: Array) -> None:
+    """Let an estimator know more classes: all of these."""
+    position = np.searchsorted(classes, model.classes_)
+    counts = np.zeros(len(classes))
+    counts[position] = model._counts
+    before = model.classes_, model._learner.settings
+    settings = _task_of(model._learner.settings, len(classes))
+    model._learner = grown(model._learner, settings, position, len(classes))
+    model.classes_, model._counts = classes, counts
+    model._grow_calibrator(*before)
+
+
+def _task_of(settings: Settings, classes: int) -> Settings:
+    task: Task = "binary" if classes <= 2 else "multiclass"
+    settings = replace(settings, task=task)
+    check_settings(settings, LOSSES)
+    return settings
+
+
+def _merge_classes(
+    merged: dict[str, Any],
+    fitted: Sequence[dict[str, Any]],
+    begin: dict[str, Any] | None,
+    classes: Array,
+) -> None:
+    """Counts of classes and margins for probabilities."""
+    counts = np.zeros((len(fitted), len(classes)))
+    before = np.zeros(len(classes))
+    for line, each in zip(counts, fitted, strict=True):
+        line[np.searchsorted(classes, each["classes_"])] = each["_counts"]
+    if begin is not None:
+        before[np.searchsorted(classes, begin["classes_"])] = begin["_counts"]
+    merged["classes_"], merged["_counts"] = classes, before + (counts - before).sum(axis=0)
+    merged["_classes_given"] = all(each["_classes_given"] for each in fitted)
+    for name in ("_calibrator", "_typical"):
+        merged.pop(name, None)
+    if all("_calibrator" in each for each in fitted):
+        merged["_calibrator"] = merge_calibrators(fitted, begin, classes)
+        merged["_typical"] = merge_typical([each["_typical"] for each in fitted])

@@ -1,0 +1,208 @@
+"""The state of a learner taken apart into arrays that each merge by one rule, and put together.
+
+The core keeps several things in one table, and weights as a mixture. Here every part has one
+meaning: weights are written out, class sums carry their rest, variances are precisions.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from aggro.learn.learner import Array, Learner
+
+COUNTERS = ("examples", "averaged", "frozen", "random")
+RECORD = ("recent_examples", "chosen_mistakes", "chosen_error")
+TABLES = (  # one line for each feature
+    *("weights", "average", "news", "precision", "class_sums"),
+    *("scale_seen", "scale_square", "scale_moments"),
+)
+MIXTURE = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # of weights that are written out
+
+
+@dataclass
+class Parts:
+    """The parts of a state by name: ``tables`` have one line per feature, ``rest`` is all else."""
+
+    tables: dict[str, Array] = field(default_factory=dict)
+    rest: dict[str, Array] = field(default_factory=dict)
+
+
+def take_apart(learner: Learner) -> Parts:
+    """Return the parts of what a learner knows; the learner stays as it is."""
+    learner = copy.deepcopy(learner)
+    learner.model.fold()
+    state, outputs, parts = learner.state(), learner.outputs * learner.models, Parts()
+    lanes = state.pop("weights").reshape(learner.features, -1).astype(np.float64)
+    parts.tables["weights"] = lanes[:, :outputs]
+    sums = _sums(learner)
+    if sums:
+        parts.tables["class_sums"] = _with_rest(lanes[:, outputs : outputs + sums], state)
+    if learner.settings.metric == "diagonal":
+        first = learner.model.lanes
+        parts.tables["precision"] = 1.0 / lanes[:, first : first + outputs]
+    parts.rest["bias_precision"] = 1.0 / state.pop("bias_variance")
+    if "trail" in state:
+        trail = state.pop("trail").reshape(learner.features, -1)[:, :outputs]
+        parts.tables["average"] = trail.astype(np.float64)
+        parts.rest["bias_average"] = state.pop("bias_sum")
+    if "news" in state:
+        news = state.pop("news").reshape(learner.features, -1)[:, :outputs]
+        parts.tables["news"] = news.astype(np.float64)
+    _take_moments(state, parts)
+    _take_numbers(state, parts)
+    for name in [name for name in state if name.startswith("full_")]:
+        parts.rest[name] = np.linalg.inv(square(state.pop(name)))
+    for name in ("scale_seen", "scale_square"):
+        if name in state:
+            parts.tables[name] = state.pop(name)
+    state.pop("mixture")
+    parts.rest |= state
+    return parts
+
+
+def put_together(learner: Learner, parts: Parts) -> Learner:
+    """Return a learner like this one that knows what the parts tell."""
+    new = Learner(learner.all_settings, learner.features, learner.classes, learner.dtype)
+    new.model.set_memory(learner.model.memory)
+    state, outputs = new.state(), learner.outputs * learner.models
+    tables, rest = dict(parts.tables), dict(parts.rest)
+    lanes = state["weights"].reshape(learner.features, -1)
+    lanes[:, :outputs] = tables.pop("weights")
+    if "class_sums" in tables:
+        _put_sums(state, lanes[:, outputs : outputs + _sums(learner)], tables.pop("class_sums"))
+    if "precision" in tables:
+        first = learner.model.lanes
+        lanes[:, first : first + outputs] = 1.0 / tables.pop("precision")
+    state["bias_variance"] = 1.0 / rest.pop("bias_precision")
+    if "average" in tables:
+        state["trail"].reshape(learner.features, -1)[:, :outputs] = tables.pop("average")
+        state["bias_sum"] = rest.pop("bias_average")
+    if "news" in tables:
+        state["news"].reshape(learner.features, -1)[:, :outputs] = tables.pop("news")
+    _put_moments(state, tables, rest)
+    _put_numbers(state, rest)
+    for name in [name for name in rest if name.startswith("full_")]:
+        state[name] = triangle(np.linalg.inv(rest.pop(name))).astype(learner.dtype)
+    state["mixture"] = np.tile(MIXTURE, outputs)
+    state |= tables | rest
+    new.load_state(state)
+    return new
+
+
+def square(lower: Array) -> Array:
+    """Return the symmetric matrix of which the lower triangle is given, row after row."""
+    size = int((8 * len(lower) + 1) ** 0.5) // 2
+    matrix = np.zeros((size, size))
+    matrix[np.tril_indices(size)] = lower
+    return np.asarray(matrix + np.tril(matrix, -1).T)
+
+
+def triangle(matrix: Array) -> Array:
+    """Return the lower triangle of a matrix, row after row."""
+    return np.asarray(matrix[np.tril_indices(len(matrix))])
+
+
+def _sums(learner: Learner) -> int:
+    """Return how many class sums there are, their total included."""
+    if not any(each.class_mean > 0 for each in learner.all_settings):
+        return 0
+    return learner.outputs + learner.model.keeps_total
+
+
+def _with_rest(sums: Array, state: dict[str, Array]) -> Array:
+    if "class_sum_rest" not in state:
+        return sums
+    return sums + state.pop("class_sum_rest").reshape(len(sums), -1)
+
+
+def _put_sums(state: dict[str, Array], lanes: Array, sums: Array) -> None:
+    """Write the class sums, and what follows from them: norms, products, what rounding left out."""
+    lanes[:] = sums
+    if "class_sum_rest" in state:
+        state["class_sum_rest"] = (sums - lanes).astype(lanes.dtype).ravel()
+    classes = len(state["class_weight_seen"])
+    own, total = sums[:, :classes], sums[:, -1]
+    if sums.shape[1] == classes:
+        total = own.sum(axis=1)
+    state["class_sum_norm"] = (own**2).sum(axis=0)
+    state["class_sum_cross"] = total @ own
+    state["class_total"] = np.array([0.0, total @ total])  # the count comes with the numbers
+
+
+def _take_moments(state: dict[str, Array], parts: Parts) -> None:
+    """Rows, mean and squared distances side by side: they merge together."""
+    for name, home in (("scale", parts.tables), ("target", parts.rest)):
+        if f"{name}_rows" in state:
+            rows, mean, spread = (state.pop(f"{name}_{p}") for p in ("rows", "mean", "spread"))
+            home[f"{name}_moments"] = np.column_stack([np.full(len(mean), rows[0]), mean, spread])
+
+
+def _put_moments(state: dict[str, Array], tables: dict[str, Array], rest: dict[str, Array]) -> None:
+    for name, home in (("scale", tables), ("target", rest)):
+        if f"{name}_moments" in home:
+            rows, mean, spread = home.pop(f"{name}_moments").T.copy()
+            state[f"{name}_rows"][:] = rows[:1]
+            state[f"{name}_mean"], state[f"{name}_spread"] = mean, spread
+
+
+def _take_numbers(state: dict[str, Array], parts: Parts) -> None:
+    """Counters and records under names of their own."""
+    for names, array in ((COUNTERS, state.pop("counters")), (RECORD, state.pop("record"))):
+        parts.rest |= {name: array[i : i + 1] for i, name in enumerate(names)}
+    unit = state.pop("unit", None)
+    if unit is not None:
+        parts.rest |= {"unit_seen": unit[:-1], "unit_place": unit[-1:]}
+    total = state.pop("class_total")
+    parts.rest["class_total_seen"] = total[:1]
+    for name in ("class_sum_norm", "class_sum_cross"):
+        state.pop(name, None)  # they follow from the sums
+
+
+def _put_numbers(state: dict[str, Array], rest: dict[str, Array]) -> None:
+    state["counters"] = np.concatenate([rest.pop(name) for name in COUNTERS])
+    state["record"] = np.concatenate([rest.pop(name) for name in RECORD])
+    if "unit_seen" in rest:
+        state["unit"] = np.concatenate([rest.pop("unit_seen"), rest.pop("unit_place")])
+    state["class_total"][0] = rest.pop("class_total_seen")[0]
+
+
+def widened(learner: Learner, places: Array, features: int) -> Learner:
+    """Return the learner with more features, of which ``places[j]`` is its feature j."""
+    if features == learner.features and np.array_equal(places, np.arange(features)):
+        return learner
+    parts = take_apart(learner)
+    wide = Learner(learner.all_settings, features, learner.classes, learner.dtype)
+    wide.model.set_memory(learner.model.memory)
+    fresh = take_apart(wide)
+    for name, table in parts.tables.items():
+        if name == "scale_moments":  # a feature that comes later was zero so far
+            fresh.tables[name][:, 0] = table[:1, 0]
+        fresh.tables[name][places] = table
+    every = np.append(places, features)  # the intercept comes last
+    for name in [name for name in parts.rest if name.startswith("full_")]:
+        inner = every[: len(parts.rest[name])]
+        fresh.rest[name][np.ix_(inner, inner)] = parts.rest[name]
+        parts.rest[name] = fresh.rest[name]
+    return put_together(wide, Parts(fresh.tables, parts.rest))
+
+
+def without_news(learner: Any, mergeable: bool) -> Any:
+    """Return the learner, or race, that counts news from here on, or no longer does."""
+    if not isinstance(learner, Learner):
+        race = copy.copy(learner)
+        race.__setstate__(learner.__getstate__())
+        race.settings = replace(learner.settings, mergeable=mergeable)
+        race.learners = [without_news(each, mergeable) for each in learner.learners]
+        return race
+    if learner.settings.mergeable == mergeable:
+        return learner
+    lanes = [replace(each, mergeable=mergeable) for each in learner.all_settings]
+    new = Learner(lanes, learner.features, learner.classes, learner.dtype)
+    new.model.set_memory(learner.model.memory)
+    fresh, known = new.state(), learner.state()
+    new.load_state({name: known.get(name, array) for name, array in fresh.items()})
+    return new

@@ -1,0 +1,73 @@
+"""One round of shards: a model that learns one of several parts, and the merge of them all.
+
+Measured in ``make mixing``. A mean of S changes goes as far as one shard went, so each learns at S
+times the price; a step never goes beyond its own margin, so that is safe. In a diagonal metric a
+feature that few shards met would then move too far: nothing was averaged, but the price was high.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+
+from aggro.learn.learner import Learner
+from aggro.learn.race import AnyLearner, AutoLearner
+from aggro.merging.changes import Change, apply
+from aggro.rules import Settings
+
+PRICED = (
+    *("hinge", "squared_hinge", "least_squares", "scw1", "scw2"),
+    *("epsilon_insensitive", "squared_epsilon_insensitive"),
+)
+# The change of a weight is shortened by the share of the shards that have news about it, to this
+# power. Euclidean steps do not shrink with what is known, and rare features need all they get.
+DAMPING = {"euclidean": 0.0, "diagonal": 0.5, "full": 0.0}
+
+
+class Apart(AutoLearner):
+    """A race whose lanes stay as they are: all shards race the same ones, until they merge."""
+
+    def _until_next_look(self) -> int:
+        return int(np.iinfo(np.int64).max // 2)
+
+    def _look_if_due(self) -> None:
+        """Leave looking to the merged race."""
+
+
+def learners_of(learner: AnyLearner) -> list[Learner]:
+    """Return the learner, or all that race."""
+    return [learner] if isinstance(learner, Learner) else list(learner.learners)
+
+
+def shard_of(learner: AnyLearner, shards: int) -> AnyLearner:
+    """Return a copy that learns one of so many shards: at a price so many times as high."""
+    twin = copy.deepcopy(learner)
+    if isinstance(twin, AutoLearner):
+        race = Apart.__new__(Apart)
+        race.__setstate__(twin.__getstate__())
+        twin = race
+    for each in learners_of(twin):
+        each.configure([priced(lane, shards) for lane in each.all_settings])
+    return twin
+
+
+def priced(settings: Settings, shards: int) -> Settings:
+    """Return settings with the price of one of so many shards, where the loss has one."""
+    return replace(settings, C=settings.C * shards) if settings.loss in PRICED else settings
+
+
+def merge_round(start: AnyLearner, changes: tuple[Change, ...]) -> AnyLearner:
+    """Return the start with what all shards of a round have learned; a race looks who leads."""
+    merged = [
+        apply(each, change, damping=DAMPING[each.settings.metric])
+        for each, change in zip(learners_of(start), changes, strict=True)
+    ]
+    if isinstance(start, Learner):
+        return merged[0]
+    race = AutoLearner.__new__(AutoLearner)
+    race.__setstate__(start.__getstate__())
+    race.learners = merged
+    race._look_if_due()
+    return race

@@ -1,0 +1,168 @@
+"""Stream learners put together: the union of their names and classes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aggro.learn.grids import next_look
+from aggro.learn.growth import grow_classes
+from aggro.learn.learner import Array, Learner
+from aggro.merging.learners import common_lanes, merge_learners
+from aggro.merging.margins import join_calibrators
+from aggro.merging.parts import widened
+
+
+def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] | None) -> Any:
+    """Return one stream learner that knows what all of them have learned since the start."""
+    everybody = [*streams, *([] if start is None else [start])]
+    for stream in everybody:
+        _check(stream, streams[0])
+    if len(streams) == 1:
+        return copy.deepcopy(streams[0])
+    dumps = [stream._dump() for stream in everybody]
+    names = list(dict.fromkeys(name for known, _, _ in dumps for name in known))
+    classes = _all_classes([each for _, each, _ in dumps])
+    first = streams[0]
+    if first.max_features and not first._buckets and len(names) > first.max_features:
+        raise ValueError(
+            f"The streams know {len(names)} features together, and max_features="
+            f"{first.max_features}; allow more of them."
+        )
+    found = {name: place for place, name in enumerate(names)}
+    slots = first._buckets or max(len(names), 1)
+    learners = [
+        _fitted(stream, dump, found, slots, classes)
+        for stream, dump in zip(everybody, dumps, strict=True)
+    ]
+    if first._races:
+        learners = common_lanes(learners)
+        if not learners:
+            raise ValueError(
+                "The streams race no value of C in common any more: each has followed its own "
+                "examples; settle() them, or choose C."
+            )
+    origin = learners.pop() if start is not None else None
+    merged = merge_learners(learners, origin, weights)
+    assert isinstance(merged, Learner)
+    return _stream_of(first, streams, start, merged, names, classes, dumps[: len(streams)])
+
+
+def _check(stream: Any, first: Any) -> None:
+    """Raise unless a stream can be merged with the first."""
+    mine, others = stream._get_params(), first._get_params()
+    for name, value in mine.items():
+        if name not in ("C", "seed") and value != others.get(name):
+            raise ValueError(
+                f"The streams differ in {name}: {others.get(name)!r} and {value!r}; merge streams "
+                "with the same parameters."
+            )
+    if (mine["C"] == "auto") != (others["C"] == "auto"):
+        raise ValueError("Some streams race C and others do not; settle() all of them, or none.")
+    if len(stream._dump()[2]["waiting_ends"]):
+        raise ValueError("Some examples still wait for their batch to fill; call flush() first.")
+
+
+def _all_classes(lists: Sequence[list[Any]]) -> list[Any]:
+    """Return all classes: sorted, or in order of appearance where they have no order."""
+    known = list(dict.fromkeys(label for each in lists for label in each))
+    try:
+        return sorted(known)
+    except TypeError:
+        return known
+
+
+def _fitted(
+    stream: Any,
+    dump: tuple[list[Any], list[Any], Any],
+    found: dict[Any, int],
+    slots: int,
+    classes: list[Any],
+) -> Learner:
+    """Return the learner of a stream with the features and classes of all."""
+    names, own, _ = dump
+    learner: Learner = stream._learner(len(own))
+    places = np.arange(slots) if stream._buckets else np.array([found[n] for n in names], int)
+    if not stream._buckets and learner.features > len(names):  # one slot before the first name
+        learner = _without_slots(learner, len(names))
+    learner = widened(learner, places, slots)
+    if stream._regression or len(own) == len(classes) or not own:
+        if not own and classes and not stream._regression:
+            return _blank(stream, slots, len(classes), learner)
+        return learner
+    position = np.array([classes.index(label) for label in own])
+    return grow_classes(learner, stream._lanes(len(classes)), position, len(classes))
+
+
+def _without_slots(learner: Learner, features: int) -> Learner:
+    """Return the learner with its first features alone; the others were never used."""
+    from aggro.merging.parts import Parts, put_together, take_apart
+
+    parts = take_apart(learner)
+    narrow = Learner(learner.all_settings, features, learner.classes, learner.dtype)
+    narrow.model.set_memory(learner.model.memory)
+    tables = {name: table[:features] for name, table in parts.tables.items()}
+    return put_together(narrow, Parts(tables, parts.rest))
+
+
+def _blank(stream: Any, slots: int, classes: int, like: Learner) -> Learner:
+    blank = Learner(stream._lanes(classes), slots, classes)
+    blank.model.set_memory(like.model.memory)
+    return blank
+
+
+def _stream_of(
+    first: Any,
+    streams: Sequence[Any],
+    start: Any,
+    learner: Learner,
+    names: list[Any],
+    classes: list[Any],
+    dumps: Sequence[tuple[list[Any], list[Any], dict[str, Array]]],
+) -> Any:
+    """Return a stream like the first around a learner."""
+    merged = type(first)(**first._get_params())
+    look = next_look(learner.examples) if first._races else 0
+    merged._install(classes, [], learner, look)
+    empty = {name: array for name, array in dumps[0][2].items() if name.startswith("waiting_")}
+    order = np.empty(0, np.int32)
+    if first.max_features and not first._buckets:
+        order = _recency(names, dumps)
+    merged._resume([] if first._buckets else names, {**empty, "recency": order})
+    if getattr(first, "probability", False):
+        _merge_records(merged, streams, start, classes)
+    return merged
+
+
+def _recency(names: list[Any], dumps: Sequence[tuple[list[Any], Any, dict[str, Array]]]) -> Array:
+    """Return the features in the order of their last use, by how long ago that was in each."""
+    place = {name: i for i, name in enumerate(names)}
+    age = np.full(len(names), np.inf)
+    for known, _, arrays in dumps:
+        for ago, slot in enumerate(arrays["recency"][::-1].tolist()):
+            age[place[known[slot]]] = min(age[place[known[slot]]], ago)
+    return np.argsort(-age, kind="stable").astype(np.int32)
+
+
+def _merge_records(merged: Any, streams: Sequence[Any], start: Any, classes: list[Any]) -> None:
+    """Margins for probabilities."""
+    records = []
+    for stream in [*streams, *([] if start is None else [start])]:
+        record = copy.copy(stream._record)
+        if len(record.classes) < len(classes):
+            record.admit(
+                classes, stream._settings(len(record.classes)), stream._settings(len(classes))
+            )
+        record.settle()
+        records.append(record)
+    begin = records.pop().calibrator if start is not None else None
+    new = copy.copy(records[0])
+    new.calibrator = join_calibrators([record.calibrator for record in records], begin)
+    before = 0 if start is None else start._record.met
+    new.met = before + sum(record.met - before for record in records)
+    new.recent = [x for record in records for x in record.recent[-(128 // len(records)) :]]
+    new.next_mean = new.met + 1  # the mean of all samples, at the next example
+    merged._record = new

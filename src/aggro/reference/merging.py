@@ -1,0 +1,51 @@
+"""Models learned apart, put together: the rules of a merge in plain NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def by_news(start: Array, ends: Sequence[Array], news: Sequence[Array]) -> Array:
+    """Return start + Σ n_s (w_s − start) / Σ n_s for each weight; where nobody has news, start.
+
+    n_s counts the steps of model s that moved the weight, or is the precision that it gained.
+    """
+    merged = np.array(start, dtype=np.float64)
+    for place in np.ndindex(merged.shape):
+        total = sum(float(n[place]) for n in news)
+        if total > 0:
+            pairs = zip(ends, news, strict=True)
+            votes = sum(float(n[place]) * float(w[place] - start[place]) for w, n in pairs)
+            merged[place] += votes / total
+    return merged
+
+
+def by_information(
+    start: Array, ends: Sequence[Array], before: Array, after: Sequence[Array]
+) -> Array:
+    """Return start + Σ Q_s (w_s − start) / (Q_0 + Σ (Q_s − Q_0)): independent samples of one truth.
+
+    Q_0 is the precision of each weight at the start, Q_s that of model s at its end.
+    """
+    gained = sum(q - before for q in after)
+    votes = sum(q * (w - start) for w, q in zip(ends, after, strict=True))
+    return np.asarray(start + votes / (before + gained))
+
+
+def by_matrix(start: Array, ends: Sequence[Array], before: Array, after: Sequence[Array]) -> Array:
+    """Return the same for a full metric, whose precisions are matrices over all weights."""
+    gained = sum(q - before for q in after)
+    votes = sum(q @ (w - start) for w, q in zip(ends, after, strict=True))
+    return np.asarray(start + np.linalg.solve(before + gained, votes))
+
+
+def moments_of(samples: Sequence[Array]) -> tuple[int, Array, Array]:
+    """Return the number of rows, their means and squared distances: of all samples together."""
+    rows = np.concatenate(samples)
+    return len(rows), rows.mean(axis=0), ((rows - rows.mean(axis=0)) ** 2).sum(axis=0)

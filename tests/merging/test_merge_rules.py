@@ -1,0 +1,254 @@
+"""What ``aggro.merge`` promises of the numbers, for any learner."""
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from merging_support import rows, same_state, settings_of, taught, weights_of
+from scipy.sparse import csr_matrix
+
+from aggro import reference
+from aggro.learn.learner import rows_of
+from aggro.learn.race import make_learner
+from aggro.merging.changes import add, apply, change_of
+from aggro.merging.learners import blank_like, merge_learners
+from aggro.merging.table import DERIVED, REFUSED, RULES
+from aggro.rules import Settings
+
+SEEDS = st.integers(0, 2**16)
+METRICS = st.sampled_from(["euclidean", "diagonal", "full"])
+CLASSES = st.sampled_from([2, 3])
+MORE = st.sampled_from(
+    [{}, {"class_mean": 0.3}, {"average": True}, {"scale": "online"}, {"scale": "standard"}]
+)
+KINDS = st.fixed_dictionaries({"metric": METRICS, "classes": CLASSES, "more": MORE})
+QUICK = settings(max_examples=30, deadline=None)
+
+
+def learners(seed, kind, count=3, dtype=np.float64, start=0):
+    """Learners of parts of the same rows, from a common start if it learns any."""
+    s = settings_of(kind["metric"], kind["classes"], **kind["more"])
+    X, y = rows(seed, 20 * count + start, 6, kind["classes"])
+    begin = taught(s, X[:start], y[:start], kind["classes"], dtype)
+    parts = np.array_split(np.arange(start, len(y)), count)
+    return begin, [taught(s, X[p], y[p], kind["classes"], dtype, begin) for p in parts], (X, y)
+
+
+@QUICK
+@given(SEEDS, KINDS, st.booleans())
+def test_the_order_of_models_does_not_matter(seed, kind, started):
+    begin, models, _ = learners(seed, kind, start=10 * started)
+    start = begin if started else None
+    one = merge_learners(models, start)
+    other = merge_learners(models[::-1], start)
+    same_state(one, other, exact=False)
+
+
+@QUICK
+@given(SEEDS, KINDS)
+def test_one_model_merged_is_the_same_to_the_last_bit(seed, kind):
+    _, models, _ = learners(seed, kind)
+    same_state(merge_learners(models[:1]), models[0])
+
+
+@QUICK
+@given(SEEDS, st.sampled_from([{}, {"average": True}]), CLASSES)
+def test_equal_models_agree_on_their_weights(seed, more, classes):
+    _, models, (X, _) = learners(seed, {"metric": "euclidean", "classes": classes, "more": more})
+    twins = [copy.deepcopy(models[0]) for _ in range(3)]
+    merged = merge_learners(twins)
+    np.testing.assert_allclose(merged.coef(), models[0].coef(), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(merged.intercept(), models[0].intercept(), rtol=1e-12, atol=1e-14)
+    assert merged.examples == 3 * models[0].examples
+    assert merged.progress.mistakes == 3 * models[0].progress.mistakes
+    start = copy.deepcopy(models[0])  # nothing was learned since: nothing changes
+    unmoved = merge_learners(twins, start)
+    np.testing.assert_allclose(unmoved.scores(rows_of(X)), models[0].scores(rows_of(X)), rtol=1e-12)
+    assert unmoved.examples == models[0].examples
+
+
+@QUICK
+@given(SEEDS, KINDS, st.booleans())
+def test_changes_add_up_in_any_tree(seed, kind, started):
+    begin, models, _ = learners(seed, kind, count=4, start=8 * started)
+    a, b, c, d = (change_of(begin, each) for each in models)
+    for prior in (0.0, 1.0):
+        one = apply(begin, add(add(a, b), add(c, d)), prior)
+        other = apply(begin, add(a, add(b, add(c, d))), prior)
+        same_state(one, other, exact=False)
+
+
+@QUICK
+@given(SEEDS, CLASSES, st.sampled_from([np.float32, np.float64]), st.booleans())
+def test_merged_class_means_are_those_of_all_rows(seed, classes, dtype, started):
+    kind = {"metric": "euclidean", "classes": classes, "more": {"class_mean": 0.5}}
+    begin, models, (X, y) = learners(seed, kind, dtype=dtype, start=9 * started)
+    merged = merge_learners(models, begin if started else None)
+    serial = taught(models[0].settings, X, y, classes, dtype)
+    sums = slice(merged.outputs, merged.outputs * 2 + merged.model.keeps_total)
+    mine, all_of_them = (
+        each.state()["weights"].reshape(each.features, -1)[:, sums] for each in (merged, serial)
+    )
+    np.testing.assert_allclose(mine, all_of_them, rtol=1e-5, atol=1e-5)
+    kept = ("class_sum_cross", "class_total") if merged.model.keeps_total else ()
+    for name in ("class_weight_seen", "class_sum_norm", *kept):
+        np.testing.assert_allclose(
+            merged.state()[name], serial.state()[name], rtol=1e-5, atol=1e-4, err_msg=name
+        )
+
+
+@QUICK
+@given(SEEDS, st.sampled_from(["euclidean", "diagonal"]), CLASSES, st.booleans())
+def test_weights_are_those_of_the_plain_rule(seed, metric, classes, started):
+    kind = {"metric": metric, "classes": classes, "more": {}}
+    begin, models, _ = learners(seed, kind, start=7 * started)
+    merged = weights_of(merge_learners(models, begin if started else None))
+    start = weights_of(begin if started else blank_like(models[0]))
+    ends = [weights_of(each) for each in models]
+    for name, news in (("weights", "news"), ("bias", "bias_news")):
+        values = [each[name] for each in ends]
+        if metric == "euclidean":
+            counts = [each[news] - start[news] for each in ends]
+            expected = reference.by_news(start[name], values, counts)
+        else:
+            news = news.replace("news", "precision")
+            precision = [each[news] for each in ends]
+            expected = reference.by_information(start[name], values, start[news], precision)
+            if started:
+                gained = [each - start[news] for each in precision]
+                expected = reference.by_news(start[name], values, gained)
+        np.testing.assert_allclose(merged[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@QUICK
+@given(SEEDS)
+def test_a_full_metric_merges_in_information_form(seed):
+    _, models, _ = learners(seed, {"metric": "full", "classes": 2, "more": {}})
+    from aggro.merging.parts import take_apart
+
+    merged, blank = take_apart(merge_learners(models)), take_apart(blank_like(models[0]))
+    parts = [take_apart(each) for each in models]
+
+    def vector(each):
+        return np.append(each.tables["weights"][:, 0], each.rest["bias"])
+
+    expected = reference.by_matrix(
+        vector(blank),
+        [vector(each) for each in parts],
+        blank.rest["full_0"],
+        [each.rest["full_0"] for each in parts],
+    )
+    np.testing.assert_allclose(vector(merged), expected, rtol=1e-7, atol=1e-9)
+
+
+@QUICK
+@given(SEEDS, st.booleans())
+def test_scales_are_those_of_all_rows(seed, started):
+    kind = {"metric": "euclidean", "classes": 2, "more": {"scale": "standard"}}
+    begin, models, (X, _) = learners(seed, kind, start=11 * started)
+    state = merge_learners(models, begin if started else None).state()
+    count, mean, spread = reference.moments_of([X])
+    np.testing.assert_allclose(state["scale_rows"], count)
+    np.testing.assert_allclose(state["scale_mean"], mean, atol=1e-12)
+    np.testing.assert_allclose(state["scale_spread"], spread, rtol=1e-9)
+
+
+@QUICK
+@given(SEEDS, st.sampled_from([1.0, 3.0]))
+def test_a_weight_counts_like_more_news(seed, weight):
+    _, models, _ = learners(seed, {"metric": "euclidean", "classes": 2, "more": {}}, count=2)
+    merged = weights_of(merge_learners(models, weights=[weight, 1.0]))
+    start, ends = weights_of(blank_like(models[0])), [weights_of(each) for each in models]
+    counts = [ends[0]["news"] * weight, ends[1]["news"]]
+    expected = reference.by_news(start["weights"], [each["weights"] for each in ends], counts)
+    np.testing.assert_allclose(merged["weights"], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_every_array_of_a_state_has_a_rule():
+    """An array that is new in the core fails here until its rule is chosen."""
+    composed = {"weights", "trail", "bias_sum", "bias_variance", "counters", "record", "unit"}
+    composed |= {f"{a}_{b}" for a in ("scale", "target") for b in ("rows", "mean", "spread")}
+    shapes = [
+        Settings("binary", mergeable=True, average=True, class_mean=0.1),
+        Settings("multiclass", metric="full", scale="standard", multiclass="ovr"),
+        Settings("regression", loss="epsilon_insensitive", relative_epsilon=True),
+        Settings("binary", queue=3, scale="online"),
+        Settings("multiclass", average="reservoir", forgetting=0.1, class_mean=0.1),
+        Settings("binary", C="auto"),
+    ]
+    for s in shapes:
+        for classes in (1, 2) if s.task == "binary" else (3,):
+            learner = make_learner(s, 4, classes, np.float32)
+            if s.C == "auto":
+                labels = np.zeros(1, np.int64)
+                learner.learn(rows_of(np.ones((1, 4))), labels=labels)
+                learner = learner.learners[0]
+            for name in learner.state():
+                plain = "full" if name.startswith("full_") else name
+                known = plain in RULES or plain in composed or plain in DERIVED
+                assert known or any(plain.startswith(each) for each in REFUSED), name
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"queue": 3}, "queue=1"),
+        ({"average": "reservoir"}, "average=True"),
+        ({"class_mean": 0.1, "forgetting": 0.01}, "forgetting=0"),
+        ({}, "mergeable=True"),
+    ],
+)
+def test_what_cannot_be_merged_says_so(more, words):
+    s = Settings("binary", **more)
+    X, y = rows(0, 10, 3, 2)
+    models = [taught(s, X, y), taught(s, X, y)]
+    with pytest.raises(ValueError, match=words):
+        merge_learners(models)
+
+
+def test_news_counts_the_steps_of_each_weight():
+    s = settings_of(C=10.0, fit_intercept=True)
+    X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0], [0.0, 3.0, 0.0]])
+    for given_rows in (X, csr_matrix(X)):
+        learner = taught(s, X[:0], np.zeros(0, np.int64))
+        learner.learn(rows_of(given_rows), labels=np.array([1, 0, 1]))
+        found = weights_of(learner)
+        assert found["news"][:, 0].tolist() == [1.0, 1.0, 2.0]
+        assert found["bias_news"].tolist() == [3.0]
+
+
+def test_news_is_the_same_for_any_number_of_threads():
+    X, y = rows(3, 60, 5, 80)
+    s = settings_of(classes=80, multiclass="ovr")
+    states = []
+    for threads in (1, 2):
+        learner = taught(s, X[:0], y[:0], 80)
+        learner.learn(rows_of(X), labels=y, threads=threads)
+        states.append(learner.state()["news"])
+    np.testing.assert_array_equal(*states)
+    assert states[0].sum() > 0
+
+
+@pytest.mark.parametrize("more", [{}, {"batch_size": 4}, {"class_mean": 0.5}])
+def test_a_refused_row_counts_for_nothing(more):
+    X, y = rows(4, 30, 5, 2)
+    learner = taught(settings_of(**more), X, y)
+    before, bad = learner.state(), X.copy()
+    bad[20, 2] = np.nan
+    with pytest.raises(ValueError, match="row 20"):
+        learner.learn(rows_of(bad), labels=y)
+    for name, array in learner.state().items():
+        np.testing.assert_array_equal(array, before[name], err_msg=name)
+    assert before["news"].sum() > 0
+
+
+def test_counting_news_changes_nothing_else():
+    X, y = rows(5, 80, 6, 3)
+    plain = taught(Settings("multiclass"), X, y, 3)
+    counting = taught(settings_of(classes=3), X, y, 3)
+    known = counting.state()
+    assert known.keys() - plain.state().keys() == {"news", "bias_news"}
+    for name, array in plain.state().items():
+        np.testing.assert_array_equal(array, known[name], err_msg=name)
