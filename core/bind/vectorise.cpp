@@ -164,13 +164,13 @@ class Words {
     template <class T, class Source>
     nb::list rows(Source&& source, bool learn, std::size_t threads) {
         std::vector<Rows<T>> all(v.ranges.size());
+        bool reserved = false;
         for (std::size_t next = 0; next < source.count();) {
             const std::vector<Document> block = source.block(next);
             const nb::gil_scoped_release unlocked;
-            locked(learn, [&] {
-                std::vector<Rows<T>> some = v.rows<T>(block, learn, threads);
-                for (std::size_t r = 0; r < all.size(); ++r) append(all[r], std::move(some[r]));
-            });
+            locked(learn, [&] { v.rows<T>(block, learn, threads, all); });
+            if (!reserved) reserve(all, next, source.count());
+            reserved = true;
         }
         nb::list out;
         for (Rows<T>& each : all)
@@ -209,16 +209,16 @@ class Words {
         }
     }
 
+    /// Makes room for all documents, by what the first have needed.
     template <class T>
-    static void append(Rows<T>& to, Rows<T> from) {
-        if (to.starts.size() == 1) return void(to = std::move(from));
-        const std::int64_t base = to.starts.back();
-        for (std::size_t i = 1; i < from.starts.size(); ++i)
-            to.starts.push_back(base + from.starts[i]);
-        const auto add = [](auto& a, const auto& b) { a.insert(a.end(), b.begin(), b.end()); };
-        add(to.features, from.features);
-        add(to.tf, from.tf);
-        add(to.idf, from.idf);
+    static void reserve(std::vector<Rows<T>>& all, std::size_t done, std::size_t count) {
+        for (Rows<T>& rows : all) {
+            const std::size_t size = (rows.features.size() / done + 1) * (count + count / 16);
+            rows.features.reserve(size);
+            rows.starts.reserve(count + 1);
+            if (!rows.tf.empty()) rows.tf.reserve(size);
+            if (!rows.idf.empty()) rows.idf.reserve(size);
+        }
     }
 
     std::shared_mutex mutex_;

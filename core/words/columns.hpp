@@ -51,22 +51,21 @@ class Places {
     std::vector<std::int32_t> place_, columns_;
 };
 
-/// Sorts whole numbers below 2^bits: by digits of 11 bits where there are many.
+/// Sorts numbers by all but their last bit, digit by digit where there are many; they are below
+/// 2^bits.
 inline void sort_keys(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& spare,
                       int bits) {
-    constexpr std::size_t few = 96;
-    constexpr int digit = 11;
-    constexpr std::size_t buckets = std::size_t{1} << digit;
+    constexpr std::size_t few = 48;
     if (keys.size() < few) return std::sort(keys.begin(), keys.end());
+    const int passes = (bits - 1 + 7) / 8, digit = (bits - 1 + passes - 1) / passes;
+    const std::uint64_t mask = (std::uint64_t{1} << digit) - 1;
     spare.resize(keys.size());
-    std::uint32_t starts[buckets];
-    for (int shift = 0; shift < bits; shift += digit) {
-        std::fill_n(starts, buckets, 0u);
-        const auto at = [&](std::uint64_t key) { return key >> shift & (buckets - 1); };
-        for (const std::uint64_t key : keys) ++starts[at(key)];
+    for (int pass = 0, shift = 1; pass < passes; ++pass, shift += digit) {
+        std::uint32_t starts[256] = {};
+        for (const std::uint64_t key : keys) ++starts[key >> shift & mask];
         std::uint32_t sum = 0;
-        for (std::uint32_t& start : starts) sum += std::exchange(start, sum);
-        for (const std::uint64_t key : keys) spare[starts[at(key)]++] = key;
+        for (std::size_t i = 0; i <= mask; ++i) sum += std::exchange(starts[i], sum);
+        for (const std::uint64_t key : keys) spare[starts[key >> shift & mask]++] = key;
         keys.swap(spare);
     }
 }

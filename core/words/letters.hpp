@@ -102,16 +102,19 @@ inline Character decode_before(std::string_view text, std::size_t& at) {
     return decode(text, again);
 }
 
+/// Writes a character as UTF-8; returns how many bytes it has.
+inline std::size_t write(char* to, Character c) {
+    const auto put = [&](std::size_t i, Character byte) { to[i] = static_cast<char>(byte); };
+    if (c < 0x80) return put(0, c), 1;
+    const std::size_t length = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (std::size_t i = length - 1; i > 0; --i, c >>= 6) put(i, 0x80 | (c & 0x3F));
+    put(0, (0xF00u >> length & 0xFF) | c);
+    return length;
+}
+
 inline void append(std::string& out, Character c) {
-    const auto put = [&](Character byte) { out.push_back(static_cast<char>(byte)); };
-    if (c < 0x80) return put(c);
-    if (c < 0x800) return put(0xC0 | c >> 6), put(0x80 | (c & 0x3F));
-    if (c < 0x10000) {
-        put(0xE0 | c >> 12);
-    } else {
-        put(0xF0 | c >> 18), put(0x80 | (c >> 12 & 0x3F));
-    }
-    put(0x80 | (c >> 6 & 0x3F)), put(0x80 | (c & 0x3F));
+    char bytes[4];
+    out.append(bytes, write(bytes, c));
 }
 
 /// Whether a capital sigma at `begin`, with its end at `end`, closes a word: a letter with case
@@ -135,25 +138,27 @@ inline bool closes_word(std::string_view text, std::size_t begin, std::size_t en
     return before && !after;
 }
 
-/// Calls `use(character)` for each character of a document, in lower case if that is asked for.
+/// Calls `use` for the character at `at`, in lower case if that is asked for; moves behind it.
+template <class Use>
+inline void use_character(std::string_view text, std::size_t& at, bool lowercase, Use&& use) {
+    const std::size_t begin = at;
+    const Character c = decode(text, at);
+    if (!lowercase) {
+        use(c);
+    } else if (c < 0x80) {
+        use(Character{ascii.lower[c]});
+    } else if (c == dotted_capital_i) {
+        use(Character{'i'}), use(dot_above);
+    } else if (c == capital_sigma) {
+        use(closes_word(text, begin, at) ? final_sigma : small_sigma);
+    } else {
+        use(letters().lower(c));
+    }
+}
+
 template <class Use>
 inline void for_each_character(std::string_view text, bool lowercase, Use&& use) {
-    const Letters& all = letters();
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t begin = at;
-        const Character c = decode(text, at);
-        if (!lowercase) {
-            use(c);
-        } else if (c < 0x80) {
-            use(Character{ascii.lower[c]});
-        } else if (c == dotted_capital_i) {
-            use(Character{'i'}), use(dot_above);
-        } else if (c == capital_sigma) {
-            use(closes_word(text, begin, at) ? final_sigma : small_sigma);
-        } else {
-            use(all.lower(c));
-        }
-    }
+    for (std::size_t at = 0; at < text.size();) use_character(text, at, lowercase, use);
 }
 
 }  // namespace aggro::words

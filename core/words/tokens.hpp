@@ -4,10 +4,12 @@
 // words stand with one space between them: then an n-gram is a piece of the buffer.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "hash.hpp"
@@ -50,6 +52,12 @@ class Reader {
     explicit Reader(Analysis analysis) : a_(std::move(analysis)) {
         for (const std::string& stop : a_.stop_words)
             longest_stop_ = std::max(longest_stop_, stop.size());
+        a_.shortest = std::max<std::size_t>(a_.shortest, 1);
+        for (std::size_t c = 0; c < 128; ++c) {
+            if (!belongs(ascii.kinds[c])) continue;
+            plain_[c] = static_cast<std::uint16_t>(0x100 | c);
+            lowered_[c] = static_cast<std::uint16_t>(0x100 | ascii.lower[c]);
+        }
     }
 
     const Analysis& analysis() const { return a_; }
@@ -60,10 +68,7 @@ class Reader {
         begins_.clear();
         ends_.clear();
         if (a_.analyzer == Analyzer::word) {
-            if (is_ascii(text))
-                lowercase ? ascii_words<true>(text, out) : ascii_words<false>(text, out);
-            else
-                all_words(text, lowercase, out);
+            cut(text, lowercase, out.text);
             word_grams(out);
         } else if (a_.analyzer == Analyzer::character) {
             collapse_spaces(text, lowercase, out.text);
@@ -87,51 +92,41 @@ class Reader {
         return a_.split_at_spaces ? (kind & space) == 0 : (kind & word) != 0;
     }
 
-    template <bool lowercase>
-    void ascii_words(std::string_view text, Features& out) {
-        std::array<bool, 128> in;
-        for (std::size_t c = 0; c < 128; ++c) in[c] = belongs(ascii.kinds[c]);
-        std::string& buffer = out.text;
-        std::size_t used = buffer.size();
-        buffer.resize(used + text.size() + 1);
-        char* const to = buffer.data();
-        const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-        for (std::size_t i = 0; i < text.size();) {
-            while (i < text.size() && !in[byte(i)]) ++i;
-            const std::size_t begin = used;
-            for (; i < text.size() && in[byte(i)]; ++i)
-                to[used++] = static_cast<char>(lowercase ? ascii.lower[byte(i)] : byte(i));
-            used = end_word(buffer, begin, used, used - begin);
-        }
-        buffer.resize(used);
-    }
-
-    void all_words(std::string_view text, bool lowercase, Features& out) {
+    /// Writes the words into the buffer. Most text is ASCII, for which one look at a table says
+    /// whether a character belongs to a word, and its lower case.
+    void cut(std::string_view text, bool lowercase, std::string& buffer) {
         const Letters& all = letters();
-        std::string& buffer = out.text;
-        std::size_t begin = buffer.size(), length = 0;
-        const auto end = [&] {
-            buffer.push_back(' ');  // room for it; the word may be dropped
-            begin = end_word(buffer, begin, buffer.size() - 1, length);
-            buffer.resize(begin);
-            length = 0;
-        };
-        for_each_character(text, lowercase, [&](Character c) {
-            if (belongs(all.kind(c))) {
-                append(buffer, c);
+        const auto& table = lowercase ? lowered_ : plain_;
+        std::size_t begin = buffer.size(), used = begin, length = 0;
+        buffer.resize(used + text.size() / 2 * 3 + room);  // lower case may be longer, by a half
+        char* const to = buffer.data();
+        const auto take = [&](Character c) {
+            if (belongs(c < 0x80 ? ascii.kinds[c] : all.kind(c))) {
+                used += write(to + used, c);
                 ++length;
-            } else if (length > 0) {
-                end();
+            } else {
+                begin = used = end_word(to, begin, used, std::exchange(length, 0));
             }
-        });
-        if (length > 0) end();
+        };
+        for (std::size_t i = 0; i < text.size();) {
+            const auto byte = static_cast<unsigned char>(text[i]);
+            if (byte >= 0x80) {
+                use_character(text, i, lowercase, take);
+            } else if (const std::uint16_t found = table[byte]; ++i, found != 0) {
+                to[used++] = static_cast<char>(found);
+                ++length;
+            } else {
+                begin = used = end_word(to, begin, used, std::exchange(length, 0));
+            }
+        }
+        begin = end_word(to, begin, used, length);
+        buffer.resize(begin);
     }
 
     /// Keeps a word that ends at `end`, a space behind it; returns where the next one begins.
-    std::size_t end_word(std::string& buffer, std::size_t begin, std::size_t end,
-                         std::size_t length) {
-        if (length < a_.shortest || length == 0) return begin;
-        const std::string_view found(buffer.data() + begin, end - begin);
+    std::size_t end_word(char* buffer, std::size_t begin, std::size_t end, std::size_t length) {
+        if (length < a_.shortest) return begin;
+        const std::string_view found(buffer + begin, end - begin);
         if (found.size() <= longest_stop_ && a_.stop_words.contains(std::string(found)))
             return begin;
         begins_.push_back(begin);
@@ -142,8 +137,11 @@ class Reader {
 
     void word_grams(Features& out) {
         for (std::size_t n = a_.lowest; n <= a_.highest; ++n) {
-            for (std::size_t i = 0; i + n <= begins_.size(); ++i)
-                add(begins_[i], ends_[i + n - 1], out);
+            const std::size_t old = out.all.size(),
+                              count = begins_.size() < n ? 0 : begins_.size() + 1 - n;
+            out.all.resize(old + count);
+            for (std::size_t i = 0; i < count; ++i)
+                out.all[old + i] = feature(begins_[i], ends_[i + n - 1], out);
             out.ends.push_back(out.all.size());
         }
     }
@@ -167,6 +165,7 @@ class Reader {
             }
         });
         begins_.push_back(buffer.size());
+        buffer.reserve(buffer.size() + room);
     }
 
     /// Copies the words, a blank before and after each; `padded_` are the places of both blanks.
@@ -200,6 +199,7 @@ class Reader {
         });
         if (inside) end();
         begins_.push_back(buffer.size());
+        buffer.reserve(buffer.size() + room);
     }
 
     /// All n-grams of the characters from `first` to before `last`.
@@ -215,13 +215,19 @@ class Reader {
     }
 
     void add(std::size_t begin, std::size_t end, Features& out) {
-        const std::string_view name(out.text.data() + begin, end - begin);
-        out.all.push_back({murmur3(name, 0), static_cast<std::uint32_t>(begin),
-                           static_cast<std::uint32_t>(end - begin)});
+        out.all.push_back(feature(begin, end, out));
     }
+
+    static Feature feature(std::size_t begin, std::size_t end, const Features& in) {
+        return {murmur3_with_room(in.text.data() + begin, end - begin),
+                static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin)};
+    }
+
+    static constexpr std::size_t room = 8;  ///< behind a text: it is read in words of four bytes
 
     Analysis a_;
     std::size_t longest_stop_ = 0;
+    std::array<std::uint16_t, 128> plain_{}, lowered_{};  ///< 0 for what belongs to no word
     std::vector<std::size_t> begins_, ends_;
     std::vector<std::pair<std::size_t, std::size_t>> padded_;
 };

@@ -61,25 +61,26 @@ class Vectoriser {
     /// known, document by document; to look at them changes nothing. Any number of threads gives
     /// the same.
     template <class T>
-    std::vector<Rows<T>> rows(const std::vector<Document>& documents, bool learn,
-                              std::size_t threads) {
-        std::vector<Rows<T>> out(ranges.size());
+    void rows(const std::vector<Document>& documents, bool learn, std::size_t threads,
+              std::vector<Rows<T>>& out) {
         const std::size_t parts = std::clamp<std::size_t>(documents.size() / 64, 1, threads);
         const bool stateless = !learn || (!names && !knows());
-        std::vector<std::vector<Rows<T>>> found(parts, out);
+        std::vector<std::vector<Rows<T>>> found(parts, std::vector<Rows<T>>(ranges.size()));
         std::vector<Features> read(parts);
         const auto part = [&](std::size_t i) {
             Workspace space{reader_, {}, {}, {}, {}};
+            std::vector<Rows<T>>& to = parts == 1 ? out : found[i];
             for (std::size_t d = documents.size() * i / parts;
                  d < documents.size() * (i + 1) / parts; ++d) {
                 space.reader.read(documents[d].text, documents[d].as_is, read[i]);
                 if (!stateless) continue;
-                add_all(read[i], 0, learn, space, found[i]);
+                add_all(read[i], 0, learn, space, to);
                 read[i].clear();
             }
         };
         run(parts, part);
-        if (stateless) return joined(std::move(found));
+        if (stateless && parts > 1) join(found, out);
+        if (stateless) return;
         Workspace space{reader_, {}, {}, {}, {}};
         for (const Features& some : read) {
             const std::size_t count = some.ends.size() / lengths();
@@ -87,7 +88,6 @@ class Vectoriser {
             if (!names) continue;
             for (const Feature& f : some.all) names->note(f.hash, some.name(f));
         }
-        return out;
     }
 
     /// The features of one document as text, each once, with its column and its sign.
@@ -161,22 +161,17 @@ class Vectoriser {
     }
 
     template <class T>
-    static std::vector<Rows<T>> joined(std::vector<std::vector<Rows<T>>> parts) {
-        std::vector<Rows<T>> out = std::move(parts.front());
-        for (std::size_t p = 1; p < parts.size(); ++p)
+    static void join(const std::vector<std::vector<Rows<T>>>& parts, std::vector<Rows<T>>& out) {
+        const auto append = [](auto& a, const auto& b) { a.insert(a.end(), b.begin(), b.end()); };
+        for (const std::vector<Rows<T>>& part : parts)
             for (std::size_t r = 0; r < out.size(); ++r) {
-                Rows<T>&to = out[r], &from = parts[p][r];
-                const std::int64_t base = to.starts.back();
-                for (std::size_t i = 1; i < from.starts.size(); ++i)
-                    to.starts.push_back(base + from.starts[i]);
-                const auto append = [](auto& a, const auto& b) {
-                    a.insert(a.end(), b.begin(), b.end());
-                };
-                append(to.features, from.features);
-                append(to.tf, from.tf);
-                append(to.idf, from.idf);
+                const std::int64_t base = out[r].starts.back();
+                for (std::size_t i = 1; i < part[r].starts.size(); ++i)
+                    out[r].starts.push_back(base + part[r].starts[i]);
+                append(out[r].features, part[r].features);
+                append(out[r].tf, part[r].tf);
+                append(out[r].idf, part[r].idf);
             }
-        return out;
     }
 
     /// Adds the rows of the document of a number to those of each range.
@@ -200,35 +195,43 @@ class Vectoriser {
     void count(const Feature* begin, const Feature* end, Range& range, bool learn,
                Workspace& space) {
         auto& keys = space.keys;
-        keys.clear();
+        keys.resize(static_cast<std::size_t>(end - begin));
         std::uint64_t limit = columns_.count;
-        for (const Feature* f = begin; f != end; ++f) {
-            const std::uint32_t column = columns_.of(f->hash);
-            std::uint64_t feature = column;
-            if (range.places) {
-                const std::int32_t place =
-                    learn ? range.places->meet(column) : range.places->find(column);
-                feature = place != Places::nowhere ? static_cast<std::uint64_t>(place)
-                                                   : std::uint64_t{columns_.count} + column;
-            }
-            keys.push_back(feature << 1 | columns_.negative(f->hash));
+        std::uint64_t* key = keys.data();
+        if (!range.places) {
+            for (const Feature* f = begin; f != end; ++f)
+                *key++ = std::uint64_t{columns_.of(f->hash)} << 1 | columns_.negative(f->hash);
+        } else {
+            for (const Feature* f = begin; f != end; ++f)
+                *key++ = placed(columns_.of(f->hash), *range.places, learn) << 1 |
+                         columns_.negative(f->hash);
+            limit = learn ? range.places->size() : 2 * limit;
         }
-        if (range.places) limit = learn ? range.places->size() : 2 * limit;
         sort_keys(keys, space.spare, static_cast<int>(std::bit_width(limit)) + 1);
         Counted& row = space.row;
-        row.features.clear();
-        row.counts.clear();
+        row.features.resize(keys.size());
+        row.counts.resize(keys.size());
         row.known = 0;
-        for (std::size_t i = 0; i < keys.size();) {
+        std::size_t found = 0;
+        for (std::size_t i = 0; i < keys.size(); ++found) {
             const std::uint64_t feature = keys[i] >> 1;
             double sum = 0.0;
             for (; i < keys.size() && keys[i] >> 1 == feature; ++i)
                 sum += keys[i] & 1 ? -1.0 : 1.0;
             const bool known = feature < columns_.count;
-            row.features.push_back(known ? static_cast<std::int32_t>(feature) : Places::nowhere);
-            row.counts.push_back(sum);
+            row.features[found] = known ? static_cast<std::int32_t>(feature) : Places::nowhere;
+            row.counts[found] = sum;
             row.known += known;
         }
+        row.features.resize(found);
+        row.counts.resize(found);
+    }
+
+    /// The place of a column; behind all places if it has none.
+    std::uint64_t placed(std::uint32_t column, Places& places, bool learn) const {
+        const std::int32_t place = learn ? places.meet(column) : places.find(column);
+        return place != Places::nowhere ? static_cast<std::uint64_t>(place)
+                                        : std::uint64_t{columns_.count} + column;
     }
 
     template <class T>
@@ -240,16 +243,15 @@ class Vectoriser {
                 documents.grow(range.places ? range.places->size() : columns_.count);
                 documents.count(row.features);
             }
-            space.seen.clear();
-            for (const std::int32_t feature : row.features)
-                space.seen.push_back(documents.of(feature));
+            space.seen.resize(row.features.size());
+            for (std::size_t i = 0; i < row.features.size(); ++i)
+                space.seen[i] = documents.of(row.features[i]);
             if (documents.bounded()) drop_rare_and_frequent(documents, space);
         }
-        for (double& count : row.counts) {
-            if (weighing_.binary) count = 1.0;
-            if (weighing_.sublinear && count != 0.0)
-                count = std::copysign(1.0 + std::log(std::abs(count)), count);
-        }
+        if (weighing_.binary) std::fill(row.counts.begin(), row.counts.end(), 1.0);
+        if (weighing_.sublinear)
+            for (double& count : row.counts)
+                if (count != 0.0) count = std::copysign(1.0 + std::log(std::abs(count)), count);
         out.features.insert(out.features.end(), row.features.begin(),
                             row.features.begin() + static_cast<std::ptrdiff_t>(row.known));
         out.starts.push_back(static_cast<std::int64_t>(out.features.size()));
@@ -287,7 +289,9 @@ class Vectoriser {
             for (const double count : counts) size += std::abs(count);
         }
         if (size == 0.0) size = 1.0;
-        for (std::size_t i = 0; i < known; ++i) out.push_back(static_cast<T>(counts[i] / size));
+        const std::size_t old = out.size();
+        out.resize(old + known);
+        for (std::size_t i = 0; i < known; ++i) out[old + i] = static_cast<T>(counts[i] / size);
     }
 
     Reader reader_;
