@@ -224,7 +224,8 @@ class Words {
     std::shared_mutex mutex_;
 };
 
-// -- what is known, as arrays ----------------------------------------------------------------------
+// -- what is known, as arrays
+// ----------------------------------------------------------------------
 
 nb::dict state_of(Words& self) {
     return self.alone([&] {
@@ -380,6 +381,15 @@ void bind_vectorise(nb::module_& m) {
         },
         "kinds"_a, "lower"_a, "Tell what all characters are (see aggro.text.alphabet).");
     m.def(
+        "check_texts", [](nb::list documents) { Listed(std::move(documents), nb::none()); },
+        "documents"_a, "Raise unless all are strings, or bytes of UTF-8; the message names one.");
+    m.def(
+        "check_texts",
+        [](Bytes bytes, Input<std::int64_t> offsets) {
+            Laid<std::int64_t>(std::move(bytes), std::move(offsets));
+        },
+        "bytes"_a, "offsets"_a);
+    m.def(
         "murmur3",
         [](const Bytes& bytes, const Input<std::int64_t>& offsets) {
             const Laid<std::int64_t> names(bytes, offsets, true);
@@ -390,8 +400,9 @@ void bind_vectorise(nb::module_& m) {
         },
         "bytes"_a, "offsets"_a, "The hash of every string of an Arrow column, with a sign.");
     nb::class_<Words>(m, "Words", "Documents to sparse rows of hashed words.")
-        .def("__init__", [](Words* self, const nb::dict& how) { new (self) Words(make(how)); },
-             "how"_a, "Every option by name; aggro.text.options checks them.")
+        .def(
+            "__init__", [](Words* self, const nb::dict& how) { new (self) Words(make(how)); },
+            "how"_a, "Every option by name; aggro.text.options checks them.")
         .def(
             "rows",
             [](Words& self, nb::list documents, bool learn, std::size_t threads, bool single,
@@ -434,17 +445,35 @@ void bind_vectorise(nb::module_& m) {
             },
             "document"_a, "prepare"_a = nb::none(),
             "Words and n-grams of a document as they come; columns of negative sign as ~column.")
-        .def("begin", [](Words& self) { self.alone([&] { self.v.begin(); }); },
-             "From here on, what is learned can be taken back by restore().")
+        .def(
+            "find",
+            [](Words& self, std::size_t which, const Input<std::int64_t>& columns) {
+                return self.alone([&] {
+                    const Range& range = self.v.ranges.at(which);
+                    std::vector<std::int64_t> found;
+                    for (std::size_t i = 0; i < columns.size(); ++i) {
+                        if (columns(i) < 0 || columns(i) >= std::int64_t{self.v.columns().count})
+                            throw std::out_of_range("a column is not one of the vectoriser's");
+                        const auto column = static_cast<std::uint32_t>(columns(i));
+                        found.push_back(range.places ? range.places->find(column) : columns(i));
+                    }
+                    return give(std::move(found));
+                });
+            },
+            "which"_a, "columns"_a, "The feature of each column in a range; -1 if it has none.")
+        .def(
+            "begin", [](Words& self) { self.alone([&] { self.v.begin(); }); },
+            "From here on, what is learned can be taken back by restore().")
         .def("keep", [](Words& self) { self.alone([&] { self.v.keep(); }); })
         .def("restore", [](Words& self) { self.alone([&] { self.v.restore(); }); })
-        .def("prune",
-             [](Words& self) {
-                 self.alone([&] {
-                     if (self.v.names) self.v.names->prune();
-                 });
-             },
-             "Forget the names used least, where there are too many.")
+        .def(
+            "prune",
+            [](Words& self) {
+                self.alone([&] {
+                    if (self.v.names) self.v.names->prune();
+                });
+            },
+            "Forget the names used least, where there are too many.")
         .def_prop_ro("sizes",
                      [](Words& self) {
                          return self.alone([&] {

@@ -22,8 +22,8 @@ enum class Analyzer : std::uint8_t { word, character, character_in_words };
 struct Analysis {
     Analyzer analyzer = Analyzer::word;
     bool lowercase = true;
-    bool split_at_spaces = false;   ///< words end at white space only
-    std::size_t shortest = 2;       ///< characters of a word
+    bool split_at_spaces = false;         ///< words end at white space only
+    std::size_t shortest = 2;             ///< characters of a word
     std::size_t lowest = 1, highest = 1;  ///< n of the n-grams
     std::unordered_set<std::string> stop_words;
 };
@@ -151,9 +151,7 @@ class Reader {
     /// Copies the text, several spaces as one blank; `begins_` are its characters and its end.
     void collapse_spaces(std::string_view text, bool lowercase, std::string& buffer) {
         std::size_t spaces = 0;
-        const auto kind = [](Character c) {
-            return c < 0x80 ? ascii.kinds[c] : letters().kind(c);
-        };
+        const auto kind = [](Character c) { return c < 0x80 ? ascii.kinds[c] : letters().kind(c); };
         for_each_character(text, lowercase, [&](Character c) {
             spaces = kind(c) & space ? spaces + 1 : 0;
             if (spaces > 1) {
@@ -172,9 +170,7 @@ class Reader {
     void pad_words(std::string_view text, bool lowercase, std::string& buffer) {
         padded_.clear();
         bool inside = false;
-        const auto kind = [](Character c) {
-            return c < 0x80 ? ascii.kinds[c] : letters().kind(c);
-        };
+        const auto kind = [](Character c) { return c < 0x80 ? ascii.kinds[c] : letters().kind(c); };
         const auto blank = [&] {
             begins_.push_back(buffer.size());
             buffer.push_back(' ');

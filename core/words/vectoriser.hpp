@@ -49,7 +49,10 @@ struct Range {
 class Vectoriser {
   public:
     Vectoriser(Analysis analysis, Columns columns, Weighing weighing, bool tf, bool idf)
-        : reader_(std::move(analysis)), columns_(columns), weighing_(weighing), tf_(tf),
+        : reader_(std::move(analysis)),
+          columns_(columns),
+          weighing_(weighing),
+          tf_(tf),
           idf_(idf) {}
 
     std::vector<Range> ranges;
@@ -216,8 +219,7 @@ class Vectoriser {
         for (std::size_t i = 0; i < keys.size(); ++found) {
             const std::uint64_t feature = keys[i] >> 1;
             double sum = 0.0;
-            for (; i < keys.size() && keys[i] >> 1 == feature; ++i)
-                sum += keys[i] & 1 ? -1.0 : 1.0;
+            for (; i < keys.size() && keys[i] >> 1 == feature; ++i) sum += keys[i] & 1 ? -1.0 : 1.0;
             const bool known = feature < columns_.count;
             row.features[found] = known ? static_cast<std::int32_t>(feature) : Places::nowhere;
             row.counts[found] = sum;

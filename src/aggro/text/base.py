@@ -23,8 +23,10 @@ from aggro.threads import threads_of
 
 RANGES = {"auto": [(1, 1), (1, 2)]}
 WEIGHINGS: dict[Any, list[str]] = {"auto": [TF, IDF], True: [IDF], False: [TF]}
-OPTIONS = ("analyzer", "lowercase", "stop_words", "token_pattern", "strip_accents", "n_features")
-OPTIONS += ("sublinear_tf", "binary", "min_df", "max_df", "forgetting")
+OPTIONS = (
+    *("analyzer", "lowercase", "stop_words", "token_pattern", "strip_accents", "n_features"),
+    *("sublinear_tf", "binary", "min_df", "max_df", "forgetting"),
+)
 
 
 class TextEstimator:
@@ -32,6 +34,21 @@ class TextEstimator:
 
     _losses: tuple[str, ...]
     _learner: TextLearner
+    # parameters
+    ngram_range: Any
+    idf: bool | str
+    C: Any
+    metric: str
+    average: bool | int | str
+    analyzer: str
+    columns: Any
+    passes: int
+    shuffle: bool
+    forgetting: float
+    keep_names: bool | int
+    memory: int
+    n_jobs: int | None
+    random_state: int
 
     # -- parameters, as scikit-learn wants them ---------------------------------------------
 
@@ -82,7 +99,6 @@ class TextEstimator:
     def _checked(self, outputs: int) -> Settings:
         settings = self._settings(outputs)
         check_settings(settings, self._losses)
-        check_columns(self.columns)
         check_count("passes", self.passes)
         check_flag("shuffle", self.shuffle)
         check_number("memory", self.memory, above=0)
@@ -91,7 +107,7 @@ class TextEstimator:
     def _new_learner(self, outputs: int) -> TextLearner:
         """Return a learner that knows nothing; raise when a parameter is wrong."""
         settings = self._checked(outputs)
-        if isinstance(self.idf, str) and self.idf != "auto" or self.idf not in WEIGHINGS:
+        if (isinstance(self.idf, str) and self.idf != "auto") or self.idf not in WEIGHINGS:
             raise ValueError(f"idf={self.idf!r} is not valid; give True, False or 'auto'.")
         kinds = WEIGHINGS[self.idf]
         ranges = RANGES.get(self.ngram_range) if isinstance(self.ngram_range, str) else None
@@ -120,6 +136,9 @@ class TextEstimator:
         return TextLearner(encoder, settings, outputs, seed, int(self.memory))
 
     def _table(self, X: Any) -> Table:
+        if isinstance(X, Table):
+            return X
+        check_columns(self.columns)
         return table_of(X, self.columns)
 
     def _passes(self, learner: TextLearner, table: Table, lesson: dict[str, Any]) -> None:
@@ -234,4 +253,5 @@ def _not_fitted(name: str) -> Exception:
         from sklearn.exceptions import NotFittedError
     except ModuleNotFoundError:
         return ValueError(text)
-    return NotFittedError(text)
+    error: Exception = NotFittedError(text)
+    return error

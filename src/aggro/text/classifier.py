@@ -71,6 +71,8 @@ binary, min_df, max_df
 
     _losses = CLASSIFIER_LOSSES
     classes_: Array
+    _classes_given: bool
+    multiclass: str
 
     def __init__(
         self,

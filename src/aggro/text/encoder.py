@@ -47,7 +47,7 @@ class Encoder:
         self.options, self.ranges, self.kinds = options, list(ranges), list(kinds)
         self.names, self.prepare = names, options.prepare
         tf, idf = (kind in self.kinds for kind in (TF, IDF))
-        how = {"tf": tf, "idf": idf, "compact": True, "names": names}
+        how: dict[str, Any] = {"tf": tf, "idf": idf, "compact": True, "names": names}
         self.texts = [options.core(self.ranges, **how) for _ in range(texts)]
         place = dataclasses.replace(CATEGORIES, n_features=options.n_features)
         self.categories = place.core(compact=True, names=names) if categories else None
@@ -76,7 +76,7 @@ class Encoder:
 
     def rows(self, table: Table, learn: bool, threads: int = 1) -> list[Rows]:
         """Return the rows of some documents for each range; to learn them counts them first."""
-        how = {"learn": learn, "threads": threads, "single": True}
+        how: dict[str, Any] = {"learn": learn, "threads": threads, "single": True}
         found = [
             texts.rows(core, prepare=self.prepare, **how)
             for texts, core in zip(table.texts, self.texts, strict=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggro.auto import AutoLearner
+from aggro import _core
 from aggro.learner import Array
 from aggro.text.learner import TextLearner
 from aggro.text.names import columns_of, hashes_of, listed
@@ -46,6 +47,29 @@ class Explained:
     """Estimators of texts that can say why."""
 
     classes_: Array
+    columns: Any
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of the leader by hashed column, outputs x ``n_features``.
+
+        They are those of scikit-learn's HashingVectorizer with the same options, where there is
+        one column of texts and no idf.
+        """
+        learner = self._fitted()  # type: ignore[attr-defined]
+        encoder, which = learner.encoder, learner.leader.which
+        if encoder.sources > 1:
+            raise AttributeError("coef_ exists only for one column of texts.")
+        met = encoder.cores[0].state()[f"columns_{which}"]
+        race = learner.leader.race
+        coef = np.zeros((race.outputs, encoder.options.n_features), race.dtype)
+        coef[:, met] = race.coef()[:, : len(met)]
+        return coef
+
+    @property
+    def intercept_(self) -> Array:
+        """The intercepts of the leader."""
+        return np.asarray(self._fitted().leader.race.intercept())  # type: ignore[attr-defined]
 
     def explain(self, text: Any) -> dict[Any, Explanation]:
         """Return what each word of a text says for each class (for a number: under None).
@@ -62,6 +86,9 @@ class Explained:
         table = self._table([text])  # type: ignore[attr-defined]
         race, X, _ = learner.look(table)
         names = _names_of(learner, table)
+        numbers = [name for name, kind in (self.columns or {}).items() if kind == "number"]
+        sources = learner.encoder.sources
+        names |= {i * sources + sources - 1: [name] for i, name in enumerate(numbers)}
         weights = _weights(race, X.indices)
         told = X.data[:, None].astype(np.float64) * weights
         intercept = np.asarray(race.intercept(), np.float64)
@@ -105,9 +132,7 @@ class Explained:
             weights = np.hstack([-weights, weights])
         told = weights[:, heads.index(label)] * np.array([signs[f] for f in features.tolist()])
         order = np.argsort(-told, kind="stable")[:top]
-        return [
-            (" | ".join(names[int(features[i])]), float(told[i])) for i in order if told[i] > 0
-        ]
+        return [(" | ".join(names[int(features[i])]), float(told[i])) for i in order if told[i] > 0]
 
     def plot_words(self, label: Any = None, path: str | Path | None = None, top: int = 12) -> Any:
         """Draw the strongest words of a class as bars; return the figure, or write it to a path."""
@@ -121,68 +146,60 @@ class Explained:
 
 
 def _weights(race: Any, features: Array) -> Array:
-    """Return the weights of some features, one column for each output."""
-    learner, lane = race._leader() if isinstance(race, AutoLearner) else (race, 0)
-    coef = learner.coef(lane)
-    return np.asarray(coef[:, features], np.float64).T
+    """Return the weights of some features, one column for each output: the scores of each alone."""
+    count = len(features)
+    rows = (np.ones(count, np.float32), np.asarray(features, np.int64))
+    starts = np.concatenate([np.arange(count + 1), [count]])  # and of an empty row
+    scores = race.scores(_core.Rows(*rows, starts, race.features)).astype(np.float64)
+    return np.asarray(scores[:-1] - scores[-1])
 
 
 def _names_of(learner: TextLearner, table: Any) -> dict[int, list[str]]:
     """Return the words of one document behind each of its features."""
-    encoder, which = learner.encoder, learner.leader.which
-    lowest, highest = encoder.ranges[which]
+    encoder = learner.encoder
     found: dict[int, list[str]] = defaultdict(list)
     parts = [*table.texts, *([] if table.categories is None else [table.categories])]
     for source, (texts, core) in enumerate(zip(parts, encoder.cores, strict=True)):
-        is_text = source < len(encoder.texts)
-        prepare = encoder.prepare if is_text else None
-        columns = core.state()[f"columns_{which if is_text else 0}"]
-        place = {int(column): i for i, column in enumerate(columns)}
-        for word, signed in core.features(texts.take([0]).documents[0], prepare):
-            size = word.count(" ") + 1
-            if is_text and encoder.options.analyzer == "word" and not lowest <= size <= highest:
-                continue
-            column = signed if signed >= 0 else ~signed
-            if column in place:
-                names = found[place[column] * encoder.sources + source]
-                if word not in names:
-                    names.append(word)
-    _name_numbers(learner, found)
+        prepare = encoder.prepare if source < len(encoder.texts) else None
+        told = core.features(texts.take([0]).documents[0], prepare)
+        words = [word for word, _ in told]
+        columns = np.array([c if c >= 0 else ~c for _, c in told], dtype=np.int64)
+        for i, feature in _places(learner, source, words, columns):
+            if words[i] not in found[feature]:
+                found[feature].append(words[i])
     return found
 
 
-def _name_numbers(learner: TextLearner, found: dict[int, list[str]]) -> None:
-    encoder = learner.encoder
-    if encoder.numbers is not None:
-        for i in range(len(encoder.numbers.squares)):
-            found[i * encoder.sources + encoder.sources - 1] = [f"number {i}"]
+def _places(
+    learner: TextLearner, source: int, words: list[str], columns: Array
+) -> Iterator[tuple[int, int]]:
+    """Yield the words that have a feature in what leads: number and feature."""
+    encoder, which = learner.encoder, learner.leader.which
+    is_text = source < len(encoder.texts)
+    lowest, highest = encoder.ranges[which]
+    by_words = is_text and encoder.options.analyzer == "word"
+    places = encoder.cores[source].find(which if is_text else 0, columns).tolist()
+    for i, (word, place) in enumerate(zip(words, places, strict=True)):
+        if place < 0 or (by_words and not lowest <= word.count(" ") + 1 <= highest):
+            continue
+        yield i, place * encoder.sources + source
 
 
 def _remembered(learner: TextLearner) -> tuple[dict[int, list[str]], dict[int, int]]:
     """Return the words behind each feature that are remembered, and the sign of the first."""
-    encoder, which = learner.encoder, learner.leader.which
+    encoder = learner.encoder
     found: dict[int, list[str]] = defaultdict(list)
     signs: dict[int, int] = {}
     for source, core in enumerate(encoder.cores):
         state = core.state()
         if "names" not in state:
             continue
-        is_text = source < len(encoder.texts)
-        met = state[f"columns_{which if is_text else 0}"]
-        place = np.full(encoder.options.n_features, -1, np.int64)
-        place[met] = np.arange(len(met))
         words, counts = listed(state)
-        hashes = hashes_of(words)
-        places = place[columns_of(hashes, encoder.options.n_features)]
-        lowest, highest = encoder.ranges[which]
-        by_words = is_text and encoder.options.analyzer == "word"
-        for i in np.argsort(-counts, kind="stable").tolist():
-            if places[i] < 0:
-                continue
-            if by_words and not lowest <= words[i].count(" ") + 1 <= highest:
-                continue
-            feature = int(places[i]) * encoder.sources + source
+        order = np.argsort(-counts, kind="stable")
+        words, hashes = [words[i] for i in order], hashes_of(words)[order]
+        signed = source < len(encoder.texts) and encoder.options.alternate_sign
+        columns = columns_of(hashes, encoder.options.n_features)
+        for i, feature in _places(learner, source, words, columns):
             found[feature].append(words[i])
-            sign = -1 if is_text and encoder.options.alternate_sign and hashes[i] < 0 else 1
-            signs.setdefault(feature, sign)
+            signs.setdefault(feature, -1 if signed and hashes[i] < 0 else 1)
     return dict(found), signs

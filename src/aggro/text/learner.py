@@ -99,15 +99,12 @@ class TextLearner:
             while start < len(table):
                 end = min(start + next_look(self.examples) - self.examples, len(table))
                 part = {
-                    name: None if each is None else each[start:end]
-                    for name, each in lesson.items()
+                    name: None if each is None else each[start:end] for name, each in lesson.items()
                 }
                 self._learn_block(table.take(slice(start, end)), part, threads, again)
                 start = end
 
-    def _learn_block(
-        self, table: Table, lesson: dict[str, Any], threads: int, again: bool
-    ) -> None:
+    def _learn_block(self, table: Table, lesson: dict[str, Any], threads: int, again: bool) -> None:
         before = dict(self.__dict__)
         races = [(runner.race, dict(runner.race.__dict__)) for runner in self.runners]
         kept: list[Any] = []
@@ -119,7 +116,7 @@ class TextLearner:
                 grow_features(runner.race, self.encoder.features(runner.which))
             given = [self._rows(runner, rows) for runner in self.runners]
             for runner, each in zip(self.runners, given, strict=True):
-                models = [learner.model for learner in learners_of(runner.race)]
+                models: list[Any] = [learner.model for learner in learners_of(runner.race)]
                 if models:
                     kept.append(_core.before_lesson(models, each, **lesson))
             self._teach(given, rows, lesson, threads, again)
@@ -213,9 +210,7 @@ class TextLearner:
         """Let the worst learners leave while the tables would take more memory than they may."""
         while True:
             all_ = [
-                (learner, runner)
-                for runner in self.runners
-                for learner in learners_of(runner.race)
+                (learner, runner) for runner in self.runners for learner in learners_of(runner.race)
             ]
             size = sum(bytes_of(x, self.encoder.features(r.which)) for x, r in all_)
             if size <= self.memory or len(all_) <= 1:
@@ -320,4 +315,3 @@ def r_settings(runner: Runner, settings: Settings) -> Settings:
     old = runner.race.settings
     chosen = {name: getattr(old, name) for name in ("C", "metric", "average")}
     return dataclasses.replace(settings, **chosen)
-

@@ -16,9 +16,7 @@ def listed(state: dict[str, Any]) -> tuple[list[str], Array]:
     """Return the words that a vectoriser remembers, and how often each came."""
     data, ends = state["names"].tobytes(), state["name_ends"].tolist()
     begins = [0, *ends[:-1]]
-    words = [
-        data[i:j].decode("utf-8", "surrogatepass") for i, j in zip(begins, ends, strict=True)
-    ]
+    words = [data[i:j].decode("utf-8", "surrogatepass") for i, j in zip(begins, ends, strict=True)]
     return words, state["name_counts"]
 
 

@@ -83,7 +83,9 @@ class Options:
         """Return the vectoriser of the core: rows for each range of n-grams."""
         at_spaces, shortest = PATTERNS[self.token_pattern]
         known = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        bounds = {name: (float(known[name]), _is_share(known[name])) for name in ("min_df", "max_df")}
+        bounds = {
+            name: (float(known[name]), _is_share(known[name])) for name in ("min_df", "max_df")
+        }
         counted = idf or bounds != {"min_df": (0.0, False), "max_df": (1.0, True)}
         return _core.Words(
             {
@@ -145,7 +147,9 @@ def _check_range(given: Any) -> None:
 def _check_whole(name: str, value: Any, low: int, high: int) -> None:
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not (whole and low <= value <= high):
-        raise ValueError(f"{name}={value!r} is not valid; give a whole number from {low} to {high}.")
+        raise ValueError(
+            f"{name}={value!r} is not valid; give a whole number from {low} to {high}."
+        )
 
 
 def _is_number(value: Any) -> bool:

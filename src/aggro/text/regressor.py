@@ -38,6 +38,7 @@ forgetting, keep_names, memory, n_jobs, random_state
     """
 
     _losses = REGRESSOR_LOSSES
+    epsilon: float
 
     def __init__(
         self,

@@ -30,6 +30,9 @@ class Texts(Protocol):
     def take(self, order: Any) -> Texts:
         """Return the documents of these numbers, or of a slice."""
 
+    def check(self) -> None:
+        """Raise unless all are texts; the message names the first that is none."""
+
 
 class Listed:
     """Documents in a list: str, or bytes of UTF-8."""
@@ -51,6 +54,10 @@ class Listed:
         if isinstance(order, slice):
             return Listed(self.documents[order])
         return Listed([self.documents[i] for i in order])
+
+    def check(self) -> None:
+        """Raise unless all are texts; the message names the first that is none."""
+        _core.check_texts(self.documents)
 
 
 class Laid:
@@ -77,6 +84,10 @@ class Laid:
             return Laid(self.data, self.offsets[begin : max(end, begin) + 1])
         ends = self.offsets
         return Listed([self.data[ends[i] : ends[i + 1]].tobytes() for i in order])
+
+    def check(self) -> None:
+        """Raise unless all are texts; the message names the first that is none."""
+        _core.check_texts(self.data, self.offsets)
 
 
 def texts_of(X: Any, what: str = "X") -> Texts:

@@ -60,15 +60,16 @@ def table_of(X: Any, columns: Mapping[str, str] | None) -> Table:
     """Return X column by column: texts alone, or what ``columns`` names of a frame or of dicts."""
     if columns is None:
         texts = texts_of(X)
+        texts.check()
         return Table([texts], count=len(texts))
     names = {kind: [n for n, k in columns.items() if k == kind] for kind in KINDS}
     found = {name: _column(X, name) for name in columns}
     count = len(next(iter(found.values())))
-    texts = [_named(found[name], name) for name in names["text"]]
+    documents = [_named(found[name], name) for name in names["text"]]
     categories = [_category(found[name], name) for name in names["category"]]
     numbers = [_number(found[name], name) for name in names["number"]]
     return Table(
-        texts,
+        documents,
         Listed([" ".join(row) for row in zip(*categories, strict=True)]) if categories else None,
         np.column_stack(numbers) if numbers else None,
         count,
@@ -91,7 +92,9 @@ def _column(X: Any, name: str) -> Any:
 
 def _named(column: Any, name: str) -> Texts:
     try:
-        return texts_of(column, f"column {name!r}")
+        texts = texts_of(column)
+        texts.check()
+        return texts
     except ValueError as error:
         raise ValueError(f"column {name!r}: {error}") from error
 

@@ -1,7 +1,8 @@
-"""A drop-in for scikit-learn's HashingVectorizer: the same columns and values, many times faster."""
+"""A drop-in for scikit-learn's HashingVectorizer: the same matrix, many times faster."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +19,7 @@ from aggro.threads import threads_of
 
 # Parameters of scikit-learn's that would need Python code for each document.
 ONLY = {"input": "content", "preprocessor": None, "tokenizer": None}
-OPTIONS = ("analyzer", "ngram_range", "lowercase", "stop_words", "token_pattern", "strip_accents")
-OPTIONS += ("n_features", "alternate_sign", "norm", "binary", "sublinear_tf")
-OPTIONS += ("min_df", "max_df", "forgetting")
+OPTIONS = tuple(field.name for field in dataclasses.fields(Options))
 
 
 class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped
