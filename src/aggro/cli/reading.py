@@ -162,8 +162,12 @@ class Reading:
         skip_bad: bool = False,
         cache: Any = None,
         dtype: Any = float,
+        raw: bool = False,
     ) -> Reader:
-        """Return a reader; ``width`` makes it drop the features that a model does not know."""
+        """Return a reader; ``width`` makes it drop the features that a model does not know.
+
+        ``raw``: texts are to be left as they are.
+        """
         self.check(paths)
         columns = self._columns(paths)
         reader = read(
@@ -186,7 +190,20 @@ class Reading:
             skip_bad=skip_bad,
             cache=cache,
         )
+        if raw:
+            self._check_raw(paths)
+            return reader.without_scipy().raw()
         return reader.without_scipy()
+
+    def _check_raw(self, paths: Sequence[str]) -> None:
+        for path in expand(paths):
+            format = self.format or format_of(path)
+            if format == "jsonl":
+                raise ReadingError(
+                    path,
+                    "is JSON lines, but models of texts read tables; give csv, tsv, Parquet or "
+                    "Arrow, or train with --text-defaults counts",
+                )
 
 
 def made_by_format(format: str) -> str:
