@@ -190,20 +190,8 @@ class Reading:
             skip_bad=skip_bad,
             cache=cache,
         )
-        if raw:
-            self._check_raw(paths)
-            return reader.without_scipy().raw()
-        return reader.without_scipy()
-
-    def _check_raw(self, paths: Sequence[str]) -> None:
-        for path in expand(paths):
-            format = self.format or format_of(path)
-            if format == "jsonl":
-                raise ReadingError(
-                    path,
-                    "is JSON lines, but models of texts read tables; give csv, tsv, Parquet or "
-                    "Arrow, or train with --text-defaults counts",
-                )
+        reader = reader.without_scipy()
+        return reader.raw() if raw else reader
 
 
 def made_by_format(format: str) -> str:

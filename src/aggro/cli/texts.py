@@ -22,7 +22,7 @@ from aggro.text.files import table_of_rows
 from aggro.text.regressor import TextRegressor
 
 LEARNING = ("C", "metric", "average", "multiclass", "forgetting", "epsilon")
-READS = ("csv", "tsv", "parquet", "arrow")  # whose texts can be taken as they are
+READS = ("csv", "tsv", "parquet", "arrow", "jsonl")  # which have columns
 
 
 def wants_words(args: Namespace) -> bool:
