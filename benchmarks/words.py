@@ -1,4 +1,4 @@
-"""From strings to rows, and from strings to a model: real texts where they are, else made-up ones."""
+"""From strings to rows, and from strings to a model: real texts, or made-up ones."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from benchmarks.peers import peer, vw_run
 from benchmarks.work import Rival, Work
 
 WORD = re.compile(r"(?u)\b\w\w+\b")
+PLAIN = {"keep_names": False, "probability": False}
 FIXED = {"ngram_range": (1, 1), "idf": False, "C": 1.0, "metric": "euclidean", "average": False}
 
 
@@ -99,7 +100,7 @@ def learn(train, test):
     peers = {"scikit-learn": Rival(pipeline, 8, error(test))}
     if peer("vowpalwabbit") is not None:
         peers["Vowpal Wabbit"] = Rival(vw(X, y), 1)
-    run = lambda: aggro.TextClassifier(**FIXED, keep_names=False).fit(X, y)  # noqa: E731
+    run = lambda: aggro.TextClassifier(**FIXED, **PLAIN).fit(X, y)  # noqa: E731
     return Work("texts to model", len(y), run, error(test), peers=peers, tolerance=0.05)
 
 

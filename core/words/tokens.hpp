@@ -5,7 +5,9 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -68,7 +70,10 @@ class Reader {
         begins_.clear();
         ends_.clear();
         if (a_.analyzer == Analyzer::word) {
-            cut(text, lowercase, out.text);
+            if (is_ascii(text))
+                cut_ascii(text, lowercase, out.text);
+            else
+                cut(text, lowercase, out.text);
             word_grams(out);
         } else if (a_.analyzer == Analyzer::character) {
             collapse_spaces(text, lowercase, out.text);
@@ -92,8 +97,70 @@ class Reader {
         return a_.split_at_spaces ? (kind & space) == 0 : (kind & word) != 0;
     }
 
-    /// Writes the words into the buffer. Most text is ASCII, for which one look at a table says
-    /// whether a character belongs to a word, and its lower case.
+    /// Writes the words of ASCII text into the buffer. What is a letter is found for many
+    /// characters at once, and kept as bits: a word begins and ends where they change.
+    void cut_ascii(std::string_view text, bool lowercase, std::string& buffer) {
+        const std::size_t size = text.size(), blocks = size / 64 + 1;
+        small_.resize(blocks * 64 + chunk);
+        inside_.assign(blocks * 64, 0);
+        mark(reinterpret_cast<const unsigned char*>(text.data()), size, lowercase);
+        std::size_t used = buffer.size(), begin = 0;
+        buffer.resize(used + size + 2 * chunk);
+        char* const to = buffer.data();
+        std::uint64_t before = 0;  // whether the character before the block is inside
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const std::uint64_t bits = bits_of(inside_.data() + block * 64);
+            for (std::uint64_t edges = bits ^ (bits << 1 | before); edges; edges &= edges - 1) {
+                const auto bit = static_cast<std::size_t>(std::countr_zero(edges));
+                if (bits >> bit & 1) {
+                    begin = block * 64 + bit;
+                    continue;
+                }
+                const std::size_t length = block * 64 + bit - begin;
+                for (std::size_t i = 0; i < length; i += chunk)
+                    std::memcpy(to + used + i, small_.data() + begin + i, chunk);
+                used = end_word(to, used, used + length, length);
+            }
+            before = bits >> 63;
+        }
+        buffer.resize(used);
+    }
+
+    /// Lower case and membership of each character; the compiler does many at a time.
+    void mark(const unsigned char* text, std::size_t size, bool lowercase) {
+        unsigned char *const small = small_.data(), *const inside = inside_.data();
+        const auto within = [](unsigned char c, unsigned char first, unsigned char count) {
+            return static_cast<unsigned char>(c - first) < count;
+        };
+        const unsigned char step = lowercase ? 32 : 0;
+        if (a_.split_at_spaces) {
+            for (std::size_t i = 0; i < size; ++i) {
+                const unsigned char c = text[i];
+                inside[i] = !(c == ' ' || within(c, 9, 5) || within(c, 28, 4));
+                small[i] = static_cast<unsigned char>(c + (within(c, 'A', 26) ? step : 0));
+            }
+        } else {
+            for (std::size_t i = 0; i < size; ++i) {
+                const unsigned char c = text[i];
+                inside[i] = within(c | 32, 'a', 26) || within(c, '0', 10) || c == '_';
+                small[i] = static_cast<unsigned char>(c + (within(c, 'A', 26) ? step : 0));
+            }
+        }
+    }
+
+    /// The lowest bits of 64 bytes.
+    static std::uint64_t bits_of(const unsigned char* bytes) {
+        std::uint64_t bits = 0;
+        for (unsigned i = 0; i < 8; ++i) {
+            std::uint64_t eight;
+            std::memcpy(&eight, bytes + 8 * i, 8);
+            if constexpr (std::endian::native == std::endian::big) eight = __builtin_bswap64(eight);
+            bits |= (eight * 0x0102040810204080u >> 56) << (8 * i);
+        }
+        return bits;
+    }
+
+    /// Writes the words of any text into the buffer.
     void cut(std::string_view text, bool lowercase, std::string& buffer) {
         const Letters& all = letters();
         const auto& table = lowercase ? lowered_ : plain_;
@@ -223,6 +290,9 @@ class Reader {
 
     Analysis a_;
     std::size_t longest_stop_ = 0;
+    static constexpr std::size_t chunk = 16;  ///< bytes that are copied at once
+
+    std::vector<unsigned char> small_, inside_;           ///< of the characters of a text
     std::array<std::uint16_t, 128> plain_{}, lowered_{};  ///< 0 for what belongs to no word
     std::vector<std::size_t> begins_, ends_;
     std::vector<std::pair<std::size_t, std::size_t>> padded_;

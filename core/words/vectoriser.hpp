@@ -76,20 +76,20 @@ class Vectoriser {
             for (std::size_t d = documents.size() * i / parts;
                  d < documents.size() * (i + 1) / parts; ++d) {
                 space.reader.read(documents[d].text, documents[d].as_is, read[i]);
-                if (!stateless) continue;
+                if (!stateless && parts > 1) continue;  // what is known changes in order
                 add_all(read[i], 0, learn, space, to);
+                if (!stateless) note(read[i]);
                 read[i].clear();
             }
         };
         run(parts, part);
-        if (stateless && parts > 1) join(found, out);
-        if (stateless) return;
+        if (parts == 1) return;
+        if (stateless) return join(found, out);
         Workspace space{reader_, {}, {}, {}, {}};
         for (const Features& some : read) {
             const std::size_t count = some.ends.size() / lengths();
             for (std::size_t d = 0; d < count; ++d) add_all(some, d, learn, space, out);
-            if (!names) continue;
-            for (const Feature& f : some.all) names->note(f.hash, some.name(f));
+            note(some);
         }
     }
 
@@ -135,6 +135,11 @@ class Vectoriser {
         Counted row;
         std::vector<double> seen;  ///< documents with each feature of the row
     };
+
+    void note(const Features& some) {
+        if (!names) return;
+        for (const Feature& f : some.all) names->note(f.hash, some.name(f));
+    }
 
     std::size_t lengths() const {
         return reader_.analysis().highest - reader_.analysis().lowest + 1;

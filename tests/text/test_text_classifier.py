@@ -134,6 +134,20 @@ def test_probabilities_are_calibrated(learned):
             assert abs(right[some].mean() - sure[some].mean()) < 0.12
 
 
+def test_without_probabilities_the_model_is_the_same(tmp_path):
+    X, y = texts(300)
+    plain, known = TextClassifier(probability=False), TextClassifier()
+    for model in (plain, known):
+        model.partial_fit(X, y)
+    assert np.array_equal(plain.decision_function(X), known.decision_function(X))
+    plain.save(tmp_path / "plain.aggro")
+    for model in (plain, aggro.load(tmp_path / "plain.aggro")):
+        with pytest.raises(AttributeError, match="probability=True"):
+            model.predict_proba(X)
+    plain.partial_fit(["storm vote"], ["news"])
+    assert len(plain.classes_) == 3
+
+
 def test_one_text_at_a_time():
     X, y = texts(60)
     one, batch = TextClassifier(), TextClassifier().partial_fit(X, y)

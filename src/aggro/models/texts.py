@@ -9,7 +9,6 @@ import numpy as np
 
 import aggro
 from aggro.auto import AutoLearner
-from aggro.calibration import Calibrator
 from aggro.learner import Learner
 from aggro.models.autos import decode_auto_learner, encode_auto_learner
 from aggro.models.calibrators import (
@@ -136,11 +135,9 @@ def _check(learner: TextLearner) -> None:
         places = max(int(part.max(initial=0)) for part in runner.typical.places())
         fits = fits and places < race.features
     calibrator = learner.calibrator
-    if learner.settings.task == "regression":
-        fits = fits and calibrator is None
-    else:
-        right = isinstance(calibrator, Calibrator) and not calibrator.multilabel
-        fits = fits and right and calibrator.classes == learner.classes  # type: ignore[union-attr]
+    if calibrator is not None:
+        known = (calibrator.classes, calibrator.multilabel)
+        fits = fits and known == (learner.classes, learner.settings.task == "regression")
     if not fits:
         raise ModelFileError("its parts are not those of one learner of texts")
 

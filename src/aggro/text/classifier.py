@@ -8,7 +8,7 @@ import numpy as np
 
 from aggro.labels import plain_labels, shown, sorted_classes, united
 from aggro.learner import Array
-from aggro.rules import CLASSIFIER_LOSSES, Settings
+from aggro.rules import CLASSIFIER_LOSSES, Settings, check_flag
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.learner import MEMORY, TextLearner
@@ -51,6 +51,8 @@ binary, min_df, max_df
     keep_names : bool or int, default=True
         Remember words, for ``top_words``: the most used, a quarter of a million of them or the
         given number.
+    probability : bool, default=True
+        Record margins while learning, for ``predict_proba``. The model learned is the same.
     memory : int, default=2**30
         Bytes that the tables of the race may take. When words and classes ask for more, the worst
         learner leaves.
@@ -73,6 +75,7 @@ binary, min_df, max_df
     classes_: Array
     _classes_given: bool
     multiclass: str
+    probability: bool
 
     def __init__(
         self,
@@ -98,6 +101,7 @@ binary, min_df, max_df
         shuffle: bool = True,
         forgetting: float = 0.0,
         keep_names: bool | int = True,
+        probability: bool = True,
         memory: int = MEMORY,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -233,6 +237,13 @@ binary, min_df, max_df
             forgetting=self.forgetting,
         )
 
+    def _new_learner(self, outputs: int) -> TextLearner:
+        check_flag("probability", self.probability)
+        learner = super()._new_learner(outputs)
+        if not self.probability:
+            learner.calibrator = None
+        return learner
+
     # -- predicting -------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Array:
@@ -252,6 +263,8 @@ binary, min_df, max_df
         They are fitted to the margins that texts got before they were learned.
         """
         learner = self._fitted()
+        if learner.calibrator is None:
+            raise AttributeError("TextClassifier has probabilities only with probability=True.")
         return learner.probabilities(learner.scores(self._table(X), threads_of(self.n_jobs)))
 
     def predict_one(self, text: Any) -> Any:

@@ -36,7 +36,7 @@ from aggro.text.race import (
 )
 from aggro.text.table import Table
 from aggro.turns import Turns
-from aggro.typical import Typical
+from aggro.typical import Typical, next_change
 
 MEMORY = 2**30  # bytes that the tables of a race may take
 
@@ -97,12 +97,18 @@ class TextLearner:
         with self.turns:
             start = 0
             while start < len(table):
-                end = min(start + next_look(self.examples) - self.examples, len(table))
+                end = min(start + self._until_next_look(), len(table))
                 part = {
                     name: None if each is None else each[start:end] for name, each in lesson.items()
                 }
                 self._learn_block(table.take(slice(start, end)), part, threads, again)
                 start = end
+
+    def _until_next_look(self) -> int:
+        """Return how many examples may pass; one learner alone has only its typical row renewed."""
+        if len(self.runners) == 1 and not isinstance(self.leader.race, AutoLearner):
+            return next_change(self.examples, 1)
+        return next_look(self.examples) - self.examples
 
     def _learn_block(self, table: Table, lesson: dict[str, Any], threads: int, again: bool) -> None:
         before = dict(self.__dict__)
@@ -264,9 +270,9 @@ class TextLearner:
             dataclasses.replace(r, race=grown(r.race, r_settings(r, settings), position, classes))
             for r in self.runners
         ]
-        assert self.calibrator is not None
-        change = output_map(self.settings, settings, position, classes)
-        new.calibrator = self.calibrator.grown(change, position, classes)
+        if self.calibrator is not None:
+            change = output_map(self.settings, settings, position, classes)
+            new.calibrator = self.calibrator.grown(change, position, classes)
         return new
 
     # -- predicting -------------------------------------------------------------------------
