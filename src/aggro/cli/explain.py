@@ -1,8 +1,9 @@
-"""``aggro explain``: which words of a text decided."""
+"""``aggro explain``: which words of a text decided. Other columns of the model count as empty."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from aggro.cli.metrics import label_text
 from aggro.cli.options import new_parser
@@ -34,17 +35,13 @@ def run(args: argparse.Namespace) -> int:
         )
     model, _ = TextModel.load(args.model)
     estimator = model.estimator
-    if estimator.columns is not None:
-        raise ValueError(
-            f"{args.model} learned from several columns ({', '.join(estimator.columns)}); explain "
-            "it in Python: aggro.load(...).explain({...})."
-        )
-    told = estimator.explain(args.text)
-    answer = estimator.predict_one(args.text)
+    document = args.text if estimator.columns is None else row_of(args.text, estimator.columns)
+    told = estimator.explain(document)
+    answer = estimator.predict_one(document)
     if model.regression:
         print(f"{answer:g}")
     else:
-        shares = estimator.predict_proba_one(args.text)
+        shares = estimator.predict_proba_one(document)
         print(f"{label_text(answer)} ({shares[answer]:.1%})")
     for label, why in sorted(told.items(), key=lambda each: each[0] != answer):
         head = "" if label is None else f" for {label_text(label)}"
@@ -57,3 +54,11 @@ def run(args: argparse.Namespace) -> int:
         why = told[None if model.regression else answer]
         why.plot(args.plot)
     return 0
+
+
+def row_of(text: str, columns: dict[str, str]) -> dict[str, Any]:
+    """Return a row of several columns that has nothing but a text, in the first that is one."""
+    empty: dict[str, Any] = {"text": "", "category": None, "number": 0.0}
+    row = {name: empty[kind] for name, kind in columns.items()}
+    texts = [name for name, kind in columns.items() if kind == "text"]
+    return {**row, **dict.fromkeys(texts[:1], text)}

@@ -188,7 +188,7 @@ class Reading:
             unlabelled="error" if labelled else "keep",
             widest=None if width is not None else most_columns(dtype),
             skip_bad=skip_bad,
-            cache=cache,
+            cache=None if raw else cache,  # texts are kept as they are, in their file
         )
         reader = reader.without_scipy()
         return reader.raw() if raw else reader

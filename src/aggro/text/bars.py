@@ -22,6 +22,8 @@ def draw_bars(
     axes.barh(range(len(words)), sizes, color=[COLOURS[size < 0] for size in sizes])
     axes.set_yticks(range(len(words)), [word for word, _ in words])
     axes.invert_yaxis()
+    axes.set_axisbelow(True)
+    axes.grid(visible=False, axis="y")
     axes.axvline(0.0, color="#000000", lw=0.8)
     axes.set_xlabel("share of all that was said, %" if shares else "weight")
     axes.set_title(title)
