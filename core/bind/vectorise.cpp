@@ -371,6 +371,7 @@ void bind_vectorise(nb::module_& m) {
     m.def(
         "tell_letters",
         [](const Bytes& kinds, const Input<std::uint32_t>& lower) {
+            if (letters().known()) return;  // another thread was first, and may be reading
             if (kinds.size() != end_of_unicode)
                 throw nb::value_error("every character has its kind");
             for (std::size_t c = 0; c < kinds.size(); ++c)
