@@ -339,8 +339,10 @@ Vectoriser make(const nb::dict& how) {
     a.lowercase = flag("lowercase");
     a.split_at_spaces = flag("split_at_spaces");
     a.shortest = number("shortest");
+    std::vector<std::string> stops;
     for (const nb::handle stop : nb::cast<nb::list>(how["stop_words"]))
-        a.stop_words.emplace(view_of(encoded(stop)));
+        stops.emplace_back(view_of(encoded(stop)));
+    a.stop_words = StopWords(std::move(stops));
     const auto ranges = nb::cast<Ranges>(how["ranges"]);
     a.lowest = ranges.front().first, a.highest = ranges.front().second;
     for (const auto& [lowest, highest] : ranges) {

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -21,13 +20,52 @@ namespace aggro::words {
 
 enum class Analyzer : std::uint8_t { word, character, character_in_words };
 
+/// Words that are left out, found by their hash.
+class StopWords {
+  public:
+    StopWords() = default;
+    explicit StopWords(std::vector<std::string> words)
+        : words_(std::move(words)), table_(std::bit_ceil(4 * words_.size() + 1), nobody) {
+        for (std::uint32_t i = 0; i < words_.size(); ++i) {
+            const std::size_t size = words_[i].size();
+            words_[i].reserve(size + 8);  // it is hashed with room behind it
+            longest_ = std::max(longest_, size);
+            std::size_t at = place(words_[i].data(), size);
+            while (table_[at] != nobody) at = (at + 1) & (table_.size() - 1);
+            table_[at] = i;
+        }
+    }
+
+    bool empty() const { return words_.empty(); }
+
+    /// Whether a word, which has room behind it, is one of them.
+    bool contains(std::string_view word) const {
+        if (word.size() > longest_) return false;
+        std::size_t at = place(word.data(), word.size());
+        for (; table_[at] != nobody; at = (at + 1) & (table_.size() - 1))
+            if (words_[table_[at]] == word) return true;
+        return false;
+    }
+
+  private:
+    static constexpr std::uint32_t nobody = 0xFFFFFFFFu;
+
+    std::size_t place(const char* word, std::size_t size) const {
+        return murmur3_with_room(word, size) & (table_.size() - 1);
+    }
+
+    std::vector<std::string> words_;
+    std::vector<std::uint32_t> table_;
+    std::size_t longest_ = 0;
+};
+
 struct Analysis {
     Analyzer analyzer = Analyzer::word;
     bool lowercase = true;
     bool split_at_spaces = false;         ///< words end at white space only
     std::size_t shortest = 2;             ///< characters of a word
     std::size_t lowest = 1, highest = 1;  ///< n of the n-grams
-    std::unordered_set<std::string> stop_words;
+    StopWords stop_words;
 };
 
 /// A feature of a document: its hash, and where its text lies.
@@ -52,8 +90,6 @@ struct Features {
 class Reader {
   public:
     explicit Reader(Analysis analysis) : a_(std::move(analysis)) {
-        for (const std::string& stop : a_.stop_words)
-            longest_stop_ = std::max(longest_stop_, stop.size());
         a_.shortest = std::max<std::size_t>(a_.shortest, 1);
         for (std::size_t c = 0; c < 128; ++c) {
             if (!belongs(ascii.kinds[c])) continue;
@@ -194,8 +230,7 @@ class Reader {
     std::size_t end_word(char* buffer, std::size_t begin, std::size_t end, std::size_t length) {
         if (length < a_.shortest) return begin;
         const std::string_view found(buffer + begin, end - begin);
-        if (found.size() <= longest_stop_ && a_.stop_words.contains(std::string(found)))
-            return begin;
+        if (!a_.stop_words.empty() && a_.stop_words.contains(found)) return begin;
         begins_.push_back(begin);
         ends_.push_back(end);
         buffer[end] = ' ';
@@ -289,7 +324,6 @@ class Reader {
     static constexpr std::size_t room = 8;  ///< behind a text: it is read in words of four bytes
 
     Analysis a_;
-    std::size_t longest_stop_ = 0;
     static constexpr std::size_t chunk = 16;  ///< bytes that are copied at once
 
     std::vector<unsigned char> small_, inside_;           ///< of the characters of a text

@@ -232,6 +232,8 @@ class TextLearner:
         leader = self.leader
         if not self.examples:
             raise ValueError("There is nothing to choose by before the first example.")
+        if len(self.runners) == 1 and isinstance(leader.race, Learner):
+            return  # there is no race
         alone = dataclasses.replace(leader, which=0, race=winner_of(leader.race))
         encoder = self.encoder.alone(leader.which, leader.kind)
         made = suffered(alone.race)
