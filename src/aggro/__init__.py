@@ -21,6 +21,8 @@ _HOMES = {
     "KernelPassiveAggressiveRegressor": "aggro.estimators.kernel",
     "StreamClassifier": "aggro.stream.learners",
     "StreamRegressor": "aggro.stream.learners",
+    "TextClassifier": "aggro.text.classifier",
+    "TextRegressor": "aggro.text.regressor",
     "save": "aggro.models",
     "load": "aggro.models",
     "to_sklearn": "aggro.models",
@@ -31,7 +33,7 @@ _HOMES = {
     "from_name": "aggro.variants",
 }
 
-_MODULES = ("datasets", "files", "reference")
+_MODULES = ("datasets", "files", "reference", "text")
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 
