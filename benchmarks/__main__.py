@@ -10,7 +10,7 @@ from benchmarks.work import Effort, measure
 
 KINDS = (
     *("linear", "calls", "classes", "threads", "full_metric", "kernels", "predict", "streams"),
-    "text_files",
+    *("text_files", "words"),
 )
 
 

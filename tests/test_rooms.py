@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CORE = ["base", "step", "rows", "linear", "kernel", "stream", "text", "bind"]
+CORE = ["base", "step", "rows", "linear", "kernel", "stream", "text", "words", "bind"]
 PACKAGE = [
     "_cpu",
     "_core",
@@ -25,6 +25,7 @@ PACKAGE = [
     "sweeping",
     "datasets",
     "demo",
+    "text",
     "merging",
     "dask",
     "serve",

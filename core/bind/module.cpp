@@ -12,6 +12,7 @@ void bind_linear64(nanobind::module_&);
 void bind_kernel(nanobind::module_&);
 void bind_stream(nanobind::module_&);
 void bind_text(nanobind::module_&);
+void bind_vectorise(nanobind::module_&);
 
 namespace {
 
@@ -45,4 +46,5 @@ NB_MODULE(AGGRO_MODULE, m) {
     bind_kernel(m);
     bind_stream(m);
     bind_text(m);
+    bind_vectorise(m);
 }

@@ -21,6 +21,8 @@ _HOMES = {
     "KernelPassiveAggressiveRegressor": "aggro.estimators.kernel",
     "StreamClassifier": "aggro.stream.learners",
     "StreamRegressor": "aggro.stream.learners",
+    "TextClassifier": "aggro.text.classifier",
+    "TextRegressor": "aggro.text.regressor",
     "save": "aggro.models",
     "load": "aggro.models",
     "to_sklearn": "aggro.models",
@@ -32,7 +34,7 @@ _HOMES = {
     "from_name": "aggro.variants",
 }
 
-_MODULES = ("datasets", "files", "reference", "serve")
+_MODULES = ("datasets", "files", "reference", "serve", "text")
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 

@@ -589,3 +589,65 @@ def hash_words(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order=
 @overload
 def hash_words(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: str, bits: int) -> tuple:
     """Count hashed prefix + word for every string of an Arrow column."""
+
+def tell_letters(kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    """Tell what all characters are (see aggro.text.alphabet)."""
+
+@overload
+def check_texts(documents: list) -> None:
+    """
+    Raise unless all are strings, or bytes of UTF-8; the message names one.
+    """
+
+@overload
+def check_texts(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+def murmur3(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """The hash of every string of an Arrow column, with a sign."""
+
+class Words:
+    """Documents to sparse rows of hashed words."""
+
+    def __init__(self, how: dict) -> None:
+        """Every option by name; aggro.text.options checks them."""
+
+    @overload
+    def rows(self, documents: list, learn: bool = False, threads: int = 1, single: bool = False, prepare: object | None = None) -> list:
+        """
+        indptr, indices, values by term frequency and by idf, for each range of n-grams.
+        """
+
+    @overload
+    def rows(self, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], learn: bool = False, threads: int = 1, single: bool = False) -> list: ...
+
+    @overload
+    def rows(self, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], learn: bool = False, threads: int = 1, single: bool = False) -> list: ...
+
+    def features(self, document: object, prepare: object | None = None) -> list:
+        """
+        Words and n-grams of a document as they come; columns of negative sign as ~column.
+        """
+
+    def find(self, which: int, columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+        """The feature of each column in a range; -1 if it has none."""
+
+    def begin(self) -> None:
+        """From here on, what is learned can be taken back by restore()."""
+
+    def keep(self) -> None: ...
+
+    def restore(self) -> None: ...
+
+    def prune(self) -> None:
+        """Forget the names used least, where there are too many."""
+
+    @property
+    def sizes(self) -> list[int]: ...
+
+    def state(self) -> dict:
+        """All that is known, as arrays by name."""
+
+    def load_state(self, state: dict, most_names: int = 0) -> None:
+        """
+        Put back what state() gave; if something does not fit, nothing is changed.
+        """

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -173,7 +174,7 @@ def test_help_has_examples_that_parse(name, capsys):
     assert main([name, "--help"]) == 0
     assert "examples:" in capsys.readouterr().out
     for line in getattr(command(name), "EXAMPLES", "").strip().splitlines():
-        words = line.split("| aggro ")[-1].removeprefix("aggro ").split()
+        words = shlex.split(line.split("| aggro ")[-1].removeprefix("aggro "))
         words = words[: words.index(">")] if ">" in words else words
         words = words[: words.index("|")] if "|" in words else words
         assert command(words[0]).parser().parse_args(words[1:])

@@ -14,6 +14,7 @@ from aggro.cli import main
 from aggro.cli.info import feature_name
 from aggro.cli.model import LinearModel
 from aggro.cli.reading import Reading
+from aggro.cli.texts import load_model
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -80,7 +81,7 @@ def test_a_model_of_one_format_reads_another(inside, learned):
         assert run(f"evaluate m.aggro {other} --json e.json") == 0
         assert json.loads(Path("e.json").read_text())["accuracy"] > 0.95
         assert run(f"train {other} --resume m.aggro -o n.aggro --quiet") == 0
-    one, two = (LinearModel.load(name)[1] for name in ("m.aggro", "n.aggro"))
+    one, two = (load_model(name)[1] for name in ("m.aggro", "n.aggro"))
     assert one.columns == two.columns
 
 

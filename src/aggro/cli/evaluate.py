@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from aggro.cli.begin import no_labels
 from aggro.cli.metrics import Classification, Regression, metrics_for
-from aggro.cli.model import LinearModel
 from aggro.cli.options import FORMATS, add_tolerance, new_parser
 from aggro.cli.outputs import check_files, write_report
 from aggro.cli.reading import Reading
+from aggro.cli.texts import load_model
 
 EXAMPLES = """
 aggro evaluate model.aggro data.t
@@ -34,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Print the figures."""
     check_files({"--json": args.json}, args.data, args.cache, args.model)
-    model, reading = LinearModel.load(args.model)
+    model, reading = load_model(args.model)
     figures = measure(model, reading.but(args.format), args.data, args.skip_bad, args.cache)
     print("\n".join(figures.lines()))
     if args.json:
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def measure(
-    model: LinearModel,
+    model: Any,
     reading: Reading,
     paths: Sequence[str],
     skip_bad: bool = False,
@@ -51,8 +52,8 @@ def measure(
 ) -> Classification | Regression:
     """Return how good a model's predictions for some files are."""
     figures = metrics_for(model)
-    width, dtype = model.features, model.dtype
-    reader = reading.open(paths, width=width, skip_bad=skip_bad, cache=cache, dtype=dtype)
+    how = {"width": model.features, "dtype": model.dtype, "raw": model.raw}
+    reader = reading.open(paths, skip_bad=skip_bad, cache=cache, **how)
     for X, y, _ in reader:
         if y is None:
             raise no_labels(reader)

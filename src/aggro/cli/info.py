@@ -12,11 +12,13 @@ from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import new_parser
 from aggro.cli.reading import SVMLIGHT, Reading
+from aggro.cli.texts import TextModel
 from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.learn.learner import Array, Learner
 from aggro.learn.race import AutoLearner
 from aggro.models.record import Record, read_record
+from aggro.models.store import TEXTS
 
 EXAMPLES = """
 aggro info model.aggro
@@ -43,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
     print(f"{args.model}: {record.name}, {size:,} bytes")
     for name, value in facts(record, learner):
         print(f"{name:<12}{value}")
-    if isinstance(learner, (Learner, AutoLearner)) and args.top > 0:
+    if record.name in TEXTS and learner is not None and args.top > 0:
+        for line in strongest_words(args.model, args.top):
+            print(line)
+    elif isinstance(learner, (Learner, AutoLearner)) and args.top > 0:
         model, reading = LinearModel.load(args.model)
         for line in strongest(model, reading, args.top):
             print(line)
@@ -60,7 +65,7 @@ def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
     if "classes_" in record.attributes:
         found.append(("classes", _listed(record.attributes["classes_"])))
     choice = learner.choice if isinstance(learner, AutoLearner) else origin.get("settled")
-    if choice:
+    if choice and record.name not in TEXTS:
         found.append(("chosen", chosen(choice)))
     if isinstance(learner, (Learner, AutoLearner)):
         progress = learner.progress
@@ -71,6 +76,13 @@ def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
             ("mistakes", f"{progress.mistakes:,}"),
             ("updates", f"{progress.updates:,}"),
         ]
+    if record.name in TEXTS and learner is not None:
+        found += [
+            ("chosen", chosen({**origin.get("settled", {}), **learner.choice})),
+            ("words", f"{learner.encoder.features(learner.leader.which):,}"),
+            ("examples", f"{learner.examples:,}"),
+            ("mistakes", f"{learner.mistakes:,.0f}"),
+        ]
     columns = [f"label {origin['label']}"] if origin.get("label") else []
     columns += [f"text {name}" for name in origin.get("text", ())]
     return [*found, ("columns", ", ".join(columns))] if columns else found
@@ -80,6 +92,19 @@ def _listed(classes: Array) -> str:
     shown = ", ".join(label_text(label) for label in classes[:FEW_CLASSES].tolist())
     more = ", ..." if len(classes) > FEW_CLASSES else ""
     return f"{len(classes)}: {shown}{more}"
+
+
+def strongest_words(path: str, top: int) -> list[str]:
+    """Return a line for each class with the words that speak most for it."""
+    estimator = TextModel.load(path)[0].estimator
+    classes = getattr(estimator, "classes_", np.array([None])).tolist()
+    lines = ["strongest words"]
+    for label in classes[:FEW_CLASSES]:
+        words = ", ".join(
+            f"{word} {weight:+.3g}" for word, weight in estimator.top_words(label, top)
+        )
+        lines.append(f"  {'target' if label is None else label_text(label)}: {words or 'none'}")
+    return lines
 
 
 def strongest(model: LinearModel, reading: Reading, top: int) -> list[str]:

@@ -31,6 +31,8 @@ PRICES = ("C", "epsilon", "r", "eta")  # what may change when learning goes on
 class LinearModel:
     """A variant, its parameters, and what was learned so far."""
 
+    raw = False  # rows are read as numbers
+
     def __init__(self, record: Record, settings: Settings, dtype: Any, title: str) -> None:
         self.record, self.settings, self.title = record, settings, title
         self.dtype = np.dtype(dtype)
@@ -188,6 +190,26 @@ class LinearModel:
         return self._learner.features
 
     # -- races --------------------------------------------------------------------------------
+
+    @property
+    def price(self) -> Any:
+        """The C it learns with."""
+        return self.settings.C
+
+    @property
+    def races(self) -> bool:
+        """Whether there is still something to choose."""
+        return isinstance(self.learner, AutoLearner)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What leads the race."""
+        return self.learner.choice if isinstance(self.learner, AutoLearner) else {}
+
+    def freeze(self, frozen: bool = True) -> None:
+        """Tell the learner that the same rows may come again, or that new ones come."""
+        if self.learner is not None:
+            self.learner.freeze_means(frozen)
 
     def settle(self) -> dict[str, Any]:
         """End a race: keep the leader alone; return the settings that it stands for."""

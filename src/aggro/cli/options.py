@@ -6,7 +6,7 @@ import argparse
 from typing import Any, NoReturn
 
 from aggro.checks import Choice, Count, Number
-from aggro.cli.values import LARGEST_SEED, at_least, average, number, price, prices, whole
+from aggro.cli.values import LARGEST_SEED, at_least, average, number, pair, price, prices, whole
 from aggro.rules import AXES, Axis
 
 FORMATS = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
@@ -71,6 +71,33 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--hash-bits", metavar="N", type=whole, help="hash names into 2**N columns (default 18)"
     )
     add_tolerance(group)
+
+
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how texts are learned."""
+    group = parser.add_argument_group("texts (with --text)")
+    group.add_argument(
+        "--ngrams",
+        metavar="N,M",
+        type=pair,
+        help="words and their n-grams (default: 1,1 and 1,2 race)",
+    )
+    group.add_argument("--chars", metavar="N,M", type=pair, help="n-grams of characters, in words")
+    group.add_argument(
+        "--idf",
+        nargs="?",
+        const="yes",
+        choices=("yes", "no", "auto"),
+        help="weigh words by how rare they were so far (default: auto, a race)",
+    )
+    group.add_argument(
+        "--stop-words", metavar="LIST", help="leave words out: 'english', or a file of words"
+    )
+    group.add_argument(
+        "--text-defaults",
+        choices=("race", "counts"),
+        help="learn texts by a race of representations (default), or plain counts of words",
+    )
 
 
 def add_tolerance(group: Any) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from aggro.cli.console import Console
 from aggro.cli.metrics import label_text
-from aggro.cli.model import LinearModel
 from aggro.cli.options import FORMATS, add_tolerance, new_parser
 from aggro.cli.outputs import check_files, opened
+from aggro.cli.texts import load_model
 from aggro.learn.learner import Array
 
 EXAMPLES = """
@@ -40,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Write the predictions."""
     check_files({"-o": args.output}, args.data, args.cache, args.model)
-    model, reading = LinearModel.load(args.model)
+    model, reading = load_model(args.model)
     if args.proba and model.regression:
         raise ValueError("A regression has no probabilities; leave --proba out.")
     reading = reading.but(args.format).without_label(args.data)
@@ -51,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
         skip_bad=args.skip_bad,
         cache=args.cache,
         dtype=model.dtype,
+        raw=model.raw,
     )
     writer = Writer(model, args.scores, args.proba)
     with opened(args.output) as stream:
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 class Writer:
     """Scores to lines of text."""
 
-    def __init__(self, model: LinearModel, scores: bool, proba: bool) -> None:
+    def __init__(self, model: Any, scores: bool, proba: bool) -> None:
         self.model, self.scores, self.proba = model, scores, proba
         self.names = [label_text(label) for label in model.classes.tolist()]
 

@@ -162,8 +162,12 @@ class Reading:
         skip_bad: bool = False,
         cache: Any = None,
         dtype: Any = float,
+        raw: bool = False,
     ) -> Reader:
-        """Return a reader; ``width`` makes it drop the features that a model does not know."""
+        """Return a reader; ``width`` makes it drop the features that a model does not know.
+
+        ``raw``: texts are to be left as they are.
+        """
         self.check(paths)
         columns = self._columns(paths)
         reader = read(
@@ -184,9 +188,10 @@ class Reading:
             unlabelled="error" if labelled else "keep",
             widest=None if width is not None else most_columns(dtype),
             skip_bad=skip_bad,
-            cache=cache,
+            cache=None if raw else cache,  # texts are kept as they are, in their file
         )
-        return reader.without_scipy()
+        reader = reader.without_scipy()
+        return reader.raw() if raw else reader
 
 
 def made_by_format(format: str) -> str:

@@ -25,20 +25,21 @@ from aggro.cli.evaluate import measure
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
-from aggro.cli.options import add_reading, add_variant, new_parser
+from aggro.cli.options import add_reading, add_variant, add_words, new_parser
 from aggro.cli.outputs import STANDARD_OUTPUT, check_files, write_report
 from aggro.cli.reading import Reading, guess_rows
 from aggro.cli.resume import resume
 from aggro.cli.shuffle import Shuffled
+from aggro.cli.texts import TextModel, is_text_model, resume_texts, wants_words
 from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
 from aggro.files.labels import first_labels
+from aggro.files.raw import RawRows
 from aggro.files.sources import expand
 from aggro.kinds import LINEAR
 from aggro.learn.learner import Array
-from aggro.learn.race import AutoLearner
 
 EXAMPLES = """
 aggro train data.svm -o model.aggro --test data.t
@@ -70,6 +71,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--skip", type=at_least(0), default=0, help="leave out the first examples")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     add_reading(parser)
+    add_words(parser)
     add_variant(parser)
     return parser
 
@@ -80,14 +82,16 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("A model needs a file; for standard output use -o /dev/stdout --quiet.")
     outputs = {"-o": args.output, "--json": args.json, "--plot": args.plot}
     check_files(outputs, args.data, args.cache, *(expand(args.test) if args.test else ()))
-    model: LinearModel | None = None
+    model: LinearModel | TextModel | None = None
     if args.resume:
-        model, reading = resume(args)
+        model, reading = resume_texts(args) if is_text_model(args.resume) else resume(args)
     else:
         reading = Reading.from_arguments(args)
     reading.check_label(args.data)
     dtype = model.dtype if model else np.float32 if args.float32 else np.float64
-    reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
+    raw = model.raw if model else wants_words(args)
+    how = {"skip_bad": args.skip_bad, "cache": args.cache, "dtype": dtype, "raw": raw}
+    reader = reading.open(args.data, **how)
     expected = guess_rows(args.data, reading.format)
     total = None if expected is None else expected * args.passes
     with Console(total, args.quiet) as console, Interrupt() as interrupt:
@@ -112,7 +116,7 @@ class Training:
         reader: Reader,
         console: Console,
         interrupt: Interrupt,
-        model: LinearModel | None,
+        model: LinearModel | TextModel | None,
     ) -> None:
         self.args, self.reading, self.reader = args, reading, reader
         self.console, self.interrupt = console, interrupt
@@ -131,8 +135,8 @@ class Training:
                 break
             if number < self.args.passes:
                 self.console.expect(self.position * self.args.passes)
-                if self.model is not None and self.model.learner is not None:
-                    self.model.learner.freeze_means()
+                if self.model is not None:
+                    self.model.freeze()
         if self.watch is None:
             raise no_examples(self.reader, self.args.skip)
         shown = len(self.watch.lines)
@@ -146,11 +150,10 @@ class Training:
     def _end(self) -> None:
         """Get ready for new rows; what a race did not choose is thrown away, unless kept."""
         model = self._model
-        assert model.learner is not None
-        model.learner.freeze_means(False)
-        if isinstance(model.learner, AutoLearner) and self.args.keep_race:
-            self.console.line(f"leads: {chosen(model.learner.choice)}; the race is saved")
-        elif isinstance(model.learner, AutoLearner):
+        model.freeze(False)
+        if model.races and self.args.keep_race:
+            self.console.line(f"leads: {chosen(model.choice)}; the race is saved")
+        elif model.races:
             self.console.line(
                 f"chosen: {chosen(model.settle())}; the rest of the race is not saved "
                 "(--keep-race saves it, to go on to the last bit)"
@@ -202,13 +205,16 @@ class Training:
         """Choose the variant by what the first labels look like."""
         if self.model is None:
             chooses = leaves_choice(self.args)
-            self.model = new_model(self.args, self.args.algorithm, X, y, chooses=chooses)
-            if chooses:
-                self.console.line(choice_told(self.model.settings))
+            if isinstance(X, RawRows):
+                self.model = TextModel.create(self.args, X, y)
+            else:
+                self.model = new_model(self.args, self.args.algorithm, X, y, chooses=chooses)
+                if chooses:
+                    self.console.line(choice_told(self.model.settings))
         self._check_labels(y)
         self.watch = Watch(self.model)
-        priced = "C" in LINEAR[self.model.record.name].axes
-        price = f", C={self.model.settings.C}" if priced else ""
+        kind = LINEAR.get(self.model.record.name)
+        price = f", C={self.model.price}" if kind is None or "C" in kind.axes else ""
         what = "absolute error" if self.model.regression else "error"
         self.console.line(f"{self.model.title}{price}: {what}, judged before learning")
         self.console.line(heading())
@@ -222,7 +228,7 @@ class Training:
             )
 
     @property
-    def _model(self) -> LinearModel:
+    def _model(self) -> LinearModel | TextModel:
         if self.model is None:
             raise ValueError("There were no examples to learn from.")
         return self.model
@@ -284,7 +290,7 @@ class Training:
         if not model.regression:
             yield from advice.of_labels(watch.runs, self.args.shuffle)
         yield from advice.of_columns(wordy)
-        chosen = bool(model.settled) or isinstance(model.learner, AutoLearner)
+        chosen = bool(model.settled) or model.races
         yield from advice.of_error(watch.lines, model.regression, bool(wordy), chosen)
 
 

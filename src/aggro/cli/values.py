@@ -37,6 +37,17 @@ def at_least(least: int, most: int | None = None) -> Callable[[str], int]:
     return read
 
 
+def pair(text: str) -> tuple[int, int]:
+    """Read two whole numbers, the second not below the first."""
+    try:
+        low, high = (int(each) for each in text.split(","))
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not two whole numbers, such as 1,2") from None
+    if not 1 <= low <= high:
+        raise ArgumentTypeError(f"{text!r}: the first must be at least 1, and at most the second")
+    return low, high
+
+
 def price(text: str) -> float | str:
     """Read a number or the word auto."""
     try:

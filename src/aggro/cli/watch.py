@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.advice import Runs
-from aggro.cli.model import LinearModel
 from aggro.learn.learner import Array
 
 FIRST = 16
@@ -40,7 +39,7 @@ def heading() -> str:
 class Watch:
     """Cuts batches at the examples to report on, and keeps the lines of the table."""
 
-    def __init__(self, model: LinearModel) -> None:
+    def __init__(self, model: Any) -> None:
         self.model = model
         self.examples = 0
         self.lines: list[Line] = []
@@ -88,7 +87,7 @@ class Watch:
 class Constant:
     """The best that a constant answer could do: what any model must beat."""
 
-    def __init__(self, model: LinearModel) -> None:
+    def __init__(self, model: Any) -> None:
         self.regression = model.regression
         self.counts: dict[Any, int] = {}
         self.seen, self.total, self.suffered = 0, 0.0, 0.0

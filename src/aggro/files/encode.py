@@ -14,6 +14,7 @@ from aggro.files.columns import Plan
 from aggro.files.errors import BadLine
 from aggro.files.matrix import from_entries
 from aggro.files.options import Options
+from aggro.files.raw import RawRows, Strings
 from aggro.files.strings import Buffers, lowered, wordy
 
 EXPECTED_LABELS = {
@@ -153,6 +154,8 @@ class Encoder:
             faults.add(missing, columns[name], name, advice)
 
     def _features(self, numbers: NDArray[Any], columns: Mapping[str, Column]) -> Any:
+        if self.options.raw:
+            return self._raw(numbers, columns)
         if not self.plan.is_hashed:
             return numbers
         rows, places = np.nonzero(numbers)
@@ -169,6 +172,13 @@ class Encoder:
         shape = (len(numbers), self.plan.width(self.options))
         with np.errstate(over="ignore"):  # of rows that are bad
             return from_entries(rows, places, values.astype(self.options.dtype), shape)
+
+    def _raw(self, numbers: NDArray[Any], columns: Mapping[str, Column]) -> RawRows:
+        def those(names: tuple[str, ...]) -> Strings:
+            return {name: (columns[name].strings(), columns[name].missing) for name in names}
+
+        categories, texts = those(self.plan.categories), those(self.plan.texts)
+        return RawRows(numbers, self.plan.numbers, categories, texts, np.arange(len(numbers)))
 
     def _one_hot(
         self, name: str, column: Column, where: NDArray[np.bool_] | None = None

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+import numpy as np
+
 from aggro.files.batch import Batch, Report
 from aggro.files.blocks import Block, Sample, blocks_of, long_line, sampled
 from aggro.files.columns import OTHERS, Plan
+from aggro.files.encode import Encoder
 from aggro.files.errors import BadLine
 from aggro.files.objects import BadObject, ObjectRows, leaves
 from aggro.files.options import Options
-from aggro.files.strings import settled
+from aggro.files.strings import StringColumn, settled
 
 DEFAULT_ROWS = 8192
 
@@ -22,7 +26,11 @@ def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
     """Batches of one file of JSON lines."""
     with closing(blocks_of(path, options)) as blocks:
         sample, again = sampled(blocks)
-        rows = ObjectRows(_plan(sample, path, options, report), options, report)
+        plan = _plan(sample, path, options, report)
+        if options.raw:
+            yield from _raw_batches(_numbered_lines(again), plan, path, options, report)
+            return
+        rows = ObjectRows(plan, options, report)
         for number, line in _numbered_lines(again):
             if line is not None and not line.strip():
                 continue
@@ -37,6 +45,61 @@ def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
             if rows.count >= (options.batch_rows or DEFAULT_ROWS):
                 yield from rows.take()
         yield from rows.take()
+
+
+def _raw_batches(
+    lines: Iterator[tuple[int, bytes | None]],
+    plan: Plan,
+    path: str,
+    options: Options,
+    report: Report,
+) -> Iterator[Batch]:
+    """Batches of rows as they are: columns of strings, as a csv would have them."""
+    plan = dataclasses.replace(plan, hashed=(), is_open=False)  # keys that come late say nothing
+    encoder = Encoder(plan, options, report, path)
+    values: dict[str, list[str]] = {name: [] for name in plan.used}
+    numbers: list[int] = []
+    bad: list[BadLine] = []
+
+    def take() -> Iterator[Batch]:
+        columns = {name: StringColumn.of(each) for name, each in values.items()}
+        yield from encoder.encode(columns, np.array(numbers, np.int64), bad, len(bad))
+        numbers.clear()
+        bad.clear()
+        for each in values.values():
+            each.clear()
+
+    for number, line in lines:
+        if line is not None and not line.strip():
+            continue
+        try:
+            record = _parse(line, options)
+            found = {n: part for key, value in record.items() for n, part in leaves(key, value)}
+            strings = [_string(found.get(name), name) for name in values]
+        except BadObject as problem:
+            about = (problem.message, problem.advice)
+            bad.append(BadLine(path, number, *about, column=problem.column))
+            if not options.skip_bad:
+                break
+            continue
+        numbers.append(number)
+        for name, text in zip(values, strings, strict=True):
+            values[name].append(text)
+        if len(numbers) >= (options.batch_rows or DEFAULT_ROWS):
+            yield from take()
+    if numbers or bad:
+        yield from take()
+
+
+def _string(value: Any, name: str) -> str:
+    """Return a value as a csv would have it; nothing where there is none."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise BadObject(f"{name!r} is a JSON {type(value).__name__}; expected a text or a number")
 
 
 def _parse(line: bytes | None, options: Options) -> dict[str, Any]:

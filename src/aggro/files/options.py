@@ -45,6 +45,7 @@ class Options:
     unlabelled: Literal["keep", "error"] = "keep"
     widest: int | None = None
     skip_bad: bool = False
+    raw: bool = False  # rows of tables as they are, see raw.py
 
     def __post_init__(self) -> None:
         _one_of("format", self.format, (None, *FORMATS))

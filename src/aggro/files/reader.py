@@ -64,6 +64,14 @@ class Reader:
         """Return a reader whose sparse X is a `SparseRows`, which needs NumPy alone."""
         return self._but(scipy=False)
 
+    def raw(self) -> Reader:
+        """Return a reader of tables whose X is `RawRows`: texts and categories as they are."""
+        if self.cache is not None:
+            raise ReadingError(
+                self.cache, "cannot keep texts as they are; read them without a cache"
+            )
+        return self._but(options=dataclasses.replace(self.options, raw=True))
+
     def labelled(self) -> Reader:
         """Return a reader to learn from: a Vowpal Wabbit line without a label is a bad one."""
         return self._but(options=dataclasses.replace(self.options, unlabelled="error"))

@@ -167,7 +167,7 @@ class AutoLearner:
         for metric, scale in places_of(s, rows.sparse):
             place = replace(s, metric=metric, scale=scale)
             steps = first_steps(place, rows.square(first, getattr(_core.Scale, scale)), target)
-            prices = grid_of(place, steps) if s.C == "auto" else [s.C]
+            prices = self._grid(place, steps) if s.C == "auto" else [s.C]
             for average in PREDICTORS.get(s.average, (s.average,)):
                 lanes = [replace(place, C=c, average=average) for c in prices]
                 learner = Learner(lanes, self.features, self.classes, self.dtype, self.seed)
@@ -177,6 +177,9 @@ class AutoLearner:
                 learners.append(learner)
         self.learners = learners
 
+    def _grid(self, place: Settings, steps: int) -> list[float]:
+        return grid_of(place, steps)
+
     def _look_if_due(self) -> None:
         """Look who leads and who is far behind, and let the grids follow."""
         if self.fixed is not None or self.examples < self.next_look:
@@ -185,7 +188,10 @@ class AutoLearner:
         if settled:
             best = learners[self.best[0]]
             learners = [each for each in learners if not self._hopeless(each, best)]
-        learners = [move_grid(learner, settled) for learner in learners]
+        self.go_on_with([move_grid(learner, settled) for learner in learners])
+
+    def go_on_with(self, learners: list[Learner]) -> None:
+        """Let these learners race on; who leads is found anew, and what was counted stays."""
         leading = _best_of(learners)[0]
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])

@@ -37,6 +37,22 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
     "overflow": (str,),
     "seed": (int,),
     "probability": (bool,),
+    "ngram_range": (tuple, list, str),
+    "idf": (bool, str),
+    "analyzer": (str,),
+    "lowercase": (bool,),
+    "stop_words": (list, str, NoneType),
+    "token_pattern": (str,),
+    "strip_accents": (str, NoneType),
+    "n_features": (int,),
+    "sublinear_tf": (bool,),
+    "binary": (bool,),
+    "min_df": NUMBER,
+    "max_df": NUMBER,
+    "columns": (dict, NoneType),
+    "passes": (int,),
+    "keep_names": (bool, int),
+    "memory": (int, float),
 }
 
 

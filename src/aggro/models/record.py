@@ -114,6 +114,10 @@ def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
         return {"auto_learner": encode_auto_learner(value, name, arrays)}
     if isinstance(value, KernelLearner):
         return {"kernel_learner": encode_kernel_learner(value, name, arrays)}
+    if type(value).__name__ == "TextLearner":
+        from aggro.models.texts import encode_text_learner
+
+        return {"text_learner": encode_text_learner(value, name, arrays)}
     if isinstance(value, Calibrator):
         return {"calibrator": encode_calibrator(value, name, arrays)}
     if isinstance(value, Typical):
@@ -129,6 +133,10 @@ def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
         return decode_auto_learner(value["auto_learner"], name, arrays)
     if "kernel_learner" in kinds:
         return decode_kernel_learner(value["kernel_learner"], name, arrays)
+    if "text_learner" in kinds:
+        from aggro.models.texts import decode_text_learner
+
+        return decode_text_learner(value["text_learner"], name, arrays)
     if "calibrator" in kinds:
         return decode_calibrator(value["calibrator"], arrays)
     if "typical" in kinds:

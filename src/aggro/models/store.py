@@ -26,6 +26,7 @@ from aggro.models.record import (
 )
 from aggro.models.streams import STREAMS, stream_learner, stream_record
 
+TEXTS = ("TextClassifier", "TextRegressor")
 ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
 # Fitted attributes of the estimators, and what they must be.
 ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
@@ -171,8 +172,25 @@ def _record_fits(fitted: dict[str, Any], learner: Learner) -> bool:
     )
 
 
+def _text_record(model: Any) -> Record:
+    params = model.get_params()
+    fitted = {name: value for name, value in vars(model).items() if name not in params}
+    if params["stop_words"] is not None and not isinstance(params["stop_words"], str):
+        params["stop_words"] = sorted(params["stop_words"])
+    if params["columns"] is not None:
+        params["columns"] = dict(params["columns"])
+    return Record(type(model).__name__, params, fitted)
+
+
+def _text_estimator(record: Record) -> Any:
+    from aggro.models.texts import text_estimator_of
+
+    return text_estimator_of(record.name, record.params, record.attributes)
+
+
 Codec = tuple[Callable[[Any], Record], Callable[[Record], Any]]
 CODECS: dict[str, Codec] = {
     **dict.fromkeys(ESTIMATORS, (_estimator_record, _estimator)),
     **dict.fromkeys(STREAMS, (stream_record, stream_learner)),
+    **dict.fromkeys(TEXTS, (_text_record, _text_estimator)),
 }

@@ -1,0 +1,18 @@
+"""A spam detector in ten lines, and why it decides as it does: docs/images/spam.png."""
+
+import csv
+import io
+
+import aggro
+from aggro.datasets.fetch import find, unpack
+from aggro.datasets.table import files_of
+
+lines = unpack(find(files_of("sms-spam")[0]).read_bytes()).decode()
+labels, texts = zip(
+    *csv.reader(io.StringIO(lines), "excel-tab", quoting=csv.QUOTE_NONE), strict=True
+)
+detector = aggro.TextClassifier().fit(texts[:4000], labels[:4000])
+print(f"{detector.score(texts[4000:], labels[4000:]):.1%} of new messages are told right")
+message = "You have WON a guaranteed prize! Call now to claim your free phone, see you at lunch"
+print(detector.predict_one(message), detector.predict_proba_one(message))
+detector.explain(message)["spam"].plot("docs/images/spam.png")

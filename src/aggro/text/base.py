@@ -1,0 +1,258 @@
+"""What the estimators of texts share: parameters, passes, saving; scikit-learn is not needed.
+
+They have scikit-learn's interface (``get_params``, ``set_params``, tags), so that its tools take
+them, but do not import it: the command line and a web page start at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import Any
+
+import numpy as np
+
+from aggro.checks import check_count, check_flag, check_number
+from aggro.learn.learner import Array
+from aggro.learn.threads import threads_of
+from aggro.rules import Settings, check_settings
+from aggro.text.encoder import IDF, TF, Encoder
+from aggro.text.learner import TextLearner
+from aggro.text.names import MOST_NAMES
+from aggro.text.options import Options
+from aggro.text.table import Table, check_columns, table_of
+
+RANGES = {"auto": [(1, 1), (1, 2)]}
+WEIGHINGS: dict[Any, list[str]] = {"auto": [TF, IDF], True: [IDF], False: [TF]}
+OPTIONS = (
+    *("analyzer", "lowercase", "stop_words", "token_pattern", "strip_accents", "n_features"),
+    *("sublinear_tf", "binary", "min_df", "max_df", "forgetting"),
+)
+
+
+class TextEstimator:
+    """Strings in, answers out."""
+
+    _losses: tuple[str, ...]
+    _learner: TextLearner
+    # parameters
+    ngram_range: Any
+    idf: bool | str
+    C: Any
+    metric: str
+    average: bool | int | str
+    analyzer: str
+    columns: Any
+    passes: int
+    shuffle: bool
+    forgetting: float
+    keep_names: bool | int
+    memory: int
+    n_jobs: int | None
+    random_state: int
+
+    # -- parameters, as scikit-learn wants them ---------------------------------------------
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params: Any) -> Any:
+        """Change parameters; they take effect at the next ``fit``. Return the estimator."""
+        strange = sorted(params.keys() - set(self._parameter_names()))
+        if strange:
+            raise ValueError(
+                f"{strange[0]!r} is no parameter of {type(self).__name__}; it has "
+                f"{', '.join(self._parameter_names())}."
+            )
+        self.__dict__.update(params)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        given = self.get_params().items()
+        changed = [f"{k}={v!r}" for k, v in given if not _same(v, defaults[k].default)]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def _tags(self, kind: str) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            input_tags=InputTags(two_d_array=False, string=True),
+        )
+
+    # -- making a learner -------------------------------------------------------------------
+
+    def _settings(self, outputs: int) -> Settings:
+        raise NotImplementedError
+
+    def _checked(self, outputs: int) -> Settings:
+        settings = self._settings(outputs)
+        check_settings(settings, self._losses)
+        check_count("passes", self.passes)
+        check_flag("shuffle", self.shuffle)
+        check_number("memory", self.memory, above=0)
+        return settings
+
+    def _new_learner(self, outputs: int) -> TextLearner:
+        """Return a learner that knows nothing; raise when a parameter is wrong."""
+        settings = self._checked(outputs)
+        if (isinstance(self.idf, str) and self.idf != "auto") or self.idf not in WEIGHINGS:
+            raise ValueError(f"idf={self.idf!r} is not valid; give True, False or 'auto'.")
+        kinds = WEIGHINGS[self.idf]
+        ranges = RANGES.get(self.ngram_range) if isinstance(self.ngram_range, str) else None
+        if isinstance(self.ngram_range, str) and ranges is None:
+            raise ValueError(
+                f"ngram_range={self.ngram_range!r} is not valid; give a pair such as (1, 2), or "
+                "'auto'."
+            )
+        ranges = ranges or [self.ngram_range]
+        if self.ngram_range == "auto" and self.analyzer != "word":
+            ranges = [(3, 5)]  # of characters; pairs of letters say little
+        given = {name: getattr(self, name) for name in OPTIONS}
+        options = Options(**given, ngram_range=_pair(ranges[-1]))
+        kinds_of = list((self.columns or {"": "text"}).values())
+        names = MOST_NAMES if self.keep_names is True else int(self.keep_names)
+        encoder = Encoder(
+            options,
+            [_pair(each) for each in ranges],
+            kinds,
+            kinds_of.count("text"),
+            "category" in kinds_of,
+            kinds_of.count("number"),
+            names,
+        )
+        seed = int(np.random.default_rng(self.random_state).integers(2**31 - 1))
+        return TextLearner(encoder, settings, outputs, seed, int(self.memory))
+
+    def _table(self, X: Any) -> Table:
+        if isinstance(X, Table):
+            return X
+        check_columns(self.columns)
+        return table_of(X, self.columns)
+
+    def _passes(self, learner: TextLearner, table: Table, lesson: dict[str, Any]) -> None:
+        """Learn all rows, pass after pass; the race ends with the first."""
+        random, threads = np.random.default_rng(self.random_state), threads_of(self.n_jobs)
+        for number in range(self.passes):
+            order = np.arange(len(table))
+            if self.shuffle:
+                order = random.permutation(len(table))
+            part = {name: None if each is None else each[order] for name, each in lesson.items()}
+            rows = table.take(order) if self.shuffle else table
+            learner.learn(rows, part, threads, again=number > 0)
+            if number == 0:
+                learner.settle()
+
+    # -- what was learned -------------------------------------------------------------------
+
+    def settle(self) -> Any:
+        """End the race: keep what leads, as if there had been nothing else; return the estimator.
+
+        The model then takes a small part of the memory, and of a file. ``fit`` does this itself.
+        """
+        self._fitted().settle()
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file (see ``aggro.save``)."""
+        from aggro.models import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Any:
+        """Read a model of this class from a file (see ``aggro.load``)."""
+        from aggro.models import ModelFileError, load
+
+        model = load(path)
+        if not isinstance(model, cls):
+            raise ModelFileError(f"{os.fspath(path)} holds a {type(model).__name__}.")
+        return model
+
+    @property
+    def choice_(self) -> dict[str, Any]:
+        """What leads: ``ngram_range``, ``idf``, and what else was left open."""
+        return self._fitted().choice
+
+    @property
+    def lanes_(self) -> list[dict[str, Any]]:
+        """What is raced: each lane's representation, settings, mistakes and recent record."""
+        return self._fitted().lanes()
+
+    @property
+    def t_(self) -> int:
+        """Number of examples seen, plus one."""
+        return self._fitted().examples + 1
+
+    def _fitted(self) -> TextLearner:
+        if "_learner" not in self.__dict__:
+            raise _not_fitted(type(self).__name__)
+        return self._learner
+
+    def _weights_of(self, sample_weight: Any, count: int) -> Array | None:
+        if sample_weight is None:
+            return None
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.full(count, float(weights)) if weights.ndim == 0 else weights
+        if weights.shape != (count,):
+            raise ValueError(
+                f"sample_weight has shape {weights.shape}, expected ({count},): one for each text."
+            )
+        wrong = ~(np.isfinite(weights) & (weights >= 0))
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"sample_weight of row {row} is {weights[row]}; weights multiply C and must be "
+                "finite, zero or more."
+            )
+        return weights
+
+
+def there(
+    table: Table, lesson: dict[str, Any], weights: Array | None
+) -> tuple[Table, dict[str, Any]]:
+    """Return the rows that count: what has no weight was never there."""
+    if weights is None:
+        return table, {**lesson, "weights": None}
+    rows = np.flatnonzero(weights > 0)
+    if len(rows) < len(weights):
+        table, weights = table.take(rows), weights[rows]
+        lesson = {name: each[rows] for name, each in lesson.items()}
+    return table, {**lesson, "weights": weights}
+
+
+def check_count_of(y: Array, count: int) -> None:
+    """Raise unless there is one answer for each text."""
+    if len(y) != count:
+        raise ValueError(f"X has {count} texts but y has {len(y)} answers; give one for each.")
+
+
+def _pair(given: Any) -> Any:
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
+
+
+def _not_fitted(name: str) -> Exception:
+    """Return the error that scikit-learn's users know, where it is installed."""
+    text = f"This {name} has learned nothing yet; call fit, partial_fit or learn_one first."
+    try:
+        from sklearn.exceptions import NotFittedError
+    except ModuleNotFoundError:
+        return ValueError(text)
+    error: Exception = NotFittedError(text)
+    return error

@@ -1,0 +1,294 @@
+"""Strings in, labels out: one object from text to class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggro.checks import check_flag
+from aggro.labels import plain_labels, shown, sorted_classes, united
+from aggro.learn.learner import Array
+from aggro.learn.threads import threads_of
+from aggro.rules import CLASSIFIER_LOSSES, Settings
+from aggro.text.base import TextEstimator, check_count_of, there
+from aggro.text.explain import Explained
+from aggro.text.learner import MEMORY, TextLearner
+from aggro.text.options import WORDS
+from aggro.text.table import Table
+
+
+class TextClassifier(Explained, TextEstimator):
+    r"""Learns classes from texts, in one pass and with nothing to choose.
+
+    It races term frequency against inverse document frequency that counts documents as they come,
+    words against words and their pairs, and the price C, the metric and the averaging of the
+    Passive-Aggressive rule. Every text is judged before it is learned, and what made the fewest
+    mistakes lately predicts.
+
+    Parameters
+    ----------
+    ngram_range : (int, int) or "auto", default="auto"
+        Shortest and longest n-gram; "auto" races (1, 1) against (1, 2). Of characters it is (3, 5).
+    idf : bool or "auto", default="auto"
+        Weigh words by how rare they were so far. "auto" races both.
+    C, metric, average
+        As in ``PassiveAggressiveClassifier``; "auto", the default, races them.
+    multiclass : {"support", "top", "predicted", "ovr"}, default="support"
+        As in ``PassiveAggressiveClassifier``.
+    analyzer, lowercase, stop_words, token_pattern, strip_accents, n_features, sublinear_tf, \
+binary, min_df, max_df
+        As in ``aggro.text.HashingVectorizer``.
+    columns : mapping, optional
+        What becomes of each column of a frame, or key of dicts: "text", "category" or "number".
+        Without it X is texts alone.
+    passes : int, default=1
+        Passes of ``fit`` over the texts. The race ends with the first.
+    shuffle : bool, default=True
+        Take the texts of ``fit`` in random order.
+    forgetting : float, default=0.0
+        For streams that change: the share of the past that a new text replaces, in document
+        frequencies, in a diagonal metric and in the records of the race.
+    keep_names : bool or int, default=True
+        Remember words, for ``top_words``: the most used, a quarter of a million of them or the
+        given number.
+    probability : bool, default=True
+        Record margins while learning, for ``predict_proba``. The model learned is the same.
+    memory : int, default=2**30
+        Bytes that the tables of the race may take. When words and classes ask for more, the worst
+        learner leaves.
+    n_jobs : int, default=None
+        Threads: None is one, -1 all cores. The result is the same for any number.
+    random_state : int, default=0
+        Seed of the order of ``fit``.
+
+    Examples
+    --------
+    >>> from aggro import TextClassifier
+    >>> clf = TextClassifier()
+    >>> for _ in range(3):
+    ...     _ = clf.learn_one("free money now", "spam").learn_one("lunch at noon?", "ham")
+    >>> clf.predict_one("money for free")
+    'spam'
+    """
+
+    _losses = CLASSIFIER_LOSSES
+    classes_: Array
+    _classes_given: bool
+    multiclass: str
+    probability: bool
+
+    def __init__(
+        self,
+        *,
+        ngram_range: Any = "auto",
+        idf: bool | str = "auto",
+        C: Any = "auto",
+        metric: str = "auto",
+        average: bool | int | str = "auto",
+        multiclass: str = "support",
+        analyzer: str = "word",
+        lowercase: bool = True,
+        stop_words: Any = None,
+        token_pattern: str = WORDS,
+        strip_accents: str | None = None,
+        n_features: int = 2**20,
+        sublinear_tf: bool = False,
+        binary: bool = False,
+        min_df: float = 0,
+        max_df: float = 1.0,
+        columns: Any = None,
+        passes: int = 1,
+        shuffle: bool = True,
+        forgetting: float = 0.0,
+        keep_names: bool | int = True,
+        probability: bool = True,
+        memory: int = MEMORY,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        given = dict(locals())
+        self.__dict__.update({name: given[name] for name in self._parameter_names()})
+
+    def __sklearn_tags__(self) -> Any:
+        return self._tags("classifier")
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextClassifier:
+        """Learn from texts and their classes, beginning anew; return the estimator.
+
+        Parameters
+        ----------
+        X : list, array or column of texts; a frame or dicts where ``columns`` is given
+            Texts.
+        y : array of shape (n_texts,)
+            Their classes.
+        sample_weight : array of shape (n_texts,), optional
+            How many times each text counts: multiplies C.
+        """
+        table = self._table(X)
+        labels = self._read_labels(y, len(table))
+        weights = self._weights_of(sample_weight, len(table))
+        counted = labels if weights is None else labels[weights > 0]
+        classes = np.unique(counted)
+        if len(classes) < 2:
+            raise ValueError(
+                f"fit needs two classes or more, got {shown(classes) or 'none'}; a stream may "
+                "begin with one: use partial_fit."
+            )
+        table, lesson = there(table, {"labels": _places(labels, classes)}, weights)
+        learner = self._new_learner(len(classes))
+        self._passes(learner, table, lesson)
+        self.__dict__.update(_learner=learner, classes_=classes, _classes_given=False)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> TextClassifier:
+        """Learn texts once, in the given order; return the estimator. Classes may appear any time.
+
+        Parameters
+        ----------
+        X : list, array or column of texts; a frame or dicts where ``columns`` is given
+            Texts.
+        y : array of shape (n_texts,)
+            Their classes.
+        classes : array, optional
+            All classes that may ever appear.
+        sample_weight : array of shape (n_texts,), optional
+            How many times each text counts: multiplies C.
+        """
+        table = self._table(X)
+        labels = self._read_labels(y, len(table))
+        weights = self._weights_of(sample_weight, len(table))
+        table, lesson = there(table, {"labels": labels}, weights)
+        if not len(table) and classes is None:
+            return self
+        learner, known, given = self._met(lesson["labels"], classes)
+        lesson["labels"] = _places(lesson["labels"], known)
+        self._learn(learner, table, lesson)
+        self.__dict__.update(_learner=learner, classes_=known, _classes_given=given)
+        return self
+
+    def learn_one(self, text: Any, label: Any) -> TextClassifier:
+        """Learn one text, or one dict where ``columns`` is given; return the estimator."""
+        return self.partial_fit([text], [label])
+
+    def _learn(self, learner: TextLearner, table: Table, lesson: dict[str, Any]) -> None:
+        learner.learn(table, lesson, threads_of(self.n_jobs))
+
+    def _met(self, labels: Array, classes: Any) -> tuple[TextLearner, Array, bool]:
+        """Return the learner with room for all classes, these classes, and if they were given."""
+        given = None if classes is None else sorted_classes(classes)
+        if "_learner" not in self.__dict__:
+            known = np.unique(labels) if given is None else given
+            self._check_known(labels, known)
+            return self._new_learner(len(known)), known, given is not None
+        known = self.classes_
+        if given is not None and not np.array_equal(given, known):
+            raise ValueError(
+                f"classes={shown(given)} are not those of the model, {shown(known)}; leave classes "
+                "out, or begin anew with fit."
+            )
+        everybody = united(known, np.unique(labels)) if len(labels) else known
+        if len(everybody) == len(known):
+            return self._learner, known, self._classes_given
+        if self._classes_given:
+            self._check_known(labels, known)
+        position = np.searchsorted(everybody, known)
+        settings = self._grown_settings(len(everybody))
+        learner = self._learner.admit(settings, position, len(everybody))
+        return learner, everybody, False
+
+    def _grown_settings(self, outputs: int) -> Settings:
+        from dataclasses import replace
+
+        return replace(self._learner.settings, task=self._settings(outputs).task)
+
+    @staticmethod
+    def _check_known(labels: Array, known: Array) -> None:
+        strange = labels[~np.isin(labels, known)]
+        if len(strange):
+            raise ValueError(
+                f"{strange.tolist()[0]!r} is not one of the classes that were given: "
+                f"{shown(known)}; give all classes at first, or none."
+            )
+
+    @staticmethod
+    def _read_labels(y: Any, count: int) -> Array:
+        if y is None:
+            raise ValueError("y is None; give one class for each text.")
+        labels = plain_labels(y)
+        if labels.ndim != 1:
+            raise ValueError(f"y has shape {labels.shape}; give one class for each text.")
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            row = int(np.argmin(np.isfinite(labels)))
+            raise ValueError(f"y holds {labels[row]} (row {row}), which is no class.")
+        check_count_of(labels, count)
+        return labels
+
+    def _settings(self, outputs: int) -> Settings:
+        return Settings(
+            task="binary" if outputs <= 2 else "multiclass",
+            C=self.C,
+            metric=self.metric,
+            average=self.average,
+            multiclass=self.multiclass,
+            forgetting=self.forgetting,
+        )
+
+    def _new_learner(self, outputs: int) -> TextLearner:
+        check_flag("probability", self.probability)
+        learner = super()._new_learner(outputs)
+        if not self.probability:
+            learner.calibrator = None
+        return learner
+
+    # -- predicting -------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores: one for each text and two classes, else one for each class."""
+        scores = self._fitted().scores(self._table(X), threads_of(self.n_jobs))
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of each text."""
+        scores = self._fitted().scores(self._table(X), threads_of(self.n_jobs))
+        index = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_.take(index, mode="clip")  # a stream may know one class only
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class for each text.
+
+        They are fitted to the margins that texts got before they were learned.
+        """
+        learner = self._fitted()
+        if learner.calibrator is None:
+            raise AttributeError("TextClassifier has probabilities only with probability=True.")
+        return learner.probabilities(learner.scores(self._table(X), threads_of(self.n_jobs)))
+
+    def predict_one(self, text: Any) -> Any:
+        """Return the class of one text."""
+        return self.predict([text]).tolist()[0]
+
+    def predict_proba_one(self, text: Any) -> dict[Any, float]:
+        """Return the probability of each class for one text."""
+        found = self.predict_proba([text])[0].tolist()
+        return dict(zip(self.classes_.tolist(), found, strict=True))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of texts whose class is predicted right."""
+        table = self._table(X)
+        right = self.predict(X) == self._read_labels(y, len(table))
+        return float(np.average(right, weights=self._weights_of(sample_weight, len(table))))
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Wrong predictions, each made before its text was learned."""
+        return int(self._fitted().mistakes)
+
+
+def _places(labels: Array, classes: Array) -> Array:
+    places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return places.astype(np.int64)

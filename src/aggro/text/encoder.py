@@ -1,0 +1,206 @@
+"""Documents to the rows that several models learn from: one reading of each, several weighings.
+
+A row of a table has several sources: each column of text is one, all categories together are one,
+and so are all numbers. The features of source s of m are the numbers s, s + m, s + 2m ...: so each
+may grow without end, and one column of text alone has the places of its words.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aggro.learn.learner import Array
+from aggro.text.numbers import Sizes
+from aggro.text.options import Options
+from aggro.text.table import Table
+
+TF, IDF = "tf", "idf"
+CATEGORIES = Options(token_pattern=r"\S+", lowercase=False, alternate_sign=False, norm=None)
+
+
+@dataclasses.dataclass
+class Rows:
+    """Sparse rows of one range of n-grams, as their values by each weighing."""
+
+    starts: Array
+    indices: Array
+    values: dict[str, Array]
+
+
+class Encoder:
+    """Keeps what is known about words, and turns documents into rows."""
+
+    def __init__(
+        self,
+        options: Options,
+        ranges: Sequence[tuple[int, int]],
+        kinds: Sequence[str],
+        texts: int = 1,
+        categories: bool = False,
+        numbers: int = 0,
+        names: int = 0,
+    ) -> None:
+        self.options, self.ranges, self.kinds = options, list(ranges), list(kinds)
+        self.names, self.prepare = names, options.prepare
+        tf, idf = (kind in self.kinds for kind in (TF, IDF))
+        how: dict[str, Any] = {"tf": tf, "idf": idf, "compact": True, "names": names}
+        self.texts = [options.core(self.ranges, **how) for _ in range(texts)]
+        place = dataclasses.replace(CATEGORIES, n_features=options.n_features)
+        self.categories = place.core(compact=True, names=names) if categories else None
+        self.numbers = Sizes.of(numbers) if numbers else None
+
+    @property
+    def sources(self) -> int:
+        """How many sources there are."""
+        return len(self.cores) + (self.numbers is not None)
+
+    @property
+    def cores(self) -> list[Any]:
+        """The vectorisers of the core: one for each column of text, one for all categories."""
+        return [*self.texts, *([] if self.categories is None else [self.categories])]
+
+    def features(self, which: int) -> int:
+        """Return how many features the rows of a range have by now."""
+        most = max((core.sizes[which] for core in self.texts), default=0)
+        if self.categories is not None:
+            most = max(most, self.categories.sizes[0])
+        if self.numbers is not None:
+            most = max(most, len(self.numbers.squares))
+        return max(most * self.sources, 1)
+
+    # -- rows -------------------------------------------------------------------------------
+
+    def rows(self, table: Table, learn: bool, threads: int = 1) -> list[Rows]:
+        """Return the rows of some documents for each range; to learn them counts them first."""
+        how: dict[str, Any] = {"learn": learn, "threads": threads, "single": True}
+        found = [
+            texts.rows(core, prepare=self.prepare, **how)
+            for texts, core in zip(table.texts, self.texts, strict=True)
+        ]
+        if self.sources == 1 and found:
+            return [self._weighed(*each) for each in found[0]]
+        others = []
+        if self.categories is not None:
+            assert table.categories is not None
+            others.append(table.categories.rows(self.categories, **how)[0][:3])
+        if self.numbers is not None:
+            assert table.numbers is not None
+            scaled, self.numbers = self.numbers.scaled(table.numbers, learn)
+            others.append(_sparse(scaled))
+        return [
+            self._joined([each[which] for each in found], others, len(table))
+            for which in range(len(self.ranges))
+        ]
+
+    def _weighed(self, starts: Array, indices: Array, tf: Array, idf: Array) -> Rows:
+        both = {TF: tf, IDF: idf}
+        return Rows(starts, indices, {kind: both[kind] for kind in self.kinds})
+
+    def _joined(self, texts: list[Any], others: list[Any], count: int) -> Rows:
+        """Return the rows of all sources side by side."""
+        parts = [self._weighed(*each) for each in texts]
+        parts += [Rows(s, i, dict.fromkeys(self.kinds, v)) for s, i, v in others]
+        lengths = np.array([np.diff(part.starts) for part in parts]).reshape(len(parts), count)
+        row = np.concatenate([np.repeat(np.arange(count), each) for each in lengths])
+        order = np.argsort(row, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))]).astype(np.int64)
+        indices = np.concatenate(
+            [part.indices.astype(np.int64) * self.sources + s for s, part in enumerate(parts)]
+        )
+        values = {
+            kind: np.concatenate([part.values[kind] for part in parts]).astype(np.float32)[order]
+            for kind in self.kinds
+        }
+        return Rows(starts, indices[order], values)
+
+    # -- all or nothing ---------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """From here on, what is learned can be taken back."""
+        self._before = self.numbers
+        for core in self.cores:
+            core.begin()
+
+    def keep(self, prune: bool) -> None:
+        """Keep what was learned; ``prune``: forget the names used least, if there are too many."""
+        for core in self.cores:
+            core.keep()
+            if prune:
+                core.prune()
+
+    def restore(self) -> None:
+        """Take back what was learned since ``begin``."""
+        for core in self.cores:
+            core.restore()
+        self.numbers = self._before
+
+    # -- copies and files -------------------------------------------------------------------
+
+    def alone(self, which: int, kind: str) -> Encoder:
+        """Return an encoder of one range and one weighing, which goes on as this one would."""
+        new = Encoder(
+            self.options,
+            [self.ranges[which]],
+            [kind],
+            len(self.texts),
+            self.categories is not None,
+            0 if self.numbers is None else len(self.numbers.squares),
+            self.names,
+        )
+        state = self.state()
+        for name in list(state):
+            source, _, part = name.partition("_")
+            if source.startswith("text") and part[-1:].isdigit():
+                array = state.pop(name)
+                if part.endswith(f"_{which}"):
+                    state[f"{source}_{part.rpartition('_')[0]}_0"] = array
+        new.load_state(state)
+        return new
+
+    def state(self) -> dict[str, Array]:
+        """Return all that is known, as arrays by name."""
+        found = {
+            f"text{i}_{name}": array
+            for i, core in enumerate(self.texts)
+            for name, array in core.state().items()
+        }
+        if self.categories is not None:
+            found |= {f"category_{name}": a for name, a in self.categories.state().items()}
+        if self.numbers is not None:
+            found |= {"number_squares": self.numbers.squares, "number_counts": self.numbers.counts}
+        return found
+
+    def load_state(self, state: dict[str, Array]) -> None:
+        """Put back what ``state`` gave."""
+        sources = {f"text{i}_": core for i, core in enumerate(self.texts)}
+        if self.categories is not None:
+            sources["category_"] = self.categories
+        for prefix, core in sources.items():
+            part = {n[len(prefix) :]: a for n, a in state.items() if n.startswith(prefix)}
+            core.load_state(part, self.names)
+        if self.numbers is not None:
+            self.numbers = Sizes(state["number_squares"], state["number_counts"])
+
+    def __getstate__(self) -> dict[str, Any]:
+        cores = ("texts", "categories", "_before")
+        kept = {name: value for name, value in self.__dict__.items() if name not in cores}
+        kept.pop("prepare")
+        return {**kept, "n_texts": len(self.texts), "known": self.state()}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        numbers = 0 if kept["numbers"] is None else len(kept["numbers"].squares)
+        categories = any(name.startswith("category_") for name in kept["known"])
+        shape = (kept["n_texts"], categories, numbers, kept["names"])
+        Encoder.__init__(self, kept["options"], kept["ranges"], kept["kinds"], *shape)
+        self.load_state(kept["known"])
+
+
+def _sparse(numbers: Array) -> tuple[Array, Array, Array]:
+    """Return the entries of a dense matrix that are not zero."""
+    rows, columns = np.nonzero(numbers)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(numbers)))])
+    return starts.astype(np.int64), columns.astype(np.int32), numbers[rows, columns]

@@ -1,0 +1,205 @@
+"""Which words decided: their shares in a prediction, and the strongest of each class."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggro import _core
+from aggro.learn.learner import Array
+from aggro.text.learner import TextLearner
+from aggro.text.names import columns_of, hashes_of, listed
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Words and what each adds to the score of a class; ``share`` is of the sum of all sizes."""
+
+    label: Any
+    words: list[tuple[str, float]]
+    intercept: float
+    total: float
+
+    def shares(self) -> list[tuple[str, float]]:
+        """Return the words with their share of all that was said for or against."""
+        size = sum(abs(value) for _, value in self.words) + abs(self.intercept)
+        return [(word, value / size if size else 0.0) for word, value in self.words]
+
+    def __str__(self) -> str:
+        lines = [f"{self.label}: {self.total:+.3g}"]
+        lines += [f"  {share:+6.1%}  {word}" for word, share in self.shares()[:10]]
+        return "\n".join(lines)
+
+    def plot(self, path: str | Path | None = None, top: int = 12) -> Any:
+        """Draw the strongest words as bars; return the figure, or write it to a path."""
+        from aggro.text.bars import draw_bars
+
+        title = f"What speaks for {self.label}" if self.label is not None else "What adds up"
+        return draw_bars(self.shares()[:top], title, path)
+
+
+class Explained:
+    """Estimators of texts that can say why."""
+
+    classes_: Array
+    columns: Any
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of the leader by hashed column, outputs x ``n_features``.
+
+        They are those of scikit-learn's HashingVectorizer with the same options, where there is
+        one column of texts and no idf.
+        """
+        learner = self._fitted()  # type: ignore[attr-defined]
+        encoder, which = learner.encoder, learner.leader.which
+        if encoder.sources > 1:
+            raise AttributeError("coef_ exists only for one column of texts.")
+        met = encoder.cores[0].state()[f"columns_{which}"]
+        race = learner.leader.race
+        coef = np.zeros((race.outputs, encoder.options.n_features), race.dtype)
+        coef[:, met] = race.coef()[:, : len(met)]
+        return coef
+
+    @property
+    def intercept_(self) -> Array:
+        """The intercepts of the leader."""
+        return np.asarray(self._fitted().leader.race.intercept())  # type: ignore[attr-defined]
+
+    def explain(self, text: Any) -> dict[Any, Explanation]:
+        """Return what each word of a text says for each class (for a number: under None).
+
+        Strongest words first; those that the model never met say nothing. Words that share a
+        column share its weight. Of two classes, what speaks for one speaks against the other.
+
+        Parameters
+        ----------
+        text : str, or a dict where ``columns`` is given
+            What to explain.
+        """
+        learner = self._fitted()  # type: ignore[attr-defined]  # of TextEstimator
+        table = self._table([text])  # type: ignore[attr-defined]
+        race, X, _ = learner.look(table)
+        names = _names_of(learner, table)
+        numbers = [name for name, kind in (self.columns or {}).items() if kind == "number"]
+        sources = learner.encoder.sources
+        names |= {i * sources + sources - 1: [name] for i, name in enumerate(numbers)}
+        weights = _weights(race, X.indices)
+        told = X.data[:, None].astype(np.float64) * weights
+        intercept = np.asarray(race.intercept(), np.float64)
+        if told.shape[1] == 1 and hasattr(self, "classes_"):
+            told, intercept = np.hstack([-told, told]), np.concatenate([-intercept, intercept])
+        found = {}
+        for k, label in enumerate(self._heads()):
+            words = [
+                (" | ".join(names.get(int(feature), ("?",))), float(value))
+                for feature, value in zip(X.indices, told[:, k], strict=True)
+                if value
+            ]
+            words.sort(key=lambda each: -abs(each[1]))
+            total = float(told[:, k].sum() + intercept[k])
+            found[label] = Explanation(label, words, float(intercept[k]), total)
+        return found
+
+    def top_words(self, label: Any = None, top: int = 10) -> list[tuple[str, float]]:
+        """Return the words that speak most for a class (for a number: that add most), and weights.
+
+        Only words that are remembered are found (``keep_names``). A column that several of them
+        share is told as ``"one | other"``.
+
+        Parameters
+        ----------
+        label : class
+            One of ``classes_``; not for numbers.
+        top : int, default=10
+            How many.
+        """
+        learner = self._fitted()  # type: ignore[attr-defined]
+        heads = self._heads()
+        if label not in heads:
+            raise ValueError(f"{label!r} is not one of the classes {heads!r}.")
+        names, signs = _remembered(learner)
+        features = np.array(sorted(names), dtype=np.int64)
+        if not len(features):
+            return []
+        weights = _weights(learner.leader.race, features)
+        if weights.shape[1] == 1 and hasattr(self, "classes_"):
+            weights = np.hstack([-weights, weights])
+        told = weights[:, heads.index(label)] * np.array([signs[f] for f in features.tolist()])
+        order = np.argsort(-told, kind="stable")[:top]
+        return [(" | ".join(names[int(features[i])]), float(told[i])) for i in order if told[i] > 0]
+
+    def plot_words(self, label: Any = None, path: str | Path | None = None, top: int = 12) -> Any:
+        """Draw the strongest words of a class as bars; return the figure, or write it to a path."""
+        from aggro.text.bars import draw_bars
+
+        title = f"The strongest words of {label}" if label is not None else "The strongest words"
+        return draw_bars(self.top_words(label, top), title, path, shares=False)
+
+    def _heads(self) -> list[Any]:
+        return self.classes_.tolist()[:] if hasattr(self, "classes_") else [None]
+
+
+def _weights(race: Any, features: Array) -> Array:
+    """Return the weights of some features, one column for each output: the scores of each alone."""
+    count = len(features)
+    rows = (np.ones(count, np.float32), np.asarray(features, np.int64))
+    starts = np.concatenate([np.arange(count + 1), [count]])  # and of an empty row
+    scores = race.scores(_core.Rows(*rows, starts, race.features)).astype(np.float64)
+    return np.asarray(scores[:-1] - scores[-1])
+
+
+def _names_of(learner: TextLearner, table: Any) -> dict[int, list[str]]:
+    """Return the words of one document behind each of its features."""
+    encoder = learner.encoder
+    found: dict[int, list[str]] = defaultdict(list)
+    parts = [*table.texts, *([] if table.categories is None else [table.categories])]
+    for source, (texts, core) in enumerate(zip(parts, encoder.cores, strict=True)):
+        prepare = encoder.prepare if source < len(encoder.texts) else None
+        told = core.features(texts.take([0]).documents[0], prepare)
+        words = [word for word, _ in told]
+        columns = np.array([c if c >= 0 else ~c for _, c in told], dtype=np.int64)
+        for i, feature in _places(learner, source, words, columns):
+            if words[i] not in found[feature]:
+                found[feature].append(words[i])
+    return found
+
+
+def _places(
+    learner: TextLearner, source: int, words: list[str], columns: Array
+) -> Iterator[tuple[int, int]]:
+    """Yield the words that have a feature in what leads: number and feature."""
+    encoder, which = learner.encoder, learner.leader.which
+    is_text = source < len(encoder.texts)
+    lowest, highest = encoder.ranges[which]
+    by_words = is_text and encoder.options.analyzer == "word"
+    places = encoder.cores[source].find(which if is_text else 0, columns).tolist()
+    for i, (word, place) in enumerate(zip(words, places, strict=True)):
+        if place < 0 or (by_words and not lowest <= word.count(" ") + 1 <= highest):
+            continue
+        yield i, place * encoder.sources + source
+
+
+def _remembered(learner: TextLearner) -> tuple[dict[int, list[str]], dict[int, int]]:
+    """Return the words behind each feature that are remembered, and the sign of the first."""
+    encoder = learner.encoder
+    found: dict[int, list[str]] = defaultdict(list)
+    signs: dict[int, int] = {}
+    for source, core in enumerate(encoder.cores):
+        state = core.state()
+        if "names" not in state:
+            continue
+        words, counts = listed(state)
+        order = np.argsort(-counts, kind="stable")
+        words, hashes = [words[i] for i in order], hashes_of(words)[order]
+        signed = source < len(encoder.texts) and encoder.options.alternate_sign
+        columns = columns_of(hashes, encoder.options.n_features)
+        for i, feature in _places(learner, source, words, columns):
+            found[feature].append(words[i])
+            signs.setdefault(feature, -1 if signed and hashes[i] < 0 else 1)
+    return dict(found), signs

@@ -1,0 +1,325 @@
+"""Texts in, scores out: representations that race, each with its own race of learners.
+
+Term frequency runs against inverse document frequency and words against words with their pairs.
+Each document is read once, and judged by all before it is learned; the leader is the one with the
+best recent record, as in every race here (see ``aggro.learn.race``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aggro import _core
+from aggro.learn.calibration import Calibrator
+from aggro.learn.grids import PIECE, is_settled, next_look
+from aggro.learn.growth import output_map
+from aggro.learn.learner import Array, Learner
+from aggro.learn.race import AutoLearner, grown
+from aggro.learn.turns import Turns
+from aggro.learn.typical import Typical, next_change
+from aggro.rules import Settings
+from aggro.text.encoder import Encoder, Rows
+from aggro.text.race import (
+    AnyRace,
+    best_of,
+    bytes_of,
+    grow_features,
+    is_hopeless,
+    learners_of,
+    make_race,
+    put_back,
+    record_of,
+    suffered,
+    winner_of,
+)
+from aggro.text.table import Table
+
+MEMORY = 2**30  # bytes that the tables of a race may take
+
+
+@dataclasses.dataclass(frozen=True)
+class Runner:
+    """A representation in the race: a range of n-grams and a weighing."""
+
+    which: int
+    kind: str
+    race: AnyRace
+    typical: Typical
+
+
+class TextLearner:
+    """Learns from tables of texts, by class or by value."""
+
+    def __init__(
+        self, encoder: Encoder, settings: Settings, outputs: int, seed: int, memory: int = MEMORY
+    ) -> None:
+        self.encoder, self.settings, self.memory = encoder, settings, memory
+        self.classes, self.examples, self.leading = outputs, 0, 0
+        self.counted = (0.0, 0.0)  # mistakes and distance, less those of the leader itself
+        nothing = Typical.of(np.zeros(1))
+        self.runners = [
+            Runner(which, kind, make_race(settings, outputs, "float32", seed), nothing)
+            for kind in reversed(encoder.kinds)
+            for which in range(len(encoder.ranges))
+        ]
+        self.calibrator = None if settings.task == "regression" else Calibrator.empty(outputs)
+        self.turns = Turns()
+
+    @property
+    def leader(self) -> Runner:
+        """The representation that predicts."""
+        return self.runners[self.leading]
+
+    @property
+    def mistakes(self) -> float:
+        """Mistakes of whoever led at the time, each before learning."""
+        return self.counted[0] + suffered(self.leader.race)[0]
+
+    @property
+    def distance(self) -> float:
+        """The same for numbers: how far off it was."""
+        return self.counted[1] + suffered(self.leader.race)[1]
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def learn(
+        self, table: Table, lesson: dict[str, Any], threads: int = 1, again: bool = False
+    ) -> None:
+        """Learn rows in their order; ``again``: documents that were counted before.
+
+        Blocks end where the race is looked at, which depends on the number of examples alone. A
+        block is learned wholly or not at all, by all.
+        """
+        with self.turns.take():
+            start = 0
+            while start < len(table):
+                end = min(start + self._until_next_look(), len(table))
+                part = {
+                    name: None if each is None else each[start:end] for name, each in lesson.items()
+                }
+                self._learn_block(table.take(slice(start, end)), part, threads, again)
+                start = end
+
+    def _until_next_look(self) -> int:
+        """Return how many examples may pass; one learner alone has only its typical row renewed."""
+        if len(self.runners) == 1 and not isinstance(self.leader.race, AutoLearner):
+            return next_change(self.examples, 1)
+        return next_look(self.examples) - self.examples
+
+    def _learn_block(self, table: Table, lesson: dict[str, Any], threads: int, again: bool) -> None:
+        before = dict(self.__dict__)
+        races = [(runner.race, dict(runner.race.__dict__)) for runner in self.runners]
+        kept: list[Any] = []
+        self.encoder.begin()
+        try:
+            rows = self.encoder.rows(table, not again, threads)
+            self._leave_room()
+            for runner in self.runners:
+                grow_features(runner.race, self.encoder.features(runner.which))
+            given = [self._rows(runner, rows) for runner in self.runners]
+            for runner, each in zip(self.runners, given, strict=True):
+                models: list[Any] = [learner.model for learner in learners_of(runner.race)]
+                if models:
+                    kept.append(_core.before_lesson(models, each, **lesson))
+            self._teach(given, rows, lesson, threads, again)
+        except BaseException:
+            for undo in kept:
+                undo.restore()
+            for race, known in races:
+                put_back(race, known)
+            self.encoder.restore()
+            self.__dict__.update(before)
+            raise
+        self.encoder.keep(prune=self.examples % PIECE == 0)
+
+    def _teach(
+        self,
+        given: list[_core.Rows],
+        rows: list[Rows],
+        lesson: dict[str, Any],
+        threads: int,
+        again: bool,
+    ) -> None:
+        count, runners = given[0].count, []
+        for place, (runner, each) in enumerate(zip(self.runners, given, strict=True)):
+            watch = {}
+            if self.calibrator is not None and place == self.leading and not again:
+                watch = self._watch(runner, count)
+            runner.race.learn(each, undo=False, threads=threads, **lesson, **watch)
+            if watch:
+                self._record(lesson, watch["margins"])
+            typical = runner.typical
+            if self.calibrator is not None and not again:
+                typical = typical.after(_matrix(runner, rows), np.arange(count), 1)
+            runners.append(dataclasses.replace(runner, typical=typical))
+        if self.calibrator is not None and not self.examples:
+            self._record(lesson, np.empty((0, 2, self.outputs)))
+        look = next_look(self.examples)
+        self.runners, self.examples = runners, self.examples + count
+        if self.examples >= look:
+            self._look(is_settled(self.examples, look))
+
+    @property
+    def outputs(self) -> int:
+        """Scores of one row."""
+        return 1 if self.settings.task == "binary" else self.classes
+
+    def _watch(self, runner: Runner, count: int) -> dict[str, Any]:
+        """Return where the margins go, which a model that knows nothing does not give."""
+        if not self.examples:
+            return {}
+        typical = runner.typical.rows(runner.race.features)
+        return {"typical": typical, "margins": np.zeros((count, 2, self.outputs))}
+
+    def _record(self, lesson: dict[str, Any], margins: Array) -> None:
+        assert self.calibrator is not None
+        labels, weights = lesson["labels"], lesson.get("weights")
+        weights = np.ones(len(labels)) if weights is None else weights
+        scores, centres = margins.transpose(1, 0, 2)
+        self.calibrator = self.calibrator.plus(labels, weights, scores, centres)
+
+    def _rows(self, runner: Runner, rows: list[Rows]) -> _core.Rows:
+        matrix = _matrix(runner, rows)
+        return _core.Rows(matrix.data, matrix.indices, matrix.indptr, runner.race.features)
+
+    # -- the race ---------------------------------------------------------------------------
+
+    def _look(self, settled: bool) -> None:
+        """Look who leads, and let those leave that are far behind."""
+        self._lead(self.runners)
+        if not settled or sum(len(learners_of(r.race)) for r in self.runners) == 1:
+            return
+        best = min(learners_of(self.leader.race), key=record_of)
+        staying = []
+        for runner in self.runners:
+            learners = learners_of(runner.race)
+            kept = [each for each in learners if not is_hopeless(self.settings, each, best)]
+            if isinstance(runner.race, AutoLearner) and 0 < len(kept) < len(learners):
+                runner.race.go_on_with(kept)
+            staying += [runner] if kept else []
+        self._lead(staying)
+
+    def _lead(self, runners: Sequence[Runner]) -> None:
+        """Go on with these; the one with the best record leads."""
+        leading = min(range(len(runners)), key=lambda i: best_of(runners[i].race))
+        if runners is self.runners and leading == self.leading:
+            return
+        made = suffered(runners[leading].race)
+        counted = (self.mistakes - made[0], self.distance - made[1])
+        self.__dict__.update(runners=list(runners), leading=leading, counted=counted)
+
+    def _leave_room(self) -> None:
+        """Let the worst learners leave while the tables would take more memory than they may."""
+        while True:
+            all_ = [
+                (learner, runner) for runner in self.runners for learner in learners_of(runner.race)
+            ]
+            size = sum(bytes_of(x, self.encoder.features(r.which)) for x, r in all_)
+            if size <= self.memory or len(all_) <= 1:
+                return
+            worst, where = max(all_, key=lambda each: record_of(each[0]))
+            kept = [learner for learner in learners_of(where.race) if learner is not worst]
+            if kept and isinstance(where.race, AutoLearner):
+                where.race.go_on_with(kept)
+            self._lead([runner for runner in self.runners if kept or runner is not where])
+
+    def settle(self) -> None:
+        """End the race: keep the leader alone, as if there had been no other."""
+        leader = self.leader
+        if not self.examples:
+            raise ValueError("There is nothing to choose by before the first example.")
+        if len(self.runners) == 1 and isinstance(leader.race, Learner):
+            return  # there is no race
+        alone = dataclasses.replace(leader, which=0, race=winner_of(leader.race))
+        encoder = self.encoder.alone(leader.which, leader.kind)
+        made = suffered(alone.race)
+        counted = (self.mistakes - made[0], self.distance - made[1])
+        self.__dict__.update(encoder=encoder, runners=[alone], leading=0, counted=counted)
+        self.settings = alone.race.settings
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What leads: the range of n-grams, the weighing, and what its race has chosen."""
+        leader = self.leader
+        race = leader.race
+        chosen = race.choice if isinstance(race, AutoLearner) and race.examples else {}
+        ranges = self.encoder.ranges[leader.which]
+        return {"ngram_range": ranges, "idf": leader.kind == "idf", **chosen}
+
+    def lanes(self) -> list[dict[str, Any]]:
+        """Return what is raced: representation, settings, mistakes and recent record of each."""
+        found = []
+        for place, runner in enumerate(self.runners):
+            if not isinstance(runner.race, AutoLearner):
+                continue
+            about = {"ngram_range": self.encoder.ranges[runner.which], "idf": runner.kind == "idf"}
+            for lane in runner.race.lanes():
+                chosen = lane["chosen"] and place == self.leading
+                found.append({**about, **lane, "chosen": chosen})
+        return found
+
+    # -- classes ----------------------------------------------------------------------------
+
+    def admit(self, settings: Settings, position: Array, classes: int) -> TextLearner:
+        """Return the same learner with more classes; ``position`` says where the old ones are."""
+        new = TextLearner.__new__(TextLearner)
+        new.__dict__.update(self.__dict__, settings=settings, classes=classes)
+        new.runners = [
+            dataclasses.replace(r, race=grown(r.race, r_settings(r, settings), position, classes))
+            for r in self.runners
+        ]
+        if self.calibrator is not None:
+            change = output_map(self.settings, settings, position, classes)
+            new.calibrator = self.calibrator.grown(change, position, classes)
+        return new
+
+    # -- predicting -------------------------------------------------------------------------
+
+    def look(self, table: Table, threads: int = 1) -> tuple[Learner | AutoLearner, Any, int]:
+        """Return who predicts, and the rows of a table as it sees them."""
+        with_rows = self.encoder.rows(table, learn=False, threads=threads)
+        leader = self.leader
+        return leader.race, _matrix(leader, with_rows), leader.race.features
+
+    def scores(self, table: Table, threads: int = 1) -> Array:
+        """Return the scores of the leader, one column for each output."""
+        race, X, features = self.look(table, threads)
+        return race.scores(_core.Rows(X.data, X.indices, X.indptr, features), threads=threads)
+
+    def probabilities(self, scores: Array) -> Array:
+        """Return the probability of each class, by the margins given before learning."""
+        assert self.calibrator is not None
+        race = self.leader.race
+        centre = race.scores(self.leader.typical.rows(race.features))[0]
+        return self.calibrator.probabilities(scores, centre)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "turns"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept, turns=Turns())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Matrix:
+    data: Array
+    indices: Array
+    indptr: Array
+
+
+def _matrix(runner: Runner, rows: list[Rows]) -> _Matrix:
+    each = rows[runner.which]
+    return _Matrix(each.values[runner.kind], each.indices, each.starts)
+
+
+def r_settings(runner: Runner, settings: Settings) -> Settings:
+    """Return the settings of a runner: what its own race left open, or has chosen."""
+    if isinstance(runner.race, AutoLearner):
+        return settings
+    old = runner.race.settings
+    chosen = {name: getattr(old, name) for name in ("C", "metric", "average")}
+    return dataclasses.replace(settings, **chosen)

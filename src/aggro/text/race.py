@@ -1,0 +1,95 @@
+"""One race inside the race of representations: the same rows, several metrics, averages and C.
+
+Rows of texts have unit length, and the best C of ten tasks lay between 0.3 and 100: a short grid
+there is enough to begin with, since a grid follows its leader. It keeps the tables small.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aggro.learn.bundle import select
+from aggro.learn.grids import memory_of, price
+from aggro.learn.learner import Learner
+from aggro.learn.race import AutoLearner
+from aggro.rules import Settings, left_open
+
+TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit of C
+AnyRace = AutoLearner | Learner
+
+
+class TextRace(AutoLearner):
+    """A race with a short grid."""
+
+    def _grid(self, place: Settings, steps: int) -> list[float]:
+        steps_of_C = TWO_CLASSES if self.outputs == 1 else MORE_CLASSES
+        return [price(step + steps) for step in steps_of_C]
+
+
+def make_race(settings: Settings, outputs: int, dtype: str, seed: int) -> AnyRace:
+    """Return a race, or the one learner that there is when nothing is left to choose."""
+    if left_open(settings):
+        return TextRace(settings, 1, outputs, dtype, seed)
+    learner = Learner(settings, 1, outputs, dtype, seed)
+    learner.model.set_memory(memory_of(settings))
+    return learner
+
+
+def learners_of(race: AnyRace) -> list[Learner]:
+    """Return the learners of a race; none before its first example."""
+    return race.learners if isinstance(race, AutoLearner) else [race]
+
+
+def record_of(learner: Learner) -> tuple[float, float]:
+    """Return the recent mistakes and loss of the best lane of a learner."""
+    _, mistakes, loss, _ = learner.model.records[learner.model.chosen]
+    return mistakes, loss
+
+
+def best_of(race: AnyRace) -> tuple[float, float]:
+    """Return the record of whoever leads a race."""
+    return min(map(record_of, learners_of(race)), default=(0.0, 0.0))
+
+
+def suffered(race: AnyRace) -> tuple[float, float]:
+    """Return the mistakes, and the distance, of what predicted in a race."""
+    if isinstance(race, AutoLearner):
+        return race.mistakes, race.distance
+    mistakes, distance = race.model.chosen_record
+    return mistakes, distance
+
+
+def is_hopeless(settings: Settings, learner: Learner, best: Learner) -> bool:
+    """Tell whether a learner is so far behind the best that chance cannot explain it."""
+    return AutoLearner(settings, 1, 1)._hopeless(learner, best)
+
+
+def grow_features(race: AnyRace, features: int) -> None:
+    """Let features enter that were never seen."""
+    for learner in learners_of(race):
+        if features > learner.features:
+            learner.model.grow(features)
+    if isinstance(race, AutoLearner):
+        race.features = max(race.features, features)
+
+
+def put_back(race: AnyRace, known: dict[str, Any]) -> None:
+    """Let a race be what it was, but for features that have entered: these stay, unknown."""
+    race.__dict__.clear()
+    race.__dict__.update(known)
+    if isinstance(race, AutoLearner) and race.learners:
+        race.features = race.learners[0].features
+
+
+def bytes_of(learner: Learner, features: int) -> int:
+    """Return how much memory the tables of a learner take for so many features."""
+    s = learner.settings
+    tables = 1 + (s.metric == "diagonal") + (s.average not in (False, 0))
+    return features * learner.outputs * learner.models * tables * learner.dtype.itemsize
+
+
+def winner_of(race: AnyRace) -> Learner:
+    """Return the leader alone, as a learner of its own."""
+    if isinstance(race, AutoLearner):
+        return race.winner()
+    return select(race, [0], [race.settings])

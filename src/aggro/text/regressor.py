@@ -1,0 +1,153 @@
+"""Strings in, numbers out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggro.learn.learner import Array
+from aggro.learn.threads import threads_of
+from aggro.rules import REGRESSOR_LOSSES, Settings
+from aggro.text.base import TextEstimator, check_count_of, there
+from aggro.text.explain import Explained
+from aggro.text.learner import MEMORY
+from aggro.text.options import WORDS
+
+LARGEST = 1e30  # of a target: the weights are single precision
+
+
+class TextRegressor(Explained, TextEstimator):
+    """Learns numbers from texts, in one pass and with nothing to choose.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Half the width of the tube in which an error costs nothing.
+    ngram_range, idf, C, metric, average, analyzer, lowercase, stop_words, token_pattern, \
+strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, passes, shuffle, \
+forgetting, keep_names, memory, n_jobs, random_state
+        As in ``TextClassifier``; the race follows the least error.
+
+    Examples
+    --------
+    >>> from aggro import TextRegressor
+    >>> reg = TextRegressor().fit(["good", "bad", "good good"] * 20, [5.0, 1.0, 5.0] * 20)
+    >>> bool(reg.predict_one("good") > reg.predict_one("bad"))
+    True
+    """
+
+    _losses = REGRESSOR_LOSSES
+    epsilon: float
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        ngram_range: Any = "auto",
+        idf: bool | str = "auto",
+        C: Any = "auto",
+        metric: str = "auto",
+        average: bool | int | str = "auto",
+        analyzer: str = "word",
+        lowercase: bool = True,
+        stop_words: Any = None,
+        token_pattern: str = WORDS,
+        strip_accents: str | None = None,
+        n_features: int = 2**20,
+        sublinear_tf: bool = False,
+        binary: bool = False,
+        min_df: float = 0,
+        max_df: float = 1.0,
+        columns: Any = None,
+        passes: int = 1,
+        shuffle: bool = True,
+        forgetting: float = 0.0,
+        keep_names: bool | int = True,
+        memory: int = MEMORY,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        given = dict(locals())
+        self.__dict__.update({name: given[name] for name in self._parameter_names()})
+
+    def __sklearn_tags__(self) -> Any:
+        return self._tags("regressor")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextRegressor:
+        """Learn from texts and their numbers, beginning anew; return the estimator."""
+        table = self._table(X)
+        values = self._read_values(y, len(table))
+        weights = self._weights_of(sample_weight, len(table))
+        table, lesson = there(table, {"values": values}, weights)
+        if not len(table):
+            raise ValueError("fit needs texts; X has none that count.")
+        learner = self._new_learner(1)
+        self._passes(learner, table, lesson)
+        self._learner = learner
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextRegressor:
+        """Learn texts once, in the given order; return the estimator."""
+        table = self._table(X)
+        values = self._read_values(y, len(table))
+        weights = self._weights_of(sample_weight, len(table))
+        table, lesson = there(table, {"values": values}, weights)
+        learner = self.__dict__.get("_learner") or self._new_learner(1)
+        learner.learn(table, lesson, threads_of(self.n_jobs))
+        self._learner = learner
+        return self
+
+    def learn_one(self, text: Any, value: float) -> TextRegressor:
+        """Learn one text, or one dict where ``columns`` is given; return the estimator."""
+        return self.partial_fit([text], [value])
+
+    @staticmethod
+    def _read_values(y: Any, count: int) -> Array:
+        try:
+            values = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"y must hold numbers: {error}.") from None
+        if values.ndim != 1:
+            raise ValueError(f"y has shape {values.shape}; give one number for each text.")
+        check_count_of(values, count)
+        wrong = ~(np.abs(values) < LARGEST)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(f"y of row {row} is {values[row]}; give numbers below {LARGEST:g}.")
+        return np.ascontiguousarray(values.reshape(-1, 1))
+
+    def _settings(self, outputs: int) -> Settings:
+        return Settings(
+            task="regression",
+            loss="epsilon_insensitive",
+            epsilon=self.epsilon,
+            C=self.C,
+            metric=self.metric,
+            average=self.average,
+            forgetting=self.forgetting,
+        )
+
+    def predict(self, X: Any) -> Array:
+        """Return the number of each text."""
+        return self._fitted().scores(self._table(X), threads_of(self.n_jobs)).ravel()
+
+    def predict_one(self, text: Any) -> float:
+        """Return the number of one text."""
+        return float(self.predict([text])[0])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination."""
+        table = self._table(X)
+        values = self._read_values(y, len(table)).ravel()
+        weights = self._weights_of(sample_weight, len(table))
+        mean = np.average(values, weights=weights)
+        rest = np.average((values - self.predict(X)) ** 2, weights=weights)
+        spread = np.average((values - mean) ** 2, weights=weights)
+        return float(1.0 - rest / spread) if spread > 0 else 0.0
+
+    @property
+    def mean_error_(self) -> float:
+        """Mean absolute error of the predictions, each made before its text was learned."""
+        learner = self._fitted()
+        return learner.distance / max(learner.examples, 1)

@@ -1,0 +1,125 @@
+"""Rows with several columns: what of them is text, what a category, what a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from aggro.learn.learner import Array
+from aggro.text.sources import Listed, Texts, texts_of
+
+KINDS = ("text", "category", "number")
+LARGEST = 1e18  # of a number, whose square must be one, too
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some rows, column by column."""
+
+    texts: list[Texts]
+    categories: Texts | None = None
+    numbers: Array | None = None
+    count: int = 0
+
+    def __len__(self) -> int:
+        return self.count
+
+    def take(self, order: Any) -> Table:
+        """Return the rows of these numbers, or of a slice."""
+        count = len(range(*order.indices(self.count))) if isinstance(order, slice) else len(order)
+        return Table(
+            [texts.take(order) for texts in self.texts],
+            None if self.categories is None else self.categories.take(order),
+            None if self.numbers is None else self.numbers[order],
+            count,
+        )
+
+
+def check_columns(columns: Any) -> None:
+    """Raise unless columns says what becomes of each."""
+    if columns is None:
+        return
+    if not isinstance(columns, Mapping) or not columns:
+        raise ValueError(
+            f"columns={columns!r} is not valid; give a mapping such as "
+            "{'title': 'text', 'price': 'number', 'shop': 'category'}."
+        )
+    for name, kind in columns.items():
+        if kind not in KINDS:
+            raise ValueError(
+                f"columns={{{name!r}: {kind!r}}} is not valid; a column is 'text', 'category' or "
+                "'number'."
+            )
+
+
+def table_of(X: Any, columns: Mapping[str, str] | None) -> Table:
+    """Return X column by column: texts alone, or what ``columns`` names of a frame or of dicts."""
+    if columns is None:
+        texts = texts_of(X)
+        texts.check()
+        return Table([texts], count=len(texts))
+    names = {kind: [n for n, k in columns.items() if k == kind] for kind in KINDS}
+    found = {name: _column(X, name) for name in columns}
+    count = len(next(iter(found.values())))
+    documents = [_named(found[name], name) for name in names["text"]]
+    categories = [_category(found[name], name) for name in names["category"]]
+    numbers = [_number(found[name], name) for name in names["number"]]
+    return Table(
+        documents,
+        Listed([" ".join(row) for row in zip(*categories, strict=True)]) if categories else None,
+        np.column_stack(numbers) if numbers else None,
+        count,
+    )
+
+
+def _column(X: Any, name: str) -> Any:
+    """Return a column of a frame, of a mapping of columns or of dicts."""
+    if isinstance(X, Sequence) and all(isinstance(row, Mapping) for row in X):
+        absent = next((i for i, row in enumerate(X) if name not in row), None)
+        if absent is not None:
+            raise ValueError(f"row {absent} has no {name!r}; give every column in every row.")
+        return [row[name] for row in X]
+    present = list(getattr(X, "columns", X if isinstance(X, Mapping) else ()))
+    if name not in present:
+        listed = ", ".join(map(repr, present)) or "none"
+        raise ValueError(f"X has no column {name!r}; its columns are {listed}.")
+    return X[name]
+
+
+def _named(column: Any, name: str) -> Texts:
+    try:
+        texts = texts_of(column)
+        texts.check()
+        return texts
+    except ValueError as error:
+        raise ValueError(f"column {name!r}: {error}") from error
+
+
+def _category(column: Any, name: str) -> list[str]:
+    """Return a word for each value, "name=value"; a missing value is no word."""
+    prefix = quote(name, safe="")
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    missing = [value is None or value != value for value in values]
+    return [
+        "" if gone else f"{prefix}={quote(str(value), safe='')}"
+        for value, gone in zip(values, missing, strict=True)
+    ]
+
+
+def _number(column: Any, name: str) -> Array:
+    try:
+        numbers = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} must hold numbers: {error}.") from None
+    wrong = ~(np.abs(numbers) < LARGEST)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"column {name!r}, row {row}: {numbers[row]} is no number below {LARGEST:g}; put a "
+            "number there, or leave the row out."
+        )
+    return numbers
