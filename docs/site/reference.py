@@ -1,0 +1,112 @@
+"""The reference: a page for every public name, made from its docstring and its signature."""
+
+import inspect
+from importlib import import_module
+from typing import Any
+
+MODULES = ("aggro", "aggro.files", "aggro.datasets", "aggro.reference")
+GROUPS = {  # of the names in aggro itself; what is in none is listed at the end
+    "Classifiers": (
+        "PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier", "AROWClassifier",
+        "ConfidenceWeightedClassifier", "SoftConfidenceWeightedClassifier", "Perceptron",
+    ),
+    "Regressors": (
+        "PassiveAggressiveRegressor", "KernelPassiveAggressiveRegressor", "AROWRegressor",
+    ),
+    "Streams": ("StreamClassifier", "StreamRegressor"),
+    "Many settings at once, and names of variants": ("sweep", "catalogue", "from_name"),
+    "Model files and export": ("save", "load", "to_sklearn", "to_onnx", "ModelFileError"),
+}  # fmt: skip
+FROM_SKLEARN = ("get_params", "set_params", "score")
+HEADINGS = {
+    "aggro.files": "Reading files larger than memory",
+    "aggro.datasets": "Public data sets by name",
+    "aggro.reference": "Every rule in plain NumPy",
+}
+
+
+def public(module: str) -> list[str]:
+    """Return the public names of a module, without modules and the version."""
+    home = import_module(module)
+    names = [name for name in home.__all__ if not name.startswith("_")]
+    return [name for name in names if not inspect.ismodule(getattr(home, name))]
+
+
+def members(kind: type) -> list[str]:
+    """Return the methods and properties of a class that aggro documents, by name.
+
+    >>> from aggro import files
+    >>> members(files.Reader)[:2]
+    ['array', 'columns']
+    """
+    found = []
+    for name in dir(kind):
+        owner = next((base for base in kind.__mro__ if name in vars(base)), object)
+        ours = owner.__module__.startswith("aggro") and not name.startswith("_")
+        if ours or name in FROM_SKLEARN:
+            member = inspect.getattr_static(kind, name)
+            documented = inspect.getdoc(getattr(kind, name, None)) or inspect.getdoc(member)
+            if documented and not name.startswith("set_") or name in FROM_SKLEARN:
+                found.append(name)
+    return found
+
+
+def is_described_by_fields(kind: type) -> bool:
+    """Tell whether a class is a record, whose fields are shown as they are."""
+    return hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
+
+
+def page(module: str, name: str, thing: Any) -> str:
+    """Return the page of one name."""
+    title = f"{module}.{name}"
+    lines = [title, "=" * len(title), "", f".. currentmodule:: {module}", ""]
+    if not inspect.isclass(thing):
+        return "\n".join([*lines, f".. autofunction:: {name}", ""])
+    shown = [] if issubclass(thing, Exception) else members(thing)
+    lines += [f".. autoclass:: {name}"]
+    if shown:
+        lines += [f"   :members: {', '.join(shown)}", "   :inherited-members:"]
+    return "\n".join([*lines, ""])
+
+
+def summary(thing: Any) -> str:
+    """Return the first sentence of a docstring."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def listing(module: str, names: list[str]) -> list[str]:
+    """Return a table of names, with what each is."""
+    home = import_module(module)
+    lines = [".. list-table::", "   :widths: 40 60", ""]
+    for name in names:
+        lines += [
+            f"   * - :doc:`{name} <{module}.{name}>`",
+            f"     - {summary(getattr(home, name))}",
+        ]
+    return [*lines, ""]
+
+
+def index() -> str:
+    """Return the page that leads to all others."""
+    title = "Reference"
+    lines = [title, "=" * len(title), "", "Every public name, with an example that is run.", ""]
+    rest = [name for name in public("aggro") if not any(name in group for group in GROUPS.values())]
+    for heading, names in {**GROUPS, "Also in aggro": tuple(rest)}.items():
+        there = [name for name in names if name in public("aggro")]
+        if there:
+            lines += [heading, "-" * len(heading), "", *listing("aggro", there)]
+    for module in MODULES[1:]:
+        heading = f"{module}: {HEADINGS[module][0].lower()}{HEADINGS[module][1:]}"
+        lines += [heading, "-" * len(heading), "", *listing(module, public(module))]
+    entries = [f"   {module}.{name}" for module in MODULES for name in public(module)]
+    return "\n".join([*lines, ".. toctree::", "   :hidden:", "", *entries, ""])
+
+
+def pages() -> dict[str, str]:
+    """Return the pages of the reference by name."""
+    made = {
+        f"{module}.{name}": page(module, name, getattr(import_module(module), name))
+        for module in MODULES
+        for name in public(module)
+    }
+    return made | {"index": index()}
