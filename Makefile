@@ -73,7 +73,8 @@ papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an ho
 	$(BIN)/python -m papers
 
 docs: $(VENV)/docs  ## the site, in build/site; a warning is an error
-	$(BIN)/python -m sphinx -W --keep-going -j auto -q -d build/doctrees docs build/site
+	$(BIN)/python docs/site/pages.py build/site-source
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs/site -d build/doctrees build/site-source build/site
 
 docs-test: docs  ## every page of the site in a browser, at the widths of a phone and of a desk
 	$(BIN)/python -m pip install -q --group docs-test
