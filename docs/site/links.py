@@ -14,6 +14,7 @@ STAGED = {  # files outside of docs/ that have a page
     "CODE_OF_CONDUCT.md": "project/CODE_OF_CONDUCT",
 }
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
+ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
@@ -46,7 +47,8 @@ def address(target: str, anchor: str, file: Path, page: str) -> str:
 
 
 def rewrite(text: str, file: Path, page: str) -> str:
-    """Return the text of a file with its links made for the site; code is left alone."""
+    """Return the text of a file with links and anchors made for the site; code is left alone."""
+    text = ANCHOR.sub(r"(\1)=", text)
     pieces = CODE.split(text)
     for k in range(0, len(pieces), 2):
         pieces[k] = LINK.sub(

@@ -109,8 +109,6 @@ def main(out: Path) -> None:
     for name, text in files.items():
         write(out / name, text)
     catalogue.draw(out / "images" / "variants")
-    for path in (ROOT / "docs/site/static").iterdir():
-        write(out / "_static" / path.name, path.read_bytes())
     kept = {out / name for name in files}
     for path in out.rglob("*.md"):
         if path not in kept and "gallery" not in path.parts:

@@ -17,6 +17,16 @@ GROUPS = {  # of the names in aggro itself; what is in none is listed at the end
     "Many settings at once, and names of variants": ("sweep", "catalogue", "from_name"),
     "Model files and export": ("save", "load", "to_sklearn", "to_onnx", "ModelFileError"),
 }  # fmt: skip
+PAGES = {  # pages that say more, by group or name
+    "Classifiers": ("algorithms", "which-algorithm", "tuning", "probabilities"),
+    "Regressors": ("algorithms", "tuning"),
+    "Streams": ("drift", "migrating"),
+    "Many settings at once, and names of variants": ("tuning", "catalogue"),
+    "Model files and export": ("guide",),
+    "aggro.files": ("guide",),
+    "aggro.datasets": ("performance",),
+    "aggro.reference": ("algorithms", "errata"),
+}
 FROM_SKLEARN = ("get_params", "set_params", "score")
 HEADINGS = {
     "aggro.files": "Reading files larger than memory",
@@ -51,27 +61,31 @@ def members(kind: type) -> list[str]:
     return found
 
 
-def is_described_by_fields(kind: type) -> bool:
-    """Tell whether a class is a record, whose fields are shown as they are."""
-    return hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
+def see_also(module: str, name: str) -> list[str]:
+    """Return links to the other names of the same kind, and to the pages that say more."""
+    group = next((key for key, names in GROUPS.items() if name in names), module)
+    kin = GROUPS.get(group, public(module))
+    links = [f":doc:`{other} <{module}.{other}>`" for other in kin if other != name]
+    links += [f":doc:`/{page}`" for page in PAGES.get(group, ())]
+    return [".. seealso::", "", f"   {', '.join(links)}", ""]
 
 
 def page(module: str, name: str, thing: Any) -> str:
     """Return the page of one name."""
     title = f"{module}.{name}"
     lines = [title, "=" * len(title), "", f".. currentmodule:: {module}", ""]
-    if not inspect.isclass(thing):
-        return "\n".join([*lines, f".. autofunction:: {name}", ""])
-    shown = [] if issubclass(thing, Exception) else members(thing)
-    lines += [f".. autoclass:: {name}"]
-    if shown:
-        lines += [f"   :members: {', '.join(shown)}", "   :inherited-members:"]
-    return "\n".join([*lines, ""])
+    if inspect.isclass(thing):
+        lines += [f".. autoclass:: {name}"]
+        if not issubclass(thing, Exception):
+            lines += [f"   :members: {', '.join(members(thing))}"]
+    else:
+        lines += [f".. autofunction:: {name}"]
+    return "\n".join([*lines, "", *see_also(module, name)])
 
 
 def summary(thing: Any) -> str:
     """Return the first sentence of a docstring."""
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
+    return (inspect.getdoc(thing) or "").partition("\n")[0].replace("|", r"\|")
 
 
 def listing(module: str, names: list[str]) -> list[str]:

@@ -46,6 +46,7 @@ def _in_python(option: re.Match[str]) -> str:
 class ReadingError(ValueError):
     """A file that cannot be read: where, what is wrong (as the file has it), and what to do.
 
+    >>> from aggro.files import ReadingError
     >>> error = ReadingError("data.csv", "column 'a' is missing", "; pass {missing=zero}")
     >>> str(error)
     "data.csv: column 'a' is missing; pass missing='zero'"
@@ -68,6 +69,7 @@ class ReadingError(ValueError):
 class BadLine(ReadingError):
     """A line or row that cannot be read.
 
+    >>> from aggro.files import BadLine
     >>> error = BadLine("data.svm", 3, "'x' is not a number", column=5)
     >>> str(error)
     "data.svm, line 3, column 5: 'x' is not a number"

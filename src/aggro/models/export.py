@@ -60,6 +60,16 @@ def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         Any of aggro's linear classifiers and regressors.
     path : path
         Where to write.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, aggro
+    >>> model = aggro.PassiveAggressiveRegressor().fit([[1.0], [2.0]], [1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.onnx")
+    ...     aggro.to_onnx(model, path)
+    ...     path.stat().st_size > 0
+    True
     """
     try:
         import onnx
