@@ -78,7 +78,7 @@ docs: $(VENV)/docs  ## the site, in build/site; a warning is an error
 
 docs-test: docs  ## every page of the site in a browser, at the widths of a phone and of a desk
 	$(BIN)/python -m pip install -q --group docs-test
-	$(BIN)/python -m pytest docs/site/walk.py
+	$(BIN)/python -m pytest docs/site/test_walk.py
 
 wheel: $(VENV)/wheel  ## a source archive, a wheel from it, both audited, tried in an empty environment
 	rm -rf dist build/wheel

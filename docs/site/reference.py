@@ -63,7 +63,8 @@ def members(kind: type) -> list[str]:
 
 def see_also(module: str, name: str) -> list[str]:
     """Return links to the other names of the same kind, and to the pages that say more."""
-    group = next((key for key, names in GROUPS.items() if name in names), module)
+    own = GROUPS if module == "aggro" else {}
+    group = next((key for key, names in own.items() if name in names), module)
     kin = GROUPS.get(group, public(module))
     links = [f":doc:`{other} <{module}.{other}>`" for other in kin if other != name]
     links += [f":doc:`/{page}`" for page in PAGES.get(group, ())]
