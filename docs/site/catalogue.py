@@ -81,7 +81,8 @@ def text_of(value: Any) -> str:
 
 def entry(row: Variant) -> str:
     """Return the part of the page that tells of one variant."""
-    given = ", ".join(f"{name}={text_of(value)}" for name, value in row.params.items())
+    keywords = ", ".join(f"{name}={text_of(value)}" for name, value in row.params.items())
+    given = f" with `{keywords}`" if keywords else ""
     free = [name for name in PRICES if name in defaults(row) and name not in row.params]
     to_choose = ", ".join(f"`{name}`" for name in free) or "nothing"
     return f"""
@@ -100,7 +101,7 @@ def entry(row: Variant) -> str:
 - **Problem:** {problem(row)}
 - **Equation:** {row.rule}
 - **Paper:** {row.paper}
-- **Estimator:** [`{row.estimator}`](reference/aggro.{row.estimator}.rst){f" with `{given}`" if given else ""}
+- **Estimator:** [`{row.estimator}`](reference/aggro.{row.estimator}.rst){given}
 - **To choose:** {to_choose}
 - **Name:** `aggro.from_name("{row.name}")`
 :::

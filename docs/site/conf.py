@@ -1,7 +1,9 @@
 """Sphinx's settings. ``make docs`` lays out the pages first (pages.py); nothing is downloaded."""
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -71,6 +73,18 @@ html_context = {"default_mode": "light"}
 html_sidebars = {"index": []}
 
 
-def setup(app: object) -> None:
-    """Expand what docstrings leave to others, before numpydoc reads them."""
-    app.connect("autodoc-process-docstring", expand.process, priority=100)  # type: ignore[attr-defined]
+THUMBNAIL = re.compile(r"(thumb/sphx_glr_plot_\d+_(\w+)_thumb\.png\n\s+:alt:)$", re.MULTILINE)
+
+
+def describe_thumbnails(app: object, page: str, source: list[str]) -> None:
+    """Give the small pictures of the gallery words, from the names of their files."""
+    if page == "gallery/index":
+        source[0] = THUMBNAIL.sub(
+            lambda found: f"{found[1]} {found[2].replace('_', ' ')}", source[0]
+        )
+
+
+def setup(app: Any) -> None:
+    """Expand what docstrings leave to others, before numpydoc reads them; describe pictures."""
+    app.connect("autodoc-process-docstring", expand.process, priority=100)
+    app.connect("source-read", describe_thumbnails)

@@ -7,7 +7,7 @@ from typing import Any
 
 import aggro
 
-ROLE = re.compile(r":(?:ref|term|func|class|mod):`~?([^`<]+?)(?: <[^`]*>)?`")
+ROLE = re.compile(r":(?:ref|term|func|class|mod|math):`~?([^`<]+?)(?: <[^`]*>)?`")
 ENTRY = re.compile(r"As in ``(\w+)``")
 DEFAULT = re.compile(r"default=.*$")
 

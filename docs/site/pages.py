@@ -43,9 +43,9 @@ def sources() -> dict[str, Path]:
 
 
 def title_and_opening(text: str) -> tuple[str, str]:
-    """Return the title of a page and its first sentence.
+    r"""Return the title of a page and its first sentence.
 
-    >>> title_and_opening("# Tuning\\n\\nOne number matters, *C*. The rest\\nfollows.\\n")
+    >>> title_and_opening("# Tuning\n\nOne number matters, *C*. The rest\nfollows.\n")
     ('Tuning', 'One number matters, *C*.')
     """
     title = re.search(r"^# (.+)$", text, re.MULTILINE)

@@ -56,7 +56,7 @@ def members(kind: type) -> list[str]:
         if ours or name in FROM_SKLEARN:
             member = inspect.getattr_static(kind, name)
             documented = inspect.getdoc(getattr(kind, name, None)) or inspect.getdoc(member)
-            if documented and not name.startswith("set_") or name in FROM_SKLEARN:
+            if name in FROM_SKLEARN or (documented and not name.startswith("set_")):
                 found.append(name)
     return found
 

@@ -2,10 +2,10 @@
 The margin and the step
 =======================
 
-A Passive-Aggressive model stays as it is while an example is on the right side with a margin of at
-least 1 (passive). Otherwise it moves just far enough to reach the margin (aggressive). Here six
-examples arrive one after another. The solid line separates the classes, the shaded band is the
-margin, and the dashed line is where the model stood before.
+A Passive-Aggressive model stays as it is while an example is on the right side with a margin of
+at least 1 (passive). Otherwise it moves just far enough to reach the margin (aggressive). Here
+six examples arrive one after another. The solid line separates the classes, the shaded band is
+the margin, and the dashed line is where the model stood before.
 """
 
 import matplotlib.pyplot as plt
@@ -50,5 +50,6 @@ figure.supylabel("feature 2")
 plt.show()
 
 # %%
-# After its own step, an example lies exactly on the edge of the band: the hard rule (``loss="hard"``)
-# moves until the margin is 1. With ``loss="hinge"`` and a small ``C`` it would stop earlier.
+# After its own step, an example lies exactly on the edge of the band: the hard rule
+# (``loss="hard"``) moves until the margin is 1. With ``loss="hinge"`` and a small ``C`` it would
+# stop earlier.

@@ -2,8 +2,9 @@
 The family on one noisy set
 ===========================
 
-Six members of the family learn the same 400 examples once, in twenty random orders. One label in eight
-is wrong. A calm rule ends near the same line whatever the order; the hard rule follows every wrong label.
+Six members of the family learn the same 400 examples once, in twenty random orders. One label in
+eight is wrong. A calm rule ends near the same line whatever the order; the hard rule follows
+every wrong label.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +18,8 @@ X = rng.normal(size=(400, 2)) @ [[1.0, 0.3], [0.0, 0.8]] + np.outer(2 * y - 1, [
 noisy = np.where(rng.random(400) < 0.125, 1 - y, y)
 
 # %%
-# A name of the catalogue makes an estimator. A price ``C``, a metric, class means or mini-batches calm
-# the step.
+# A name of the catalogue makes an estimator. A price ``C``, a metric, class means or mini-batches
+# calm the step.
 
 MODELS = {
     "PA": {},
@@ -29,7 +30,9 @@ MODELS = {
     "AROW": {},
 }
 COLOURS = ("#777777", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00")
-figure, panels = plt.subplots(2, 3, figsize=(10, 6.6), sharex=True, sharey=True, layout="constrained")
+figure, panels = plt.subplots(
+    2, 3, figsize=(10, 6.6), sharex=True, sharey=True, layout="constrained"
+)
 across = np.linspace(-5, 5, 2)
 for axes, colour, (name, params) in zip(panels.flat, COLOURS, MODELS.items(), strict=True):
     for label, marker in ((0, "o"), (1, "^")):
@@ -48,5 +51,5 @@ for axes, colour, (name, params) in zip(panels.flat, COLOURS, MODELS.items(), st
 plt.show()
 
 # %%
-# Orange points carry the wrong label. The numbers are judged by the right labels, mean and standard
-# deviation over the orders.
+# Orange points carry the wrong label. The numbers are judged by the right labels, mean and
+# standard deviation over the orders.

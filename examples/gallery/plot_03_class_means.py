@@ -2,8 +2,8 @@
 Class means: less depends on the order
 ======================================
 
-One pass depends on the order of the examples. A pull towards the class means (``class_mean``, PAm)
-makes it depend on it less: here the same 200 examples are learned in 25 random orders.
+One pass depends on the order of the examples. A pull towards the class means (``class_mean``,
+PAm) makes it depend on it less: here the same 200 examples are learned in 25 random orders.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,9 @@ X = rng.normal(size=(200, 2)) + np.column_stack([2.4 * y - 1.2, 1.6 * y - 0.8])
 across = np.linspace(-5, 5, 2)
 
 figure, panels = plt.subplots(1, 3, figsize=(10, 3.8), sharey=True, layout="constrained")
-for axes, pull, colour in zip(panels, (0.0, 0.1, 1.0), ("#0072B2", "#009E73", "#D55E00"), strict=True):
+for axes, pull, colour in zip(
+    panels, (0.0, 0.1, 1.0), ("#0072B2", "#009E73", "#D55E00"), strict=True
+):
     errors = []
     for seed in range(25):
         order = np.random.default_rng(seed).permutation(200)

@@ -3,8 +3,9 @@ Metrics as ellipses
 ===================
 
 A metric says which directions of the weights may still move easily. It starts as a circle and
-shrinks along the directions that took part in updates. The plain NumPy twin in ``aggro.reference``
-shows it: 60 correlated examples are learned, and the ellipse ``v' Σ⁻¹ v = 1`` is drawn on the way.
+shrinks along the directions that took part in updates. The plain NumPy twin in
+``aggro.reference`` shows it: 60 correlated examples are learned, and the ellipse ``v' Σ⁻¹ v = 1``
+is drawn on the way.
 """
 
 import matplotlib.pyplot as plt
@@ -45,6 +46,6 @@ panels[0].set_ylabel("weight 2")
 plt.show()
 
 # %%
-# Orange: the way of the weights, from the star. Blue: the ellipse after 1, 4 and 16 updates. The two
-# features rise and fall together, so the full metric stiffens along their sum and stays free along
-# their difference, which is what separates the classes.
+# Orange: the way of the weights, from the star. Blue: the ellipse after 1, 4 and 16 updates. The
+# two features rise and fall together, so the full metric stiffens along their sum and stays free
+# along their difference, which is what separates the classes.

@@ -2,8 +2,8 @@
 Mini-batches against noisy labels
 =================================
 
-A single example with a wrong label moves the model the wrong way. A mini-batch (``batch_size``, BPA)
-asks for the margins of several examples together, and the right ones outvote the wrong one.
+A single example with a wrong label moves the model the wrong way. A mini-batch (``batch_size``,
+BPA) asks for the margins of several examples together, and the right ones outvote the wrong one.
 """
 
 import matplotlib.pyplot as plt
@@ -38,7 +38,9 @@ for noise, colour in zip(NOISE, ("#0072B2", "#009E73", "#E69F00", "#D55E00"), st
     mean, spread = errors.mean(axis=0), errors.std(axis=0)
     axes.plot(SIZES, mean, "o-", color=colour, lw=2, label=f"{noise:.0%} wrong labels")
     axes.fill_between(SIZES, mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
-axes.set(xscale="log", xlabel="batch_size", ylabel="wrong on fresh, clean examples, %", ylim=(0, None))
+axes.set(
+    xscale="log", xlabel="batch_size", ylabel="wrong on fresh, clean examples, %", ylim=(0, None)
+)
 axes.set_xticks(SIZES, SIZES)
 axes.minorticks_off()
 figure.legend(loc="outside lower center", ncols=4, frameon=False)

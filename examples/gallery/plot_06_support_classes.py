@@ -2,9 +2,10 @@
 Support classes: all wrong classes at once
 ==========================================
 
-With several classes, the usual step moves the true class and the best wrong one. It can leave other
-wrong classes above the margin. The step with support classes (``multiclass="support"``, SPA) solves
-the whole problem: it cuts all wrong scores at one level and raises the true score by what was cut.
+With several classes, the usual step moves the true class and the best wrong one. It can leave
+other wrong classes above the margin. The step with support classes (``multiclass="support"``,
+SPA) solves the whole problem: it cuts all wrong scores at one level and raises the true score by
+what was cut.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ A race: nothing to tune
 =======================
 
 ``C="auto"`` learns a grid of values side by side; ``metric="auto"``, ``scale="auto"`` and
-``average="auto"`` race the rest. Every model predicts each example before it learns it, and the one
-with the best recent record answers. ``plot_lanes`` shows the race.
+``average="auto"`` race the rest. Every model predicts each example before it learns it, and the
+one with the best recent record answers. ``plot_lanes`` shows the race.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ model = PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto", avera
 model.partial_fit(X[order], y[order])
 
 # %%
-# One pass over 1797 digits, raw features. Each line is a kind of model, each point a value of C; the
-# black circle leads.
+# One pass over 1797 digits, raw features. Each line is a kind of model, each point a value of C;
+# the black circle leads.
 
 model.plot_lanes()
 plt.show()

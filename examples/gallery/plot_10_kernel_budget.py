@@ -2,8 +2,8 @@
 A kernel with a budget
 ======================
 
-A kernel model remembers examples, and their number grows with the stream. A ``budget`` bounds it: when
-it is full, one remembered example leaves and the others absorb what it knew.
+A kernel model remembers examples, and their number grows with the stream. A ``budget`` bounds it:
+when it is full, one remembered example leaves and the others absorb what it knew.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,9 @@ for axes, budget, strategy in zip(
         C=0.5, gamma=3.0, budget=budget, budget_strategy=strategy
     ).partial_fit(X, y)
     scores = model.decision_function(grid).reshape(100, 120)
-    axes.contourf(across, up, scores, levels=np.linspace(-2, 2, 9), cmap="RdBu_r", extend="both", alpha=0.5)
+    axes.contourf(
+        across, up, scores, levels=np.linspace(-2, 2, 9), cmap="RdBu_r", extend="both", alpha=0.5
+    )
     axes.contour(across, up, scores, levels=[0], colors="black", linewidths=1.5)
     for label, colour, marker in ((0, "#0072B2", "o"), (1, "#D55E00", "^")):
         axes.plot(*X[y == label][:300].T, marker, color=colour, ms=2)

@@ -2,8 +2,9 @@
 A text classifier and its words
 ===============================
 
-Which library does a docstring come from? The texts are on every machine that runs this: the docstrings
-of NumPy, SciPy and scikit-learn. Their words are the features, and the weights say which words decide.
+Which library does a docstring come from? The texts are on every machine that runs this: the
+docstrings of NumPy, SciPy and scikit-learn. Their words are the features, and the weights say
+which words decide.
 """
 
 import importlib
@@ -48,7 +49,9 @@ texts, labels = [texts[k] for k in order], np.array(labels)[order]
 # %%
 # One pass. Every paragraph is judged before it is learned, so the error is an honest one.
 
-words = CountVectorizer(token_pattern=r"[a-z_]{3,}", stop_words=sorted(NAMES), binary=True, min_df=3)
+words = CountVectorizer(
+    token_pattern=r"[a-z_]{3,}", stop_words=sorted(NAMES), binary=True, min_df=3
+)
 X = words.fit_transform(texts).astype(float)
 model = PassiveAggressiveClassifier(C=0.1, metric="diagonal").partial_fit(X, labels)
 print(f"{len(texts)} paragraphs, {X.shape[1]} words")

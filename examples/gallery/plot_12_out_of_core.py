@@ -2,9 +2,9 @@
 A file larger than its share of memory
 ======================================
 
-``aggro.files.read`` yields batches, and ``partial_fit`` learns them: memory stays where it is however
-long the file. Here a csv of 200,000 rows is learned in batches, and the memory that Python and NumPy
-hold is measured on the way.
+``aggro.files.read`` yields batches, and ``partial_fit`` learns them: memory stays where it is
+however long the file. Here a csv of 200,000 rows is learned in batches, and the memory that
+Python and NumPy hold is measured on the way.
 """
 
 import tempfile
@@ -49,7 +49,9 @@ folder.cleanup()
 figure, axes = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
 axes.plot(np.array(seen[1:]) / 1000, memory[1:], color="#0072B2", lw=2, label="held while learning")
 axes.axhline(size, color="#777777", ls="--", label="the file")
-axes.axhline(ROWS * (COLUMNS + 1) * 8 / 2**20, color="#D55E00", ls=":", label="all rows as an array")
+axes.axhline(
+    ROWS * (COLUMNS + 1) * 8 / 2**20, color="#D55E00", ls=":", label="all rows as an array"
+)
 axes.set(xlabel="thousand rows", ylabel="MiB", ylim=(0, None), xlim=(0, None))
 axes.set_title(f"{ROWS:,} rows learned, {model.n_mistakes_ / ROWS:.1%} mistakes on the way")
 axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.7))

@@ -2,9 +2,9 @@
 A sweep against a grid search
 =============================
 
-``aggro.sweep`` learns all settings side by side in one pass, and judges each by the examples it was
-about to learn. ``GridSearchCV`` learns each setting on five folds. Both find nearly the same C here;
-the difference is the time.
+``aggro.sweep`` learns all settings side by side in one pass, and judges each by the examples it
+was about to learn. ``GridSearchCV`` learns each setting on five folds. Both find nearly the same
+C here; the difference is the time.
 """
 
 import time
