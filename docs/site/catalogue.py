@@ -8,10 +8,6 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 
 import aggro
@@ -189,11 +185,12 @@ def draw_variant(axes: Any, row: Variant) -> None:
 
 def draw(folder: Path) -> None:
     """Write the pictures that are not there yet."""
+    from matplotlib.figure import Figure
+
     folder.mkdir(parents=True, exist_ok=True)
     for row in aggro.catalogue():
         path = folder / f"{row.name}.png"
         if not path.exists():
-            figure, axes = plt.subplots(figsize=(2.4, 1.8), layout="constrained")
-            draw_variant(axes, row)
+            figure = Figure(figsize=(2.4, 1.8), layout="constrained")
+            draw_variant(figure.subplots(), row)
             figure.savefig(path, dpi=100)
-            plt.close(figure)

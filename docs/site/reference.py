@@ -47,7 +47,7 @@ def members(kind: type) -> list[str]:
 
     >>> from aggro import files
     >>> members(files.Reader)[:2]
-    ['array', 'columns']
+    ['bad_lines', 'columns']
     """
     found = []
     for name in dir(kind):
