@@ -1,7 +1,7 @@
 """Print the oldest versions that pyproject.toml allows, as requirements for pip.
 
-What the library needs (its dependencies and extras) is pinned to the lower bound; the tools of the
-tests keep their ranges. ``make test-oldest`` installs the result.
+What the library needs (its dependencies and extras) and the frames that users pass to it are pinned
+to the lower bound; the tools of the tests keep their ranges. ``make test-oldest`` installs them.
 """
 
 import re
@@ -13,6 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     from pip._vendor import tomli as tomllib
 
+FRAMES = ("pandas", "polars")
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
@@ -29,7 +30,7 @@ def requirements(text: str) -> list[str]:
     needed = [*project["dependencies"], *(need for extra in extras for need in extra)]
     tools = [need for need in data["dependency-groups"]["test"] if not need.startswith("aggro[")]
     pinned = dict.fromkeys(oldest(need) for need in needed if not need.startswith("aggro["))
-    return [*pinned, *tools]
+    return [*pinned, *(oldest(need) if need.startswith(FRAMES) else need for need in tools)]
 
 
 if __name__ == "__main__":
