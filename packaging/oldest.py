@@ -1,7 +1,7 @@
 """Print the oldest versions that pyproject.toml allows, as requirements for pip.
 
-What the library needs (its dependencies and extras) and the frames that users pass to it are pinned
-to the lower bound; the tools of the tests keep their ranges. ``make test-oldest`` installs them.
+What the library needs (its dependencies and extras) is pinned to the lower bound; the tools of the
+tests keep their ranges. ``make test-oldest`` installs the result.
 """
 
 import re
@@ -13,13 +13,14 @@ if sys.version_info >= (3, 11):
 else:
     from pip._vendor import tomli as tomllib
 
-FRAMES = ("pandas", "polars")
+FRAMES = ("polars",)  # scikit-learn 1.6 reads them by a protocol that later versions have dropped
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
 def oldest(requirement: str) -> str:
-    """Turn ``numpy>=1.24; marker`` into ``numpy==1.24.*; marker``."""
-    return re.sub(r">=\s*([\d.]+)", r"==\1.*", requirement)
+    """Turn ``numpy>=1.24; marker`` into ``numpy==1.24.*; marker``, and ``>=2`` into ``==2.0.*``."""
+    whole = re.sub(r">=\s*(\d+)(?![\d.])", r">=\1.0", requirement)
+    return re.sub(r">=\s*([\d.]+)", r"==\1.*", whole)
 
 
 def requirements(text: str) -> list[str]:
