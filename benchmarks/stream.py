@@ -12,7 +12,7 @@ from river.linear_model import PAClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 
-from aggro.stream import StreamClassifier
+from aggro.stream.learners import StreamClassifier
 
 ROWS, FEATURES, TURNS, SLOW_ROWS = 1000, 20, 60, 20
 

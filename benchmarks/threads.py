@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from aggro.learner import Learner, rows_of
+from aggro.learn.learner import Learner, rows_of
 from aggro.rules import Settings
 from benchmarks.data import texts
 from benchmarks.linear import fit

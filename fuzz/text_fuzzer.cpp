@@ -9,9 +9,9 @@
 #include <memory>
 #include <string_view>
 
-#include "text_csv.hpp"
-#include "text_svmlight.hpp"
-#include "text_vw.hpp"
+#include "text/csv.hpp"
+#include "text/svmlight.hpp"
+#include "text/vw.hpp"
 
 namespace {
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 import aggro
-from aggro.calibration import Calibrator
-from aggro.learner import Learner
-from aggro.typical import Typical
+from aggro.learn.calibration import Calibrator
+from aggro.learn.learner import Learner
+from aggro.learn.typical import Typical
 
 RNG = np.random.default_rng(83)
 ROWS = RNG.standard_normal((120, 4))

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import scipy.sparse as sp
 
-from aggro.learner import Learner, rows_of
+from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
 from aggro.rules import CLASHES, Settings
@@ -176,6 +176,7 @@ AXES = {
     "batch_size": (1, 4),
     "average": (False, True, 10, "reservoir"),
     "fit_intercept": (True, False),
+    "intercept_scaling": (1.0, "auto", 0.3),
     "scale": ("none", "online", "standard"),
     "forgetting": (0.0, 0.05),
     "weighted": (False, True),

@@ -5,11 +5,20 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
-from aggro.calibration import LATE, RING, Calibrator, capacity, fitted_up_to
-from aggro.growth import output_map
-from aggro.probability_map import apply, fit, softmax
+from aggro.learn.calibration import LATE, RING, Calibrator, capacity, fitted_up_to
+from aggro.learn.growth import output_map
+from aggro.learn.probability_map import apply, fit, softmax
+from aggro.learn.typical import (
+    EVERY,
+    FEATURES,
+    FEWEST,
+    RECENT,
+    Typical,
+    is_sample,
+    kept,
+    next_change,
+)
 from aggro.rules import Settings
-from aggro.typical import EVERY, FEATURES, FEWEST, RECENT, Typical, is_sample, kept, next_change
 
 
 def margins(rows=400, classes=2, seed=0, slope=1.5):
@@ -156,7 +165,7 @@ def test_the_first_quarter_and_what_is_too_old_are_left_out(monkeypatch):
         used.append((parts[0], parts[2]))
         return fit(*parts)
 
-    monkeypatch.setattr("aggro.calibration.fit", noted)
+    monkeypatch.setattr("aggro.learn.calibration.fit", noted)
     for count in (10, 400, 4096, RING + 3 * LATE):
         s = np.arange(float(count))[:, None]
         one = Calibrator.empty(2).plus(random_labels(count), np.ones(count), s, 0 * s)

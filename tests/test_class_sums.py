@@ -7,8 +7,8 @@ import pytest
 from linear_support import make_learner, teach
 
 import aggro
-from aggro.bundle import select
-from aggro.learner import Learner
+from aggro.learn.bundle import select
+from aggro.learn.learner import Learner
 from aggro.rules import Settings
 
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggro import _core
-from aggro.kernel import KernelPassiveAggressiveRegressor
-from aggro.learner import rows_of
-from aggro.stream import StreamClassifier, StreamRegressor
+from aggro.estimators.kernel import KernelPassiveAggressiveRegressor
+from aggro.learn.learner import rows_of
+from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 WORD = 2**64 - 1
 

@@ -5,7 +5,7 @@ import pytest
 from linear_support import fingerprint, stored, teach, trained
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.learner import rows_of
+from aggro.learn.learner import rows_of
 
 V = np.array([[3.0, -1.0, 0.0, 2.0]])
 ONE = np.array([1])

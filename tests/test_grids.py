@@ -5,9 +5,8 @@ import pytest
 from linear_support import make_problem, teach
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
-from aggro.auto import AutoLearner
-from aggro.bundle import PER_GROUP, PER_MODEL, begin_anew, select
-from aggro.grids import (
+from aggro.learn.bundle import PER_GROUP, PER_MODEL, begin_anew, select
+from aggro.learn.grids import (
     FAR,
     GRIDS,
     NEAR,
@@ -24,7 +23,8 @@ from aggro.grids import (
     price,
     steps_of,
 )
-from aggro.learner import Learner
+from aggro.learn.learner import Learner
+from aggro.learn.race import AutoLearner
 from aggro.rules import Settings
 
 STEP = np.log(10) / 2

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from linear_support import make_problem, teach
 
-from aggro.auto import AutoLearner, grown
-from aggro.growth import grow_classes
-from aggro.learner import Learner, rows_of
+from aggro.learn.growth import grow_classes
+from aggro.learn.learner import Learner, rows_of
+from aggro.learn.race import AutoLearner, grown
 from aggro.rules import Settings
 
 SHAPES = [

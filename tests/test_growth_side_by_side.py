@@ -6,11 +6,11 @@ import itertools
 import numpy as np
 import pytest
 
-from aggro.bundle import select
-from aggro.growth import grow_classes
-from aggro.learner import Learner, rows_of
+from aggro.labels import joined
+from aggro.learn.bundle import select
+from aggro.learn.growth import grow_classes
+from aggro.learn.learner import Learner, rows_of
 from aggro.rules import Settings
-from aggro.targets import joined
 
 PRICES = (0.01, 0.3, 10.0)
 AXES = [

@@ -12,10 +12,10 @@ from linear_support import make_learner, same_state, stored
 
 import aggro
 from aggro import _core
-from aggro.grids import SETTLED
-from aggro.kernel_choice import KernelChoice
-from aggro.kernel_learner import KernelLearner
-from aggro.learner import rows_of
+from aggro.learn.grids import SETTLED
+from aggro.learn.kernel import KernelLearner
+from aggro.learn.kernel_choice import KernelChoice
+from aggro.learn.learner import rows_of
 from aggro.rules import Settings
 
 ROWS, FEATURES, CLASSES = 400, 60, 40

@@ -5,7 +5,7 @@ import pytest
 from linear_support import CASES, make_learner, make_problem, stored, teach
 
 import aggro
-from aggro.learner import Learner, rows_of
+from aggro.learn.learner import Learner, rows_of
 from aggro.rules import Settings
 
 AVERAGES = [False, True, 25, "reservoir"]

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
-from aggro.grids import PLACES, SETTLED
+from aggro.learn.grids import PLACES, SETTLED
 
 OPEN = {"C": "auto", "metric": "auto", "scale": "auto"}
 

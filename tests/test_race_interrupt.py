@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.auto import AutoLearner
-from aggro.learner import rows_of
+from aggro.learn.learner import rows_of
+from aggro.learn.race import AutoLearner
 from aggro.rules import Settings
 
 OPEN = {"C": "auto", "metric": "auto", "average": "auto"}

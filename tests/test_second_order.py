@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import aggro
-from aggro.learner import Learner, rows_of
+from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.rules import Settings
 
@@ -74,8 +74,9 @@ def test_twin(model, twin, classes):
     task = "binary" if classes == 2 else "multiclass"
     phi = NormalDist().inv_cdf(0.9)
     reference = ReferenceLearner(
-        task, 6, 1 if classes == 2 else classes, multiclass="ovr", phi=phi, **twin
-    )
+        task, 6, 1 if classes == 2 else classes, multiclass="ovr", phi=phi,
+        intercept_scaling=getattr(model, "intercept_scaling", 1.0), **twin,
+    )  # fmt: skip
     reference.learn_stream(X, 2 * y - 1 if classes == 2 else y, weights)
     model.partial_fit(X, y, classes=np.arange(classes), sample_weight=weights)
     assert_allclose(model.coef_, reference.W, rtol=1e-9, atol=1e-12)

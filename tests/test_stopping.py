@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.stopping import Determination, Patience
+from aggro.estimators.stopping import Determination, Patience
 
 
 class Scripted:

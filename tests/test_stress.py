@@ -9,8 +9,8 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-import aggro.classifier
-from aggro.learner import Learner, rows_of
+import aggro.estimators.classifier
+from aggro.learn.learner import Learner, rows_of
 from stress.check import Case, compose, failure, simplified
 from stress.inputs import Data
 from stress.settings import Setting
@@ -81,7 +81,7 @@ def wrong_sparse_rows(monkeypatch):
     def spoiled(X):
         return rows_of(X * (1 + 1e-4) if hasattr(X, "indptr") else X)
 
-    monkeypatch.setattr(aggro.classifier, "rows_of", spoiled)
+    monkeypatch.setattr(aggro.estimators.classifier, "rows_of", spoiled)
 
 
 def wrong_price(monkeypatch):

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import aggro
-from aggro.bundle import same_shape, select
-from aggro.learner import Learner, rows_of
-from aggro.rules import Settings
+from aggro.learn.bundle import select
+from aggro.learn.learner import Learner, rows_of
+from aggro.rules import Settings, same_shape
 from aggro.variants import ROWS
 
 
@@ -194,9 +194,9 @@ def test_names_of_features_and_passes_are_remembered():
 
 
 def test_the_example_is_true():
-    import aggro.sweeping
+    import aggro.sweeping.sweep
 
-    failed, tried = doctest.testmod(aggro.sweeping)
+    failed, tried = doctest.testmod(aggro.sweeping.sweep)
     assert failed == 0 and tried > 0
 
 

@@ -10,10 +10,10 @@ from linear_support import make_learner
 
 import aggro
 from aggro import _core
-from aggro.auto import make_learner as make_race
-from aggro.kernel_choice import KernelChoice
-from aggro.kernel_learner import KernelLearner
-from aggro.learner import rows_of
+from aggro.learn.kernel import KernelLearner
+from aggro.learn.kernel_choice import KernelChoice
+from aggro.learn.learner import rows_of
+from aggro.learn.race import make_learner as make_race
 from aggro.rules import Settings
 
 SECONDS = 0.15

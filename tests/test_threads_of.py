@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggro import threads
-from aggro.threads import threads_of
+from aggro.learn.threads import threads_of
 
 
 def test_numbers(monkeypatch):

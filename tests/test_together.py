@@ -5,7 +5,7 @@ import pytest
 from linear_support import make_learner, same_state, stored
 
 from aggro import _core
-from aggro.learner import rows_of
+from aggro.learn.learner import rows_of
 from aggro.rules import Settings
 
 # what one step changes: its own features, or all of them

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from aggro import _core
-from aggro.auto import AutoLearner
-from aggro.learner import Learner, rows_of
+from aggro.learn.learner import Learner, rows_of
+from aggro.learn.race import AutoLearner
 from aggro.rules import Settings
 
 ROWS, FEATURES = 60, 5

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from aggro.auto import AutoLearner
-from aggro.grids import first_steps, grid_of
-from aggro.learner import Learner, rows_of
+from aggro.learn.grids import first_steps, grid_of
+from aggro.learn.learner import Learner, rows_of
+from aggro.learn.race import AutoLearner
 from aggro.rules import Settings
 from tuning.data import Problem
 

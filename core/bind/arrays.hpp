@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "examples.hpp"
-#include "task.hpp"
+#include "rows/examples.hpp"
+#include "step/task.hpp"
 
 namespace aggro {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "passes.hpp"
+#include "linear/passes.hpp"
 
 namespace aggro {
 

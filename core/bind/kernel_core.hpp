@@ -7,7 +7,7 @@
 
 #include "arrays.hpp"
 #include "guard.hpp"
-#include "kernel_passes.hpp"
+#include "kernel/passes.hpp"
 #include "lesson.hpp"
 
 namespace aggro {

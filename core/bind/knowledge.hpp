@@ -10,7 +10,7 @@
 
 #include "arrays.hpp"
 #include "features.hpp"
-#include "recency.hpp"
+#include "stream/recency.hpp"
 
 namespace aggro {
 

@@ -13,7 +13,7 @@
 #include "arrays.hpp"
 #include "guard.hpp"
 #include "lesson.hpp"
-#include "together.hpp"
+#include "linear/together.hpp"
 
 namespace aggro {
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "memory.hpp"
+#include "base/memory.hpp"
 
 void bind_linear(nanobind::module_&);
 void bind_linear32(nanobind::module_&);

@@ -13,11 +13,11 @@
 #include <variant>
 #include <vector>
 
-#include "checksum.hpp"
-#include "text_csv.hpp"
-#include "text_svmlight.hpp"
-#include "text_vw.hpp"
-#include "text_words.hpp"
+#include "text/checksum.hpp"
+#include "text/csv.hpp"
+#include "text/svmlight.hpp"
+#include "text/vw.hpp"
+#include "text/words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aggro.learner import Learner, rows_of
+from aggro.learn.learner import Learner, rows_of
 from aggro.rules import Settings
 from papers.experiment import Cell, Outcome
 from papers.mahalanobis.data import SETS, TWEETS, USERS, in_their_span, stream

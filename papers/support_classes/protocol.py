@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learner import Learner, rows_of
+from aggro.learn.learner import Learner, rows_of
 from papers.experiment import Cell, Outcome
 from papers.support_classes.inside import look_inside
 from papers.support_classes.learners import (

@@ -10,23 +10,23 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "PassiveAggressiveClassifier": "aggro.linear",
-    "PassiveAggressiveRegressor": "aggro.linear",
-    "AROWClassifier": "aggro.second_order",
-    "AROWRegressor": "aggro.second_order",
-    "ConfidenceWeightedClassifier": "aggro.second_order",
-    "SoftConfidenceWeightedClassifier": "aggro.second_order",
-    "Perceptron": "aggro.second_order",
-    "KernelPassiveAggressiveClassifier": "aggro.kernel",
-    "KernelPassiveAggressiveRegressor": "aggro.kernel",
-    "StreamClassifier": "aggro.stream",
-    "StreamRegressor": "aggro.stream",
+    "PassiveAggressiveClassifier": "aggro.estimators.passive_aggressive",
+    "PassiveAggressiveRegressor": "aggro.estimators.passive_aggressive",
+    "AROWClassifier": "aggro.estimators.second_order",
+    "AROWRegressor": "aggro.estimators.second_order",
+    "ConfidenceWeightedClassifier": "aggro.estimators.second_order",
+    "SoftConfidenceWeightedClassifier": "aggro.estimators.second_order",
+    "Perceptron": "aggro.estimators.second_order",
+    "KernelPassiveAggressiveClassifier": "aggro.estimators.kernel",
+    "KernelPassiveAggressiveRegressor": "aggro.estimators.kernel",
+    "StreamClassifier": "aggro.stream.learners",
+    "StreamRegressor": "aggro.stream.learners",
     "save": "aggro.models",
     "load": "aggro.models",
     "to_sklearn": "aggro.models",
     "to_onnx": "aggro.models",
     "ModelFileError": "aggro.models",
-    "sweep": "aggro.sweeping",
+    "sweep": "aggro.sweeping.sweep",
     "catalogue": "aggro.variants",
     "from_name": "aggro.variants",
 }
@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] == "sklearn":
             raise ModuleNotFoundError(
-                f"aggro.{name} needs scikit-learn: pip install 'aggro[sklearn]'", name="sklearn"
+                f"aggro.{name} needs scikit-learn: pip install scikit-learn", name="sklearn"
             ) from error
         raise
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learner import Array
-from aggro.pictures import close_figure, open_figure
+from aggro.learn.learner import Array
+from aggro.plot.style import close_figure, open_figure
 from aggro.variants import from_name
 
 NAMES = ("Perceptron", "PA-I", "SPA-I", "PAM-I-diag", "BPAI")

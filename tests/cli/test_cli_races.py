@@ -7,10 +7,10 @@ import pytest
 from cli_helpers import run, states, write_svmlight
 
 import aggro
-from aggro.auto import AutoLearner
 from aggro.cli.model import LinearModel
 from aggro.files import load_svmlight
-from aggro.learner import Learner
+from aggro.learn.learner import Learner
+from aggro.learn.race import AutoLearner
 
 pytestmark = pytest.mark.usefixtures("inside")
 

@@ -144,7 +144,7 @@ AXES = {  # label: task, keywords
 
 def cell(estimator, keywords, task, choice):
     """Return yes, no (refused with an error) or a dot (there is no such keyword)."""
-    home = "aggro.kernel" if estimator.startswith("Kernel") else "aggro"
+    home = "aggro.estimators.kernel" if estimator.startswith("Kernel") else "aggro"
     kind = getattr(import_module(home), estimator)
     regressor = estimator.endswith("Regressor")
     if regressor:

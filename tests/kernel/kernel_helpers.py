@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from aggro.kernel import KernelPassiveAggressiveClassifier, KernelPassiveAggressiveRegressor
+from aggro.estimators.kernel import (
+    KernelPassiveAggressiveClassifier,
+    KernelPassiveAggressiveRegressor,
+)
 from aggro.reference import ReferenceKernelLearner
 
 STRATEGIES = ("simple", "nearest", "projection", "oldest")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel_helpers import STRATEGIES, data, estimator, scores
 
-from aggro.kernel import KernelPassiveAggressiveClassifier
+from aggro.estimators.kernel import KernelPassiveAggressiveClassifier
 from aggro.reference import kernel_matrix
 
 

@@ -5,8 +5,8 @@ import pytest
 from kernel_helpers import data
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from aggro.kernel import KernelPassiveAggressiveClassifier as Classifier
-from aggro.kernel import KernelPassiveAggressiveRegressor as Regressor
+from aggro.estimators.kernel import KernelPassiveAggressiveClassifier as Classifier
+from aggro.estimators.kernel import KernelPassiveAggressiveRegressor as Regressor
 
 X, Y = data("multiclass", n=30)
 K = X @ X.T

@@ -5,8 +5,11 @@ import doctest
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import aggro.kernel
-from aggro.kernel import KernelPassiveAggressiveClassifier, KernelPassiveAggressiveRegressor
+import aggro.estimators.kernel
+from aggro.estimators.kernel import (
+    KernelPassiveAggressiveClassifier,
+    KernelPassiveAggressiveRegressor,
+)
 
 ESTIMATORS = [
     KernelPassiveAggressiveClassifier(),
@@ -34,5 +37,5 @@ def test_checks(estimator, check):
 
 
 def test_examples():
-    failed, tried = doctest.testmod(aggro.kernel)
+    failed, tried = doctest.testmod(aggro.estimators.kernel)
     assert tried >= 6 and failed == 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel_helpers import STRATEGIES, assert_same, both, data, scores
 
-from aggro.kernel import KernelPassiveAggressiveClassifier
+from aggro.estimators.kernel import KernelPassiveAggressiveClassifier
 from aggro.reference import ReferenceLearner
 
 TASKS = ("binary", "multiclass", "regression")

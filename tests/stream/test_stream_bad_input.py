@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_problems import everything, sparse_stream, teach
 
-from aggro.stream import StreamClassifier, StreamRegressor
+from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 BAD_VALUES = [
     (None, TypeError),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_problems import everything, sparse_stream, teach
 
-from aggro.stream import StreamClassifier, StreamRegressor
+from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 VARIANTS = [
     {"average": True},
@@ -123,7 +123,7 @@ NAMES = ["a", "naïve", b"a", 0, 17, -3, 2**70, 2.5, ("colour", "red"), ("a", 1,
 def test_hashes_are_the_same_in_every_process():
     code = f"""if True:
         import sys; sys.path[:] = {sys.path!r}
-        from aggro.stream import StreamRegressor
+        from aggro.stream.learners import StreamRegressor
         model = StreamRegressor(max_features=1000, overflow="hash", fit_intercept=False)
         for i, name in enumerate({NAMES!r}):
             model.learn_one({{name: 1.0}}, i + 1.0)

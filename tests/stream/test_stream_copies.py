@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from stream_problems import AXES, CLASSIFIERS, everything, sparse_stream, teach
 
-from aggro.stream import StreamClassifier, StreamRegressor
+from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 
 def by_pickle(model):

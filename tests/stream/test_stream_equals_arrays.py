@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 from stream_problems import AXES, CLASSIFIERS, REGRESSORS, as_dict, sparse_stream, teach
 
 import aggro
-from aggro.stream import StreamClassifier, StreamRegressor
+from aggro.stream.learners import StreamClassifier, StreamRegressor
 from aggro.variants import from_name
 
 SEED = int(check_random_state(0).randint(np.iinfo(np.int32).max))

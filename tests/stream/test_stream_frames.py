@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from stream_problems import everything
 
-from aggro.stream import StreamClassifier, StreamRegressor
+from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 COLUMNS = {"a": [1.0, 0.0, 2.0, -1.0], "b": [1, 2, 3, 4], "flag": [True, False, True, True]}
 COLOURS = ["red", "blue", "red", "green"]

@@ -7,7 +7,7 @@ river = pytest.importorskip("river", reason="river is not installed: its checks 
 from river import base, compose, datasets, evaluate, metrics, preprocessing  # noqa: E402
 from river.checks import yield_checks  # noqa: E402
 
-from aggro.stream import StreamClassifier, StreamRegressor  # noqa: E402
+from aggro.stream.learners import StreamClassifier, StreamRegressor  # noqa: E402
 
 MODELS = [
     StreamClassifier(),

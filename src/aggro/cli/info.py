@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from aggro.auto import AutoLearner
 from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import new_parser
 from aggro.cli.reading import SVMLIGHT, Reading
 from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
-from aggro.learner import Array, Learner
+from aggro.learn.learner import Array, Learner
+from aggro.learn.race import AutoLearner
 from aggro.models.record import Record, read_record
 
 EXAMPLES = """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.model import LinearModel
-from aggro.learner import Array
+from aggro.learn.learner import Array
 
 FEW_CLASSES = 12
 

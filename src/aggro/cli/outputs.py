@@ -23,7 +23,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str] = ())
         if path is None or path == STANDARD_OUTPUT:
             continue
         if option == "--plot":
-            from aggro.pictures import check_picture
+            from aggro.plot.style import check_picture
 
             check_picture(path)
         # A good cache is only read, wherever it stands.

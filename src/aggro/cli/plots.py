@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aggro.cli.watch import Line
-from aggro.pictures import COLOURS, MARKERS, close_figure, open_figure
+from aggro.plot.style import COLOURS, MARKERS, close_figure, open_figure
 
 GREY = COLOURS[-1]  # of the constant
 BRIGHT = COLOURS[:-1]

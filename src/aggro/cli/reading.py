@@ -20,7 +20,7 @@ from aggro.files.csv import header_of
 from aggro.files.errors import optional
 from aggro.files.options import Options
 from aggro.files.sources import STANDARD_INPUT, expand, format_of
-from aggro.learner import Array
+from aggro.learn.learner import Array
 
 SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # what makes the columns of X
 MADE_BY = {SVMLIGHT: SVMLIGHT, VW: VW}  # all other formats are tables

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aggro.auto import AnyLearner
-from aggro.bundle import same_shape
 from aggro.cli.model import LinearModel
 from aggro.cli.watch import Watch
-from aggro.growth import grow_classes
-from aggro.learner import Array, Learner, Progress
-from aggro.rules import LOSSES, Settings, check_settings, left_open
+from aggro.learn.growth import grow_classes
+from aggro.learn.learner import Array, Learner, Progress
+from aggro.learn.race import AnyLearner
+from aggro.rules import LOSSES, Settings, check_settings, left_open, same_shape
 
 
 def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:

@@ -104,6 +104,33 @@ def load(name: str, *, dtype: Any = np.float64) -> Dataset:
     return Dataset(name, X, y, source.task, source.order == "time", X_test, y_test)
 
 
+def load_texts(name: str) -> tuple[list[str], NDArray[Any]]:
+    """Return the texts of a set as they were written, and their labels; a test part comes last.
+
+    Parameters
+    ----------
+    name : str
+        One of ``names()`` whose files are texts: ``describe(name).kind`` says so.
+
+    Raises
+    ------
+    ValueError
+        There is no set of this name, or it has no texts.
+    DataError
+        Its files are not here and cannot be fetched, or are not the right ones.
+    """
+    texts: list[str] = []
+    labels = []
+    for source in files_of(name):
+        if source.kind == "svmlight":
+            raise ValueError(f"{name!r} has numbers, not texts; load it with datasets.load.")
+        contents = unpack(find(source).read_bytes())
+        more, theirs = split_texts(contents, escaped=source.kind.startswith("escaped"))
+        texts += more
+        labels.append(theirs)
+    return texts, np.concatenate(labels)
+
+
 def _join(parts: list[tuple[Any, NDArray[Any]]]) -> tuple[Any, Any]:
     if len(parts) < 2:
         return parts[0] if parts else (None, None)
@@ -134,12 +161,22 @@ def read_texts(
     >>> X.shape, y.tolist(), X.nnz
     ((2, 262144), ['ham', 'spam'], 6)
     """
+    texts, labels = split_texts(contents, escaped=escaped)
+    return bag_of_words(texts, dtype), labels
+
+
+def split_texts(contents: bytes, *, escaped: bool = False) -> tuple[list[str], NDArray[Any]]:
+    r"""Return the texts and the labels of lines of label, tab, text.
+
+    >>> split_texts(b"ham\tthe cat\nspam\tWin a cat\n")[0]
+    ['the cat', 'Win a cat']
+    """
     labels, texts = [], []
     for line in contents.decode("utf-8").removesuffix("\n").split("\n"):
         label, _, text = line.partition("\t")
         labels.append(label)
         texts.append(ESCAPE.sub(lambda m: MEANT.get(m[1], m[1]), text) if escaped else text)
-    return bag_of_words(texts, dtype), np.array(labels)
+    return texts, np.array(labels)
 
 
 def bag_of_words(texts: list[str], dtype: Any = np.float64) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from aggro.rules import near
+from aggro.checks import near
 
 TABLE = Path(__file__).with_name("sets.tsv")
 

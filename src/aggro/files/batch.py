@@ -44,6 +44,7 @@ class Findings:
     zero_based: bool | None = None  # svmlight
     labels: str | None = None  # text or number; in tables text, bool, int or float
     columns: dict[str, str] | None = None  # tables and JSON: what becomes of each column
+    wordy: dict[str, bool] = dataclasses.field(default_factory=dict)  # categories like texts
 
 
 @dataclasses.dataclass

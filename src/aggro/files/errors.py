@@ -138,5 +138,5 @@ def optional(module: str, purpose: str) -> Any:
     except ImportError as error:
         package = module.split(".")[0]
         raise ImportError(
-            f"{purpose} needs the package {package}; install it with: pip install 'aggro[files]'"
+            f"{purpose} needs the package {package}; install it with: pip install {package}"
         ) from error

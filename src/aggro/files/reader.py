@@ -130,6 +130,11 @@ class Reader:
         return self._report.found.zero_based
 
     @property
+    def wordy(self) -> list[str]:
+        """Columns that were taken for categories but look like texts, by their first rows."""
+        return [name for name, is_text in self._report.found.wordy.items() if is_text]
+
+    @property
     def columns(self) -> dict[str, str] | None:
         """What became of the columns of a table; None until the first rows were seen.
 

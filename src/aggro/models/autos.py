@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.auto import AutoLearner, records_of
-from aggro.grids import next_look
+from aggro.learn.grids import next_look
+from aggro.learn.race import AutoLearner, records_of
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import (
     decode_learner,

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.calibration import Calibrator
+from aggro.learn.calibration import Calibrator
+from aggro.learn.typical import RECENT, Typical
 from aggro.models.errors import ModelFileError
 from aggro.models.values import Array, Arrays, decode, encode
-from aggro.typical import RECENT, Typical
 
 TYPES = {"scores": np.float32, "centres": np.float32, "labels": np.int32, "weights": np.float32}
 TALLIES = {"counts": np.int64, "masses": np.float64, "changes": np.int64, "latest": np.int32}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.atomic import replacing
-from aggro.learner import Array
+from aggro.learn.learner import Array
 from aggro.models.errors import ModelFileError
 from aggro.models.record import CLASSIFIERS, REGRESSORS
 
@@ -75,7 +75,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         import onnx
     except ImportError as error:
         raise ImportError(
-            "to_onnx needs the package onnx; install it with: pip install 'aggro[onnx]'"
+            "to_onnx needs the package onnx; install it with: pip install onnx"
         ) from error
     _require_linear(model)
     graph = _graph(onnx, model)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.kernel_choice import KernelChoice
-from aggro.kernel_learner import KernelLearner
+from aggro.learn.kernel import KernelLearner
+from aggro.learn.kernel_choice import KernelChoice
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import MOST_FEATURES, decode_settings, encode_settings
 from aggro.models.parameters import check_type

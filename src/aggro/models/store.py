@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 import aggro
-from aggro.auto import AutoLearner
-from aggro.calibration import Calibrator
-from aggro.kernel_learner import KernelLearner
-from aggro.learner import Learner
+from aggro.learn.calibration import Calibrator
+from aggro.learn.kernel import KernelLearner
+from aggro.learn.learner import Learner
+from aggro.learn.race import AutoLearner
+from aggro.learn.typical import Typical
 from aggro.models.errors import ModelFileError
 from aggro.models.record import (
     CLASSIFIERS,
@@ -24,7 +25,6 @@ from aggro.models.record import (
     write_record,
 )
 from aggro.models.streams import STREAMS, stream_learner, stream_record
-from aggro.typical import Typical
 
 ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
 # Fitted attributes of the estimators, and what they must be.

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 import aggro
-from aggro.grids import KNOWN_UNIT
-from aggro.learner import Learner
+from aggro.learn.grids import KNOWN_UNIT
+from aggro.learn.learner import Learner
+from aggro.learn.typical import next_change
 from aggro.models.calibrators import check_calibrator, with_tallies
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import check_places, check_unit, counted_only
 from aggro.models.record import Record
 from aggro.models.values import Arrays
-from aggro.stream_probability import ARRAYS, FACTS, PREFIX
-from aggro.stream_settings import keywords_of
-from aggro.typical import next_change
+from aggro.stream.probability import ARRAYS, FACTS, PREFIX
+from aggro.stream.settings import keywords_of
 
 NOT_SETTINGS = ("algorithm", "max_features", "overflow", "seed", "probability")
 STREAMS = ("StreamClassifier", "StreamRegressor")

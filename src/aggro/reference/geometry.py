@@ -40,6 +40,12 @@ class Metric:
             kept = 1 + (1 - forgetting) * (self.precision - 1)
             self.precision = np.where(x != 0, kept, self.precision) + kappa * x * x
 
+    def rescale_last(self, factor: float) -> None:
+        """Multiply the last feature by a factor; what it had above the first precision grows so."""
+        last = (-1, -1) if self.kind == "full" else -1
+        if self.kind != "euclidean":
+            self.precision[last] = 1 + factor**2 * (self.precision[last] - 1)
+
 
 class ClassMeans:
     """Weighted mean of the examples of each class; a class never seen has mean 0.
@@ -68,11 +74,11 @@ class ClassMeans:
                 self.sums[label] += weight * row
                 self.weights[label] += weight
 
-    def classifier(self, intercept: bool) -> Array:
-        """Nearest-centroid classifier: rows m_u, with the bias -||m_u||^2 / 2 if there is one."""
+    def classifier(self, constant: float | None) -> Array:
+        """Nearest-centroid classifier: rows m_u; a constant feature carries -||m_u||^2 / 2."""
         means = self.sums / np.where(self.weights > 0, self.weights, 1.0)[:, None]
-        if intercept:
-            means[:, -1] = -np.sum(means[:, :-1] ** 2, axis=1) / 2
+        if constant is not None:
+            means[:, -1] = -np.sum(means[:, :-1] ** 2, axis=1) / 2 / constant
         return means
 
 

@@ -148,9 +148,12 @@ def cw_variance(M: float, V: float, phi: float) -> tuple[float, float]:
 
 
 def _stdev_growth(alpha: float, V: float, phi: float) -> tuple[float, float]:
-    """Return alpha and kappa = alpha phi / sqrt(u), sqrt(u) being the deviation after the step."""
-    root_u = (-alpha * V * phi + sqrt((alpha * V * phi) ** 2 + 4 * V)) / 2
-    return alpha, alpha * phi / root_u
+    """Return alpha and kappa = alpha phi / sqrt(u), sqrt(u) being the deviation after the step.
+
+    sqrt(u) = (sqrt(a^2 + 4V) - a) / 2 with a = alpha V phi, whose difference would cancel.
+    """
+    a = alpha * V * phi
+    return alpha, alpha * phi * (a + sqrt(a * a + 4 * V)) / (2 * V)
 
 
 def cw_stdev(M: float, V: float, phi: float) -> tuple[float, float]:
@@ -177,7 +180,9 @@ def scw_i(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
     if phi * sqrt(V) <= M or V < SURE:
         return 0.0, 0.0
     psi, zeta = 1 + phi**2 / 2, 1 + phi**2
-    alpha = (-M * psi + sqrt(M**2 * phi**4 / 4 + V * phi**2 * zeta)) / (V * zeta)
+    root = sqrt(M**2 * phi**4 / 4 + V * phi**2 * zeta)
+    # two forms of the same root: each is free of cancellation for its sign of M
+    alpha = (phi**2 * V - M**2) / (V * (M * psi + root)) if M > 0 else (root - M * psi) / (V * zeta)
     return _stdev_growth(min(C, max(0.0, alpha)), V, phi)
 
 
@@ -194,5 +199,9 @@ def scw_ii(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
         return 0.0, 0.0
     n = V + 1 / (2 * C)
     root = phi * sqrt(phi**2 * M**2 * V**2 + 4 * n * V * (n + V * phi**2))
-    alpha = (-(2 * M * n + phi**2 * M * V) + root) / (2 * (n**2 + n * V * phi**2))
+    middle = M * (2 * n + phi**2 * V)
+    if M > 0:  # as above
+        alpha = 2 * (phi**2 * V - M**2) / (middle + root)
+    else:
+        alpha = (root - middle) / (2 * n * (n + V * phi**2))
     return _stdev_growth(max(0.0, alpha), V, phi)

@@ -1,0 +1,101 @@
+// f = sum_i a_i k(x_i, .): the coefficients of the support vectors, one slot each.
+#pragma once
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "rows/lanes.hpp"
+
+namespace aggro {
+
+class Expansion {
+  public:
+    explicit Expansion(std::size_t count = 1, bool averages = false)
+        : outputs(count),
+          stride(std::max<std::size_t>(padded<double>(count), 1)),
+          average(averages) {}
+
+    std::size_t size() const { return ids.size(); }
+    double* coef(std::size_t slot) { return coefs.data() + slot * stride; }
+    const double* coef(std::size_t slot) const { return coefs.data() + slot * stride; }
+
+    std::size_t append(std::int64_t id, double self_kernel) {
+        const std::size_t slot = size();
+        coefs.resize(coefs.size() + stride, 0.0);
+        if (average) trails.resize(trails.size() + stride, 0.0);
+        ids.push_back(id), born.push_back(next_birth++), self.push_back(self_kernel);
+        slots[id] = slot;
+        return slot;
+    }
+
+    /// The last slot takes the place of `slot`.
+    void remove(std::size_t slot) {
+        const std::size_t last = size() - 1;
+        slots.erase(ids[slot]);
+        if (slot != last) slots[ids[last]] = slot;
+        replace_by_last(coefs, slot, stride);
+        if (average) replace_by_last(trails, slot, stride);
+        replace_by_last(ids, slot), replace_by_last(born, slot), replace_by_last(self, slot);
+    }
+
+    /// a += tau. For the mean over all rounds, z += t tau: the mean is a - z / t.
+    void add(std::size_t slot, const double* tau, double rounds) {
+        for (std::size_t k = 0; k < outputs; ++k) coefs[slot * stride + k] += tau[k];
+        if (!average) return;
+        for (std::size_t k = 0; k < outputs; ++k) trails[slot * stride + k] += rounds * tau[k];
+    }
+
+    /// `to` absorbs a share of what `from` stands for; of the past as well.
+    void transfer(std::size_t from, std::size_t to, double share) {
+        for (std::size_t k = 0; k < stride; ++k)
+            coefs[to * stride + k] += share * coefs[from * stride + k];
+        for (std::size_t k = 0; average && k < stride; ++k)
+            trails[to * stride + k] += share * trails[from * stride + k];
+    }
+
+    double squared_weight(std::size_t slot) const {
+        double total = 0;
+        for (std::size_t k = 0; k < outputs; ++k) total += coef(slot)[k] * coef(slot)[k];
+        return total;
+    }
+
+    /// The coefficients that predict after so many rounds, with the same stride.
+    std::vector<double> predictor(std::int64_t rounds) const {
+        std::vector<double> out = coefs;
+        for (std::size_t i = 0; average && rounds > 0 && i < out.size(); ++i)
+            out[i] -= trails[i] / static_cast<double>(rounds);
+        return out;
+    }
+
+    /// scores[k] = sum_i values[i] a_i[k].
+    void score(const double* values, const double* coefficients, double* scores) const {
+        const DenseRow<double> row{values, size()};
+        if (stride == 1)
+            scores[0] = glance(row, coefficients).dot;
+        else
+            dot_lanes<double>(row, coefficients, stride, stride, scores);
+    }
+
+    void rebuild_index() {
+        slots.clear();
+        for (std::size_t i = 0; i < ids.size(); ++i) slots[ids[i]] = i;
+    }
+
+    std::size_t outputs, stride;
+    bool average;
+    std::int64_t next_birth = 0;
+    std::vector<double> coefs, trails;    ///< slots x stride
+    std::vector<double> self;             ///< k(x, x), the constant included
+    std::vector<std::int64_t> ids, born;  ///< which example it was, and when it came
+    std::unordered_map<std::int64_t, std::size_t> slots;
+
+  private:
+    template <class T>
+    static void replace_by_last(std::vector<T>& values, std::size_t slot, std::size_t width = 1) {
+        const auto from = values.end() - static_cast<std::ptrdiff_t>(width);
+        std::copy(from, values.end(), values.begin() + static_cast<std::ptrdiff_t>(slot * width));
+        values.resize(values.size() - width);
+    }
+};
+
+}  // namespace aggro

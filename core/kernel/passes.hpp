@@ -1,0 +1,179 @@
+// Passes of a kernel learner over many rows, and over kernel values that come from outside.
+#pragma once
+#include "kernel/learn.hpp"
+#include "linear/passes.hpp"
+
+namespace aggro {
+
+/// Asks now and then whether to stop.
+class Breath {
+  public:
+    explicit Breath(const Lesson& lesson) : interrupted(lesson.interrupted) {}
+    void after(std::size_t multiply_adds) {
+        work += multiply_adds;
+        if (work < (std::size_t{1} << 22)) return;
+        work = 0;
+        if (interrupted && interrupted()) throw Interrupted();
+    }
+
+  private:
+    const std::function<bool()>& interrupted;
+    std::size_t work = 0;
+};
+
+/// How many rows meet the support vectors together: enough for the matrix product to run at full
+/// speed, few enough that their products with each other and their memory do not matter.
+inline std::size_t block_rows(std::size_t support, std::size_t batch_size) {
+    constexpr std::size_t most_values = std::size_t{1} << 19;
+    std::size_t rows = std::clamp<std::size_t>(support / 128 * 8, 8, 64);
+    while (rows > 8 && rows * support > most_values) rows -= 8;
+    return std::max(batch_size, rows / batch_size * batch_size);
+}
+
+/// Fills a block with the next rows of a lesson that have a weight, and their kernel values.
+template <class Store, class Row>
+inline void next_block(const KernelModel& m, const Store& store, const Lesson& lesson,
+                       std::int64_t first_id, std::size_t most,
+                       Reader<double, Row, Order::rising>& reader, std::size_t& at,
+                       KernelBlock<Store>& block) {
+    block.clear();
+    block.examples.resize(most, m.shape.features);
+    for (; at < lesson.count && block.rows < most; ++at) {
+        const std::size_t r = lesson.row(at);
+        if (lesson.weight(r) == 0) continue;
+        try {
+            block.examples.set(block.rows++, reader.row(r));
+        } catch (const BadExample& bad) {
+            throw BadRow(r, bad.what());
+        }
+        block.targets.push_back(lesson.target(r));
+        block.weights.push_back(lesson.weight(r));
+        block.ids.push_back(first_id + static_cast<std::int64_t>(r));
+    }
+    block.meet(m.shape.kernel, m.shape.shift(), store);
+}
+
+/// Learns the rows of a lesson in order. Row r is known as example first_id + r: presented again,
+/// it adds to its coefficient.
+template <class Store>
+inline void learn_rows(KernelModel& m, Store& store, const Lesson& lesson, std::int64_t first_id) {
+    KernelLearn<Store> learn(m, store);
+    learn.margins = lesson.margins;
+    KernelBlock<Store> block;
+    with_row_type<double>(lesson.x, [&](auto kind) {
+        Reader<double, decltype(kind), Order::rising> reader(lesson.x);
+        Breath breath(lesson);
+        for (std::size_t at = 0; at < lesson.count;) {
+            const std::size_t most = block_rows(store.size(), lesson.batch_size);
+            next_block(m, store, lesson, first_id, most, reader, at, block);
+            try {
+                learn(block, lesson.batch_size);
+            } catch (const BadExample& bad) {
+                throw BadRow(static_cast<std::size_t>(block.ids[learn.current] - first_id),
+                             bad.what());
+            }
+            breath.after(block.rows * (store.size() + 8) * (m.shape.features + 8));
+        }
+    });
+}
+
+/// Learns one block from its kernel values: with the support vectors (rows x slots) and within.
+inline void learn_values(KernelModel& m, OutsideStore& store, const Lesson& lesson,
+                         const double* with_support, const double* within,
+                         const std::int64_t* ids) {
+    KernelBlock<OutsideStore> block;
+    const std::size_t n = store.size();
+    block.rows = lesson.count;
+    block.make_room(n);
+    std::vector<double> inner(within, within + block.rows * block.rows);
+    for (double& value : inner) value += m.shape.shift();
+    block.set_inner(inner.data());
+    for (std::size_t r = 0; r < block.rows; ++r) {
+        block.targets.push_back(lesson.target(r));
+        block.weights.push_back(lesson.weight(r));
+        block.ids.push_back(ids[r]);
+        for (std::size_t i = 0; i < n; ++i)
+            block.kernel(r)[i] = with_support[r * n + i] + m.shape.shift();
+    }
+    KernelLearn<OutsideStore> learn(m, store);
+    learn.margins = lesson.margins;
+    learn(block, lesson.batch_size);
+}
+
+/// Scores of the model's predictor, row-major: out[i * outputs + k].
+template <class Store>
+inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x, double* out) {
+    const std::vector<double> coefs = m.expansion.predictor(m.history.examples);
+    std::vector<double> scores(m.expansion.stride);
+    KernelBlock<Store> block;
+    with_row_type<double>(x, [&](auto kind) {
+        Reader<double, decltype(kind), Order::rising> reader(x);
+        const std::size_t most = block_rows(store.size(), 1);
+        for (std::size_t at = 0; at < x.rows; at += block.rows) {
+            block.rows = std::min(most, x.rows - at);
+            block.examples.resize(block.rows, m.shape.features);
+            for (std::size_t r = 0; r < block.rows; ++r) block.examples.set(r, reader.row(at + r));
+            block.meet(m.shape.kernel, m.shape.shift(), store);
+            for (std::size_t r = 0; r < block.rows; ++r) {
+                m.expansion.score(block.kernel(r), coefs.data(), scores.data());
+                std::copy_n(scores.data(), m.shape.outputs, out + (at + r) * m.shape.outputs);
+            }
+        }
+    });
+}
+
+/// True if all values and targets are far from overflow and all indices inside the matrix: learning
+/// them cannot fail half-way.
+inline bool harmless(const Lesson& lesson) {
+    constexpr double largest = 1e75, smallest = 1e-75;
+    const Matrix& x = lesson.x;
+    const auto check = [&](const auto* values, std::size_t n, double least) {
+        bool fine = true;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double size = std::abs(static_cast<double>(values[k]));
+            fine &= size < largest && (size > least || size == 0);
+        }
+        return fine;
+    };
+    const auto inside = [&](const auto* indices) {
+        bool fine = true;
+        for (std::size_t k = 0, n = x.stored(); k < n; ++k)
+            fine &= indices[k] >= 0 && static_cast<std::size_t>(indices[k]) < x.features;
+        return fine;
+    };
+    if (lesson.values && !check(lesson.values, x.rows * lesson.columns, 0)) return false;
+    if (x.sparse() && !(x.wide_indices ? inside(static_cast<const std::int64_t*>(x.indices))
+                                       : inside(static_cast<const std::int32_t*>(x.indices))))
+        return false;
+    return x.doubles ? check(static_cast<const double*>(x.values), x.stored(), smallest)
+                     : check(static_cast<const float*>(x.values), x.stored(), smallest);
+}
+
+/// True if nothing on the way can overflow: learning these rows cannot fail half-way.
+inline bool harmless(const KernelModel& m, const Lesson& lesson) {
+    constexpr double limit = 1e100;
+    const KernelFunction& k = m.shape.kernel;
+    if (!harmless(lesson)) return false;
+    const bool bounded = k.kind == Kernel::rbf || k.kind == Kernel::sigmoid;
+    const bool long_enough =
+        m.shape.intercept || k.kind == Kernel::rbf || m.groups[0].rule.cap < limit;
+    double largest = 0;
+    const auto look = [&](const auto* values) {
+        for (std::size_t i = 0, n = lesson.x.stored(); i < n; ++i)
+            largest = std::max(largest, std::abs(static_cast<double>(values[i])));
+    };
+    if (!bounded && lesson.x.doubles)
+        look(static_cast<const double*>(lesson.x.values));
+    else if (!bounded)
+        look(static_cast<const float*>(lesson.x.values));
+    const double norm = largest * largest * static_cast<double>(lesson.x.features);
+    KernelFunction worst = k;
+    worst.gamma = std::abs(k.gamma), worst.coef0 = std::abs(k.coef0);
+    bool fine = long_enough && (bounded || self_value(worst, norm) < limit);
+    for (const double self : m.expansion.self) fine &= std::abs(self) < limit;
+    for (std::size_t i = 0; lesson.values && i < lesson.x.rows * lesson.columns; ++i)
+        fine &= std::abs(lesson.values[i]) < limit;
+    return fine;
+}
+
+}  // namespace aggro

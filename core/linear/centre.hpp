@@ -1,0 +1,252 @@
+// Where a step starts from: the last weights, pulled to the class means, or the mean of the last Q.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "linear/model.hpp"
+
+namespace aggro {
+
+/// Weight k of feature j as it is, whatever it is made of.
+template <class T>
+inline double weight_at(const Model<T>& m, std::size_t j, std::size_t k) {
+    const T* lane = m.weights.row(j);
+    const Mixture& mix = m.mix[k];
+    double w = mix.scale * static_cast<double>(lane[k]);
+    if (mix.own == 0 && mix.rest == 0) return w;
+    const auto own = static_cast<double>(lane[m.shape.outputs + m.own_sum[k]]);
+    w += mix.own * own;
+    if (m.shape.total) w += mix.rest * (static_cast<double>(lane[m.total_lane()]) - own);
+    return w;
+}
+
+/// The mean over the averaged rounds of weight k of feature j.
+template <class T>
+inline double average_at(const Model<T>& m, std::size_t j, std::size_t k) {
+    const T* lane = m.weights.row(j);
+    const Mixture& mix = m.mix[k];
+    double sum =
+        mix.scale_sum * static_cast<double>(lane[k]) + static_cast<double>(m.trail.row(j)[k]);
+    if (mix.own_sum != 0 || mix.rest_sum != 0) {
+        const auto own = static_cast<double>(lane[m.shape.outputs + m.own_sum[k]]);
+        sum += mix.own_sum * own;
+        if (m.shape.total) sum += mix.rest_sum * (static_cast<double>(lane[m.total_lane()]) - own);
+    }
+    return sum / static_cast<double>(m.counters.averaged);
+}
+
+/// Calls use(j, k, weight) with all weights that predict, whatever they are made of, for features
+/// as they are given: their scale is in the weight.
+template <class T, class Use>
+inline void each_weight(const Model<T>& m, Use&& use) {
+    const bool average = m.shape.predictor == Predictor::average && m.counters.averaged > 0;
+    for (std::size_t j = 0; j < m.shape.features; ++j) {
+        const double factor = m.sizes.factor(j);
+        for (std::size_t g = 0; g < m.groups.size(); ++g) {
+            const bool pooled = m.shape.reservoir > 0 && m.pool_fill[g] > 0;
+            for (std::size_t k = m.groups[g].first; k < m.groups[g].first + m.groups[g].count; ++k)
+                use(j, k,
+                    factor * (pooled    ? static_cast<double>(m.pool_mean.row(j)[k])
+                              : average ? average_at(m, j, k)
+                                        : weight_at(m, j, k)));
+        }
+    }
+}
+
+/// The weights that predict, features x outputs.
+template <class T>
+inline void write_weights(const Model<T>& m, T* out) {
+    each_weight(m, [&](std::size_t j, std::size_t k, double weight) {
+        out[j * m.shape.outputs + k] = static_cast<T>(weight);
+    });
+}
+
+/// The intercepts that predict.
+template <class T>
+inline std::vector<double> effective_bias(const Model<T>& m) {
+    std::vector<double> bias(m.bias.begin(), m.bias.end());
+    if (m.shape.predictor == Predictor::average && m.counters.averaged > 0)
+        for (std::size_t k = 0; k < bias.size(); ++k)
+            bias[k] = m.bias_sum[k] / static_cast<double>(m.counters.averaged);
+    for (std::size_t g = 0; m.shape.reservoir > 0 && g < m.groups.size(); ++g)
+        for (std::size_t k = m.groups[g].first;
+             m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
+            bias[k] = m.pool_mean_bias[k];
+    if (m.shape.scale == Scale::standard)
+        each_weight(m, [&](std::size_t j, std::size_t k, double weight) {
+            bias[k] -= weight * m.sizes.centre(j);
+        });
+    return bias;
+}
+
+/// target_j[k] becomes scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) + keep * target_j[k].
+template <class T>
+inline void mix_into(Model<T>& m, Block<T>& target, std::size_t k, double scale, double own,
+                     double rest, double keep) {
+    const std::size_t sum = m.shape.outputs + (m.shape.sums > 0 ? m.own_sum[k] : 0),
+                      total = m.total_lane();
+    const bool sums = m.shape.sums > 0, others = m.shape.total;
+    for (std::size_t j = 0; j < m.shape.features; ++j) {
+        const T* lane = m.weights.row(j);
+        const double s = sums ? static_cast<double>(lane[sum]) : 0,
+                     t = others ? static_cast<double>(lane[total]) : s;
+        T& out = target.row(j)[k];
+        out = static_cast<T>(scale * static_cast<double>(lane[k]) + own * s + rest * (t - s) +
+                             keep * static_cast<double>(out));
+    }
+}
+
+/// Writes the weights of a group out in full, so that its mixture is the identity again.
+template <class T>
+inline void fold(Model<T>& m, const Group& g) {
+    m.announce_sweep();
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        Mixture& mix = m.mix[k];
+        if (m.trail.stride() > 0)
+            mix_into(m, m.trail, k, mix.scale_sum, mix.own_sum, mix.rest_sum, 1);
+        mix_into(m, m.weights, k, mix.scale, mix.own, mix.rest, 0);
+        mix = {};
+    }
+}
+
+/// Moves the scale of a group into its weights.
+template <class T>
+inline void rescale(Model<T>& m, const Group& g) {
+    m.announce_sweep();
+    std::vector<T> factor(m.lanes, T(1));
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        factor[k] = static_cast<T>(m.mix[k].scale);
+        m.mix[k].scale = 1;
+    }
+    scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.lanes, factor.data());
+}
+
+/// Folds before the numbers of the mixture lose digits (ALGORITHMS: class means in O(nnz)). The
+/// scale alone wears off soon and is cheaper to renew, but an average is made of it too.
+template <class T>
+inline void fold_if_worn(Model<T>& m, const Group& g) {
+    const bool averages = m.trail.stride() > 0;
+    const double smallest = averages ? 1e-6 : sizeof(T) == 8 ? 1e-200 : 1e-30;
+    const double largest = sizeof(T) == 8 ? 1e6 : 1e3;
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        const double own = m.means.count[m.own_sum[k]];
+        const double drift = std::max(std::abs(m.mix[k].own) * own,
+                                      std::abs(m.mix[k].rest) * (m.means.total.count - own));
+        const bool worn = m.mix[k].scale < smallest;
+        if (drift > largest || (worn && averages)) return fold(m, g);
+        if (worn) return rescale(m, g);
+    }
+}
+
+/// Where the class means pull output k: a classifier and its bias, the nearest-centroid one.
+struct Pull {
+    double own = 0, rest = 0, bias = 0;  ///< m_k = own * S_k + rest * (S_total - S_k)
+};
+
+template <class T>
+inline Pull pull_of(const Model<T>& m, std::size_t k) {
+    const std::size_t c = m.own_sum[k];
+    const double own = m.means.count[c], rest = m.means.total.count - own;
+    Pull pull;
+    if (own > 0) {
+        pull.own = 1 / own;
+        pull.bias = -m.means.norm[c] / (2 * own * own);
+    }
+    if (m.shape.total && rest > 0) {
+        const double norm = m.means.total.norm - 2 * m.means.cross[c] + m.means.norm[c];
+        pull.rest = -1 / rest;
+        pull.bias += std::max(norm, 0.0) / (2 * rest * rest);
+    }
+    return pull;
+}
+
+/// Instead of old examples fading from the class means, each new one counts more than the last;
+/// before the numbers grow too large, all are divided by what has come together.
+template <class T>
+inline void emphasise(Model<T>& m) {
+    if (m.means.emphasis.empty() || m.counters.frozen) return;
+    double& emphasis = m.means.emphasis[0];
+    emphasis /= 1 - m.shape.forgetting;
+    if (emphasis < 1e6) return;
+    m.announce_sweep();
+    std::vector<T> factor(m.lanes, T(1));
+    for (std::size_t l = m.shape.outputs; l < m.lanes; ++l)
+        factor[l] = static_cast<T>(1 / emphasis);
+    scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.lanes, factor.data());
+    for (std::size_t i = 0; i < m.sum_rest.size(); ++i)
+        m.sum_rest.data()[i] = static_cast<T>(static_cast<double>(m.sum_rest.data()[i]) / emphasis);
+    for (Mixture& mix : m.mix)
+        for (double* share : {&mix.own, &mix.rest, &mix.own_sum, &mix.rest_sum}) *share *= emphasis;
+    for (double& count : m.means.count) count /= emphasis;
+    m.means.total.count /= emphasis;
+    const double square = emphasis * emphasis;
+    for (auto* squares : {&m.means.norm, &m.means.cross})
+        for (double& value : *squares) value /= square;
+    m.means.total.norm /= square;
+    emphasis = 1;
+}
+
+/// Adds an example of weight omega and squared length n to the sums of its classes. `dots` are its
+/// products with the sums' lanes and are brought up to date.
+template <class T, class Member>
+inline void absorb(Model<T>& m, double omega, double n, double* dots, Member&& member) {
+    const double total = m.shape.total ? dots[m.shape.sums] : 0;
+    for (std::size_t c = 0; c < m.shape.sums; ++c) {
+        m.means.cross[c] += omega * dots[c];
+        if (!member(c)) continue;
+        m.means.cross[c] += omega * total + omega * omega * n;
+        m.means.norm[c] += 2 * omega * dots[c] + omega * omega * n;
+        m.means.count[c] += omega;
+        dots[c] += omega * n;
+    }
+    m.means.total.norm += 2 * omega * total + omega * omega * n;
+    m.means.total.count += omega;
+    if (m.shape.total) dots[m.shape.sums] += omega * n;
+}
+
+/// PAmW: remembers the weights of a group, then puts them at the mean of the last Q, pulled to the
+/// class means. O(Q d) per update.
+template <class T>
+inline void queue_centre(Model<T>& m, std::size_t index) {
+    const Group& g = m.groups[index];
+    const std::size_t outputs = m.shape.outputs, size = m.shape.queue;
+    const auto next = static_cast<std::size_t>(m.ring_next[index]);
+    m.ring_next[index] = static_cast<std::int64_t>((next + 1) % size);
+    m.ring_fill[index] =
+        std::min<std::int64_t>(m.ring_fill[index] + 1, static_cast<std::int64_t>(size));
+    const auto filled = static_cast<std::size_t>(m.ring_fill[index]);
+    const double gamma = g.gamma, share = 1 / (1 + gamma);
+    const bool averages = m.trail.stride() > 0;
+
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        const Pull pull = gamma > 0 ? pull_of(m, k) : Pull{};
+        const std::size_t own = outputs + (gamma > 0 ? m.own_sum[k] : 0), total = m.total_lane();
+        for (std::size_t j = 0; j < m.shape.features; ++j) {
+            T* lane = m.weights.row(j);
+            T* slots = m.ring.row(j);
+            slots[next * outputs + k] = lane[k];
+            double centre = 0;
+            for (std::size_t q = 0; q < filled; ++q)
+                centre += static_cast<double>(slots[q * outputs + k]);
+            centre /= static_cast<double>(filled);
+            if (gamma > 0) {
+                const auto s = static_cast<double>(lane[own]);
+                centre += gamma * pull.own * s;
+                if (m.shape.total)
+                    centre += gamma * pull.rest * (static_cast<double>(lane[total]) - s);
+            }
+            const T moved = static_cast<T>(share * centre);
+            if (averages)
+                m.trail.row(j)[k] -= static_cast<T>(m.mix[k].scale_sum) * (moved - lane[k]);
+            lane[k] = moved;
+        }
+        if (!m.shape.intercept) continue;
+        m.ring_bias[next * outputs + k] = m.bias[k];
+        double centre = 0;
+        for (std::size_t q = 0; q < filled; ++q) centre += m.ring_bias[q * outputs + k];
+        m.bias[k] = share * (centre / static_cast<double>(filled) + gamma * pull.bias);
+    }
+}
+
+}  // namespace aggro

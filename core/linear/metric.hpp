@@ -1,0 +1,128 @@
+// The geometry of a step. Euclidean and diagonal metrics live in the loops of lanes.hpp;
+// this is the full one: a symmetric matrix over all features and the intercept.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "base/block.hpp"
+#include "rows/row.hpp"
+
+namespace aggro {
+
+enum class Metric { euclidean, diagonal, full };
+
+/// Sigma, with Sigma^-1 = I + sum kappa x x' over the updates. Only the lower triangle is kept,
+/// row after row, so the last row and column are the intercept's when there is one.
+///
+/// The rank-one change of an update is remembered and written during the next product, so that an
+/// update costs one pass over the matrix instead of two.
+template <class T>
+class FullMetric {
+  public:
+    FullMetric() = default;
+    FullMetric(std::size_t features, bool intercept, double prior = 1)
+        : features_(features), intercept_(intercept) {
+        size_ = features + (intercept ? 1 : 0);
+        lower_.assign(size_ * (size_ + 1) / 2, T(0));
+        for (std::size_t i = 0; i < size_; ++i) lower_[at(i, i)] = T(1);
+        if (intercept) set_intercept(prior);
+        image_.assign(size_, T(0));
+        vector_.assign(size_, T(0));
+        pending_.assign(size_, T(0));
+    }
+
+    std::size_t size() const { return size_; }
+    const Aligned<T>& image() const { return image_; }
+
+    /// g = Sigma (x, 1); returns (x, 1)' g. The image stays until the next call.
+    template <class Row>
+    double look(const Row& x, double scale) {
+        std::fill(vector_.begin(), vector_.end(), T(0));
+        for (std::size_t k = 0; k < x.size; ++k) vector_[x.feature(k)] = x.values[k];
+        // in units of the row divided by its scale, the constant feature is 1/scale
+        if (intercept_) vector_[features_] = static_cast<T>(1 / scale);
+        multiply();
+        double v = 0;
+        for (std::size_t i = 0; i < size_; ++i)
+            v += static_cast<double>(vector_[i]) * static_cast<double>(image_[i]);
+        return std::max(v, 0.0);
+    }
+
+    /// Sigma -= g g' kappa / (1 + kappa v), for the last image g and its v.
+    void shrink(double kappa, double v) {
+        settle();
+        pending_ = image_;
+        factor_ = static_cast<T>(1 / (1 / kappa + v));  // of kappa = infinity as well
+    }
+
+    /// The variance of the intercept, as long as it is correlated with no feature.
+    double intercept() { return static_cast<double>(lower().back()); }
+    void set_intercept(double variance) { lower().back() = static_cast<T>(variance); }
+
+    /// The same for more features; a new one is uncorrelated and has variance one.
+    FullMetric grown(std::size_t features) {
+        settle();
+        FullMetric larger(features, intercept_);
+        const auto moved = [&](std::size_t i) {
+            return intercept_ && i == features_ ? features : i;
+        };
+        for (std::size_t i = 0; i < size_; ++i)
+            for (std::size_t j = 0; j <= i; ++j)
+                larger.lower_[larger.at(moved(i), moved(j))] = lower_[at(i, j)];
+        return larger;
+    }
+
+    /// The packed lower triangle, with nothing pending.
+    Aligned<T>& lower() {
+        settle();
+        return lower_;
+    }
+
+  private:
+    static std::size_t at(std::size_t i, std::size_t j) { return i * (i + 1) / 2 + j; }
+
+    void multiply() {
+        std::fill(image_.begin(), image_.end(), T(0));
+        T* row = lower_.data();
+        const T* x = vector_.data();
+        T* g = image_.data();
+        const T* p = pending_.data();
+        for (std::size_t i = 0; i < size_; row += ++i) {
+            const T change = factor_ * p[i], xi = x[i];
+            T dot = 0;
+            if (change != T(0)) {
+                for (std::size_t j = 0; j < i; ++j) {
+                    row[j] -= change * p[j];
+                    dot += row[j] * x[j];
+                    g[j] += row[j] * xi;
+                }
+                row[i] -= change * p[i];
+            } else {
+                for (std::size_t j = 0; j < i; ++j) {
+                    dot += row[j] * x[j];
+                    g[j] += row[j] * xi;
+                }
+            }
+            g[i] += dot + row[i] * xi;
+        }
+        factor_ = 0;
+    }
+
+    void settle() {
+        if (factor_ == T(0)) return;
+        T* row = lower_.data();
+        for (std::size_t i = 0; i < size_; row += ++i) {
+            const T change = factor_ * pending_[i];  // as in `multiply`, to the last bit
+            for (std::size_t j = 0; j <= i; ++j) row[j] -= change * pending_[j];
+        }
+        factor_ = 0;
+    }
+
+    std::size_t features_ = 0, size_ = 0;
+    bool intercept_ = false;
+    Aligned<T> lower_, image_, vector_, pending_;
+    T factor_ = 0;
+};
+
+}  // namespace aggro

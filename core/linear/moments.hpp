@@ -1,0 +1,38 @@
+// Running mean and spread of numbers that come one row at a time (Welford).
+#pragma once
+#include <cmath>
+#include <cstddef>
+
+#include "base/block.hpp"
+
+namespace aggro {
+
+struct Moments {
+    Aligned<double> rows;          ///< how many rows were met: one number, or none when not in use
+    Aligned<double> mean, square;  ///< square: sum of squared distances to the mean
+
+    void begin(std::size_t columns) {
+        rows.assign(1, 0.0);
+        grow(columns);
+    }
+    void make_room(std::size_t columns) {
+        for (auto* values : {&mean, &square}) reserve_amortised(*values, columns);
+    }
+    /// A column that appears later was zero so far.
+    void grow(std::size_t columns) {
+        mean.resize(columns, 0.0);
+        square.resize(columns, 0.0);
+    }
+    /// Puts one number of the row into its column; `rows` counts it already.
+    void meet(std::size_t j, double value) {
+        const double change = value - mean[j];
+        mean[j] += change / rows[0];
+        square[j] += change * (value - mean[j]);
+    }
+    double deviation(std::size_t j) const {
+        return rows[0] > 0 ? std::sqrt(square[j] / rows[0]) : 0;
+    }
+    void forget(std::size_t j) { mean[j] = square[j] = 0; }
+};
+
+}  // namespace aggro

@@ -1,0 +1,249 @@
+// Passes over many rows: learning them in order, scoring them.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "base/threads.hpp"
+#include "linear/minibatch.hpp"
+
+namespace aggro {
+
+/// Raised when the caller asked to stop; the model is whole, after the last finished example.
+struct Interrupted : std::exception {};
+
+/// A row that was refused, for the message.
+struct BadRow : std::runtime_error {
+    std::size_t row;
+    BadRow(std::size_t i, const std::string& what) : std::runtime_error(what), row(i) {}
+};
+
+/// What to learn from, and in which order.
+struct Lesson {
+    Matrix x;
+    const std::int64_t* labels = nullptr;  ///< one class per row, or
+    const double* values = nullptr;        ///< `columns` numbers per row
+    std::size_t columns = 0;
+    const double* weights = nullptr;      ///< null: all one
+    const std::int64_t* order = nullptr;  ///< null: as given
+    std::size_t first = 0;                ///< where in that order to begin
+    std::size_t count = 0;                ///< how many rows to learn
+    std::size_t batch_size = 1;
+    std::size_t threads = 1;
+    const Matrix* typical = nullptr;  ///< a row that is scored beside each of them, if these are
+    double* margins = nullptr;  ///< for each place in the order: what is said before it is learned
+    std::size_t watched = 0;    ///< by which of several models
+    bool undo = true;           ///< put the model back as it was when a row is refused
+    std::function<bool()> interrupted;
+
+    std::size_t row(std::size_t i) const {
+        return order ? static_cast<std::size_t>(order[first + i]) : first + i;
+    }
+    double weight(std::size_t row) const { return weights ? weights[row] : 1.0; }
+    Target target(std::size_t row) const {
+        return {labels ? labels[row] : -1, values ? values + row * columns : nullptr};
+    }
+};
+
+/// Calls `use` with the loops that fit the model: one output or lanes, Euclidean or diagonal.
+template <template <class, class, bool, bool> class How, class T, class Row, class Use>
+inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
+    const bool single = m.lanes == 1;
+    if (single && !m.diagonal())
+        use(How<T, Row, true, false>(m, scratch));
+    else if (single)
+        use(How<T, Row, true, true>(m, scratch));
+    else if (!m.diagonal())
+        use(How<T, Row, false, false>(m, scratch));
+    else
+        use(How<T, Row, false, true>(m, scratch));
+}
+
+/// Calls `body(row number)` and names the row in any complaint.
+template <class Body>
+[[gnu::always_inline]] inline void naming_the_row(std::size_t row, Body&& body) {
+    try {
+        body();
+    } catch (const BadExample& bad) {
+        throw BadRow(row, bad.what());
+    }
+}
+
+/// Nobody looks at the rows that come next.
+struct Unwatched {
+    void operator()(std::size_t, std::size_t) const {}
+};
+
+/// `at` is the place in the order of the row that is being learned: where it failed, if it does.
+/// `look(place, count)` is called before so many rows are learned together.
+template <class T, class Row, class Look = Unwatched>
+inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Lesson& lesson,
+                       std::size_t& at, const Look& look = {}) {
+    Reader<T, Row> reader(lesson.x);
+    Scaled<T, Row> scaled(sizes, m.shape.features);
+    const bool scales = sizes.kind != Scale::none;
+    with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
+        for (std::size_t i = 0; i < lesson.count; ++i) {
+            const std::size_t r = lesson.row(i);
+            at = lesson.first + i;
+            look(i, 1);
+            naming_the_row(r, [&] {
+                const Row x = reader.row(r);
+                const double weight = lesson.weight(r);
+                if (weight > 0 && scales)
+                    learn(scaled.learn(x), lesson.target(r), weight);
+                else if (weight > 0)  // a call of its own: rows as they are stay in registers
+                    learn(x, lesson.target(r), weight);
+            });
+        }
+    });
+}
+
+template <class T, class Row, class Look = Unwatched>
+inline void learn_batches(Model<T>& m, const Lesson& lesson, std::size_t& at,
+                          const Look& look = {}) {
+    Scratch<T> scratch(m);
+    std::vector<Reader<T, Row>> readers(lesson.batch_size,
+                                        Reader<T, Row>(lesson.x));  // rows must last
+    std::vector<Scaled<T, Row>> scaled(lesson.batch_size,
+                                       Scaled<T, Row>(m.sizes, m.shape.features));
+    std::vector<Member<Row>> batch;
+    with_loops<LearnBatch, T, Row>(m, scratch, [&](auto learn) {
+        std::vector<std::size_t> numbers;  // where in the lesson the rows of the batch are
+        for (std::size_t i = 0; i < lesson.count; ++i) {
+            const std::size_t r = lesson.row(i);
+            if (lesson.weight(r) > 0) {
+                const std::size_t place = batch.size();
+                if (place == 0) look(i, std::min(lesson.batch_size, lesson.count - i));
+                numbers.push_back(i);
+                at = lesson.first + i;
+                naming_the_row(r, [&] {
+                    const Row x = scaled[place].learn(readers[place].row(r));
+                    batch.push_back({x, lesson.target(r), lesson.weight(r)});
+                });
+            }
+            if (batch.size() < lesson.batch_size && i + 1 < lesson.count) continue;
+            try {
+                learn(batch);
+            } catch (const BadExample& bad) {
+                at = lesson.first + numbers[learn.current()];
+                throw BadRow(lesson.row(numbers[learn.current()]), bad.what());
+            }
+            batch.clear();
+            numbers.clear();
+        }
+    });
+}
+
+/// Multiply-adds for a row of this matrix, on average.
+inline std::size_t row_work(const Matrix& x, std::size_t lanes) {
+    return (x.stored() / std::max<std::size_t>(x.rows, 1) + 8) * lanes;
+}
+
+/// How many of the threads asked for have enough to do: to start one takes some microseconds.
+inline std::size_t busy_threads(const Matrix& x, std::size_t rows, std::size_t lanes,
+                                std::size_t asked) {
+    return std::clamp<std::size_t>(rows * row_work(x, lanes) >> 16, 1, asked);
+}
+
+/// Writes the record of the rows that threads have learned.
+template <class T>
+inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
+    const bool models = LaneRules(m, whole(m)).models;
+    for (std::size_t i = 0, entry = 0; i < lesson.count; ++i) {
+        const std::size_t r = lesson.row(i);
+        if (lesson.weight(r) == 0) continue;
+        if (models) {
+            write_records(m.record, m.memory, journal.votes(entry), journal.losses(entry));
+        } else {
+            write_record(m, journal.votes(entry), lesson.target(r));
+            add_losses(m, journal.losses(entry));
+        }
+        ++entry;
+    }
+}
+
+/// Each thread learns all rows for its own share of the model. They meet to write the record when
+/// the journal has 8 MB, or after some hundredths of a second: not often, for on a busy machine
+/// each waits for the other's turn.
+template <class T, class Row>
+inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts,
+                         std::size_t& at) {
+    const std::size_t most = 1 + std::min((std::size_t{1} << 19) / m.shape.outputs,
+                                          (std::size_t{1} << 26) / row_work(lesson.x, m.lanes));
+    Journal journal(m, std::min(most, lesson.count));
+    Lesson block = lesson;
+    for (std::size_t done = 0; done < lesson.count; done += block.count) {
+        block.first = lesson.first + done;
+        block.count = std::min(most, lesson.count - done);
+        Counters after;
+        std::vector<Sizes> sizes(parts.size(), m.sizes);  // each thread comes to the same
+        const auto job = [&](std::size_t t, std::size_t& row) {
+            Scratch<T> scratch(m);
+            scratch.share = parts[t];
+            scratch.journal = &journal;
+            scratch.counters = m.counters;
+            learn_rows<T, Row>(m, sizes[t], scratch, block, row);
+            if (t == 0) after = scratch.counters;
+        };
+        together(parts.size(), parts.size(), job, at);
+        m.counters = after;
+        m.sizes = std::move(sizes[0]);
+        write_record(m, block, journal);
+    }
+}
+
+/// Learns the rows of a lesson, one after another or in batches; `at` is how far it came.
+template <class T>
+inline void learn_all(Model<T>& m, const Lesson& lesson, std::size_t& at) {
+    with_row_type<T>(lesson.x, [&](auto kind) {
+        using Row = decltype(kind);
+        if (lesson.batch_size > 1) return learn_batches<T, Row>(m, lesson, at);
+        const auto parts = shares(m, busy_threads(lesson.x, lesson.count, m.lanes, lesson.threads));
+        if (parts.size() > 1) return learn_shares<T, Row>(m, lesson, parts, at);
+        Scratch<T> scratch(m);
+        learn_rows<T, Row>(m, m.sizes, scratch, lesson, at);
+    });
+}
+
+/// Scores of the model's predictor, row-major: out[i * outputs + k]. Threads share the rows.
+template <class T>
+inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads) {
+    const std::size_t count = busy_threads(x, x.rows, m.lanes, threads);
+    with_row_type<T>(x, [&](auto kind) {
+        using Row = decltype(kind);
+        together(count, count, [&](std::size_t t, std::size_t& at) {
+            Scratch<T> scratch(m);
+            Reader<T, Row> reader(x);
+            Scaled<T, Row> scaled(m.sizes, m.shape.features);
+            with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
+                for (at = t * x.rows / count; at < (t + 1) * x.rows / count; ++at) {
+                    naming_the_row(at, [&] { learn.score(scaled.look(reader.row(at))); });
+                    for (std::size_t k = 0; k < m.shape.outputs; ++k)
+                        out[at * m.shape.outputs + k] = static_cast<T>(scratch.scores[k]);
+                }
+            });
+        });
+    });
+}
+
+/// Squared norm of one row, as it will be once it is scaled, if it is the first one.
+inline double square_of(const Matrix& x, std::size_t row, Scale scale) {
+    if (row >= x.rows) throw std::out_of_range("order names a row that is not there");
+    const std::size_t begin =
+        x.sparse() ? static_cast<std::size_t>(x.start(row)) : row * x.features;
+    const std::size_t end =
+        x.sparse() ? static_cast<std::size_t>(x.start(row + 1)) : begin + x.features;
+    const auto sum = [&](const auto* values) {
+        double total = 0;
+        for (std::size_t k = begin; k < end; ++k) {
+            const auto value = static_cast<double>(values[k]);
+            total += scale == Scale::online ? value != 0 : value * value;
+        }
+        return total;
+    };
+    if (scale == Scale::standard) return 0;
+    return x.doubles ? sum(static_cast<const double*>(x.values))
+                     : sum(static_cast<const float*>(x.values));
+}
+
+}  // namespace aggro

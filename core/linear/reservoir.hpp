@@ -1,0 +1,53 @@
+// A weighted sample of past classifiers: each enters with the number of examples it survived.
+#pragma once
+#include <cmath>
+
+#include "linear/centre.hpp"
+
+namespace aggro {
+
+/// SplitMix64: a uniform number in (0, 1], from a state that is saved with the model.
+inline double uniform(std::uint64_t& state) {
+    std::uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return static_cast<double>(((z ^ (z >> 31)) >> 11) + 1) * 0x1.0p-53;
+}
+
+/// Offers the group's present classifier, about to change, to its reservoir. Keys log(u)/survived
+/// keep a sample in which a classifier's chance grows with its survival (Efraimidis and Spirakis).
+template <class T>
+inline void offer(Model<T>& m, std::size_t index) {
+    const Group& g = m.groups[index];
+    const auto survived = static_cast<double>(m.counters.examples - m.tally.last_update[index]);
+    if (survived <= 0) return;
+    const double key = std::log(uniform(m.counters.random)) / survived;
+    const std::size_t outputs = m.shape.outputs, size = m.shape.reservoir;
+    double* keys = m.pool_key.data() + index * size;
+    auto filled = static_cast<std::size_t>(m.pool_fill[index]);
+    std::size_t slot = filled;
+    if (filled == size) {
+        slot = static_cast<std::size_t>(std::min_element(keys, keys + size) - keys);
+        if (key <= keys[slot]) return;
+    } else {
+        m.pool_fill[index] = static_cast<std::int64_t>(++filled);
+    }
+    keys[slot] = key;
+    const double share = 1 / static_cast<double>(filled);
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        for (std::size_t j = 0; j < m.shape.features; ++j) {
+            T* slots = m.pool.row(j);
+            slots[slot * outputs + k] = static_cast<T>(weight_at(m, j, k));
+            double mean = 0;
+            for (std::size_t q = 0; q < filled; ++q)
+                mean += static_cast<double>(slots[q * outputs + k]);
+            m.pool_mean.row(j)[k] = static_cast<T>(mean * share);
+        }
+        m.pool_bias[slot * outputs + k] = m.bias[k];
+        double mean = 0;
+        for (std::size_t q = 0; q < filled; ++q) mean += m.pool_bias[q * outputs + k];
+        m.pool_mean_bias[k] = mean * share;
+    }
+}
+
+}  // namespace aggro

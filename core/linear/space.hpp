@@ -1,0 +1,155 @@
+// The verbs of a row on a model: look at it, measure it, step along it. One output or many lanes,
+// Euclidean or diagonal: the only things the loops over features can tell apart.
+#pragma once
+#include <vector>
+
+#include "linear/share.hpp"
+#include "rows/lanes.hpp"
+
+namespace aggro {
+
+/// Working memory of one pass, allocated once: one entry per lane, or per output.
+template <class T>
+struct Scratch {
+    std::vector<T> dot, length, coef, plain, trail_coef, trail_plain, kappa, fade;
+    std::vector<double> scores, tau, sums;
+    std::vector<std::size_t> active;
+    std::vector<T> values;
+    Ranking ranking;
+    Share share;                 ///< what is learned with it
+    Journal* journal = nullptr;  ///< where threads write what they see; null for one alone
+    Counters counters;           ///< of a thread; one alone uses the model's
+
+    explicit Scratch(const Model<T>& m)
+        : dot(m.lanes),
+          length(m.lanes),
+          coef(m.lanes),
+          plain(m.lanes),
+          trail_coef(m.lanes),
+          trail_plain(m.lanes),
+          kappa(m.lanes),
+          fade(m.lanes),
+          scores(m.shape.outputs),
+          tau(m.shape.outputs),
+          sums(m.shape.sums + 1),
+          share(whole(m)) {}
+};
+
+template <class T, class Row, bool Single, bool Diagonal>
+class Space {
+  public:
+    Space(Model<T>& model, Scratch<T>& scratch)
+        : m(model),
+          s(scratch),
+          stride(model.weights.stride()),
+          first(scratch.share.first),
+          lanes(scratch.share.lanes) {}
+
+    /// Fills `dot` (and, in a diagonal metric, `length`) for all lanes; returns ||x||^2.
+    double look(const Row& x) {
+        const T* w = m.weights.data();
+        if constexpr (Single && !Diagonal) {
+            const Glance<T> seen = glance(x, w);
+            s.dot[0] = seen.dot;
+            return static_cast<double>(seen.length);
+        } else if constexpr (Single) {
+            return look_in_pairs(x, w);
+        } else {
+            dot_lanes(x, w + first, stride, lanes, s.dot.data() + first);
+            if constexpr (Diagonal)
+                length_lanes(x, m.variance() + first, stride, lanes, s.length.data() + first);
+            return static_cast<double>(squared_length(x));
+        }
+    }
+
+    /// Moves every lane of `target` by coef * Sigma x + plain * x. Spoils `coef`.
+    void step(const Row& x, T* target, std::size_t target_stride, std::vector<T>& coef,
+              const std::vector<T>& plain) {
+        const bool sums = m.shape.sums > 0;
+        if constexpr (!Diagonal) {
+            for (std::size_t l = 0; sums && l < m.lanes; ++l) coef[l] += plain[l];
+            add(x, target, target_stride, coef);
+        } else {
+            if (sums) add(x, target, target_stride, plain);
+            add_scaled(x, target, target_stride, coef);
+        }
+    }
+
+    /// Diagonal metric: the precision of every lane grows by kappa * x^2, after a share of what it
+    /// was above one is forgotten: 1/v becomes 1 + (1 - forgetting) (1/v - 1) + kappa x^2.
+    void sharpen(const Row& x) {
+        T* variance = m.variance();
+        if constexpr (Single) {
+            const T kappa = s.kappa[0];
+            const auto fade = static_cast<T>(kappa != 0 ? m.shape.forgetting : 0);
+            for (std::size_t k = 0; k < x.size; ++k) {
+                T& v = variance[x.feature(k) * stride];
+                const T square = x.values[k] * x.values[k], used = square > T(0) ? fade : T(0);
+                v /= T(1) + used * (v - T(1)) + kappa * square * v;
+            }
+        } else {
+            for (std::size_t l = first; l < first + lanes; ++l)
+                s.fade[l] = static_cast<T>(s.kappa[l] != 0 ? m.shape.forgetting : 0);
+            shrink_lanes(x, variance + first, stride, lanes, s.kappa.data() + first,
+                         s.fade.data() + first);
+        }
+    }
+
+    /// target_j[l] += x_j coef[l], touching only the lanes that move when they are few.
+    template <class AnyRow>
+    void add(const AnyRow& x, T* target, std::size_t target_stride, const std::vector<T>& coef) {
+        if constexpr (Single) {
+            if (coef[0] != T(0)) add_one(x, target, target_stride, coef[0]);
+        } else {
+            std::size_t moving = 0;
+            for (std::size_t l = first; l < first + lanes; ++l) moving += coef[l] != T(0);
+            if (moving == 0) return;
+            if (moving * 64 >= lanes * sizeof(T))
+                return add_lanes(x, target + first, target_stride, lanes, coef.data() + first);
+            s.active.clear();
+            for (std::size_t l = first; l < first + lanes; ++l)
+                if (coef[l] != T(0)) s.active.push_back(l);
+            for (std::size_t k = 0; k < x.size; ++k) {
+                T* lane = target + x.feature(k) * target_stride;
+                for (std::size_t l : s.active) lane[l] += x.values[k] * coef[l];
+            }
+        }
+    }
+
+  private:
+    double look_in_pairs(const Row& x, const T* w) {
+        constexpr std::size_t bytes = 2 * sizeof(T), chains = 4;  // several chains hide latency
+        Vector<T, bytes> sums[chains] = {};
+        const auto take = [&](std::size_t k, auto& sum) __attribute__((always_inline)) {
+            const T v = x.values[k];
+            sum += load<T, bytes>(w + 2 * x.feature(k)) * Vector<T, bytes>{v, v * v};
+        };
+        std::size_t k = 0;
+        for (; k + chains <= x.size; k += chains)
+            for (std::size_t c = 0; c < chains; ++c) take(k + c, sums[c]);
+        for (; k < x.size; ++k) take(k, sums[0]);
+        const auto sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        s.dot[0] = sum[0];
+        s.length[0] = sum[1];
+        return static_cast<double>(squared_length(x));
+    }
+
+    void add_scaled(const Row& x, T* target, std::size_t target_stride,
+                    const std::vector<T>& coef) {
+        const T* variance = m.variance();
+        if constexpr (Single) {
+            for (std::size_t k = 0; k < x.size; ++k)
+                target[x.feature(k) * target_stride] +=
+                    coef[0] * x.values[k] * variance[x.feature(k) * stride];
+        } else {
+            add_scaled_lanes(x, target + first, target_stride, variance + first, stride, lanes,
+                             coef.data() + first);
+        }
+    }
+
+    Model<T>& m;
+    Scratch<T>& s;
+    std::size_t stride, first, lanes;
+};
+
+}  // namespace aggro

@@ -1,0 +1,195 @@
+// The caller's arrays as rows: dense or CSR, float or double, 32- or 64-bit indices, read in place.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rows/lanes.hpp"
+
+namespace aggro {
+
+/// An example that cannot be learned from; who catches it knows which row it was.
+struct BadExample : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// A matrix in the caller's memory.
+struct Matrix {
+    std::size_t rows = 0, features = 0;
+    const void* values = nullptr;
+    bool doubles = true;            ///< values are double, else float
+    const void* indices = nullptr;  ///< null for a dense matrix
+    const void* starts = nullptr;   ///< where each sparse row begins
+    bool wide_indices = false, wide_starts = false;
+
+    bool sparse() const { return indices != nullptr; }
+    std::int64_t start(std::size_t i) const {
+        return wide_starts ? static_cast<const std::int64_t*>(starts)[i]
+                           : static_cast<const std::int32_t*>(starts)[i];
+    }
+    std::size_t stored() const {
+        return sparse() ? static_cast<std::size_t>(start(rows)) : rows * features;
+    }
+};
+
+/// Tells whether the features of a row are all different, whatever their order. One bit for each
+/// feature; memory that is never touched is never paid for.
+class Distinct {
+  public:
+    /// False also if an index lies outside of `features`.
+    template <class Index>
+    bool operator()(const Index* indices, std::size_t size, std::size_t features) {
+        if (!bits) bits.reset(static_cast<Word*>(std::calloc(features / 64 + 1, sizeof(Word))));
+        if (!bits) throw std::bad_alloc();
+        Word* const marks = bits.get();
+        Word twice = 0;
+        std::size_t k = 0;
+        for (; k < size && static_cast<std::uint64_t>(indices[k]) < features; ++k) {
+            const auto j = static_cast<std::uint64_t>(indices[k]);
+            const Word bit = Word{1} << (j % 64);
+            twice |= marks[j / 64] & bit;
+            marks[j / 64] |= bit;
+        }
+        for (std::size_t i = 0; i < k; ++i) marks[static_cast<std::uint64_t>(indices[i]) / 64] = 0;
+        return k == size && twice == 0;
+    }
+
+  private:
+    using Word = std::uint64_t;
+    struct Free {
+        void operator()(Word* p) const { std::free(p); }
+    };
+    std::unique_ptr<Word[], Free> bits;
+};
+
+/// What a reader of sparse rows owes: a linear model meets features in any order, a kernel that
+/// walks two rows side by side needs them rising.
+enum class Order { any, rising };
+
+/// Hands out the rows of a matrix as rows of T. What the core cannot read in place (another
+/// precision, repeated indices, an order that matters) is put right in a buffer of one row.
+template <class T, class Row, Order order = Order::any>
+class Reader {
+  public:
+    explicit Reader(const Matrix& matrix) : x(matrix), distinct(std::make_shared<Distinct>()) {}
+
+    [[gnu::always_inline]] Row row(std::size_t i) {
+        const auto begin = x.sparse() ? static_cast<std::size_t>(x.start(i)) : i * x.features;
+        const auto size =
+            x.sparse() ? static_cast<std::size_t>(x.start(i + 1)) - begin : x.features;
+        const bool direct = x.doubles == std::is_same_v<T, double>;
+        const T* values = direct ? static_cast<const T*>(x.values) + begin : convert(begin, size);
+        if constexpr (Row::dense) {
+            return {values, size};
+        } else {
+            const Index* indices = static_cast<const Index*>(x.indices) + begin;
+            if (in_place(values, indices, size)) return {values, indices, size};
+            return put_in_order(values, indices, size);
+        }
+    }
+
+  private:
+    using Index = typename Row::Index;
+
+    [[gnu::noinline]] const T* convert(std::size_t begin, std::size_t size) {
+        converted.resize(size);
+        const auto copy = [&](const auto* source) {
+            for (std::size_t k = 0; k < size; ++k) {
+                converted[k] = static_cast<T>(source[begin + k]);
+                if (std::isinf(converted[k]) && !std::isinf(source[begin + k]))
+                    throw BadExample("a value is too large for the model's float32 weights");
+            }
+        };
+        if (x.doubles)
+            copy(static_cast<const double*>(x.values));
+        else
+            copy(static_cast<const float*>(x.values));
+        return converted.data();
+    }
+
+    /// True if the row can be read where it lies. Rows are like their neighbours: the check that
+    /// held for the last one is tried first.
+    [[gnu::always_inline]] bool in_place(const T* values, const Index* indices, std::size_t size) {
+        if (order == Order::any && unsorted) return (*distinct)(indices, size, x.features);
+        if (well_formed(values, indices, size)) return true;
+        unsorted = true;
+        return order == Order::any && (*distinct)(indices, size, x.features);
+    }
+
+    /// Strictly increasing and inside the matrix. The values will be walked next, and most likely
+    /// the rows that follow: memory is asked for both, one line of indices at a time.
+    bool well_formed(const T* values, const Index* indices, std::size_t size) const {
+        constexpr std::size_t bytes = 64, width = bytes / sizeof(Index), ahead = 1024;
+        if (size == 0) return true;
+        const auto falls = [&](std::size_t k) {
+            return load<Index, bytes>(indices + k) <= load<Index, bytes>(indices + k - 1);
+        };
+        bool rises = true;
+        if (size > width) {
+            auto bad = falls(size - width);  // the last block may overlap the one before
+            for (std::size_t k = 1; k + width <= size; k += width) {
+                __builtin_prefetch(reinterpret_cast<const char*>(indices + k) + ahead);
+                for (std::size_t line = 0; line < width * sizeof(T); line += bytes)
+                    __builtin_prefetch(reinterpret_cast<const char*>(values + k) + line + ahead);
+                bad |= falls(k);
+            }
+            for (std::size_t i = 0; i < width; ++i) rises &= bad[i] == 0;
+        } else {
+            for (std::size_t k = 1; k < size; ++k) rises &= indices[k] > indices[k - 1];
+        }
+        return rises && indices[0] >= 0 && static_cast<std::size_t>(indices[size - 1]) < x.features;
+    }
+
+    /// Repeated indices are summed: counted apart, they would falsify the norm.
+    [[gnu::noinline]] Row put_in_order(const T* values, const Index* indices, std::size_t size) {
+        pairs.resize(size);
+        for (std::size_t k = 0; k < size; ++k) {
+            if (indices[k] < 0 || static_cast<std::size_t>(indices[k]) >= x.features)
+                throw BadExample("feature index " + std::to_string(indices[k]) +
+                                 " is outside a matrix of " + std::to_string(x.features) +
+                                 " features");
+            pairs[k] = {indices[k], values[k]};
+        }
+        std::stable_sort(pairs.begin(), pairs.end(),
+                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        ordered_values.clear();
+        ordered_indices.clear();
+        for (const auto& [index, value] : pairs) {
+            if (!ordered_indices.empty() && ordered_indices.back() == index) {
+                ordered_values.back() += value;
+            } else {
+                ordered_indices.push_back(index);
+                ordered_values.push_back(value);
+            }
+        }
+        return {ordered_values.data(), ordered_indices.data(), ordered_indices.size()};
+    }
+
+    Matrix x;
+    std::vector<T> converted, ordered_values;
+    std::vector<Index> ordered_indices;
+    std::vector<std::pair<Index, T>> pairs;
+    bool unsorted = false;               ///< some row was
+    std::shared_ptr<Distinct> distinct;  ///< of all readers of one batch
+};
+
+/// Calls `use(Row{})` with the type of this matrix' rows.
+template <class T, class Use>
+inline void with_row_type(const Matrix& x, Use&& use) {
+    if (!x.sparse())
+        use(DenseRow<T>{});
+    else if (x.wide_indices)
+        use(SparseRow<T, std::int64_t>{});
+    else
+        use(SparseRow<T, std::int32_t>{});
+}
+
+}  // namespace aggro

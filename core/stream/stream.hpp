@@ -1,0 +1,204 @@
+// A model that is taught one example at a time: its loops and working memory live between calls.
+#pragma once
+#include <cmath>
+#include <memory>
+#include <span>
+#include <variant>
+
+#include "linear/minibatch.hpp"
+
+namespace aggro {
+
+/// A row of a stream: features in any order, each at most once.
+using StreamRow = SparseRow<double, std::int32_t>;
+
+/// Examples that wait until their mini-batch is full.
+struct Waiting {
+    std::vector<double> values, targets, weights;
+    std::vector<std::int32_t> slots;
+    std::vector<std::int64_t> labels, ends;
+    bool extreme = false;  ///< some of them may make the step overflow
+
+    std::size_t size() const { return ends.size(); }
+
+    void add(const StreamRow& x, std::int64_t label, double target, double weight) {
+        values.insert(values.end(), x.values, x.values + x.size);
+        slots.insert(slots.end(), x.indices, x.indices + x.size);
+        ends.push_back(static_cast<std::int64_t>(values.size()));
+        labels.push_back(label);
+        targets.push_back(target);
+        weights.push_back(weight);
+    }
+
+    std::vector<Member<StreamRow>> members() const {
+        std::vector<Member<StreamRow>> batch;
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < size(); ++i) {
+            const auto end = static_cast<std::size_t>(ends[i]);
+            const StreamRow x{values.data() + begin, slots.data() + begin, end - begin};
+            batch.push_back({x, {labels[i], labels[i] < 0 ? &targets[i] : nullptr}, weights[i]});
+            begin = end;
+        }
+        return batch;
+    }
+};
+
+/// Values beyond these may overflow half-way through a step; within them no step can fail.
+struct Limits {
+    static constexpr double value = 1e30, score = 1e60, shortest = 1e-60, stored = 1e200;
+};
+
+/// One loop of the model, with a look before the leap.
+template <bool Single, bool Diagonal>
+class StreamLoop : public LearnBatch<double, StreamRow, Single, Diagonal> {
+    using Batch = LearnBatch<double, StreamRow, Single, Diagonal>;
+    using One = Learn<double, StreamRow, Single, Diagonal>;
+
+  public:
+    using Batch::Batch;
+    using Batch::operator();
+
+    void operator()(const StreamRow& x, const Target& y, double weight) {
+        One::operator()(x, y, weight);
+    }
+
+    /// True if all products of the row with the model are far from overflow.
+    bool moderate(const StreamRow& x) {
+        this->look(x);
+        this->predict();
+        bool fine = true;
+        for (double dot : this->One::s.dot) fine &= std::abs(dot) <= Limits::score;
+        for (double score : this->One::s.scores) fine &= std::abs(score) <= Limits::score;
+        for (double v : this->One::s.length) fine &= v == 0 || v >= Limits::shortest;
+        return fine;
+    }
+};
+
+class StreamModel {
+  public:
+    StreamModel(const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
+                std::int64_t average_from, double memory)
+        : model(shape, std::move(groups), std::move(own_sum)),
+          scratch_(model),
+          loop_(choose()),
+          scaled_(model.sizes, model.shape.features) {
+        model.average_from = average_from;
+        model.memory = memory;
+    }
+    StreamModel(const StreamModel&) = delete;  // the loops refer to the model
+
+    /// Scores of the predictor; valid until the next call.
+    std::span<const double> scores(const StreamRow& x) {
+        const StreamRow row = scaled_.look(x);
+        std::visit([&](auto& loop) { loop.score(row); }, loop_);
+        return {scratch_.scores.data() + chosen() * outputs(), outputs()};
+    }
+
+    /// Outputs of one model, and the model that predicts: where several race, the one that leads.
+    std::size_t outputs() const { return model.shape.outputs / model.shape.models; }
+    std::size_t chosen() const { return model.shape.models > 1 ? best_record(model.record) : 0; }
+
+    void learn(const StreamRow& x, const Target& y, double weight) {
+        const StreamRow row = scaled_.learn(x);
+        std::visit([&](auto& loop) { loop(row, y, weight); }, loop_);
+    }
+
+    void learn(std::vector<Member<StreamRow>> batch) {
+        std::vector<Scaled<double, StreamRow>> scaled(batch.size(), scaled_);  // rows must last
+        for (std::size_t j = 0; j < batch.size(); ++j) batch[j].x = scaled[j].learn(batch[j].x);
+        std::visit([&](auto& loop) { loop(batch); }, loop_);
+    }
+
+    bool moderate(const StreamRow& x) {
+        const StreamRow row = scaled_.look(x);
+        return !extreme_ && !bold() &&
+               std::visit([&](auto& loop) { return loop.moderate(row); }, loop_);
+    }
+
+    /// Prices so extreme that what they make of an example may overflow.
+    bool bold() const {
+        const Rule& rule = model.groups.front().rule;
+        return rule.kappa > Limits::score || rule.lo > Limits::score || rule.phi > Limits::value;
+    }
+
+    /// Contradictory hard examples of one batch may drive each other to any height.
+    bool hard() const {
+        const Rule& rule = model.groups.front().rule;
+        return rule.cap == infinity && rule.ridge == 0;
+    }
+
+    /// Looks for extreme numbers, after a step or a load that may have made some. False if one of
+    /// them is not even finite.
+    bool survey() {
+        double largest = 0;
+        bool finite = true;
+        model.visit([&](const char*, auto* data, std::size_t size) {
+            if constexpr (std::is_same_v<decltype(data), double*>)
+                for (std::size_t i = 0; i < size; ++i) {
+                    finite &= std::isfinite(data[i]);
+                    largest = std::max(largest, std::abs(data[i]));
+                }
+        });
+        extreme_ = largest > Limits::stored;
+        return finite;
+    }
+
+    std::unique_ptr<StreamModel> copy() {
+        auto twin = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum,
+                                                  model.average_from, model.memory);
+        twin->model = model;
+        twin->model.detach();
+        twin->extreme_ = extreme_;
+        return twin;
+    }
+
+    /// Makes a feature as good as new: weight zero, variance one, sums zero.
+    void forget(std::size_t slot) {
+        leave_means(slot);
+        model.sizes.forget(slot);
+        double* line = model.weights.row(slot);
+        std::fill_n(line, model.lanes, 0.0);
+        if (model.diagonal()) std::fill_n(line + model.lanes, model.lanes, 1.0);
+        for (Block<double>* block : {&model.trail, &model.ring, &model.pool, &model.pool_mean})
+            if (block->stride() > 0) std::fill_n(block->row(slot), block->stride(), 0.0);
+        for (auto& sigma : model.full) {
+            auto& lower = sigma.lower();
+            for (std::size_t i = 0; i < sigma.size(); ++i) {
+                const std::size_t row = std::max(i, slot), column = std::min(i, slot);
+                lower[row * (row + 1) / 2 + column] = i == slot ? 1.0 : 0.0;
+            }
+        }
+    }
+
+    Model<double> model;
+
+  private:
+    using Loop = std::variant<StreamLoop<true, false>, StreamLoop<true, true>,
+                              StreamLoop<false, false>, StreamLoop<false, true>>;
+
+    Loop choose() {
+        const bool single = model.lanes == 1;
+        if (single && !model.diagonal()) return StreamLoop<true, false>(model, scratch_);
+        if (single) return StreamLoop<true, true>(model, scratch_);
+        if (!model.diagonal()) return StreamLoop<false, false>(model, scratch_);
+        return StreamLoop<false, true>(model, scratch_);
+    }
+
+    /// Takes one coordinate out of the norms and products of the class sums.
+    void leave_means(std::size_t slot) {
+        const double* sums = model.weights.row(slot) + model.shape.outputs;
+        const double total = model.shape.total ? sums[model.shape.sums] : 0;
+        for (std::size_t c = 0; c < model.shape.sums; ++c) {
+            model.means.norm[c] = std::max(0.0, model.means.norm[c] - sums[c] * sums[c]);
+            model.means.cross[c] -= sums[c] * total;
+        }
+        model.means.total.norm = std::max(0.0, model.means.total.norm - total * total);
+    }
+
+    Scratch<double> scratch_;
+    Loop loop_;
+    Scaled<double, StreamRow> scaled_;
+    bool extreme_ = false;  ///< some number of the model is near overflow
+};
+
+}  // namespace aggro

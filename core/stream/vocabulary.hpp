@@ -1,0 +1,142 @@
+// Names to slots: an open-addressing table keyed on the Python objects themselves.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace aggro {
+
+/// Hashable objects and the slots 0, 1, 2 ... they were given. A str is told by identity and its
+/// cached hash, so that its bytes are hardly ever looked at. Holds strong references.
+class Vocabulary {
+  public:
+    static constexpr std::int32_t absent = -1;
+
+    static Py_hash_t hash_of(nanobind::handle name) {
+#ifndef Py_LIMITED_API  // a str keeps its hash: no call is needed to read it
+        if (PyUnicode_CheckExact(name.ptr())) {
+            const Py_hash_t kept = reinterpret_cast<PyASCIIObject*>(name.ptr())->hash;
+            if (kept != -1) return kept;
+        }
+#endif
+        const Py_hash_t hash = PyObject_Hash(name.ptr());
+        if (hash == -1) throw nanobind::python_error();
+        return hash;
+    }
+
+    std::size_t size() const { return names_.size(); }
+    nanobind::handle name(std::size_t slot) const { return names_[slot]; }
+
+    nanobind::list list() const {
+        nanobind::list all;
+        for (const nanobind::object& name : names_) all.append(name);
+        return all;
+    }
+
+    /// True if every name is a plain str: looking one up cannot run anybody's Python code.
+    bool plain() const { return plain_; }
+
+    /// Asks for the memory where a name will be looked for first.
+    void prefetch(nanobind::handle name) const {
+        if (!table_.empty()) __builtin_prefetch(&table_[home(hash_of(name))]);
+    }
+
+    std::int32_t find(nanobind::handle name, Py_hash_t hash) const {
+        if (table_.empty()) return absent;
+        for (std::size_t i = home(hash);; i = next(i)) {
+            const Entry& e = table_[i];
+            if (e.slot == absent) return absent;
+            if (e.name == name.ptr()) return e.slot;
+            if (e.hash == hash && equal(e.name, name.ptr())) return e.slot;
+        }
+    }
+
+    /// Gives a name that is not there the next slot.
+    std::int32_t add(nanobind::handle name, Py_hash_t hash) {
+        if (2 * (names_.size() + 1) > table_.size()) enlarge();
+        const auto slot = static_cast<std::int32_t>(names_.size());
+        names_.push_back(nanobind::borrow(name));
+        hashes_.push_back(hash);
+        put(slot);
+        return slot;
+    }
+
+    /// Forgets the name of a slot and gives the slot to another, which must not be there.
+    void replace(std::int32_t slot, nanobind::handle name, Py_hash_t hash) {
+        erase(slot);
+        const nanobind::object old = names_[static_cast<std::size_t>(slot)];  // dies last
+        names_[static_cast<std::size_t>(slot)] = nanobind::borrow(name);
+        hashes_[static_cast<std::size_t>(slot)] = hash;
+        put(slot);
+    }
+
+  private:
+    struct Entry {
+        PyObject* name = nullptr;  // borrowed from names_
+        Py_hash_t hash = 0;
+        std::int32_t slot = absent;
+    };
+
+    static bool equal(PyObject* a, PyObject* b) {
+#ifndef Py_LIMITED_API  // the same text in two objects is common: parsers make new ones
+        if (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b) && PyUnicode_IS_COMPACT_ASCII(a) &&
+            PyUnicode_IS_COMPACT_ASCII(b)) {
+            const Py_ssize_t size = PyUnicode_GET_LENGTH(a);
+            return size == PyUnicode_GET_LENGTH(b) &&
+                   std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
+                               static_cast<std::size_t>(size)) == 0;
+        }
+#endif
+        const int same = PyObject_RichCompareBool(a, b, Py_EQ);
+        if (same < 0) throw nanobind::python_error();
+        return same == 1;
+    }
+
+    // Small integers are their own hash: the product spreads them over the upper bits.
+    std::size_t home(Py_hash_t hash) const {
+        return static_cast<std::size_t>(
+            (static_cast<std::uint64_t>(hash) * 0x9E3779B97F4A7C15ULL) >> shift_);
+    }
+    std::size_t next(std::size_t i) const { return (i + 1) & (table_.size() - 1); }
+
+    void put(std::int32_t slot) {
+        const auto s = static_cast<std::size_t>(slot);
+        std::size_t i = home(hashes_[s]);
+        while (table_[i].slot != absent) i = next(i);
+        table_[i] = {names_[s].ptr(), hashes_[s], slot};
+        plain_ = plain_ && PyUnicode_CheckExact(names_[s].ptr());
+    }
+
+    /// Takes an entry out and closes the gap, so that no search ends too early.
+    void erase(std::int32_t slot) {
+        const std::size_t mask = table_.size() - 1;
+        std::size_t hole = home(hashes_[static_cast<std::size_t>(slot)]);
+        while (table_[hole].slot != slot) hole = next(hole);
+        for (std::size_t i = next(hole); table_[i].slot != absent; i = next(i)) {
+            if (((i - home(table_[i].hash)) & mask) < ((i - hole) & mask)) continue;
+            table_[hole] = table_[i];
+            hole = i;
+        }
+        table_[hole] = {};
+    }
+
+    void enlarge() {
+        const std::size_t size = table_.empty() ? 16 : 2 * table_.size();
+        std::vector<Entry> larger(size);
+        table_.swap(larger);
+        shift_ = 64;
+        for (std::size_t n = size; n > 1; n /= 2) --shift_;
+        for (std::size_t slot = 0; slot < names_.size(); ++slot)
+            put(static_cast<std::int32_t>(slot));
+    }
+
+    std::vector<Entry> table_;  // a power of two, at most half full
+    std::vector<nanobind::object> names_;
+    std::vector<Py_hash_t> hashes_;
+    int shift_ = 64;
+    bool plain_ = true;
+};
+
+}  // namespace aggro

@@ -1,0 +1,1 @@
+"""The scikit-learn estimators, thin around the learners of ``aggro.learn``."""

@@ -1,0 +1,340 @@
+"""What all scikit-learn estimators share: reading input, settings, counters."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from operator import attrgetter
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from aggro.checks import check_count, check_number
+from aggro.estimators.stopping import Patience
+from aggro.estimators.targets import as_numbers
+from aggro.kinds import KINDS, Kind
+from aggro.learn.learner import Array
+from aggro.learn.race import AnyLearner
+from aggro.learn.turns import turns_of
+from aggro.rules import Settings, Task, check_settings, same_values
+
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class NoExample(Exception):
+    """Raised where a first call brings no class: the estimator is left as it was."""
+
+
+def all_or_nothing(method: Method) -> Method:
+    """Leave the estimator, the settings of its learner included, as it was when the method raises.
+
+    What the learner has learned is its own to undo: it learns all rows of a call or none. Threads
+    take turns: a call that grows, learns and records must not meet another one.
+    """
+
+    @functools.wraps(method)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with turns_of(self).take():
+            before = dict(self.__dict__)
+            learner = before.get("_learner")
+            settings = None if learner is None else learner.settings
+            try:
+                return method(self, *args, **kwargs)
+            except BaseException as error:  # Ctrl-C too
+                for name in self.__dict__.keys() - before.keys():
+                    del self.__dict__[name]
+                self.__dict__.update(before)
+                if learner is not None:
+                    learner.configure(settings)
+                if isinstance(error, NoExample):
+                    return self
+                raise
+
+    return guarded  # type: ignore[return-value]  # wraps keeps the signature
+
+
+def read_only(array: Any) -> Any:
+    """Return a view of an array, or a sparse matrix, that cannot be written to."""
+    if hasattr(array, "indptr"):
+        parts = (array.data, array.indices, array.indptr)
+        return type(array)(tuple(map(read_only, parts)), shape=array.shape)
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def in_order(X: Any) -> Any:
+    """Return the rows with their features in rising order: a copy where they are not.
+
+    The core learns from rows in any order, at a price for each feature; this pays it once.
+    Matrices that are damaged are left to the core, which says what is wrong.
+    """
+    if not issparse(X) or X.nnz == 0:
+        return X
+    sound = X.indices.min() >= 0 and X.indices.max() < X.shape[1] and (np.diff(X.indptr) >= 0).all()
+    return X.tocsc().tocsr() if sound and not X.has_sorted_indices else X
+
+
+def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
+    """Store the arguments of a constructor as they were given."""
+    for name, value in arguments.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
+class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """A scikit-learn estimator around a learner: linear or kernel."""
+
+    _learner: AnyLearner
+    _known_prices: tuple[Any, ...] | None
+
+    # -- input ------------------------------------------------------------------------------
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return X as the core reads it: C-ordered or CSR, copied only if it must be."""
+        if reset or hasattr(self, "feature_names_in_") or not self._is_ready(X):
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=list(FLOATS),
+                order="C",
+                accept_large_sparse=True,
+                ensure_all_finite=False,  # the core looks while it learns
+            )
+        return X
+
+    def _is_ready(self, X: Any) -> bool:
+        """True if nothing would be found or changed by a longer look."""
+        dense = type(X) is np.ndarray and X.flags.c_contiguous
+        return bool(
+            (dense or (issparse(X) and X.format == "csr"))
+            and X.ndim == 2
+            and X.dtype in FLOATS
+            and X.shape[1] == self.n_features_in_
+            and X.shape[0] > 0
+        )
+
+    def _scores(self, X: Any) -> Array:
+        """Return the scores of the learner, one column per output."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _weights(sample_weight: Any, count: int) -> Array | None:
+        if sample_weight is None:
+            return None
+        weights = as_numbers(sample_weight, "sample_weight")
+        if weights.ndim == 0:
+            weights = np.full(count, float(weights))
+        if weights.shape != (count,):
+            raise ValueError(
+                f"sample_weight has shape {weights.shape}, expected ({count},): one for each row."
+            )
+        if not np.isfinite(weights).all():
+            row = int(np.argmin(np.isfinite(weights)))
+            raise ValueError(
+                f"sample_weight contains NaN or infinity (row {row}: {weights[row]}); give finite "
+                "weights."
+            )
+        if (weights < 0).any():
+            row = int(np.argmax(weights < 0))
+            raise ValueError(
+                f"sample_weight contains a negative weight (row {row}: {weights[row]}); weights "
+                "multiply C and must be zero or more."
+            )
+        return weights
+
+    # -- settings ---------------------------------------------------------------------------
+
+    @classmethod
+    @functools.cache
+    def _kind(cls) -> Kind:
+        """Return the estimator's row of the table; a class of a user's own has its parent's."""
+        return next(KINDS[each.__name__] for each in cls.__mro__ if each.__name__ in KINDS)
+
+    def _settings(self, task: Task) -> Settings:
+        """Return the point on every axis: the parameters that name one, and what is fixed."""
+        kind = self._kind()
+        given = {name: getattr(self, name) for name in (*kind.axes, *kind.words)}
+        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
+        return Settings(task=task, **kind.keywords(plain))
+
+    def _checked_settings(self, task: Task) -> Settings:
+        settings = self._settings(task)
+        check_settings(settings, self._kind().losses)
+        return settings
+
+    def _check_schedule(self) -> None:
+        check_count("max_iter", self.max_iter)
+        if self.tol is not None:
+            check_number("tol", self.tol, above=-np.inf)
+        check_count("n_iter_no_change", self.n_iter_no_change)
+        check_number("validation_fraction", self.validation_fraction, above=0)
+        if self.validation_fraction >= 1:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r} is not valid; give a number "
+                "between 0 and 1."
+            )
+
+    def _prices(self) -> tuple[Any, ...]:
+        """Return all parameters, to notice a change between two calls of partial_fit."""
+        return tuple(self._read_parameters()(self))
+
+    @classmethod
+    @functools.cache
+    def _parameter_names(cls) -> tuple[str, ...]:
+        return tuple(cls._get_param_names())
+
+    @classmethod
+    @functools.cache
+    def _read_parameters(cls) -> Callable[[Any], tuple[Any, ...]]:
+        return attrgetter(*cls._parameter_names())
+
+    def _reconfigure(self, task: Task) -> None:
+        """Let changed parameters take effect, from here on."""
+        prices = self._prices()
+        if same_values(prices, self._known_prices):
+            return
+        self._learner.configure(self._checked_settings(task))
+        self._known_prices = prices
+
+    def _report(self, epoch: int, learner: AnyLearner, loss: float) -> None:
+        if not self.verbose:
+            return
+        norm = float(np.linalg.norm(learner.coef()))
+        print(f"-- Epoch {epoch}: norm {norm:.6g}, examples {learner.examples}, loss {loss:.6g}")
+
+    def _warn_of_end(self) -> None:
+        warnings.warn(
+            f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
+            "max_iter, or set tol=None to make a fixed number of passes.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+    # -- passes -----------------------------------------------------------------------------
+
+    def _run_epochs(
+        self,
+        learner: Any,
+        X: Any,
+        lesson: dict[str, Any],
+        held_out: Array | None = None,
+        validate: Callable[[Any], float] | None = None,
+        once: Callable[[Array | None], None] | None = None,
+    ) -> int:
+        """Learn pass after pass until nothing improves; return the number of passes.
+
+        ``once`` learns in place of the learner where one pass is all.
+        """
+        weights = lesson["weights"]
+        if weights is not None and not weights.any():
+            raise ValueError("The weights of all rows are zero; give at least one positive weight.")
+        random = check_random_state(self.random_state)
+        X = in_order(X) if self.max_iter > 1 else X
+        count = X.shape[0] - (0 if held_out is None else len(held_out))
+        tol = -np.inf if self.tol is None else self.tol * (1 if validate else count)
+        patience = Patience(tol, self.n_iter_no_change)
+        for epoch in range(1, self.max_iter + 1):
+            before = learner.progress.loss
+            order = random.permutation(X.shape[0]).astype(np.int64) if self.shuffle else None
+            if held_out is not None:
+                order = np.arange(X.shape[0]) if order is None else order
+                order = order[~np.isin(order, held_out)]
+            if once is not None:
+                once(order)
+            else:
+                self._teach(learner, X, lesson, order, again=epoch > 1)
+            self._end_pass(learner)
+            loss = learner.progress.loss - before
+            self._report(epoch, learner, loss / count)
+            if (
+                patience.ends_with(validate(learner) if validate else -loss)
+                and self.tol is not None
+            ):
+                break
+        else:
+            if self.tol is not None:
+                self._warn_of_end()
+        self._end_passes(learner)
+        return epoch
+
+    # -- what the linear and the kernel estimators do in their own ways ----------------------
+
+    def _teach(
+        self,
+        learner: Any,
+        X: Any,
+        lesson: dict[str, Any],
+        order: Array | None,
+        again: bool = False,
+    ) -> None:
+        """Let a learner learn rows in an order; ``again``: it knows X from the last call.
+
+        Who calls it throws the learner away, or undoes all that it learned, when it fails.
+        """
+        raise NotImplementedError
+
+    def _watch(
+        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool
+    ) -> Array:
+        """Teach; return the scores of each row, and of a typical one, before it was learned."""
+        raise NotImplementedError
+
+    def _end_pass(self, learner: Any) -> None:
+        """Tell a learner that the same rows may come again."""
+
+    def _end_passes(self, learner: Any) -> None:
+        """Tell a learner that what comes later is new."""
+
+    def _twin(self, learner: Any) -> Any:
+        """Return a new learner like this one."""
+        raise NotImplementedError
+
+    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> AbstractContextManager[None]:
+        """Undo what the learner has learned of some rows when the learning of all of them ends."""
+        raise NotImplementedError
+
+    # -- fitted attributes ------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def t_(self) -> int:
+        """Number of examples seen, plus one."""
+        return int(self._fitted("t_", lambda: self._learner.examples + 1))
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Wrong predictions of what predicts, each made before its example was learned."""
+        return int(self._fitted("n_mistakes_", lambda: self._learner.progress.mistakes))
+
+    @property
+    def n_updates_(self) -> int:
+        """Examples that moved the model (for independent outputs: summed over outputs)."""
+        return int(self._fitted("n_updates_", lambda: self._learner.progress.updates))
+
+    @property
+    def cumulative_loss_(self) -> float:
+        """Sum of the losses that the last weights suffered, each before its example was learned."""
+        return float(self._fitted("cumulative_loss_", lambda: self._learner.progress.loss))
+
+    def _fitted(self, name: str, value: Callable[[], Any]) -> Any:
+        if not hasattr(self, "_learner"):
+            raise AttributeError(f"{type(self).__name__} has no {name} before fit or partial_fit.")
+        return value()

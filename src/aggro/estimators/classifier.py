@@ -1,0 +1,302 @@
+"""Classification: labels in, classes out; and its linear form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+from sklearn.utils import check_random_state
+
+from aggro.estimators.base import NoExample, all_or_nothing
+from aggro.estimators.probability import Probabilities
+from aggro.estimators.stopping import mean_of
+from aggro.estimators.targets import (
+    class_weights,
+    classes_of,
+    encode,
+    known_labels,
+    read_classes,
+)
+from aggro.estimators.weights import LinearEstimator
+from aggro.labels import joined, shown, sorted_classes
+from aggro.learn.learner import Array, rows_of
+from aggro.learn.race import AnyLearner, grown, make_learner
+from aggro.learn.threads import threads_of
+from aggro.rules import Settings, Task
+
+
+class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  # sklearn is untyped
+    """Classification: labels in, classes out. The learner is the subclass's."""
+
+    classes_: Array
+    _multilabel: bool
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores: one per row for two classes, else one per row and class."""
+        scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 and not self._multilabel else scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of each row, or the indicator matrix of its labels."""
+        return self._answers(self._scores(X))
+
+    def _answers(self, scores: Array) -> Array:
+        """Return what scores speak for; the first class, or no label, where they are even."""
+        if self._multilabel:
+            return (scores > 0).astype(np.int64)
+        index = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_.take(index, mode="clip")  # a stream may know one class only
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = False
+        return tags
+
+    # -- classes ----------------------------------------------------------------------------
+
+    def _task(self) -> Task:
+        if self._multilabel:
+            return "multilabel"
+        return "binary" if len(self.classes_) <= 2 else "multiclass"
+
+    def _meet(
+        self, X: Any, y: Any, classes: Any, first: bool, weights: Array | None
+    ) -> dict[str, Any]:
+        """Read the targets of a batch, making or growing the learner as they need.
+
+        A row of weight zero was never there: its class is not admitted.
+        """
+        labels = None if first else known_labels(y, self.classes_, X.shape[0])
+        if labels is not None and not self._multilabel:
+            self._check_same(classes)
+            return {"labels": labels}
+        y, multilabel = read_classes(y, X.shape[0])
+        present = None if weights is None else weights > 0
+        there = y if present is None else y[present]
+        if first:
+            self._multilabel = multilabel
+            if classes is None and not multilabel and len(there) == 0:
+                self._checked_settings("binary")
+                raise NoExample  # rows without weight were never there
+            self._classes_given = classes is not None or multilabel
+            self.classes_ = self._given_classes(classes, there)
+            self._counts = np.zeros(len(self.classes_))
+            self._learner = self._new_learner(self._checked_settings(self._task()), X.dtype)
+            self._known_prices = self._prices()
+        elif multilabel != self._multilabel or (multilabel and y.shape[1] != len(self.classes_)):
+            was, now = (
+                f"an indicator matrix of {labels} columns" if several else "one label per row"
+                for labels, several in (
+                    (len(self.classes_), self._multilabel),
+                    (y.shape[-1], multilabel),
+                )
+            )
+            raise ValueError(
+                f"y is {now}, but the model was begun with {was}; y must keep its kind in all "
+                "calls of partial_fit, or begin anew with fit."
+            )
+        else:
+            self._check_same(classes)
+        if multilabel:
+            return {"values": y}
+        if not self._classes_given and not first:
+            before = self.classes_, self._learner.settings
+            self._admit(there)
+            self._grow_calibrator(*before)
+        return {"labels": encode(y, self.classes_, present)}
+
+    def _check_same(self, classes: Any) -> None:
+        if classes is not None and not np.array_equal(self.classes_, sorted_classes(classes)):
+            raise ValueError(
+                f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
+                f"{self.classes_!r}; give the same classes, or none."
+            )
+
+    def _new_learner(self, settings: Settings, dtype: Any) -> Any:
+        """Return a learner for the classes known so far."""
+        raise NotImplementedError
+
+    def _grown(self, settings: Settings, position: Array, classes: int) -> Any:
+        """Return the learner with more classes (see ``grow_classes``)."""
+        raise NotImplementedError
+
+    def _admit(self, y: Array) -> None:
+        """Let classes that were never seen enter."""
+        everybody, position = joined(self.classes_, y)
+        if len(everybody) == len(self.classes_):
+            return
+        self._reconfigure(self._task())
+        counts = np.zeros(len(everybody))
+        counts[position] = self._counts
+        self.classes_, self._counts = everybody, counts
+        settings = self._checked_settings(self._task())
+        self._learner = self._grown(settings, position, len(everybody))
+
+    def _given_classes(self, classes: Any, y: Array) -> Array:
+        if self._multilabel:
+            return np.arange(y.shape[1])
+        known = np.unique(y) if classes is None else sorted_classes(classes)
+        if len(known) == 0:
+            raise ValueError("classes is empty; name the classes, or leave it out.")
+        return known
+
+    def _all_weights(self, labels: Array | None, weights: Array | None) -> Array | None:
+        """Return the weights of the rows times those of their classes."""
+        if self.class_weight is None:
+            return weights
+        if labels is None:
+            raise ValueError(
+                "class_weight needs one label per row, and y is an indicator matrix; use "
+                "sample_weight, or class_weight=None."
+            )
+        present = labels if weights is None else labels[weights > 0]
+        self._counts = self._counts + np.bincount(present, minlength=len(self.classes_))
+        growing = not self._classes_given
+        by_class = class_weights(self.class_weight, self.classes_, self._counts, growing)
+        assert by_class is not None
+        return by_class[labels] if weights is None else by_class[labels] * weights
+
+
+class LinearClassifier(OnlineClassifier, LinearEstimator):
+    """Classification by a linear learner. The rule is the subclass's."""
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from, read in place if C-ordered float32 or float64.
+        y : array of shape (n_samples,) or (n_samples, n_labels)
+            Classes, or an indicator matrix for several labels at once.
+        coef_init, intercept_init : arrays, optional
+            Weights to start from.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        self._check_schedule()
+        before = (self.classes_, self._multilabel) if self._continues() else None
+        X = self._read(X, reset=before is None)
+        y, self._multilabel = read_classes(y, X.shape[0])
+        lesson: dict[str, Any]
+        if self._multilabel:
+            self.classes_ = np.arange(y.shape[1])
+            lesson = {"values": y}
+        else:
+            self.classes_, labels = classes_of(y)
+            lesson = {"labels": labels}
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    "The number of classes has to be greater than one; got 1 class: "
+                    f"{self.classes_[0]!r}. A stream may begin with one: use partial_fit."
+                )
+        self._classes_given = True
+        self._counts = np.zeros(len(self.classes_))
+        settings = self._checked_settings(self._task())
+        weights = self._weights(sample_weight, X.shape[0])
+        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
+        if before is None:
+            learner = self._new_learner(settings, X.dtype)
+        else:
+            self._check_continues(*before)
+            learner = self._continued(settings)
+        self._start(learner, coef_init, intercept_init)
+        held_out, validate = self._validation(X, y, weights)
+        once = self._once(learner, X, lesson, sample_weight)
+        self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate, once)
+        if self.probability and once is None:
+            self._calibrate(learner, X, lesson, sample_weight)
+        self._learner, self._known_prices = learner, self._prices()
+        self.__dict__.pop("_sparse_coef", None)
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from X and y once, in the given order; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from.
+        y : array of shape (n_samples,) or (n_samples, n_labels)
+            Their classes.
+        classes : array, optional
+            All classes that may ever appear. When it is never given, classes may appear at any
+            time: the first is learned against the second, others enter with zero weights.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C. A row of weight zero was never there:
+            a first call of such rows alone, without ``classes``, leaves the estimator unfitted.
+        """
+        self._check_stream()
+        first = not hasattr(self, "_learner")
+        X = self._read(X, reset=first)
+        weights = self._weights(sample_weight, X.shape[0])
+        lesson = self._meet(X, y, classes, first, weights)
+        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
+        self._reconfigure(self._task())
+        self.n_iter_ = 1
+        if self.probability:
+            self._learn_and_record(X, lesson, sample_weight)
+        else:
+            self._learner.learn(rows_of(X), threads=threads_of(self.n_jobs), **lesson)
+        return self
+
+    # -- the learner -------------------------------------------------------------------------
+
+    def _adopt(self, learner: AnyLearner, classes: Any, multilabel: bool) -> Any:
+        """Become the fitted estimator around a learner."""
+        self._learner, self.classes_, self._multilabel = learner, classes, multilabel
+        self._classes_given, self._counts = True, np.zeros(len(classes))
+        self.n_features_in_, self.n_iter_ = learner.features, 1
+        self._known_prices = self._prices()
+        return self
+
+    def _new_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return make_learner(settings, self.n_features_in_, len(self.classes_), dtype, seed)
+
+    def _check_continues(self, classes: Array, multilabel: bool) -> None:
+        """Raise unless y has the classes, or as many labels, as the model that goes on."""
+        if multilabel == self._multilabel and np.array_equal(classes, self.classes_):
+            return
+        was, now = (
+            f"{len(labels)} labels per row" if several else f"the classes {shown(labels)}"
+            for labels, several in ((classes, multilabel), (self.classes_, self._multilabel))
+        )
+        raise ValueError(
+            f"warm_start continues a model of {was}, but y has {now}. Give rows of the same "
+            "classes, use partial_fit to let new ones appear, or begin anew with warm_start=False."
+        )
+
+    def _grown(self, settings: Settings, position: Array, classes: int) -> AnyLearner:
+        return grown(self._learner, settings, position, classes)
+
+    # -- early stopping ---------------------------------------------------------------------
+
+    def _validation(self, X: Any, y: Array, weights: Array | None) -> tuple[Array | None, Any]:
+        """Hold out a part of the rows and return it with the function that scores a learner."""
+        if not self.early_stopping:
+            return None, None
+        split = ShuffleSplit if self._multilabel else StratifiedShuffleSplit
+        parts = split(test_size=self.validation_fraction, random_state=self.random_state)
+        held_out = np.sort(next(parts.split(np.zeros(len(y)), y))[1]).astype(np.int64)
+        score, truth = self._score_held_out(X, held_out), y[held_out]
+        some = None if weights is None else weights[held_out]
+
+        def accuracy(learner: AnyLearner) -> float:
+            answers = self._answers(score(learner))
+            right = (answers == (truth > 0)).all(axis=1) if self._multilabel else answers == truth
+            return mean_of(right, some)
+
+        return held_out, accuracy

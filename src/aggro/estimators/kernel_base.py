@@ -1,0 +1,183 @@
+"""What the kernel estimators share: reading input, passes over it, fitted attributes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from aggro.checks import check_count, check_number
+from aggro.estimators.base import OnlineEstimator, read_only
+from aggro.learn.kernel import KernelLearner
+from aggro.learn.kernel_choice import KernelChoice
+from aggro.learn.learner import Array
+from aggro.rules import Settings, check_unchanged
+
+
+class KernelEstimator(OnlineEstimator):
+    """A scikit-learn estimator around a ``KernelLearner``."""
+
+    _learner: Any  # a KernelLearner
+    _has_typical = False
+
+    # -- input and settings -----------------------------------------------------------------
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return X as the core reads it: C-ordered or CSR, every value finite."""
+        precomputed = (self.kernel if reset else self._kernel()) == "precomputed"
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=False if precomputed else "csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+        )
+        if hasattr(X, "indptr") and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
+            X.sum_duplicates()
+        if precomputed and reset and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel must be a square matrix of all rows with all rows; X has "
+                f"shape {X.shape}."
+            )
+        if precomputed and reset and not np.allclose(X, X.T, rtol=1e-6, atol=1e-8):
+            raise ValueError(
+                "A precomputed kernel must be a symmetric matrix; X differs from its transpose by "
+                f"up to {np.abs(X - X.T).max():.3g}. Give the kernel of all rows with all rows."
+            )
+        return X
+
+    def _choice(self) -> KernelChoice:
+        return KernelChoice(
+            self.kernel, self.gamma, self.degree, self.coef0, self.budget, self.budget_strategy
+        )
+
+    def _checked_settings(self, task: Any) -> Settings:
+        settings = super()._checked_settings(task)
+        if not isinstance(self.average, (bool, np.bool_)):
+            raise ValueError(f"average={self.average!r} is not valid; give True or False.")
+        if settings.C == "auto":
+            raise ValueError("C='auto' races linear models; give a kernel estimator a number.")
+        self._choice().check(settings.batch_size)
+        if self.average and self.budget and self.budget_strategy in ("simple", "oldest"):
+            raise ValueError(
+                "average=True is the mean of all that was ever learned, and "
+                f"budget_strategy={self.budget_strategy!r} loses most of it; use 'projection' or "
+                "'nearest', or no budget."
+            )
+        return settings
+
+    def _check_schedule(self) -> None:
+        check_count("max_iter", self.max_iter)
+        if self.tol is not None:
+            check_number("tol", self.tol, above=-np.inf)
+        check_count("n_iter_no_change", self.n_iter_no_change)
+
+    def _look_at(self, X: Any, weights: Array | None) -> None:
+        """Take from the first rows what the kernel needs to know of them."""
+        there = X if weights is None or not weights.any() else X[weights > 0]
+        self._gamma, self._sparse = self._choice().gamma_for(there), hasattr(X, "indptr")
+
+    def _kernel_learner(self, settings: Settings, outputs: int) -> KernelLearner:
+        shape = (self.n_features_in_, outputs)
+        return KernelLearner(settings, self._choice(), self._gamma, *shape, self._sparse)
+
+    def _reconfigure(self, task: Any) -> None:
+        """Let changed prices take effect; the kernel and its budget are fixed at the first call."""
+        for name, was in vars(self._learner.choice).items():
+            check_unchanged(name, was, getattr(self, name))
+        super()._reconfigure(task)
+
+    def _check_stream(self) -> None:
+        if self.kernel == "precomputed":
+            raise ValueError(
+                "partial_fit needs the rows themselves, a precomputed kernel has none; use fit, "
+                "or a kernel by name or function."
+            )
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def _teach(
+        self,
+        learner: Any,
+        X: Any,
+        lesson: dict[str, Any],
+        order: Array | None,
+        again: bool = False,
+    ) -> None:
+        learner.learn_rows(X, lesson, order, again)
+
+    def _watch(
+        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool
+    ) -> Array:
+        scores = np.empty((len(order), learner.outputs))
+        learner.learn_rows(X, lesson, order, again, scores)
+        return np.stack([scores, np.zeros_like(scores)], axis=1)
+
+    @contextmanager
+    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> Iterator[None]:
+        before, self._learner = self._learner, copy.deepcopy(self._learner)
+        try:
+            yield
+        except BaseException:
+            self._learner = before
+            raise
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        scores: Array = self._learner.score_rows(self._read(X, reset=False))
+        return scores
+
+    # -- fitted attributes ------------------------------------------------------------------
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, an array or a CSR matrix; empty for a precomputed kernel."""
+        return self._fitted("support_vectors_", lambda: read_only(self._learner.support()))
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the support vectors, one row per output."""
+        result: Array = self._fitted("dual_coef_", lambda: read_only(self._learner.coef()))
+        return result
+
+    @property
+    def support_(self) -> Array:
+        """Rows of the training data that became support vectors, counted over all calls."""
+        result: Array = self._fitted("support_", lambda: read_only(self._learner.model.ids()))
+        return result
+
+    @property
+    def n_support_(self) -> int:
+        """Number of support vectors."""
+        return int(self._fitted("n_support_", lambda: self._learner.model.size))
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercept of each output: the sum of its coefficients."""
+        result: Array = self._fitted("intercept_", lambda: read_only(self._learner.intercept()))
+        return result
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, one row per output; for the linear kernel only."""
+        if self._kernel() != "linear":
+            raise AttributeError("coef_ is only available when kernel='linear'.")
+        product = self._fitted("coef_", lambda: self.dual_coef_ @ self.support_vectors_)
+        result: Array = read_only(product)
+        return result
+
+    def _kernel(self) -> Any:
+        """Return the kernel that the model was begun with; before that, the parameter."""
+        return self._learner.choice.kernel if hasattr(self, "_learner") else self.kernel
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

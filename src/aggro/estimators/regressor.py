@@ -1,0 +1,130 @@
+"""Regression: numbers in, numbers out; and its linear form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.model_selection import ShuffleSplit
+
+from aggro.estimators.base import OnlineEstimator, all_or_nothing
+from aggro.estimators.stopping import Determination
+from aggro.estimators.targets import read_values
+from aggro.estimators.weights import LinearEstimator
+from aggro.learn.learner import Array, rows_of
+from aggro.learn.race import AnyLearner, make_learner
+from aggro.learn.threads import threads_of
+
+
+class OnlineRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):  # type: ignore[misc]
+    """Regression: numbers in, numbers out. The learner is the subclass's."""
+
+    def predict(self, X: Any) -> Array:
+        """Return the predicted target of each row."""
+        scores = self._scores(X)
+        return scores.ravel() if self._flat else scores
+
+    def _check_columns(self, values: Array) -> None:
+        if values.shape[1] != self._learner.outputs:
+            raise ValueError(
+                f"y has {values.shape[1]} columns, but the model has {self._learner.outputs}; give "
+                "as many targets as at first, or begin anew with fit and warm_start=False."
+            )
+
+
+class LinearRegressor(OnlineRegressor, LinearEstimator):
+    """Regression by a linear learner. The rule is the subclass's."""
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from, read in place if C-ordered float32 or float64.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        coef_init, intercept_init : arrays, optional
+            Weights to start from.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        self._check_schedule()
+        warm = self._continues()
+        X = self._read(X, reset=not warm)
+        settings = self._checked_settings("regression")
+        values = read_values(y, X.shape[0])
+        lesson = {"values": values, "weights": self._weights(sample_weight, X.shape[0])}
+        if warm:
+            self._check_columns(values)
+            learner = self._continued(settings)
+        else:
+            self._flat = values.shape[1] == 1
+            learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
+        self._start(learner, coef_init, intercept_init)
+        held_out, validate = self._validation(X, values, lesson["weights"])
+        self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate)
+        self._learner, self._known_prices = learner, self._prices()
+        self.__dict__.pop("_sparse_coef", None)
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from X and y once, in the given order; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        self._check_stream()
+        first = not hasattr(self, "_learner")
+        X = self._read(X, reset=first)
+        values = read_values(y, X.shape[0])
+        weights = self._weights(sample_weight, X.shape[0])
+        if first:
+            self._flat = values.shape[1] == 1
+            settings = self._checked_settings("regression")
+            self._learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
+            self._known_prices = self._prices()
+        self._check_columns(values)
+        self._reconfigure("regression")
+        self.n_iter_ = 1
+        threads = threads_of(self.n_jobs)
+        self._learner.learn(rows_of(X), values=values, weights=weights, threads=threads)
+        return self
+
+    def _adopt(self, learner: AnyLearner, classes: Any, multilabel: bool) -> Any:
+        """Become the fitted estimator around a learner."""
+        self._learner, self._flat = learner, learner.outputs == 1
+        self.n_features_in_, self.n_iter_ = learner.features, 1
+        self._known_prices = self._prices()
+        return self
+
+    def _coef(self) -> Array:
+        coef = super()._coef()
+        return coef.ravel() if self._flat else coef
+
+    def _validation(self, X: Any, values: Array, weights: Array | None) -> tuple[Array | None, Any]:
+        """Hold out a part of the rows and return it with the function that scores a learner."""
+        if not self.early_stopping:
+            return None, None
+        parts = ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
+        held_out = np.sort(next(parts.split(values))[1]).astype(np.int64)
+        scores = self._score_held_out(X, held_out)
+        some = None if weights is None else weights[held_out]
+        quality = Determination(values[held_out], values, some)
+        return held_out, lambda learner: quality(scores(learner))

@@ -1,0 +1,298 @@
+"""The second-order relatives of Passive-Aggressive learning, and the Perceptron."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aggro.estimators.base import keep_parameters
+from aggro.estimators.classifier import LinearClassifier
+from aggro.estimators.regressor import LinearRegressor
+
+
+class Perceptron(LinearClassifier):
+    """Perceptron: after a mistake, add the example.
+
+    ``w += y x`` when ``y·f(x) ≤ 0``. It solves no optimisation problem; on data that a vector u
+    separates with margin 1 it makes at most ``max‖x‖²·‖u‖²`` mistakes.
+
+    Parameters
+    ----------
+    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
+verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
+        As in ``PassiveAggressiveClassifier``.
+    multiclass : {"top", "ovr"}, default="top"
+        Move the true class and the best wrong one, or learn one Perceptron for each class.
+
+    Examples
+    --------
+    >>> from aggro import Perceptron
+    >>> model = Perceptron(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    >>> model.predict([[0.9, 0.2]])
+    array([1])
+
+    References
+    ----------
+    Rosenblatt: The Perceptron, Psychological Review 65 (1958).
+    """
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        average: bool | int | str = False,
+        multiclass: str = "top",
+        reservoir_size: int = 16,
+        probability: bool = False,
+    ) -> None:
+        keep_parameters(self, locals())
+
+
+class AROWClassifier(LinearClassifier):
+    """Adaptive regularisation of weights: a step in a metric that grows surer with each update.
+
+    Each example with a loss solves ::
+
+        minimise  KL(N(w, Σ) ‖ N(w_t, Σ_t)) + (ξ² + x'Σx) / 2r,   ξ = max(0, 1 − y·f(x))
+
+    with ``w = w_t + τ y Σ x``, ``τ = loss/(x'Σx + r)``. With r = 1 it is PAM-II with C = ½.
+
+    Parameters
+    ----------
+    r : float, default=1.0
+        Softness: large values make small steps.
+    metric : {"diagonal", "full"}, default="diagonal"
+        Variances of single features, or their covariances too.
+    multiclass : {"ovr", "support", "top"}, default="ovr"
+        As in ``PassiveAggressiveClassifier``.
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
+        As in ``PassiveAggressiveClassifier``.
+
+    Examples
+    --------
+    >>> from aggro import AROWClassifier
+    >>> model = AROWClassifier(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    >>> model.predict([[0.9, 0.2]])
+    array([1])
+
+    References
+    ----------
+    Crammer, Kulesza, Dredze: Adaptive Regularization of Weight Vectors, NIPS 22 (2009).
+    """
+
+    def __init__(
+        self,
+        *,
+        r: float = 1.0,
+        metric: str = "diagonal",
+        multiclass: str = "ovr",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        average: bool | int | str = False,
+        reservoir_size: int = 16,
+        intercept_scaling: float | str = "auto",
+        probability: bool = False,
+    ) -> None:
+        keep_parameters(self, locals())
+
+
+class AROWRegressor(LinearRegressor):
+    """Adaptive regularisation of weights for regression: recursive least squares with a tube.
+
+    ``w = w_t + sign(y − f) τ Σ x`` with ``τ = max(0, |y − f| − ε)/(x'Σx + r)``; with ε = 0 and a
+    full metric it is recursive least squares.
+
+    Parameters
+    ----------
+    r : float, default=1.0
+        Softness: large values make small steps.
+    epsilon : float, default=0.0
+        Half the width of the tube in which nothing is learned.
+    metric : {"diagonal", "full"}, default="diagonal"
+        Variances of single features, or their covariances too.
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, average, reservoir_size
+        As in ``PassiveAggressiveRegressor``.
+
+    Examples
+    --------
+    >>> from aggro import AROWRegressor
+    >>> model = AROWRegressor(r=1e-6, metric="full").fit([[1.0], [2.0], [3.0]], [2.0, 4.0, 6.0])
+    >>> model.predict([[4.0]]).round(2)
+    array([8.])
+
+    References
+    ----------
+    Vaits, Crammer: Re-adapting the Regularization of Weights for Non-stationary Regression,
+    ALT (2011).
+    """
+
+    def __init__(
+        self,
+        *,
+        r: float = 1.0,
+        epsilon: float = 0.0,
+        metric: str = "diagonal",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        average: bool | int | str = False,
+        reservoir_size: int = 16,
+        intercept_scaling: float | str = 1.0,
+    ) -> None:
+        keep_parameters(self, locals())
+
+
+class ConfidenceWeightedClassifier(LinearClassifier):
+    """Confidence-weighted learning: be right on this example with probability eta.
+
+    Each example solves ::
+
+        minimise  KL(N(w, Σ) ‖ N(w_t, Σ_t))   subject to   y·f(x) ≥ φ·doubt(x),   φ = Φ⁻¹(η)
+
+    where the doubt is the margin's variance x'Σx or its standard deviation.
+
+    Parameters
+    ----------
+    eta : float, default=0.9
+        The probability, at least ½ and below 1.
+    form : {"variance", "stdev"}, default="variance"
+        The constraint of Dredze (2008), or the exact one of Crammer (2008).
+    metric : {"diagonal", "full"}, default="diagonal"
+        Variances of single features, or their covariances too.
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
+        As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
+
+    Examples
+    --------
+    >>> from aggro import ConfidenceWeightedClassifier
+    >>> model = ConfidenceWeightedClassifier(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    >>> model.predict([[0.9, 0.2]])
+    array([1])
+
+    References
+    ----------
+    Dredze, Crammer, Pereira: Confidence-Weighted Linear Classification, ICML (2008).
+    Crammer, Dredze, Pereira: Exact Convex Confidence-Weighted Learning, NIPS 21 (2008).
+    """
+
+    def __init__(
+        self,
+        *,
+        eta: float = 0.9,
+        form: str = "variance",
+        metric: str = "diagonal",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        average: bool | int | str = False,
+        reservoir_size: int = 16,
+        intercept_scaling: float | str = "auto",
+        probability: bool = False,
+    ) -> None:
+        keep_parameters(self, locals())
+
+
+class SoftConfidenceWeightedClassifier(LinearClassifier):
+    """Soft confidence-weighted learning: the same probability, at a price C for missing it.
+
+    Each example solves ::
+
+        minimise  KL(N(w, Σ) ‖ N(w_t, Σ_t)) + C·ξ   subject to   y·f(x) ≥ φ·√(x'Σx) − ξ
+
+    (kind "I"), or with the penalty C·ξ² (kind "II").
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of missing the margin.
+    eta : float, default=0.9
+        The probability, at least ½ and below 1.
+    kind : {"I", "II"}, default="I"
+        Linear or squared penalty.
+    metric : {"diagonal", "full"}, default="diagonal"
+        Variances of single features, or their covariances too.
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
+        As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
+
+    Examples
+    --------
+    >>> from aggro import SoftConfidenceWeightedClassifier
+    >>> model = SoftConfidenceWeightedClassifier(C=0.5, random_state=0)
+    >>> model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).predict([[0.9, 0.2]])
+    array([1])
+
+    References
+    ----------
+    Wang, Zhao, Hoi: Exact Soft Confidence-Weighted Learning, ICML (2012).
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        eta: float = 0.9,
+        kind: str = "I",
+        metric: str = "diagonal",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        average: bool | int | str = False,
+        reservoir_size: int = 16,
+        intercept_scaling: float | str = "auto",
+        probability: bool = False,
+    ) -> None:
+        keep_parameters(self, locals())

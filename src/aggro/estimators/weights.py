@@ -1,0 +1,236 @@
+"""What the linear estimators share: passes over the rows, weights to look at and to set."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
+from aggro.learn.learner import Array, Learner, rows_of
+from aggro.learn.race import AnyLearner, AutoLearner
+from aggro.learn.threads import threads_of
+from aggro.rules import Settings
+
+
+class LinearEstimator(OnlineEstimator):
+    """An estimator around a ``Learner``, or a race of them."""
+
+    _learner: AnyLearner
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def _continues(self) -> bool:
+        """Tell whether ``fit`` goes on with the model as it is."""
+        return bool(self.warm_start) and hasattr(self, "_learner")
+
+    def _continued(self, settings: Settings) -> AnyLearner:
+        """Return a copy to go on with: a fit that fails half-way leaves the learner as it was."""
+        learner = copy.deepcopy(self._learner)
+        learner.configure(settings)
+        return learner
+
+    def _score_held_out(self, X: Any, held_out: Array) -> Callable[[AnyLearner], Array]:
+        """Return what scores the held-out rows; its errors name a row as the caller counts."""
+        rows = rows_of(X[held_out])
+
+        def scores(learner: AnyLearner) -> Array:
+            try:
+                return learner.scores(rows)
+            except ValueError as error:
+                place = re.compile(r"^row (\d+)")
+                words = place.sub(lambda found: f"row {held_out[int(found[1])]}", str(error))
+                raise ValueError(words) from None
+
+        return scores
+
+    def _teach(
+        self,
+        learner: AnyLearner,
+        X: Any,
+        lesson: dict[str, Any],
+        order: Array | None,
+        again: bool = False,
+    ) -> None:
+        threads = threads_of(self.n_jobs)
+        learner.learn(rows_of(X), order=order, undo=False, threads=threads, **lesson)
+
+    def _watch(
+        self,
+        learner: AnyLearner,
+        X: Any,
+        lesson: dict[str, Any],
+        order: Array,
+        again: bool,
+    ) -> Array:
+        margins = np.empty((len(order), 2, learner.outputs))
+        watch = {"typical": self._typical.rows(learner.features), "margins": margins}
+        learner.learn(
+            rows_of(X), order=order, undo=False, threads=threads_of(self.n_jobs), **lesson, **watch
+        )
+        return margins
+
+    @contextmanager
+    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> Iterator[None]:
+        restore = self._learner.before(rows_of(X), **lesson)
+        try:
+            yield
+        except BaseException:
+            restore()
+            raise
+
+    def _end_pass(self, learner: AnyLearner) -> None:
+        learner.freeze_means()
+
+    def _end_passes(self, learner: AnyLearner) -> None:
+        learner.freeze_means(False)
+
+    def _scores(self, X: Any) -> Array:
+        if not hasattr(self, "_learner"):
+            check_is_fitted(self)
+        rows = rows_of(self._read(X, reset=False))
+        return self._learner.scores(rows, threads=threads_of(self.n_jobs))
+
+    def _twin(self, learner: AnyLearner) -> Learner:
+        """Return a new learner with the settings of this one, or of the leader of this race."""
+        leader = learner if isinstance(learner, Learner) else learner.winner()
+        return Learner(leader.settings, leader.features, leader.classes, leader.dtype)
+
+    def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
+        """Begin from given weights instead of zero."""
+        if coef_init is None and intercept_init is None:
+            return
+        shape = (learner.outputs, learner.features)
+        coef, intercept = np.zeros(shape), np.zeros(shape[0])
+        if coef_init is not None:
+            coef = _fitting("coef_init", coef_init, shape)
+        if intercept_init is not None:
+            intercept = _fitting("intercept_init", intercept_init, shape[:1])
+        learner.set_coef(coef, intercept)
+
+    # -- fitted attributes ------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Any:
+        """Weights, one row per output; sparse after ``sparsify``.
+
+        The array cannot be written to. Assign to ``coef_`` to change the weights: averages, queue
+        and reservoir then begin anew from what was given.
+        """
+        return self._fitted("coef_", lambda: getattr(self, "_sparse_coef", self._coef()))
+
+    @coef_.setter
+    def coef_(self, value: Any) -> None:
+        dense = value.toarray() if hasattr(value, "toarray") else value
+        learner = self._fitted("coef_", lambda: self._learner)
+        shape = (learner.outputs, learner.features)
+        learner.set_coef(_fitting("coef_", dense, shape), None)
+        self.__dict__.pop("_sparse_coef", None)
+
+    def _coef(self) -> Array:
+        coef: Array = read_only(self._learner.coef())
+        return coef
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercept of each output. Like ``coef_``, assign to it to change it."""
+        result: Array = self._fitted("intercept_", lambda: read_only(self._learner.intercept()))
+        return result
+
+    @intercept_.setter
+    def intercept_(self, value: npt.ArrayLike) -> None:
+        learner = self._fitted("intercept_", lambda: self._learner)
+        learner.set_coef(None, _fitting("intercept_", value, (learner.outputs,)))
+
+    @property
+    def C_(self) -> float:
+        """The C in use: the chosen one when ``C="auto"``."""
+        if "C" not in self._parameter_names():
+            raise AttributeError(f"{type(self).__name__} has no C.")
+        learner = self._fitted("C_", lambda: self._learner)
+        return float(learner.settings.C if isinstance(learner, Learner) else learner.C)
+
+    @property
+    def lanes_(self) -> list[dict[str, Any]]:
+        """What ``C="auto"`` raced: each lane's C, averaging, mistakes and recent record."""
+        lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
+        if lanes is None:
+            raise AttributeError(
+                "lanes_ exists only while something is left 'auto': C, metric, scale or average."
+            )
+        return list(lanes())
+
+    def plot_lanes(self, path: str | Path | None = None) -> Any:
+        """Draw the recent error of each lane against C, the leader marked; return the figure.
+
+        Learners that fell far behind have left the race and are not shown.
+        """
+        from aggro.plot.lanes import draw_lanes
+
+        return draw_lanes(self.lanes_, self._learner.settings.task == "regression", path)
+
+    @all_or_nothing
+    def settle(self) -> LinearEstimator:
+        """End the race: keep the leader alone, as if there had been no other; return the estimator.
+
+        Its weights stay the same, to the last bit; a copy or a file of it takes a small part of
+        the room, and learning goes on at a small part of the price. Parameters that were "auto"
+        become those of the leader; C may be set from then on. Without a race nothing happens.
+        """
+        check_is_fitted(self)
+        if isinstance(self._learner, AutoLearner):
+            chosen, winner = self._learner.choice, self._learner.winner()
+            current = self._known_prices == self._prices()
+            left = {name: value for name, value in chosen.items() if getattr(self, name) == "auto"}
+            self.__dict__.update(left, _learner=winner)
+            self._known_prices = self._prices() if current else None
+        return self
+
+    def sparsify(self) -> LinearEstimator:
+        """Show ``coef_`` as a sparse matrix. Learning more needs ``densify`` first."""
+        check_is_fitted(self)
+        from scipy.sparse import csr_matrix
+
+        self._sparse_coef = read_only(csr_matrix(self._coef()))
+        return self
+
+    def densify(self) -> LinearEstimator:
+        """Show ``coef_`` as an array again."""
+        check_is_fitted(self)
+        self.__dict__.pop("_sparse_coef", None)
+        return self
+
+    def _check_stream(self) -> None:
+        """Raise unless the model is in a state to learn more of a stream."""
+        if hasattr(self, "_sparse_coef"):
+            raise ValueError("The model was sparsified; call densify() before learning more.")
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True holds rows out in the passes of fit; it should be False with "
+                "partial_fit."
+            )
+
+
+def _fitting(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """Return a value as finite numbers of this shape.
+
+    One number is the intercept of all outputs; one output needs no row of its own.
+    """
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim == 0 and len(shape) == 1:
+        array = np.full(shape, float(array))
+    if array.shape != shape and array.shape != shape[1:] * (shape[0] == 1):
+        raise ValueError(
+            f"{name} has shape {array.shape}, expected {shape}: one "
+            f"{'row of weights' if len(shape) == 2 else 'number'} for each output."
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} contains NaN or infinity; give finite numbers.")
+    return array.reshape(shape)

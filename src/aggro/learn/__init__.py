@@ -1,0 +1,1 @@
+"""What learns: the learner, its lanes and classes, races between settings, probabilities."""

@@ -1,0 +1,375 @@
+"""``C="auto"``: a grid of C in lanes, judged while learning; the best one predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from aggro import _core
+from aggro.learn.bundle import select
+from aggro.learn.grids import (
+    FAR_BEHIND,
+    PREDICTORS,
+    first_steps,
+    grid_of,
+    is_settled,
+    memory_of,
+    move_grid,
+    next_look,
+    places_of,
+    standing,
+)
+from aggro.learn.growth import grow_classes
+from aggro.learn.learner import Array, Learner, Progress
+from aggro.learn.turns import Turns
+from aggro.rules import Settings, check_same_shape, left_open
+
+RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record", "turned_")
+
+
+def records_of(learner: Learner) -> dict[str, Array]:
+    """Return the records that say which lane is the best."""
+    return {name: array for name, array in learner.state().items() if name.startswith(RECORDS)}
+
+
+def make_learner(
+    settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
+) -> Learner | AutoLearner:
+    """Return a learner, or a race of them when something is left to be chosen."""
+    kind = AutoLearner if left_open(settings) else Learner
+    return kind(settings, features, outputs, dtype, seed)
+
+
+class AutoLearner:
+    """Several learners, each with a grid of C in lanes; behaves like the best of them.
+
+    Learners differ in metric, scale and averaging, as far as these are to be chosen. Those far
+    behind leave the race, so that it costs less as it goes on.
+
+    The best is the lane with the fewest recent mistakes (regression: the least recent error), each
+    example judged before it is learned. One lane is followed rather than a vote of all: on real
+    streams a vote was never clearly better, and one lane has weights that can be shown and saved.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        features: int,
+        outputs: int,
+        dtype: Any = np.float64,
+        seed: int = 0,
+    ) -> None:
+        self.settings = settings
+        self.classes, self.seed = outputs, seed
+        self.outputs = 1 if settings.task == "binary" else outputs
+        self.dtype = np.dtype(dtype)
+        self.features = features
+        self.fixed: tuple[int, int] | None = None
+        self.judged: list[dict[str, Array]] = []
+        # What only a look changes; all else is known to the models.
+        self.learners: list[Learner] = []
+        self.leading = 0  # the learner whose mistakes count until the next look
+        self.counted = (0.0, 0.0)  # mistakes and distance, less those that it had made itself
+        self.next_look = next_look(0)
+        self.turns = Turns()
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def learn(
+        self,
+        rows: _core.Rows,
+        *,
+        order: Array | None = None,
+        undo: bool = True,
+        threads: int = 1,
+        typical: _core.Rows | None = None,
+        margins: Array | None = None,
+        **lesson: Any,
+    ) -> None:
+        """Learn rows in all lanes; raise without a trace when one of them is refused.
+
+        An interrupt leaves all lanes at the same example. Rows without weight were never there.
+        Threads share the learners: what is learned is the same for any number of them. ``margins``
+        is filled with what the learner that leads says of each row, and of the ``typical`` one,
+        before it is learned.
+        """
+        order = np.arange(rows.count, dtype=np.int64) if order is None else order
+        with self.turns.take():
+            self._learn(rows, order, undo, threads, (typical, margins), lesson)
+
+    def _learn(
+        self,
+        rows: _core.Rows,
+        order: Array,
+        undo: bool,
+        threads: int,
+        watch: tuple[_core.Rows | None, Array | None],
+        lesson: dict[str, Any],
+    ) -> None:
+        typical, margins = watch
+        weights = lesson.get("weights")
+        counts = np.ones(len(order), bool) if weights is None else weights[order] > 0
+        learned = np.cumsum(counts)  # examples after each row
+        if not self.examples and not counts.any():
+            return self._blank().learn(rows, order=order, **lesson)  # which may refuse it
+        restore = self.before(rows, order=order, **lesson) if undo else None
+        try:
+            if not self.examples:
+                self._begin(rows, lesson, order[counts.argmax()])
+            elif counts.any():
+                self._look_if_due()  # the last look was interrupted
+            each = {**lesson, "batch_size": self.settings.batch_size, "threads": threads}
+            start = 0
+            while start < len(order):
+                done = learned[start] - counts[start]
+                end = int(np.searchsorted(learned, done + self._until_next_look())) + 1
+                if margins is not None:
+                    each |= {"typical": typical, "margins": margins[start:end]}
+                    each["watched"] = self.leading
+                piece = order[start:end]
+                _core.learn_together(self._models(), rows, order=piece, undo=False, **each)
+                self._look_if_due()
+                start = end
+        except Exception:  # but not for an interrupt: what was learned until then stays
+            if restore:
+                restore()
+            raise
+
+    def before(self, rows: _core.Rows, **lesson: Any) -> Callable[[], None]:
+        """Return what undoes a lesson that is about to be learned in several calls."""
+        own = dict(self.__dict__)
+        models = _core.before_lesson(self._models(), rows, **lesson) if self.examples else None
+
+        def restore() -> None:
+            self.__dict__.update(own)
+            if models is not None:
+                models.restore()
+
+        return restore
+
+    def _models(self) -> list[Any]:
+        return [learner.model for learner in self.learners]
+
+    def _until_next_look(self) -> int:
+        """Return how many examples may pass, in whole batches; all there are when none looks."""
+        if self.fixed is not None:
+            return int(np.iinfo(np.int64).max // 2)
+        batch = self.settings.batch_size
+        return -(-max(self.next_look - self.examples, 1) // batch) * batch
+
+    def _begin(self, rows: _core.Rows, lesson: dict[str, Any], first: int) -> None:
+        """Lay out the grids by the first example; they follow when more is known."""
+        s, learners = self.settings, []
+        target = np.abs(lesson["values"][first]).max() if s.task == "regression" else 1.0
+        for metric, scale in places_of(s, rows.sparse):
+            place = replace(s, metric=metric, scale=scale)
+            steps = first_steps(place, rows.square(first, getattr(_core.Scale, scale)), target)
+            prices = grid_of(place, steps) if s.C == "auto" else [s.C]
+            for average in PREDICTORS.get(s.average, (s.average,)):
+                lanes = [replace(place, C=c, average=average) for c in prices]
+                learner = Learner(lanes, self.features, self.classes, self.dtype, self.seed)
+                learner.model.set_memory(memory_of(s))
+                if learner.models > 1:
+                    learner.model.set_unit(steps)
+                learners.append(learner)
+        self.learners = learners
+
+    def _look_if_due(self) -> None:
+        """Look who leads and who is far behind, and let the grids follow."""
+        if self.fixed is not None or self.examples < self.next_look:
+            return
+        learners, settled = self.learners, is_settled(self.examples, self.next_look)
+        if settled:
+            best = learners[self.best[0]]
+            learners = [each for each in learners if not self._hopeless(each, best)]
+        learners = [move_grid(learner, settled) for learner in learners]
+        leading = _best_of(learners)[0]
+        made = learners[leading].model.chosen_record
+        counted = (self.mistakes - made[0], self.distance - made[1])
+        looked = {"learners": learners, "leading": leading, "counted": counted}
+        self.__dict__.update(looked, next_look=next_look(self.examples))  # no signal in between
+
+    def _hopeless(self, learner: Learner, best: Learner) -> bool:
+        """Tell whether a learner is so far behind the best that chance cannot explain it."""
+        (_, mistakes, loss, _), (_, fewest, least, _) = (
+            each.model.records[each.model.chosen] for each in (learner, best)
+        )
+        if self.settings.task == "regression":
+            return bool(loss > FAR_BEHIND * least)
+        return bool(mistakes > FAR_BEHIND * fewest + 3.0 * (mistakes + fewest) ** 0.5)
+
+    # -- the leader -------------------------------------------------------------------------
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """The learner and the lane that predict."""
+        return self._best_of(self.learners)
+
+    def _best_of(self, learners: list[Learner]) -> tuple[int, int]:
+        return _best_of(learners) if self.fixed is None else self.fixed
+
+    def _leader(self) -> tuple[Learner, int]:
+        """Return the learner and the lane that predict: one that knows nothing, at first."""
+        learners = self.learners  # a look in another thread puts others in their place
+        if not learners:
+            return self._blank(), 0
+        i, lane = self._best_of(learners)
+        return learners[i], lane
+
+    def _blank(self) -> Learner:
+        chosen = {name: getattr(Settings, name) for name in left_open(self.settings)}
+        settings = replace(self.settings, **chosen)
+        return Learner(settings, self.features, self.classes, self.dtype, self.seed)
+
+    @property
+    def mistakes(self) -> float:
+        """Mistakes of whoever led at the time, before learning."""
+        return self.counted[0] + self.made()[0]
+
+    @property
+    def distance(self) -> float:
+        """The same for regression: how far off it was."""
+        return self.counted[1] + self.made()[1]
+
+    def made(self) -> tuple[float, float]:
+        """Return what the learner that leads since the last look has made of them."""
+        learners, leading = self.learners, self.leading
+        return learners[leading].model.chosen_record if learners else (0.0, 0.0)
+
+    @property
+    def C(self) -> float:
+        """The C of the leader."""
+        return float(self._chosen().C)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What the leader has chosen, by the names of the settings that were left open."""
+        chosen = self._chosen()
+        return {name: getattr(chosen, name) for name in left_open(self.settings)}
+
+    def _chosen(self) -> Settings:
+        if not self.learners:
+            raise ValueError("C='auto' has nothing to choose by before the first example.")
+        learner, lane = self._leader()
+        return learner.all_settings[lane]
+
+    def lanes(self) -> list[dict[str, Any]]:
+        """Return what is raced: the settings, mistakes and recent record of each lane."""
+        learners = self.learners
+        leader = self._best_of(learners) if learners else None
+        return [
+            {
+                "C": setting.C,
+                "metric": setting.metric,
+                "scale": setting.scale,
+                "average": setting.average,
+                **standing(record, (i, lane) == leader),
+            }
+            for i, learner in enumerate(learners)
+            for lane, (setting, record) in enumerate(
+                zip(learner.all_settings, learner.model.records, strict=True)
+            )
+        ]
+
+    def winner(self) -> Learner:
+        """Return the leader alone, as a learner of its own that goes on as its lane would."""
+        self._chosen()  # there is one
+        learner, lane = self._leader()
+        return select(learner, [lane], [learner.all_settings[lane]])
+
+    # -- what a Learner has -----------------------------------------------------------------
+
+    def scores(self, rows: _core.Rows, threads: int = 1) -> Array:
+        """Return the scores of the leader."""
+        learner, lane = self._leader()
+        return learner.scores(rows, lane, threads)
+
+    def set_coef(self, coef: Array, intercept: Array) -> None:
+        """Refuse: there is no one model to start from."""
+        raise ValueError(
+            "C='auto' and average='auto' race models of their own, which cannot be given weights; "
+            "leave coef_init and intercept_init out, or choose C and average."
+        )
+
+    def coef(self) -> Array:
+        """Return the weights of the leader, outputs x features."""
+        learner, lane = self._leader()
+        return learner.coef(lane)
+
+    def intercept(self) -> Array:
+        """Return the intercepts of the leader."""
+        learner, lane = self._leader()
+        return learner.intercept(lane)
+
+    @property
+    def examples(self) -> int:
+        """Number of examples learned from."""
+        learners = self.learners
+        return learners[0].examples if learners else 0
+
+    @property
+    def progress(self) -> Progress:
+        """Mistakes of whoever led at the time; updates and loss of the present leader."""
+        learner, lane = self._leader()
+        leader = learner.progress_of(lane)
+        return Progress(int(self.mistakes), leader.updates, leader.loss)
+
+    def freeze_means(self, frozen: bool = True) -> None:
+        """Stop the class means, and the judging: examples seen again are no fair test."""
+        if frozen and self.fixed is None:
+            judged = [records_of(learner) for learner in self.learners]
+            self.__dict__.update(fixed=self.best, judged=judged)
+        elif not frozen and self.fixed is not None:
+            total = self.mistakes, self.distance
+            for learner, records in zip(self.learners, self.judged, strict=True):
+                learner.load_state({**learner.state(), **records})
+            made = self.made()
+            counted = (total[0] - made[0], total[1] - made[1])  # of the passes in between, too
+            self.__dict__.update(fixed=None, judged=[], counted=counted)
+        for learner in self.learners:
+            learner.freeze_means(frozen)
+
+    def configure(self, settings: Settings) -> None:
+        """Take over new parameters other than those that are raced, for what comes."""
+        check_same_shape(self.settings, settings)
+        for learner in self.learners:
+            learner.configure([_chosen_of(s, settings) for s in learner.all_settings])
+        self.settings = settings
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "turns"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept, turns=Turns())
+
+
+def grown(
+    learner: Learner | AutoLearner, settings: Settings, position: Array, classes: int
+) -> Learner | AutoLearner:
+    """Return the same learner, or race, with more classes (see ``grow_classes``)."""
+    if isinstance(learner, Learner):
+        return grow_classes(learner, settings, position, classes)
+    new = AutoLearner(settings, learner.features, classes, learner.dtype, learner.seed)
+    for name in ("fixed", "judged", "leading", "counted", "next_look"):
+        setattr(new, name, getattr(learner, name))
+    for old in learner.learners:
+        lanes = [_chosen_of(s, settings) for s in old.all_settings]
+        new.learners.append(grow_classes(old, lanes, position, classes))
+    return new
+
+
+AnyLearner = Learner | AutoLearner
+
+
+def _best_of(learners: list[Learner]) -> tuple[int, int]:
+    """Return the learner and the lane with the best recent record."""
+    leaders = [(i, learner.model.chosen) for i, learner in enumerate(learners)]
+    return min(leaders, key=lambda at: learners[at[0]].model.records[at[1]][1:3])
+
+
+def _chosen_of(lane: Settings, settings: Settings) -> Settings:
+    """Return settings with what a lane stands for in the race."""
+    return replace(settings, C=lane.C, metric=lane.metric, scale=lane.scale, average=lane.average)

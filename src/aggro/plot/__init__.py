@@ -1,0 +1,1 @@
+"""Pictures, drawn when asked for: matplotlib is imported by the functions that draw."""

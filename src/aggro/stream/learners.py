@@ -1,0 +1,213 @@
+"""Learners of streams: dicts in, predictions out, one example at a time.
+
+They speak river's protocol and need neither river nor scikit-learn.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from typing import Any
+
+import numpy as np
+
+from aggro.learn.growth import grow_classes
+from aggro.stream.base import StreamLearner
+from aggro.stream.frames import rows_of_frame, table_like
+from aggro.stream.probability import RecordingStream
+
+
+def probabilities(classes: list[Any], margins: list[float]) -> dict[Any, float]:
+    """Return the softmax of the margins: for two classes, the logistic function of the one margin.
+
+    A simple normalisation: it keeps the order of the margins and is not calibrated.
+    """
+    if len(classes) < 2:
+        return dict.fromkeys(classes, 1.0)
+    if len(margins) == 1:
+        margins = [0.0, margins[0]]
+    highest = max(margins)
+    powers = [math.exp(margin - highest) for margin in margins]
+    total = sum(powers)
+    return {label: power / total for label, power in zip(classes, powers, strict=True)}
+
+
+class StreamClassifier(RecordingStream):
+    """Passive-Aggressive classifier of a stream: features and classes may appear at any time.
+
+    Stay when the margin is met, else step just far enough. An example is a dict of names to
+    numbers; any hashable name will do, and what a dict does not name is zero. A string value v of
+    feature k stands for the feature ``(k, v)`` with value 1. The first class is learned against
+    the second, which is to come; later ones enter with zero weights. Before any is known,
+    ``predict_one`` returns None.
+
+    Parameters
+    ----------
+    algorithm : str, default="PA-I"
+        A linear classifier of ``aggro.catalogue()``.
+    C : float or "auto", default=1.0
+        Price of a broken margin. "auto" learns a grid of values side by side and follows the one
+        with the best recent record (``C_``, ``lanes_``).
+    max_features : int, optional
+        Keep at most this many features.
+    overflow : {"drop", "hash"}, default="drop"
+        What happens at ``max_features``: the feature not learned from for the longest time makes
+        room for a new one, or names share ``max_features`` places by their hash from the start
+        (the same in every process, for names of text, bytes, numbers and tuples of these).
+    seed : int, default=0
+        Seed of the reservoir.
+    probability : bool, default=False
+        Take the margin of each example before it is learned, and fit to these margins what
+        ``predict_proba_one`` says.
+    **params
+        Settings that override the variant's, as in ``PassiveAggressiveClassifier``: ``loss``,
+        ``multiclass``, ``metric``, ``class_mean``, ``queue``, ``average``, ``batch_size`` ...
+        With ``batch_size`` above 1, examples wait until their batch is full; ``flush`` learns them
+        at once.
+
+    Examples
+    --------
+    >>> from aggro import StreamClassifier
+    >>> model = StreamClassifier("PA-I")
+    >>> model.learn_one({"free": 1.0, "money": 2.0}, "spam")
+    >>> model.learn_one({"meeting": 1.0}, "ham")
+    >>> model.learn_one({"money": 1.0}, "spam")
+    >>> model.predict_one({"money": 1.0})
+    'spam'
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online Passive-Aggressive Algorithms,
+    JMLR 7 (2006).
+    """
+
+    _river_base = "MiniBatchClassifier"
+
+    def __init__(
+        self,
+        algorithm: str = "PA-I",
+        *,
+        C: float | str = 1.0,
+        max_features: int | None = None,
+        overflow: str = "drop",
+        seed: int = 0,
+        probability: bool = False,
+        **params: Any,
+    ) -> None:
+        super().__init__(algorithm, C, max_features, overflow, seed, params)
+        self._begin_record(probability)
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes met so far: sorted, or in order of appearance where they have no order."""
+        return list(self._classes())
+
+    def score_one(self, x: Any) -> Any:
+        """Return the margin of each class; for two classes the one margin of the second."""
+        classes, margins = self._margins(x)
+        return margins[0] if len(classes) == 2 else dict(zip(classes, margins, strict=False))
+
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """Return the probability of each class; a mere softmax without ``probability=True``."""
+        return self._calibrated(x) if self.probability else probabilities(*self._margins(x))
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Return a table with one column of probabilities for each class."""
+        return table_like(X, [self.predict_proba_one(x) for x in rows_of_frame(X)])
+
+    def coef(self) -> dict[Any, dict[Any, float]]:
+        """Return the weights of each class by feature; for two classes those of the second."""
+        classes, columns, _ = self._columns()
+        return dict(zip(_owners(classes), columns, strict=False))
+
+    def intercept(self) -> dict[Any, float]:
+        """Return the intercept of each class; for two classes that of the second."""
+        classes, _, intercepts = self._columns()
+        return dict(zip(_owners(classes), intercepts, strict=False))
+
+    def _admit(self, label: Any) -> None:
+        """Let a class enter that was never seen; the core calls this in the midst of learning."""
+        if label is None or label != label:
+            raise ValueError(f"y is {label!r}; give a class.")
+        classes = self.classes
+        place = _place_of(label, classes)
+        everybody = [*classes[:place], label, *classes[place:]]
+        position = [c + (c >= place) for c in range(len(classes))]
+        learner = self._learner(len(classes))
+        if classes:
+            settings = self._lanes(len(everybody))
+            learner = grow_classes(learner, settings, np.array(position), len(everybody))
+        self._install(everybody, position, learner)
+
+
+def _owners(classes: list[Any]) -> list[Any]:
+    """Return the class that each output speaks for."""
+    return classes[1:] if len(classes) == 2 else classes
+
+
+def _place_of(label: Any, classes: list[Any]) -> int:
+    """Return where a label belongs among sorted ones; at the end if they cannot be compared."""
+    try:
+        return bisect_left(classes, label)
+    except TypeError:
+        return len(classes)
+
+
+class StreamRegressor(StreamLearner):
+    """Passive-Aggressive regressor of a stream: features may appear at any time.
+
+    Stay inside the tube, else step just to its wall. Examples are dicts as for
+    ``StreamClassifier``; before anything is learned, ``predict_one`` returns 0.
+
+    Parameters
+    ----------
+    algorithm : str, default="PAR-I"
+        A linear regressor of ``aggro.catalogue()``.
+    C : float or "auto", default=1.0
+        Price of leaving the tube; "auto" as in ``StreamClassifier``.
+    max_features, overflow, seed
+        As in ``StreamClassifier``.
+    **params
+        Settings that override the variant's, as in ``PassiveAggressiveRegressor``: ``loss``,
+        ``epsilon``, ``metric``, ``queue``, ``average``, ``batch_size`` ...
+
+    Examples
+    --------
+    >>> from aggro import StreamRegressor
+    >>> model = StreamRegressor("PAR", epsilon=0.0)
+    >>> model.learn_one({"width": 3.0}, 30.0)
+    >>> model.predict_one({"width": 3.0})
+    30.0
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online Passive-Aggressive Algorithms,
+    JMLR 7 (2006).
+    """
+
+    _regression = True
+    _river_base = "MiniBatchRegressor"
+
+    def __init__(
+        self,
+        algorithm: str = "PAR-I",
+        *,
+        C: float | str = 1.0,
+        max_features: int | None = None,
+        overflow: str = "drop",
+        seed: int = 0,
+        **params: Any,
+    ) -> None:
+        super().__init__(algorithm, C, max_features, overflow, seed, params)
+
+    def score_one(self, x: Any) -> float:
+        """Return the predicted number, as ``predict_one`` does."""
+        return float(self.predict_one(x))
+
+    def coef(self) -> dict[Any, float]:
+        """Return the weight of each feature."""
+        return self._columns()[1][0]
+
+    def intercept(self) -> float:
+        """Return the intercept."""
+        return self._columns()[2][0]

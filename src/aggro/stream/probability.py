@@ -1,0 +1,276 @@
+"""``StreamClassifier(probability=True)``: margins taken before each example is learned."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from aggro.learn.calibration import Calibrator
+from aggro.learn.growth import output_map
+from aggro.learn.learner import Array
+from aggro.learn.typical import RECENT, is_sample, kept, next_change
+from aggro.rules import Settings
+from aggro.stream.base import StreamLearner, from_json, to_json
+
+WAITING = 256  # margins that wait in lists, where one more costs little
+ARRAYS = (
+    *("scores", "centres", "labels", "weights", "parameters"),
+    *("counts", "masses", "changes", "latest"),
+)
+FACTS = ("seen", "recorded", "fitted_at")
+PREFIX = "record_"  # of these arrays in the state of a stream
+
+Example = dict[Any, float]
+Stream = TypeVar("Stream", bound="RecordingStream")
+
+
+@dataclass
+class Waiting:
+    """Margins of some examples, one after another: plain numbers give the collector no work."""
+
+    labels: list[int] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
+    centres: list[float] = field(default_factory=list)
+
+
+class StreamRecord:
+    """Recent margins of a stream, and what a typical example of it looks like."""
+
+    def __init__(self, batch: int) -> None:
+        self.batch = batch
+        self.classes: list[Any] = []
+        self.places: dict[Any, int] = {}
+        self.calibrator = Calibrator.empty(1)
+        self.waiting = Waiting()
+        self.waits = (0, 0)  # labels and margins in there that count
+        self.met = 0
+        self.recent: list[Example] = []  # samples
+        self.typical: Example = {}  # their mean, as it was when it was made
+        self.next_mean = next_change(0, batch)
+
+    def wants(self) -> bool:
+        """Tell whether the next example is one of those that make the typical one."""
+        return is_sample(self.met)
+
+    def plus(
+        self, place: int, weight: float, margins: list[float], centre: list[float], x: Any
+    ) -> StreamRecord:
+        """Return the record with an example that was just learned; x is given if it is wanted.
+
+        The first batch has no margins: the model knew nothing. The old record can be asked again
+        for the same example, if an interrupt came in between, and is of no use after that.
+        """
+        new, waiting = self._shared(), self._waiting()
+        waiting.labels.append(place)
+        waiting.weights.append(weight)
+        if self.met >= self.batch:
+            waiting.margins += margins
+            waiting.centres += centre
+        new.waits = (len(waiting.labels), len(waiting.margins))
+        new.met += 1
+        if len(waiting.labels) == WAITING or new.met == self.batch:
+            new.settle()
+        if x is not None:
+            new.recent = [*self.recent[1 - RECENT :], x]
+        if new.met == self.next_mean:
+            new.typical = _mean(new.recent[-kept(new.recent) :])
+            new.next_mean += next_change(new.met, self.batch)
+        return new
+
+    def admitted(
+        self, classes: list[Any], old: Settings, new: Settings
+    ) -> tuple[StreamRecord, Array]:
+        """Return the record with classes that were just met, and what turns old margins to new."""
+        self.settle()
+        grown, count = self._shared(), len(classes)
+        places = {label: place for place, label in enumerate(classes)}
+        change = np.ones((1, 1))
+        if self.classes:
+            position = np.array([places[label] for label in self.classes])
+            change = output_map(old, new, position, count)
+            grown.calibrator = self.calibrator.grown(change, position, count)
+        grown.classes, grown.places, grown.waiting = classes, places, Waiting()
+        return grown, change
+
+    def settle(self) -> None:
+        """Move the waiting margins to the others, in one step."""
+        labels, weights, margins, centres = map(np.array, vars(self._waiting()).values())
+        if len(labels):
+            shape = (-1, self.calibrator.scores.shape[1])
+            rows = (labels, weights, margins.reshape(shape), centres.reshape(shape))
+            settled = self.calibrator.plus(*rows)
+            self.__dict__.update(calibrator=settled, waiting=Waiting(), waits=(0, 0))
+
+    def _waiting(self) -> Waiting:
+        """Return what waits, without what an interrupted call has left there."""
+        (labels, margins), waiting = self.waits, self.waiting
+        del waiting.labels[labels:], waiting.weights[labels:]
+        del waiting.margins[margins:], waiting.centres[margins:]
+        return waiting
+
+    def _shared(self) -> StreamRecord:
+        """Return another record with the same parts."""
+        twin = object.__new__(StreamRecord)
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def probabilities(self, margins: list[float], centre: list[float]) -> list[float]:
+        """Return the probability of each class."""
+        self.settle()
+        rows = self.calibrator.probabilities(np.array([margins]), np.array(centre))
+        return [float(each) for each in rows[0]]
+
+    def __copy__(self) -> StreamRecord:
+        twin = self._shared()
+        twin.calibrator, twin.waiting = copy.copy(self.calibrator), copy.deepcopy(self._waiting())
+        return twin
+
+    # -- files -------------------------------------------------------------------------------
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return facts (the examples as pairs of names and values) and arrays by name."""
+        self.settle()
+        parts = vars(self.calibrator)
+        facts = {name: parts[name] for name in FACTS} | {"met": self.met}
+        facts["next_mean"] = self.next_mean
+        facts["recent"] = [[list(x), list(x.values())] for x in [*self.recent, self.typical]]
+        return facts, {name: parts[name] for name in ARRAYS if parts[name] is not None}
+
+    @staticmethod
+    def from_state(
+        facts: dict[str, Any], arrays: dict[str, Array], classes: list[Any], batch: int
+    ) -> StreamRecord:
+        """Return the record that gave this state."""
+        record = StreamRecord(batch)
+        record.classes, record.places = classes, {label: i for i, label in enumerate(classes)}
+        known = {name: facts[name] for name in FACTS} | {"parameters": None}
+        record.calibrator = Calibrator(max(len(classes), 1), False, **known | arrays)
+        record.met, record.next_mean = int(facts["met"]), int(facts["next_mean"])
+        *record.recent, record.typical = (
+            numbers_of(dict(zip(*x, strict=True))) for x in facts["recent"]
+        )
+        return record
+
+
+def numbers_of(x: Any) -> Example:
+    """Return an example as the core reads it: the text v of k is the feature (k, v)."""
+    named = (((k, v), 1.0) if isinstance(v, str) else (k, float(v)) for k, v in x.items())
+    return {name: value for name, value in named if value != 0 and math.isfinite(value)}
+
+
+def _mean(examples: list[Example]) -> Example:
+    mean: Example = {}
+    for x in examples:
+        for name, value in x.items():
+            mean[name] = mean.get(name, 0.0) + value / len(examples)
+    return mean
+
+
+class RecordingStream(StreamLearner):
+    """A stream learner that records margins, if it is asked to.
+
+    What it does takes several steps of the core, and the lock keeps other threads out of all.
+    """
+
+    def _begin_record(self, probability: bool) -> None:
+        if not isinstance(probability, (bool, np.bool_)):
+            raise ValueError(f"probability={probability!r} is not valid; give True or False.")
+        self.probability = probability
+        self._record = StreamRecord(self._settings(2).batch_size)
+        self._unrecorded: tuple[Any, ...] | None = None
+        if probability:  # an attribute of its own: without it, learn_one is the core's
+            self.learn_one = self._learn_and_record  # type: ignore[method-assign]
+
+    def _calibrated(self, x: Any) -> dict[Any, float]:
+        with self._lock:
+            record = self._recorded()
+            classes, margins = self._margins(x)
+            centre = self._margins(record.typical)[1]
+            return dict(zip(classes, record.probabilities(margins, centre), strict=False))
+
+    def _learn_and_record(self, x: Any, y: Any, w: float = 1.0) -> None:
+        """Learn an example, as ``learn_one``; keep the margins it had before."""
+        with self._lock:
+            record = self._recorded()
+            margins, centre = self._margins(x)[1], self._margins(record.typical)[1]
+            wanted = numbers_of(x) if record.wants() else None
+            self._unrecorded = (self._taken, y, w, margins, centre, wanted)
+            super().learn_one(x, y, w)
+            self._recorded()
+
+    def _recorded(self) -> StreamRecord:
+        """Return the record of all examples, the last one included.
+
+        An interrupt may have come after it was learned and before it was recorded: whoever needs
+        the record next makes up for it.
+        """
+        if self._unrecorded is not None:
+            taken, *example = self._unrecorded
+            record = self._record_with(*example) if self._taken > taken else self._record
+            self.__dict__.update(_record=record, _unrecorded=None)
+        return self._record
+
+    def _record_with(
+        self, y: Any, w: float, margins: list[float], centre: list[float], wanted: Example | None
+    ) -> StreamRecord:
+        record = self._record
+        if y not in record.places:
+            classes, before = self._classes(), len(record.classes)
+            settings = self._settings(before), self._settings(len(classes))
+            record, change = record.admitted(classes, *settings)
+            margins, centre = (change @ margins).tolist(), (change @ centre).tolist()
+        return record.plus(record.places[y], float(w), margins, centre, wanted)
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: D102
+        with self._lock:
+            before = copy.copy(self._recorded())
+            try:
+                super().learn_many(X, y, w)
+            except BaseException:
+                self.__dict__.update(_record=before, _unrecorded=None)
+                raise
+
+    learn_many.__doc__ = StreamLearner.learn_many.__doc__
+
+    def _get_params(self) -> dict[str, Any]:
+        return {**super()._get_params(), "probability": self.probability}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return all that was learned: a description that JSON can hold, and arrays by name."""
+        with self._lock:
+            description, arrays = super().state()
+            if self.probability:
+                facts, margins = self._recorded().state()
+                facts["recent"] = [[list(map(to_json, names)), v] for names, v in facts["recent"]]
+                description["record"] = facts
+                arrays |= {PREFIX + name: array for name, array in margins.items()}
+            return description, arrays
+
+    @classmethod
+    def from_state(
+        cls: type[Stream], description: dict[str, Any], arrays: dict[str, Array]
+    ) -> Stream:
+        """Return the model that gave this state."""
+        margins = {n: a for n, a in arrays.items() if n.startswith(PREFIX)}
+        known = {n: a for n, a in arrays.items() if n not in margins}
+        model = super().from_state(description, known)
+        if model.probability:
+            facts = dict(description["record"])
+            recent = [[list(map(from_json, names)), v] for names, v in facts["recent"]]
+            facts["recent"] = recent
+            own = {n[len(PREFIX) :]: margins[n] for n in margins}
+            batch = model._record.batch
+            model._record = StreamRecord.from_state(facts, own, model._classes(), batch)
+        return model
+
+    def __reduce__(self) -> Any:
+        with self._lock:
+            record = copy.copy(self._recorded())
+            make, parts, attributes = super().__reduce__()
+            own = {name: value for name, value in attributes.items() if name != "learn_one"}
+            return make, parts, own | {"_record": record}

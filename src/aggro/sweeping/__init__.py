@@ -1,0 +1,1 @@
+"""Many settings learned in one pass: axes, data, results."""

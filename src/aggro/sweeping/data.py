@@ -1,0 +1,235 @@
+"""Where the rows of a sweep come from: arrays, or files read batch by batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from aggro.files import Reader, read
+from aggro.files.labels import first_labels, looks_continuous
+from aggro.files.sources import STANDARD_INPUT
+from aggro.learn.learner import Array
+from aggro.rules import Task
+
+
+@dataclass
+class Part:
+    """Some rows, what they teach, and the order in which to learn them."""
+
+    X: Any
+    lesson: dict[str, Any]
+    order: Array
+
+    def joined(self, other: Part) -> Part:
+        """Return these rows followed by others."""
+        if hasattr(self.X, "indptr"):
+            from scipy.sparse import vstack
+
+            X = vstack([self.X, other.X], format="csr")
+        else:
+            X = np.vstack([self.X, other.X])
+        lesson = {
+            name: None if value is None else np.concatenate([value, other.lesson[name]])
+            for name, value in self.lesson.items()
+        }
+        return Part(X, lesson, np.concatenate([self.order, len(self.order) + other.order]))
+
+    def rest(self, start: int) -> Part:
+        """Return a copy of what comes from ``start`` on."""
+        some = self.order[start:]
+        lesson = {n: None if v is None else v[some] for n, v in self.lesson.items()}
+        return Part(self.X[some], lesson, np.arange(len(some)))
+
+
+@dataclass
+class Data:
+    """What the rows are, known before the first of them is learned."""
+
+    task: Task
+    classes: Array | None
+    outputs: int
+    features: int
+    dtype: Any
+    count: int
+    names: Array | None  # of the features
+
+    def parts(self, order: Array | None) -> Iterator[Part]:
+        """Return one pass over the rows, in this order or as they are."""
+        raise NotImplementedError
+
+
+def open_data(X: Any, y: Any, task: Task | None, orders: int) -> Data:
+    """Return arrays, or the files that X names, as data to be learned in so many orders."""
+    if not _names_files(X):
+        return ArrayData.of(X, y, task)
+    if orders > 1:
+        raise ValueError(
+            f"orders={orders} asks for random orders of the rows, and files are read in their own; "
+            "use orders=1, or load the rows and give arrays."
+        )
+    if y is not None:
+        raise ValueError("X names files, which hold the answers too; leave y out.")
+    return FileData.survey(X if isinstance(X, Reader) else read(X), task)
+
+
+def _names_files(X: Any) -> bool:
+    if isinstance(X, (list, tuple)) and len(X) > 0:
+        return all(isinstance(path, (str, os.PathLike)) for path in X)
+    return isinstance(X, (str, os.PathLike, Reader))
+
+
+@dataclass
+class ArrayData(Data):
+    """Rows in memory: all of them are one part."""
+
+    X: Any
+    lesson: dict[str, Array]
+
+    @classmethod
+    def of(cls, X: Any, y: Any, task: Task | None) -> ArrayData:
+        """Check arrays, and tell what they are."""
+        from sklearn.base import BaseEstimator
+        from sklearn.utils.validation import validate_data
+
+        from aggro.estimators.targets import read_classes, read_values
+
+        reader, floats = BaseEstimator(), [np.float64, np.float32]
+        X = validate_data(reader, X, accept_sparse="csr", dtype=floats, order="C")
+        count, features = X.shape
+        shape = (features, X.dtype, count, getattr(reader, "feature_names_in_", None), X)
+        if task is None and np.asarray(y).dtype.kind == "f" and looks_continuous(y):
+            task = "regression"  # whole numbers of an integer type are classes, as everywhere
+        if task == "regression":
+            values = read_values(y, count)
+            return cls("regression", None, values.shape[1], *shape, {"values": values})
+        y, multilabel = read_classes(y, count)
+        if multilabel:
+            check_task(task, "multilabel")
+            return cls("multilabel", np.arange(y.shape[1]), y.shape[1], *shape, {"values": y})
+        classes, labels = np.unique(y, return_inverse=True)
+        kind = task_of(classes, task)
+        return cls(kind, classes, len(classes), *shape, {"labels": labels.astype(np.int64)})
+
+    def parts(self, order: Array | None) -> Iterator[Part]:
+        """Return all rows, in the given order."""
+        yield Part(self.X, self.lesson, np.arange(self.count) if order is None else order)
+
+
+def task_of(classes: Array, asked: Task | None) -> Task:
+    """Return the task of telling these classes apart."""
+    if len(classes) < 2:
+        raise ValueError(f"y holds one class only ({classes[0]!r}); two or more are needed.")
+    found: Task = "binary" if len(classes) == 2 else "multiclass"
+    if asked != "multiclass":  # two classes are several
+        check_task(asked, found, f" ({len(classes)} classes)")
+    return found
+
+
+def check_task(asked: Task | None, found: Task, why: str = "") -> None:
+    """Raise if the task that was asked for is not that of the answers."""
+    if asked not in (None, found):
+        raise ValueError(f"task={asked!r}, but y is {found}{why}; leave task out, or mend y.")
+
+
+@dataclass
+class FileData(Data):
+    """Rows in files. They are read once to learn what they are, then once for each pass."""
+
+    reader: Reader
+
+    @classmethod
+    def survey(cls, reader: Reader, task: Task | None) -> FileData:
+        """Read the files once; only the classes are kept."""
+        if STANDARD_INPUT in reader.files:
+            raise ValueError("sweep reads its files more than once; write the input to a file.")
+        reader = reader.labelled()
+        first, batches = first_labels(reader)
+        if task is None and first is not None and looks_continuous(first):
+            task = "regression"
+        labels, count, features = Labels(task), 0, 0
+        for X, y, _ in map(_counted, batches):
+            labels.meet(y)
+            count, features = count + X.shape[0], max(features, X.shape[1])
+        if count == 0:
+            raise ValueError("There are no rows to learn from.")
+        kind, classes = labels.verdict()
+        outputs = 1 if classes is None else len(classes)
+        return cls(kind, classes, outputs, features, reader.options.dtype, count, None, reader)
+
+    def parts(self, order: Array | None) -> Iterator[Part]:
+        """Return the batches of the files, one at a time."""
+        count = 0
+        for X, y, weights in map(_counted, self.reader):
+            if hasattr(X, "indptr"):  # a batch has the columns seen up to it; this copies nothing
+                X.resize((X.shape[0], self.features))
+            count += X.shape[0]
+            yield Part(X, {**self._targets(y), "weights": weights}, np.arange(X.shape[0]))
+        if count != self.count:
+            raise ValueError(f"The files changed: they had {self.count} rows, and now {count}.")
+
+    def _targets(self, y: Any) -> dict[str, Array]:
+        from aggro.estimators.targets import encode, read_values
+
+        if self.task == "regression":
+            return {"values": read_values(y, len(y))}
+        assert self.classes is not None
+        if self.task != "multilabel":
+            return {"labels": encode(y, self.classes)}
+        rows = np.repeat(np.arange(len(y)), [len(each) for each in y])
+        values = np.zeros((len(y), len(self.classes)))
+        if len(rows) > 0:
+            values[rows, encode(np.array(list(chain.from_iterable(y))), self.classes)] = 1.0
+        return {"values": values}
+
+
+def _counted(batch: Any) -> tuple[Any, Any, Array | None]:
+    """Return the rows of a batch that count: those of weight zero are as if they were not there."""
+    from aggro.estimators.base import OnlineEstimator
+
+    if batch.y is None:
+        raise ValueError(
+            "The files have no answers; name their column, as in "
+            "aggro.sweep(aggro.files.read(path, label='price'))."
+        )
+    X, y, weights = batch
+    weights = OnlineEstimator._weights(weights, X.shape[0])
+    if weights is not None and not weights.all():
+        counts = np.flatnonzero(weights)
+        y = [y[i] for i in counts] if isinstance(y, list) else y[counts]
+        X, weights = X[counts], weights[counts]
+    return X, y, np.ones(X.shape[0]) if weights is None else weights
+
+
+class Labels:
+    """The answers of files, met batch by batch: which classes there are, if they are classes."""
+
+    def __init__(self, task: Task | None) -> None:
+        self.task = task
+        self.several = False
+        self.known: Array | None = None
+
+    def meet(self, y: Any) -> None:
+        """Take in the answers of a batch."""
+        if isinstance(y, list):  # several labels in a row
+            self.several, y = True, np.array(list(chain.from_iterable(y)))
+        if self.task == "regression":
+            if self.several:
+                raise ValueError("Rows with several labels are no regression; leave task out.")
+            return
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("A label is NaN or infinite; every answer must be finite.")
+        self.known = np.unique(y) if self.known is None else np.union1d(self.known, y)
+
+    def verdict(self) -> tuple[Task, Array | None]:
+        """Return the task, and the classes if it has some."""
+        if self.task == "regression" or self.known is None:
+            return "regression", None
+        if self.several:
+            check_task(self.task, "multilabel")
+            return "multilabel", self.known
+        return task_of(self.known, self.task), self.known

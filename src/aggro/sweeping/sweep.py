@@ -1,0 +1,168 @@
+"""Many settings in one pass: learned side by side, each with its progressive error and curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import numpy as np
+
+from aggro.checks import check_choice, check_count
+from aggro.learn.learner import Array, Learner, rows_of
+from aggro.learn.threads import threads_of
+from aggro.rules import Task, same_shape
+from aggro.sweeping.axes import read_axes, rows_for
+from aggro.sweeping.data import Data, Part, open_data
+from aggro.sweeping.result import SweepResult, SweepRow
+
+TASKS = get_args(Task)
+
+
+def sweep(
+    X: Any,
+    y: Any = None,
+    *,
+    task: Task | None = None,
+    orders: int = 1,
+    passes: int = 1,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    **axes: Any,
+) -> SweepResult:
+    """Learn every combination of the given settings side by side and return how each did.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features), path, or files
+        Rows, in the order in which they arrive. A path, a list of paths or patterns, or what
+        ``aggro.files.read`` returns is read batch by batch, once to learn what is in it and once
+        for each pass, so it may be larger than the memory.
+    y : array, optional
+        Classes, an indicator matrix, or targets of a regression; files hold their own, and their
+        weights.
+    task : {"binary", "multiclass", "multilabel", "regression"}, optional
+        What y is; by default told from its values: floats that are not whole, or that take many
+        values, make a regression.
+    orders : int, default=1
+        With more than one, the rows (arrays only) are learned in this many random orders.
+    passes : int, default=1
+        Passes over the rows. The errors are those of the first.
+    seed : int, default=0
+        Seed of the orders.
+    n_jobs : int, default=None
+        Threads that share the settings: None is one, -1 all cores. The result is the same.
+    **axes
+        A value or a list of values for any axis: ``C``, ``loss``, ``multiclass``, ``metric``,
+        ``class_mean``, ``trigger``, ``queue``, ``batch_size``, ``average``, ``epsilon``,
+        ``fit_intercept`` ...; or ``algorithm``, names from the catalogue that suit the task; an
+        axis then counts for those variants that have it. Values only: what "auto" leaves open is
+        chosen by the estimators.
+
+    Examples
+    --------
+    >>> import aggro
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = aggro.sweep(X, y, C=0.1, scale=["none", "standard"], orders=3)
+    >>> result.best.params
+    {'C': 0.1, 'scale': 'standard'}
+    """
+    check_count("orders", orders)
+    check_count("passes", passes)
+    check_count("seed", seed, least=0)
+    lists, threads = read_axes(axes), threads_of(n_jobs)
+    if task is not None:
+        check_choice("task", task, TASKS)
+    data = open_data(X, y, task, orders)
+    rows = rows_for(lists, data.task)
+    facts = (data.task, data.classes, data.names)
+    result = SweepResult(rows, data.count, orders, passes, *facts)
+    bundles = _bundles(rows)
+    for order in _orders(data.count, orders, seed):
+        courses = [_Course([rows[i] for i in members], data, threads) for members in bundles]
+        for _ in range(passes):
+            for part in data.parts(order):
+                for course in courses:
+                    course.learn(part)
+        for members, course in zip(bundles, courses, strict=True):
+            course.learner.freeze_means(False)  # what comes later is new
+            result._homes.update({i: (course.learner, at) for at, i in enumerate(members)})
+    return result
+
+
+def _bundles(rows: list[SweepRow]) -> list[list[int]]:
+    """Group the rows that can learn side by side."""
+    groups: dict[Any, list[int]] = {}
+    for i, row in enumerate(rows):
+        groups.setdefault(same_shape(row.settings), []).append(i)
+    return list(groups.values())
+
+
+def _orders(count: int, orders: int, seed: int) -> Iterator[Array | None]:
+    random = np.random.default_rng(seed)
+    for _ in range(orders):
+        yield None if orders == 1 else random.permutation(count)
+
+
+def _checkpoints(count: int, batch: int) -> list[int]:
+    """Return where the curve is noted: at powers of two, but never inside a mini-batch."""
+    points = [int(count * 2.0**-k) // batch * batch for k in range(8, 0, -1)]
+    return sorted({p for p in points if p > 0} | {count})
+
+
+class _Course:
+    """A bundle of settings on its way over the rows, noting the error as it goes."""
+
+    def __init__(self, rows: list[SweepRow], data: Data, threads: int) -> None:
+        settings = [row.settings for row in rows]
+        self.rows, self.count, self.threads = rows, data.count, threads
+        self.learner = Learner(settings, data.features, data.outputs, data.dtype)
+        self.points = _checkpoints(data.count, self.learner.settings.batch_size)
+        self.seen = 0
+        self.waiting: Part | None = None  # a mini-batch that is not yet full
+        for row in rows:
+            row.curve = []
+
+    def learn(self, part: Part) -> None:
+        """Learn some rows, in whole mini-batches; only the last of a pass may be short."""
+        if self.waiting is not None:
+            part, self.waiting = self.waiting.joined(part), None
+        whole, start, rows = self._ready(len(part.order)), 0, rows_of(part.X)
+        while start < whole:
+            end = min(whole, start + self._until_checkpoint())
+            lesson = {**part.lesson, "order": part.order[start:end], "threads": self.threads}
+            self.learner.learn(rows, undo=False, **lesson)
+            self.seen, start = self.seen + end - start, end
+            self._note()
+        if whole < len(part.order):
+            self.waiting = part.rest(whole)
+
+    def _ready(self, rows: int) -> int:
+        batch = self.learner.settings.batch_size
+        return rows if self.seen % self.count + rows == self.count else rows // batch * batch
+
+    def _until_checkpoint(self) -> int:
+        return self.points[0] - self.seen if self.points else self.count
+
+    def _note(self) -> None:
+        if not self.points or self.seen < self.points[0]:
+            return
+        self.points.pop(0)
+        for row, error in zip(self.rows, self._errors(), strict=True):
+            row.curve.append((self.seen, error))
+        if not self.points:
+            self._finish()
+
+    def _errors(self) -> list[float]:
+        regression = self.learner.settings.task == "regression"
+        column, parts = (2, self.learner.outputs) if regression else (0, 1)
+        return [record[column] / self.seen / parts for record in self.learner.model.records]
+
+    def _finish(self) -> None:
+        """Note what the first pass came to; later ones see the rows again, which is no test."""
+        for which, row in enumerate(self.rows):
+            progress = self.learner.progress_of(which)
+            row.errors.append(row.curve[-1][1])
+            row.losses.append(progress.loss / self.count)
+            row.updates.append(progress.updates)
+        self.learner.freeze_means()
