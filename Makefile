@@ -118,7 +118,7 @@ $(VENV)/peers: $(VENV)/core
 	$(BIN)/python -m pip install -q --group bench
 	@touch $@
 
-$(VENV)/docs: $(VENV)/core
+$(VENV)/docs: $(VENV)/demo
 	$(BIN)/python -m pip install -q --group docs
 	@touch $@
 

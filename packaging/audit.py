@@ -5,6 +5,7 @@ oldest system that it runs on; abi3audit looks whether a wheel for the stable AB
 levels that belong to the architecture must be in the wheel.
 """
 
+import os
 import platform
 import shutil
 import subprocess
@@ -16,8 +17,10 @@ LEVELS = {"x86_64": ("baseline", "avx2", "avx512"), "AMD64": ("baseline",)}
 
 
 def run(*arguments: str | Path) -> None:
-    """Run a tool; a complaint ends the audit."""
-    subprocess.run([sys.executable, "-m", *map(str, arguments)], check=True)
+    """Run a tool of this environment, whose helpers stand beside Python; a complaint is the end."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    line = [sys.executable, "-m", *map(str, arguments)]
+    subprocess.run(line, check=True, env={**os.environ, "PATH": path})
 
 
 def check_contents(wheel: Path) -> None:
