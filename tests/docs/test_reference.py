@@ -70,6 +70,6 @@ def test_what_a_docstring_leaves_to_another_is_put_there():
     import aggro
 
     described = expand.parameters(aggro.AROWClassifier)
-    assert "Continue from the model" in "\n".join(described["warm_start"])
+    assert "continues from the present model" in "\n".join(described["warm_start"])
     own = inspect.signature(aggro.AROWClassifier).parameters["multiclass"].default
     assert described["multiclass"][0].endswith(f'default="{own}"')

@@ -118,6 +118,16 @@ def load_texts(name: str) -> tuple[list[str], NDArray[Any]]:
         There is no set of this name, or it has no texts.
     DataError
         Its files are not here and cannot be fetched, or are not the right ones.
+
+    Examples
+    --------
+    >>> from aggro import datasets
+    >>> datasets.load_texts("a9a")
+    Traceback (most recent call last):
+        ...
+    ValueError: 'a9a' has numbers, not texts; load it with datasets.load.
+    >>> datasets.describe("sms-spam").kind  # datasets.load_texts("sms-spam") fetches them
+    'text'
     """
     texts: list[str] = []
     labels = []

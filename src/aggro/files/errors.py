@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Any
 
 LIBRARIES = ("pyarrow", "zlib", "_lzma", "lzma", "zstandard", "compression")
@@ -125,18 +124,3 @@ def naming(file: str) -> Iterator[None]:
         if not (is_nameless or isinstance(error, EOFError) or library in LIBRARIES):
             raise
         raise ReadingError(file, f"cannot be read: {error}") from error
-
-
-def optional(module: str, purpose: str) -> Any:
-    """Import an optional dependency, or say how to get it.
-
-    >>> optional("json", "nothing").dumps(1)
-    '1'
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.split(".")[0]
-        raise ImportError(
-            f"{purpose} needs the package {package}; install it with: pip install {package}"
-        ) from error

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.atomic import replacing
+from aggro.extras import optional
 from aggro.learn.learner import Array
 from aggro.models.errors import ModelFileError
 from aggro.models.record import CLASSIFIERS, REGRESSORS
@@ -71,12 +72,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     ...     path.stat().st_size > 0
     True
     """
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError(
-            "to_onnx needs the package onnx; install it with: pip install onnx"
-        ) from error
+    onnx = optional("onnx", "aggro.to_onnx")
     _require_linear(model)
     graph = _graph(onnx, model)
     opsets = [onnx.helper.make_opsetid("", OPSET)]

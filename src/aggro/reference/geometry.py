@@ -56,7 +56,7 @@ class ClassMeans:
     >>> from aggro.reference import ClassMeans
     >>> means = ClassMeans(2, 1)
     >>> means.absorb(np.array([[1.0], [3.0]]), np.array([1, 1]), np.ones(2))
-    >>> means.classifier(intercept=False).tolist()
+    >>> means.classifier(None).tolist()
     [[0.0], [2.0]]
     """
 
