@@ -33,6 +33,7 @@ myst_heading_anchors = 4
 
 autodoc_typehints = "none"  # the docstrings name the types in words
 autodoc_member_order = "groupwise"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

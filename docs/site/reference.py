@@ -73,7 +73,7 @@ def see_also(module: str, name: str) -> list[str]:
 
 def page(module: str, name: str, thing: Any) -> str:
     """Return the page of one name."""
-    title = f"{module}.{name}"
+    title = f"{module}.{name}".removeprefix("aggro.")
     lines = [title, "=" * len(title), "", f".. currentmodule:: {module}", ""]
     if inspect.isclass(thing):
         lines += [f".. autoclass:: {name}"]

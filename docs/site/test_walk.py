@@ -24,10 +24,10 @@ PAGES = sorted(name for name in FOUND if not name.startswith("_"))
 WIDTHS = {"phone": 390, "desk": 1280}
 LOOK = """() => ({
   wide: [document.scrollingElement.scrollWidth, window.innerWidth],
-  culprits: [...document.querySelectorAll('body *')].filter(
-    e => e.getBoundingClientRect().right > window.innerWidth + 1 &&
-         !e.closest('pre, table, .highlight, .bd-sidebar, .navbar-nav, dialog')
-  ).slice(0, 3).map(e => e.outerHTML.slice(0, 120)),
+  cut: [...document.querySelectorAll('.bd-article :is(h1, h2, h3, h4, p, li, dt, dd)')].filter(
+    e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 &&
+         !e.closest('pre, table, .highlight') && !e.querySelector('pre, table, img')
+  ).map(e => e.textContent.trim().slice(0, 80)),
   links: [...document.querySelectorAll('a[href]')].map(e => e.href),
   ids: [...document.querySelectorAll('[id]')].map(e => e.id),
   unseen: [...document.images].filter(
@@ -104,7 +104,8 @@ def test_every_page_is_whole(address: str, browser: Any, seen: dict[str, Any], d
         seen[name] = found
         wrong += [f"{name}: {trouble}" for trouble in troubles]
         if found["wide"][0] > found["wide"][1]:
-            wrong.append(f"{name} is {found['wide'][0]} wide: {found['culprits']}")
+            wrong.append(f"{name} is {found['wide'][0]} wide")
+        wrong += [f"{name}: cut off: {text}" for text in found["cut"]]
         wrong += [f"{name}: picture without words or not loaded: {src}" for src in found["unseen"]]
         if name not in ("search.html", "genindex.html", "py-modindex.html") and not found["titles"]:
             wrong.append(f"{name} has no title")
