@@ -155,3 +155,16 @@ def test_the_menu_opens_on_a_phone(address: str, browser: Any) -> None:
     link.click()
     assert "user-guide" in tab.url
     tab.close()
+
+
+@pytest.mark.parametrize("name", ["index.html", "tuning.html", "reference/aggro.sweep.html"])
+def test_pages_print_without_the_menu(address: str, browser: Any, name: str) -> None:
+    """On paper there is the text, and nothing to click on."""
+    tab = browser.new_page(viewport={"width": 800, "height": 1100})
+    tab.goto(address + name)
+    tab.emulate_media(media="print")
+    for part in (".bd-header", ".bd-sidebar-secondary", ".prev-next-area", ".bd-footer"):
+        assert not any(each.is_visible() for each in tab.locator(part).all()), part
+    assert tab.locator("h1").first.is_visible()
+    assert len(tab.pdf(format="A4")) > 10_000
+    tab.close()

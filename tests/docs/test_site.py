@@ -81,6 +81,16 @@ def test_every_variant_is_in_the_catalogue_with_its_problem(texts):
     assert texts["catalogue"].count("**Problem:**") == len(aggro.catalogue())
 
 
+def test_every_path_of_the_home_page_ends_with_a_model_in_ten_lines(texts):
+    home = texts["index"]
+    assert home.count(":::{tab-item}") == 4
+    for block in re.findall(r"```python\n(.*?)```", home, re.DOTALL):
+        lines = [line for line in block.split("\n") if line.strip()]
+        assert len(lines) <= 10 and "from aggro import" in block
+        assert re.search(r"\.(score|predict|predict_one)\(", lines[-1])
+    assert "aggro train" in home and "aggro predict" in home
+
+
 def test_the_gallery_has_a_title_a_picture_and_words_for_each():
     assert len(EXAMPLES) >= 10
     for path in EXAMPLES:
