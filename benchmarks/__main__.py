@@ -9,7 +9,7 @@ from benchmarks import peers, report
 from benchmarks.work import Effort, measure
 
 KINDS = (
-    *("linear", "classes", "threads", "full_metric", "kernels", "predict", "streams"),
+    *("linear", "calls", "classes", "threads", "full_metric", "kernels", "predict", "streams"),
     "text_files",
 )
 

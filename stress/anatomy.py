@@ -2,7 +2,10 @@
 
 import numpy as np
 
-ROUNDED = ("distance",)  # sums that may be rounded otherwise when rows come in other calls
+ROUNDED = (
+    "distance",
+    "counted[1]",
+)  # sums that may be rounded otherwise when rows come in other calls
 
 
 def anatomy(model):

@@ -46,6 +46,10 @@ class EstimatorFace:
         judge = getattr(model, "decision_function", model.predict)
         return np.asarray(judge(self.rows), dtype=np.float64)
 
+    def largest_weight(self, model):
+        """The largest weight of a feature; 0 where kernels have none."""
+        return 0.0 if self.setting.is_kernel else np.abs(model.coef_).max()
+
     def answers(self, model):
         return model.predict(self.rows)
 
@@ -53,6 +57,9 @@ class EstimatorFace:
         return model.predict(self.rows[i : i + 1])[0]
 
     def finish(self, model):
+        """Do what comes with the next example: a look at the race that was interrupted."""
+        if self.setting.races and self.counted(model):
+            model._learner._look_if_due()
         return model
 
     def tally(self, model):
@@ -90,6 +97,11 @@ class StreamFace:
         """The margins of every row, those of two classes as one column."""
         return np.array([_numbers(model.score_one(row)) for row in self.rows])
 
+    def largest_weight(self, model):
+        """The largest weight of a feature."""
+        _, columns, _ = model._columns()
+        return max((abs(weight) for column in columns for weight in column.values()), default=0.0)
+
     def answers(self, model):
         return np.array([model.predict_one(row) for row in self.rows])
 
@@ -97,8 +109,10 @@ class StreamFace:
         return model.predict_one(self.rows[i])
 
     def finish(self, model):
-        """Learn what waits for its batch to be full."""
+        """Learn what waits for its batch to be full, and do what comes with the next example."""
         model.flush()
+        if 0 < model._next_look <= model.examples:
+            model._look()
         return model
 
     tally = EstimatorFace.tally

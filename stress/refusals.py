@@ -59,9 +59,14 @@ def bad_answer(run, rng):
             run.model.learn_one(face.rows[i], float("nan"))
         elif face.data.classes is not None:
             wrong = np.array(["nobody"]) if face.data.y.dtype.kind in "UO" else np.array([99])
-            face.learn(run.model, i, i + 1, y=wrong.astype(face.data.y.dtype))
+            _learn_one(run, i, y=wrong.astype(face.data.y.dtype))
         else:
-            face.learn(run.model, i, i + 1, y=face.data.y[i : i + 1] * np.nan)
+            _learn_one(run, i, y=face.data.y[i : i + 1] * np.nan)
+
+
+def _learn_one(run, i, **changes):
+    """One row that counts: of others, any answer is accepted."""
+    run.face.learn(run.model, i, i + 1, **changes, sample_weight=np.ones(1))
 
 
 def bad_weight(run, rng):
@@ -80,7 +85,7 @@ def bad_width(run, rng):
         if run.face.setting.is_stream:
             run.model.learn_one([1.0, 2.0], run.face.y[i])
         else:
-            width = run.face.data.X.shape[1] + 1 if run.at else 0
+            width = run.face.data.X.shape[1] + 1 if hasattr(run.model, "_learner") else 0
             run.face.learn(run.model, i, i + 1, X=np.ones((1, width)))
 
 
@@ -167,6 +172,8 @@ def other_parameter(run, rng):
         other.learn(stop)
     except ValueError:
         _unchanged(other, before, f"{name}={POSSIBLE[name]!r}, refused,")
+        return
+    if not hasattr(other.model, "_learner"):  # no row had a weight
         return
     scores = run.face.scores(other.model)
     for duplicate in COPIES:

@@ -7,8 +7,8 @@ import numpy as np
 from linear_support import ADAPTIVE_AXES, CASES
 
 import aggro
+from aggro.kinds import losses_of
 from aggro.rules import OPEN, Settings, check_settings
-from aggro.stream.settings import LOSSES_OF_CLASSIFIERS, LOSSES_OF_REGRESSORS
 from aggro.variants import ROWS
 
 # The values of every parameter: those of the axes, and what only some learners know.
@@ -139,7 +139,7 @@ def _is_accepted(setting):
         if setting.is_stream:
             settings = Settings(setting.task, **model._keywords)
             regression = setting.task == "regression"
-            losses = LOSSES_OF_REGRESSORS if regression else LOSSES_OF_CLASSIFIERS
+            losses = losses_of(regression)
             check_settings(settings, losses)
         else:
             model._checked_settings(setting.task)

@@ -1,5 +1,6 @@
 """What may happen to a model between two calls, or during one, and must leave no trace."""
 
+import linecache
 import signal
 import sys
 import threading
@@ -60,7 +61,7 @@ def interrupt_at_line(run, rng, stop):
         nonlocal left
         if "/aggro/" not in frame.f_code.co_filename:
             return None
-        left -= event == "line"
+        left -= event == "line" and not _is_seam(frame)
         if left == 0:
             left = -1
             sys.settrace(None)
@@ -68,6 +69,12 @@ def interrupt_at_line(run, rng, stop):
         return trace
 
     _interrupted(run, stop, lambda: sys.settrace(trace), lambda: sys.settrace(None))
+
+
+def _is_seam(frame):
+    """Whether a line opens or leaves a ``with`` or ``try``: no signal is ever served just there."""
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    return line.lstrip().startswith(("with ", "try:"))
 
 
 def interrupt_by_clock(run, rng, stop):

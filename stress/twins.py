@@ -25,6 +25,17 @@ def hangs_on_rounding(case):
     return not case.data.tame or (chooses and case.data.repeats)
 
 
+def needs_doubles(case):
+    """Hard constraints of rows that almost depend on each other, in single precision.
+
+    They are those of a batch, or a row that comes again: it stands on the border of its constraint.
+    """
+    params, confident = case.setting.params, case.setting.name == "ConfidenceWeightedClassifier"
+    hard = params.get("loss") == "hard" or params.get("C") == np.inf
+    close = (hard and case.setting.batch_size > 1) or (confident and case.data.repeats)
+    return close and case.data.dtype == np.float32
+
+
 def twin_of_case(case, plain):
     setting, data = case.setting, case.data
     if (

@@ -176,6 +176,7 @@ AXES = {
     "batch_size": (1, 4),
     "average": (False, True, 10, "reservoir"),
     "fit_intercept": (True, False),
+    "intercept_scaling": (1.0, "auto", 0.3),
     "scale": ("none", "online", "standard"),
     "forgetting": (0.0, 0.05),
     "weighted": (False, True),

@@ -34,6 +34,7 @@ def spread(rows, position, count):
 def grown_twin(twin, settings, X, position, count):
     """The twin with more classes."""
     larger = twin_of(settings, twin.n_features, count)
+    larger.sized, larger.constant = twin.sized, twin.constant  # as the first row has told it
     if twin.coupled:
         old, new = twin.groups[0], larger.groups[0]
         new.W, new.metric = spread(old.W, position, count), old.metric

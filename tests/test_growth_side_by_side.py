@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from aggro.estimators.targets import joined
+from aggro.labels import joined
 from aggro.learn.bundle import select
 from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Learner, rows_of

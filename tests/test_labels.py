@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from estimator_support import CLASSES, CLASSIFIERS, LABELS, ROWS, knowledge
+from sklearn.exceptions import NotFittedError
 
 import aggro
 from aggro import PassiveAggressiveClassifier
@@ -164,7 +165,7 @@ def test_other_types_of_one_kind(first, later, classes, kind, cls):
 def test_given_classes():
     for classes, words in (
         ([0, "a"], "classes mixes numbers and text"),
-        ([], "No class is known"),
+        ([], "classes is empty"),
         ([0.0, np.nan], "NaN"),
         (["a", None], "classes contains a missing label"),
     ):
@@ -239,9 +240,22 @@ def test_a_row_of_weight_zero_admits_no_class(cls):
 
 @pytest.mark.parametrize("cls", Classifiers)
 def test_all_weights_zero(cls):
-    """The first call needs a class; later ones are nothing."""
-    with pytest.raises(ValueError, match=r"No class is known.*positive weight"):
-        cls().partial_fit(ROWS[:2], [0, 1], sample_weight=[0, 0])
+    """Such rows were never there: a first call of them begins nothing, later ones are nothing."""
+    blank = cls()
+    assert blank.partial_fit(ROWS[:2], [5, 6], sample_weight=[0, 0]) is blank
+    assert vars(blank) == vars(cls())  # not even the width is known
+    with pytest.raises(NotFittedError):
+        blank.predict(ROWS)
+    later = blank.partial_fit(ROWS[:, :2], CLASSES).decision_function(ROWS[:, :2])
+    alone = cls().partial_fit(ROWS[:, :2], CLASSES).decision_function(ROWS[:, :2])
+    assert np.array_equal(later, alone)
+    with pytest.raises(ValueError, match="classes is empty"):
+        cls().partial_fit(ROWS[:2], [0, 1], classes=[])
+    for wrong in ({"y": [0.5, 1.5]}, {"sample_weight": [0, -1.0]}):
+        with pytest.raises(ValueError, match=r"continuous|negative"):
+            cls().partial_fit(**{"X": ROWS[:2], "y": [5, 6], "sample_weight": [0, 0], **wrong})
+    with pytest.raises(ValueError, match="C=-1"):
+        cls(C=-1).partial_fit(ROWS[:2], [5, 6], sample_weight=[0, 0])
     model = cls().partial_fit(ROWS[:2], [0, 1], sample_weight=[0, 0], classes=[0, 1])
     assert (model.t_, model.classes_.tolist()) == (1, [0, 1])
     with pytest.raises(ValueError, match="weights of all rows are zero"):

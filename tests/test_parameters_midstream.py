@@ -39,6 +39,7 @@ IS_FOR_FIT = {
 }
 IS_REFUSED = {
     "C": ["auto"],
+    "intercept_scaling": [0.5],
     "fit_intercept": [False],
     "average": [True, 5],
     "metric": ["full", "euclidean", "auto"],
@@ -69,7 +70,7 @@ def changes(cls, table):
 
 def _possible(cls, name, value, default, table):
     if name == "loss":
-        return value in cls._losses and value != default
+        return value in cls._kind().losses and value != default
     if name == "multiclass":
         to_or_from_one_vs_rest = "ovr" in (value, default)
         return value != default and to_or_from_one_vs_rest == (table is IS_REFUSED)

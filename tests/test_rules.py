@@ -8,21 +8,18 @@ import numpy as np
 import pytest
 
 from aggro import _core
+from aggro.checks import check_choice, check_count, check_number, near
 from aggro.rules import (
+    AXES,
     CLASHES,
     CLASSIFIER_LOSSES,
     LOSSES,
     MAX_BATCH,
     REGRESSOR_LOSSES,
     Settings,
-    check_average,
-    check_choice,
-    check_count,
-    check_number,
     check_same_shape,
     check_settings,
     left_open,
-    near,
 )
 
 ALL = tuple(LOSSES)
@@ -111,7 +108,7 @@ def test_numbers():
     with pytest.raises(ValueError, match=r"at least 2\.$"):
         check_number("x", 1, above=2, strict=False)
     with pytest.raises(ValueError, match=r"greater than 0, or 'auto'\.$"):
-        check_number("C", 0, above=0)
+        AXES["C"].kind.check("C", 0)
 
 
 def test_counts():
@@ -126,10 +123,10 @@ def test_counts():
 
 def test_averages():
     for good in (False, True, 0, 5, "reservoir", "auto"):
-        check_average(good)
+        AXES["average"].kind.check("average", good)
     for bad in (-1, 0.5, "last", None):
         with pytest.raises(ValueError, match="average="):
-            check_average(bad)
+            AXES["average"].kind.check("average", bad)
 
 
 def test_choices_and_near_names():

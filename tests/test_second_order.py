@@ -74,8 +74,9 @@ def test_twin(model, twin, classes):
     task = "binary" if classes == 2 else "multiclass"
     phi = NormalDist().inv_cdf(0.9)
     reference = ReferenceLearner(
-        task, 6, 1 if classes == 2 else classes, multiclass="ovr", phi=phi, **twin
-    )
+        task, 6, 1 if classes == 2 else classes, multiclass="ovr", phi=phi,
+        intercept_scaling=getattr(model, "intercept_scaling", 1.0), **twin,
+    )  # fmt: skip
     reference.learn_stream(X, 2 * y - 1 if classes == 2 else y, weights)
     model.partial_fit(X, y, classes=np.arange(classes), sample_weight=weights)
     assert_allclose(model.coef_, reference.W, rtol=1e-9, atol=1e-12)

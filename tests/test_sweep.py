@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import aggro
-from aggro.learn.bundle import same_shape, select
+from aggro.learn.bundle import select
 from aggro.learn.learner import Learner, rows_of
-from aggro.rules import Settings
+from aggro.rules import Settings, same_shape
 from aggro.variants import ROWS
 
 

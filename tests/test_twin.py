@@ -30,6 +30,8 @@ def compare(row, seed):
     rng = np.random.default_rng(seed)
     dtype, storage = np.dtype(row["dtype"]), row["storage"]
     X, y = make_problem(settings.task, outputs, rng)
+    if settings.intercept_scaling == "auto":
+        X[:2] = 0  # nothing tells the size yet
     X = X.astype(np.float32).astype(np.float64)  # the same numbers in both precisions
     weights = rng.integers(0, 3, len(X)) * 0.7 if row["weighted"] else np.ones(len(X))
     twin = twin_of(settings, X.shape[1], outputs)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import re
 
 import numpy as np
 
 from tuning.cells import ROOT
 from tuning.drift import FORGETTING, OURS, PEERS, RECOMMENDED, STREAMS, Results, windows
+from tuning.pages import fill
 
 PAGE, PICTURE = ROOT / "docs" / "drift.md", ROOT / "docs" / "images" / "drift.png"
 COARSE = 4  # windows to a point where there is one stream only
@@ -25,11 +25,7 @@ LINES = [
 def write(found: Results) -> None:
     """Put the tables and the picture into the docs."""
     draw(found)
-    page = PAGE.read_text(encoding="utf-8")
-    for name, text in {"forgetting": by_forgetting(found), "peers": by_peer(found)}.items():
-        marks = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
-        page = re.sub(marks, lambda m, t=text: m[1] + t + "\n" + m[2], page, flags=re.DOTALL)
-    PAGE.write_text(page, encoding="utf-8")
+    fill(PAGE, {"forgetting": by_forgetting(found), "peers": by_peer(found)})
 
 
 def errors(found: Results, stream: str, who: str, share: float) -> np.ndarray:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import warnings
 from itertools import product
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 from aggro import PassiveAggressiveClassifier
 from tuning.cells import ROOT
 from tuning.data import Problem, problem
+from tuning.pages import fill
 from tuning.reliability import BINS, draw
 
 PAGE = ROOT / "docs" / "probabilities.md"
@@ -138,10 +138,7 @@ def report(folder: Path, names: list[str], into_docs: bool) -> None:
         print(text)
         return
     draw({name: read(folder, name, "PA-I") for name in PANELS}, PICTURE)
-    page = PAGE.read_text(encoding="utf-8")
-    marks = r"(<!-- probabilities -->\n).*?(<!-- end of probabilities -->)"
-    page = re.sub(marks, lambda m: m[1] + text + "\n" + m[2], page, flags=re.DOTALL)
-    PAGE.write_text(page, encoding="utf-8")
+    fill(PAGE, {"probabilities": text})
 
 
 def main() -> None:

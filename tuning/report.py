@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 
 from tuning import cells, ours
 from tuning.ours import ONLY_C, RECOMMENDED
+from tuning.pages import fill, row
 from tuning.results import PEERS, Result, gaps, load, tally
 
 PAGE = cells.ROOT / "docs" / "tuning.md"
@@ -32,11 +32,7 @@ def write(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
     from tuning.picture import draw
 
     draw(results, PICTURE)
-    page = PAGE.read_text(encoding="utf-8")
-    for name, text in parts.items():
-        marks = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
-        page = re.sub(marks, lambda m, t=text: m[1] + t + "\n" + m[2], page, flags=re.DOTALL)
-    PAGE.write_text(page, encoding="utf-8")
+    fill(PAGE, parts)
 
 
 def _percent(error: float) -> str:
@@ -55,10 +51,10 @@ def table(results: list[Result]) -> str:
             "",
             f"**{task}** ({unit})",
             "",
-            _row(head),
-            _row(["---"] + ["--:"] * (len(head) - 1)),
+            row(head),
+            row(["---"] + ["--:"] * (len(head) - 1)),
         ]
-        lines += [_row(_cells(r)) for r in results if r.task == task]
+        lines += [row(_cells(r)) for r in results if r.task == task]
     return "\n".join(lines[1:])
 
 
@@ -75,10 +71,6 @@ def _cells(r: Result) -> list[str]:
             text += f" ({_percent(r.ours(method))})"
         cells_.append(text)
     return cells_
-
-
-def _row(cells_: list[str]) -> str:
-    return "| " + " | ".join(cells_) + " |"
 
 
 def verdicts(results: list[Result]) -> str:
@@ -100,8 +92,8 @@ def verdicts(results: list[Result]) -> str:
         "Below zero the moving grid has left the fixed one behind.",
         f"- Below, *aggro* is `{_spelled(RECOMMENDED)}`.",
         "",
-        _row(["against", "aggro better", "level (±1 %)", "aggro worse", "median ratio of errors"]),
-        _row(["---", "--:", "--:", "--:", "--:"]),
+        row(["against", "aggro better", "level (±1 %)", "aggro worse", "median ratio of errors"]),
+        row(["---", "--:", "--:", "--:", "--:"]),
     ]
     for method in COLUMNS:
         better, level, worse = tally(results, method)
@@ -110,7 +102,7 @@ def verdicts(results: list[Result]) -> str:
         share = f"{better} of {count} ({better / count:.0%})"
         name = HEADS.get(method, method)
         name = f"aggro, {name}" if method in ("best C", "C=1") else name
-        lines.append(_row([name, share, str(level), str(worse), f"{np.median(ratios):.2f}"]))
+        lines.append(row([name, share, str(level), str(worse), f"{np.median(ratios):.2f}"]))
     return "\n".join(lines)
 
 
@@ -119,8 +111,8 @@ def spellings(results: list[Result]) -> str:
     errors = np.array([[r.errors(s)[:2].mean() for s in ours.SPELLINGS] for r in results])
     best = errors.min(axis=1, keepdims=True)
     lines = [
-        _row(["spelling", "best or within 1 %", "mean gap to the best", "worst gap"]),
-        _row(["---", "--:", "--:", "--:"]),
+        row(["spelling", "best or within 1 %", "mean gap to the best", "worst gap"]),
+        row(["---", "--:", "--:", "--:"]),
     ]
     gaps = errors / best - 1
     for i, name in enumerate(ours.SPELLINGS):
@@ -128,7 +120,7 @@ def spellings(results: list[Result]) -> str:
         mark = "**" if name == RECOMMENDED else ""
         near = f"{(gaps[:, i] <= 0.01).sum()} of {len(results)}"
         mean, most = f"{gaps[:, i].mean():+.1%}", f"{gaps[:, i].max():+.0%}"
-        lines.append(_row([f"{mark}`{text}`{mark}", near, mean, most]))
+        lines.append(row([f"{mark}`{text}`{mark}", near, mean, most]))
     return "\n".join(lines)
 
 

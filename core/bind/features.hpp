@@ -102,16 +102,12 @@ class Reading {
         fresh.clear();
         repeats_ = buckets > 0;
         const nb::object copied = PyDict_Check(x.ptr()) ? nb::object() : as_dict(x);
+        const nb::handle dict = copied ? nb::handle(copied) : x;
+        if (vocabulary.plain() && collect(dict)) return read_collected(vocabulary, buckets);
         PyObject *name, *value;
         Py_ssize_t at = 0;
-        while (PyDict_Next(copied ? copied.ptr() : x.ptr(), &at, &name, &value)) {
-            const bool simple =
-                PyUnicode_CheckExact(name) && PyFloat_CheckExact(value) && vocabulary.plain();
-            if (!simple)
-                read_any(nb::borrow(name), nb::borrow(value), vocabulary, buckets);
-            else
-                note(name, finite(name, value), vocabulary, buckets);
-        }
+        while (PyDict_Next(dict.ptr(), &at, &name, &value))
+            read_any(nb::borrow(name), nb::borrow(value), vocabulary, buckets);
     }
 
     /// Appends a fresh feature that was given a slot.
@@ -160,7 +156,32 @@ class Reading {
         return number;
     }
 
-    /// Anything but a plain str with a plain float. A string value is a feature of its own.
+    /// Notes what is in a dict of plain strs and plain floats; false if there is anything else.
+    /// Names from a parser lie anywhere: memory is asked for all before the first is read.
+    bool collect(nb::handle dict) {
+        collected_.clear();
+        PyObject *name, *value;
+        Py_ssize_t at = 0;
+        while (PyDict_Next(dict.ptr(), &at, &name, &value)) {
+            __builtin_prefetch(name);
+            __builtin_prefetch(value);
+            collected_.push_back({name, value});
+        }
+        bool plain = true;
+        for (const auto& [n, v] : collected_)
+            plain &= PyUnicode_CheckExact(n) != 0 && PyFloat_CheckExact(v) != 0;
+        return plain;
+    }
+
+    /// Reads what was collected: nobody's Python code runs, so that all of it is still there.
+    void read_collected(const Vocabulary& vocabulary, std::size_t buckets) {
+        if (buckets == 0)
+            for (const auto& [name, value] : collected_) vocabulary.prefetch(name);
+        for (const auto& [name, value] : collected_)
+            note(name, finite(name, value), vocabulary, buckets);
+    }
+
+    /// A name and a value of any kind. A string value is a feature of its own.
     void read_any(nb::object name, const nb::object& value, const Vocabulary& vocabulary,
                   std::size_t buckets) {
         double number = 1.0;
@@ -189,6 +210,7 @@ class Reading {
     std::vector<double> values_;
     std::vector<std::int32_t> slots_;
     std::vector<std::uint32_t> places_;
+    std::vector<std::pair<PyObject*, PyObject*>> collected_;  ///< borrowed, during one call
 };
 
 }  // namespace aggro

@@ -67,7 +67,7 @@ template <class Store>
 inline void load_matrix(Store& s, const Matrix& x, const std::vector<double>& norms) {
     Store fresh(x.features);
     with_row_type<double>(x, [&](auto kind) {
-        Reader<double, decltype(kind)> reader(x);
+        Reader<double, decltype(kind), Order::rising> reader(x);
         typename Store::Block block;
         for (std::size_t i = 0; i < x.rows; ++i) {
             block.resize(1, x.features);

@@ -34,9 +34,10 @@ struct Targets {
             throw nb::value_error("labels, targets and weights need one entry for each row of X");
         Lesson lesson;
         lesson.count = order ? order->size() : rows;
-        // a batch of more rows than there are needs no room for them
+        // a batch of more rows than there are needs no room for them; one row left of a batch is
+        // still a batch, so that it does not matter, to the last bit, in which call it comes
         lesson.batch_size =
-            std::clamp<std::size_t>(batch_size, 1, std::max<std::size_t>(lesson.count, 1));
+            std::clamp<std::size_t>(batch_size, 1, std::max<std::size_t>(lesson.count, 2));
         if (labels) lesson.labels = labels->data();
         if (values) lesson.values = values->data(), lesson.columns = values->shape(1);
         if (weights) lesson.weights = weights->data();

@@ -62,17 +62,17 @@ void bind_linear(nb::module_& m) {
         .def(
             "__init__",
             [](Shape* self, std::size_t features, std::size_t outputs, bool intercept,
-               Metric metric, Predictor predictor, std::size_t sums, bool total, std::size_t queue,
-               std::size_t reservoir, Vote vote, std::size_t models, Scale scale,
-               std::size_t spreads, double forgetting, bool one_class) {
-                new (self) Shape{features, outputs, intercept, metric,     predictor,
-                                 sums,     total,   queue,     reservoir,  vote,
-                                 models,   scale,   spreads,   forgetting, one_class};
+               double intercept_scale, Metric metric, Predictor predictor, std::size_t sums,
+               bool total, std::size_t queue, std::size_t reservoir, Vote vote, std::size_t models,
+               Scale scale, std::size_t spreads, double forgetting, bool one_class) {
+                new (self) Shape{features, outputs, intercept,  intercept_scale, metric, predictor,
+                                 sums,     total,   queue,      reservoir,       vote,   models,
+                                 scale,    spreads, forgetting, one_class};
             },
-            nb::kw_only(), "features"_a, "outputs"_a, "intercept"_a, "metric"_a, "predictor"_a,
-            "sums"_a = 0, "total"_a = false, "queue"_a = 1, "reservoir"_a = 0,
-            "vote"_a = Vote::each, "models"_a = 1, "scale"_a = Scale::none, "spreads"_a = 0,
-            "forgetting"_a = 0.0, "one_class"_a = false);
+            nb::kw_only(), "features"_a, "outputs"_a, "intercept"_a, "intercept_scale"_a = 1.0,
+            "metric"_a, "predictor"_a, "sums"_a = 0, "total"_a = false, "queue"_a = 1,
+            "reservoir"_a = 0, "vote"_a = Vote::each, "models"_a = 1, "scale"_a = Scale::none,
+            "spreads"_a = 0, "forgetting"_a = 0.0, "one_class"_a = false);
     nb::class_<Rows>(m, "Rows", "Rows to learn from or to score, read in place.")
         .def(nb::init<const AnyArray&>(), "x"_a)
         .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a,

@@ -34,12 +34,12 @@ class Stream {
         else
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
-        look_if_due(self);  // the last look may have been interrupted
         const bool first = known_.next_look < 0, stranger = !regression_ && label < 0;
-        if (!first && !stranger && moderate(target, weight)) {
+        if (!first && !stranger && !look_is_due() && moderate(target, weight)) {
             take_in(label, target, weight);
         } else {
             all_or_nothing([&] {
+                look_if_due(self);  // the last look was interrupted
                 if (first) self.attr("_begin_race")(x, y);
                 if (stranger) label = admit(self, y);
                 known_.waiting.extreme = true;
@@ -138,6 +138,11 @@ class Stream {
     std::int64_t examples() {
         const Guard::Hold hold(guard_);
         return known_.model->model.counters.examples;
+    }
+    /// Examples that were learned or wait.
+    std::int64_t taken() {
+        const Guard::Hold hold(guard_);
+        return examples() + static_cast<std::int64_t>(known_.waiting.size());
     }
     std::size_t slots() {
         const Guard::Hold hold(guard_);
@@ -251,8 +256,9 @@ class Stream {
         }
     }
 
+    bool look_is_due() { return known_.next_look > 0 && examples() >= known_.next_look; }
     void look_if_due(nb::handle self) {
-        if (known_.next_look > 0 && examples() >= known_.next_look) self.attr("_look")();
+        if (look_is_due()) self.attr("_look")();
     }
 
     /// A class never seen: the Python side makes a model with room for it.
@@ -371,5 +377,6 @@ void bind_stream(nb::module_& m) {
         .def("_remember", &Stream::remember)
         .def("_recall", &Stream::recall, "knowledge"_a)
         .def_prop_ro("_slots", &Stream::slots)
+        .def_prop_ro("_taken", &Stream::taken)
         .def_prop_ro("examples", &Stream::examples, "Number of examples learned from.");
 }

@@ -33,8 +33,9 @@ inline std::size_t block_rows(std::size_t support, std::size_t batch_size) {
 /// Fills a block with the next rows of a lesson that have a weight, and their kernel values.
 template <class Store, class Row>
 inline void next_block(const KernelModel& m, const Store& store, const Lesson& lesson,
-                       std::int64_t first_id, std::size_t most, Reader<double, Row>& reader,
-                       std::size_t& at, KernelBlock<Store>& block) {
+                       std::int64_t first_id, std::size_t most,
+                       Reader<double, Row, Order::rising>& reader, std::size_t& at,
+                       KernelBlock<Store>& block) {
     block.clear();
     block.examples.resize(most, m.shape.features);
     for (; at < lesson.count && block.rows < most; ++at) {
@@ -60,7 +61,7 @@ inline void learn_rows(KernelModel& m, Store& store, const Lesson& lesson, std::
     learn.margins = lesson.margins;
     KernelBlock<Store> block;
     with_row_type<double>(lesson.x, [&](auto kind) {
-        Reader<double, decltype(kind)> reader(lesson.x);
+        Reader<double, decltype(kind), Order::rising> reader(lesson.x);
         Breath breath(lesson);
         for (std::size_t at = 0; at < lesson.count;) {
             const std::size_t most = block_rows(store.size(), lesson.batch_size);
@@ -106,7 +107,7 @@ inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x
     std::vector<double> scores(m.expansion.stride);
     KernelBlock<Store> block;
     with_row_type<double>(x, [&](auto kind) {
-        Reader<double, decltype(kind)> reader(x);
+        Reader<double, decltype(kind), Order::rising> reader(x);
         const std::size_t most = block_rows(store.size(), 1);
         for (std::size_t at = 0; at < x.rows; at += block.rows) {
             block.rows = std::min(most, x.rows - at);

@@ -26,6 +26,7 @@ class Learn {
     /// calls would take a good part of the time.
     void operator()(const Row& given, const Target& y, double weight) {
         const Row& x = look(given);
+        if (m.awaits_first_row(first())) size_intercept();
         predict();
         if (m.shape.spreads > 0) measure_targets(y);
         if (!Single && first() == 0 && m.unit.open()) measure_unit(y);
@@ -67,6 +68,20 @@ class Learn {
         squared = space.look(x);
         if (squared < std::numeric_limits<T>::min()) squared = 0;
         return squared <= std::numeric_limits<T>::max() ? x : rescale(x);
+    }
+
+    /// The constant feature is a fifth as long as the first row that is not zero, and at most 1. A
+    /// longer one would take most of a step on short rows.
+    [[gnu::noinline]] void size_intercept() {
+        if (squared == 0) return;
+        const double scale = std::min(1.0, 0.2 * size * std::sqrt(squared)), prior = scale * scale;
+        const auto begun = [&](double variance) { return 1 / (1 / variance - 1 + 1 / prior); };
+        for (std::size_t k = first(); k < end(); ++k) {
+            m.bias_variance[k] = begun(m.bias_variance[k]);
+            m.bias_prior[k] = prior;
+        }
+        for (std::size_t g = first_group(); g < end_group() && !m.full.empty(); ++g)
+            m.full[g].set_intercept(begun(m.full[g].intercept()));
     }
 
     /// Scores of the last weights for the row just looked at.
@@ -217,7 +232,7 @@ class Learn {
     void sharpen_bias(std::size_t k, double kappa) {
         if (kappa == 0) return;
         double& v = m.bias_variance[k];
-        v /= 1 + m.shape.forgetting * (v - 1) + kappa * v;
+        v /= 1 + m.shape.forgetting * (v / m.prior(k) - 1) + kappa * v;
     }
 
     /// What was lost before learning.
@@ -250,7 +265,7 @@ class Learn {
 
     /// Lets the row just looked at, and its targets, count in the unit of C.
     [[gnu::noinline]] void measure_unit(const Target& y) {
-        m.unit.meet_row(squared, size, m.shape.intercept);
+        m.unit.meet_row(squared, size, m.shape.intercept ? m.prior(first()) : 0);
         if (m.groups[0].task != Task::tube) return;
         for (std::size_t g = 0; g < m.groups_per_model(); ++g)
             m.unit.meet_answer(y.values[m.groups[g].positive]);

@@ -21,10 +21,12 @@ template <class T>
 class FullMetric {
   public:
     FullMetric() = default;
-    FullMetric(std::size_t features, bool intercept) : features_(features), intercept_(intercept) {
+    FullMetric(std::size_t features, bool intercept, double prior = 1)
+        : features_(features), intercept_(intercept) {
         size_ = features + (intercept ? 1 : 0);
         lower_.assign(size_ * (size_ + 1) / 2, T(0));
         for (std::size_t i = 0; i < size_; ++i) lower_[at(i, i)] = T(1);
+        if (intercept) set_intercept(prior);
         image_.assign(size_, T(0));
         vector_.assign(size_, T(0));
         pending_.assign(size_, T(0));
@@ -53,6 +55,10 @@ class FullMetric {
         pending_ = image_;
         factor_ = static_cast<T>(1 / (1 / kappa + v));  // of kappa = infinity as well
     }
+
+    /// The variance of the intercept, as long as it is correlated with no feature.
+    double intercept() { return static_cast<double>(lower().back()); }
+    void set_intercept(double variance) { lower().back() = static_cast<T>(variance); }
 
     /// The same for more features; a new one is uncorrelated and has variance one.
     FullMetric grown(std::size_t features) {

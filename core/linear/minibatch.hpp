@@ -50,6 +50,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             const auto& [x, y, weight] = batch[j];
             at = j;
             look_strictly(x);
+            if (m.awaits_first_row(0)) this->size_intercept();
             absent[j] = this->squared == 0 && !m.shape.intercept;
             this->predict();
             this->record(x, y);

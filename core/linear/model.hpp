@@ -27,6 +27,7 @@ struct Shape {
     std::size_t features = 0;
     std::size_t outputs = 1;
     bool intercept = true;
+    double intercept_scale = 1;  ///< the constant feature; 0: a share of the first row's length
     Metric metric = Metric::euclidean;
     Predictor predictor = Predictor::last;
     std::size_t sums = 0;       ///< class sums kept for the class means; 0 when there is no pull
@@ -83,6 +84,7 @@ struct Model {
     Block<T> ring;          ///< the last `queue` classifiers
     Block<T> pool;          ///< the classifiers in the reservoir
     Block<T> pool_mean;
+    Aligned<double> bias_prior;  ///< where the first row tells it: 0 until then
     Aligned<double> bias, bias_variance, bias_sum, ring_bias, pool_bias, pool_mean_bias;
     Aligned<double> pool_key;
     Aligned<Mixture> mix;              ///< one per output
@@ -114,7 +116,8 @@ struct Model {
         const bool diagonal = shape.metric == Metric::diagonal;
         weights = Block<T>(diagonal ? 2 * lanes : lanes);
         bias.assign(k, 0);
-        bias_variance.assign(k, 1);
+        if (shape.intercept && shape.intercept_scale == 0) bias_prior.assign(k, 0);
+        bias_variance.assign(k, prior(0));
         mix.assign(k, {});
         means.count.assign(shape.sums, 0);
         means.norm.assign(shape.sums, 0);
@@ -157,6 +160,14 @@ struct Model {
         return shape.models == 1 ? groups.size()
                                  : groups.size() / shape.models;  // a division is slow
     }
+    /// The constant feature has the value s where its weight is counted in units of s, so that the
+    /// intercept is the weight of a feature 1 whose variance begins at s².
+    double prior(std::size_t k) const {
+        const double square =
+            bias_prior.empty() ? shape.intercept_scale * shape.intercept_scale : bias_prior[k];
+        return square > 0 ? square : 1;
+    }
+    bool awaits_first_row(std::size_t k) const { return !bias_prior.empty() && bias_prior[k] == 0; }
     bool diagonal() const { return shape.metric == Metric::diagonal; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_lane() const { return shape.outputs + shape.sums; }
@@ -177,7 +188,7 @@ struct Model {
         sizes.make_room(features);
         std::vector<FullMetric<T>> grown;
         for (std::size_t g = 0; shape.metric == Metric::full && g < groups.size(); ++g)
-            grown.push_back(full.empty() ? FullMetric<T>(features, shape.intercept)
+            grown.push_back(full.empty() ? FullMetric<T>(features, shape.intercept, prior(0))
                                          : full[g].grown(features));
         for (Block<T>* block : tables())
             if (block->stride() > 0) block->grow(features);
@@ -205,6 +216,7 @@ struct Model {
         visit("pool_mean", pool_mean.data(), pool_mean.size());
         for (auto [name, array] : std::initializer_list<std::pair<const char*, Aligned<double>*>>{
                  {"bias", &bias},
+                 {"bias_prior", &bias_prior},
                  {"bias_variance", &bias_variance},
                  {"bias_sum", &bias_sum},
                  {"ring_bias", &ring_bias},

@@ -68,10 +68,16 @@ template <class Body>
     }
 }
 
+/// Nobody looks at the rows that come next.
+struct Unwatched {
+    void operator()(std::size_t, std::size_t) const {}
+};
+
 /// `at` is the place in the order of the row that is being learned: where it failed, if it does.
-template <class T, class Row>
+/// `look(place, count)` is called before so many rows are learned together.
+template <class T, class Row, class Look = Unwatched>
 inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Lesson& lesson,
-                       std::size_t& at) {
+                       std::size_t& at, const Look& look = {}) {
     Reader<T, Row> reader(lesson.x);
     Scaled<T, Row> scaled(sizes, m.shape.features);
     const bool scales = sizes.kind != Scale::none;
@@ -79,6 +85,7 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
             at = lesson.first + i;
+            look(i, 1);
             naming_the_row(r, [&] {
                 const Row x = reader.row(r);
                 const double weight = lesson.weight(r);
@@ -91,8 +98,9 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
     });
 }
 
-template <class T, class Row>
-inline void learn_batches(Model<T>& m, const Lesson& lesson, std::size_t& at) {
+template <class T, class Row, class Look = Unwatched>
+inline void learn_batches(Model<T>& m, const Lesson& lesson, std::size_t& at,
+                          const Look& look = {}) {
     Scratch<T> scratch(m);
     std::vector<Reader<T, Row>> readers(lesson.batch_size,
                                         Reader<T, Row>(lesson.x));  // rows must last
@@ -105,6 +113,7 @@ inline void learn_batches(Model<T>& m, const Lesson& lesson, std::size_t& at) {
             const std::size_t r = lesson.row(i);
             if (lesson.weight(r) > 0) {
                 const std::size_t place = batch.size();
+                if (place == 0) look(i, std::min(lesson.batch_size, lesson.count - i));
                 numbers.push_back(i);
                 at = lesson.first + i;
                 naming_the_row(r, [&] {

@@ -22,9 +22,10 @@ struct Unit {
         return !known.empty() && (known[rows] < enough || known[answers] < enough);
     }
 
-    /// A row of the squared length `squared` in units of its `scale`, with its constant feature.
-    void meet_row(double squared, double scale, bool intercept) {
-        const double length = squared + (intercept ? 1 / (scale * scale) : 0);
+    /// A row of the squared length `squared` in units of its `scale`, with the square of its
+    /// constant feature.
+    void meet_row(double squared, double scale, double constant) {
+        const double length = squared + constant / (scale * scale);
         if (known[rows] >= enough || !(length > 0)) return;
         known[rows] += 1;
         known[squares] += 2 * std::log(scale) + std::log(length);

@@ -1,24 +1,51 @@
 // Learning while the margins are written down that each row was given before it was learned.
 #pragma once
+#include <memory>
+
 #include "linear/passes.hpp"
 
 namespace aggro {
 
-/// Scores of one row by the predictor; where several models race, by the one that leads.
+/// Scores of the rows of a matrix by the predictor; where several models race, by the one that
+/// leads. Its working memory lives from row to row.
 template <class T>
-inline void score_one(Model<T>& m, const Matrix& x, std::size_t row, double* out) {
-    with_row_type<T>(x, [&](auto kind) {
-        using Row = decltype(kind);
-        Scratch<T> scratch(m);
-        Reader<T, Row> reader(x);
-        Scaled<T, Row> scaled(m.sizes, m.shape.features);
-        with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
-            naming_the_row(row, [&] { learn.score(scaled.look(reader.row(row))); });
-        });
+struct Scorer {
+    virtual ~Scorer() = default;
+    virtual void operator()(std::size_t row, double* out) = 0;
+};
+
+template <class T, class Row, class Loop>
+class ScorerOf final : public Scorer<T> {
+  public:
+    ScorerOf(Model<T>& model, const Matrix& x)
+        : m(model), scratch(m), reader(x), scaled(m.sizes, m.shape.features), loop(m, scratch) {}
+
+    void operator()(std::size_t row, double* out) override {
+        naming_the_row(row, [&] { loop.score(scaled.look(reader.row(row))); });
         const std::size_t each = m.shape.outputs / m.shape.models;
         const std::size_t chosen = m.shape.models > 1 ? best_record(m.record) : 0;
         std::copy_n(scratch.scores.data() + chosen * each, each, out);
+    }
+
+  private:
+    Model<T>& m;
+    Scratch<T> scratch;
+    Reader<T, Row> reader;
+    Scaled<T, Row> scaled;
+    Loop loop;
+};
+
+template <class T>
+inline std::unique_ptr<Scorer<T>> scorer_of(Model<T>& m, const Matrix& x) {
+    std::unique_ptr<Scorer<T>> scorer;
+    Scratch<T> scratch(m);
+    with_row_type<T>(x, [&](auto kind) {
+        using Row = decltype(kind);
+        with_loops<Learn, T, Row>(m, scratch, [&](auto loop) {
+            scorer = std::make_unique<ScorerOf<T, Row, decltype(loop)>>(m, x);
+        });
     });
+    return scorer;
 }
 
 /// Learns row by row, or batch by batch. `margins` has two parts for each place in the order: the
@@ -26,20 +53,23 @@ inline void score_one(Model<T>& m, const Matrix& x, std::size_t row, double* out
 template <class T>
 inline void learn_watched(Model<T>& m, const Lesson& lesson, std::size_t& at) {
     const std::size_t each = m.shape.outputs / m.shape.models;
+    const auto rows = scorer_of(m, lesson.x), typical = scorer_of(m, *lesson.typical);
     std::vector<double> centre(each);
-    Lesson part = lesson;
-    for (std::size_t done = 0; done < lesson.count; done += part.count) {
-        at = part.first = lesson.first + done;
-        part.count = std::min(lesson.batch_size, lesson.count - done);
-        score_one(m, *lesson.typical, 0, centre.data());
-        for (std::size_t i = 0; i < part.count; ++i) {
-            at = part.first + i;
+    const auto look = [&](std::size_t place, std::size_t count) {
+        (*typical)(0, centre.data());
+        for (std::size_t i = place; i < place + count; ++i) {
+            at = lesson.first + i;
             double* out = lesson.margins + at * 2 * each;
-            score_one(m, lesson.x, part.row(i), out);
+            (*rows)(lesson.row(i), out);
             std::copy(centre.begin(), centre.end(), out + each);
         }
-        learn_all(m, part, at);
-    }
+    };
+    with_row_type<T>(lesson.x, [&](auto kind) {
+        using Row = decltype(kind);
+        if (lesson.batch_size > 1) return learn_batches<T, Row>(m, lesson, at, look);
+        Scratch<T> scratch(m);
+        learn_rows<T, Row>(m, m.sizes, scratch, lesson, at, look);
+    });
 }
 
 }  // namespace aggro

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -37,12 +40,46 @@ struct Matrix {
     }
 };
 
+/// Tells whether the features of a row are all different, whatever their order. One bit for each
+/// feature; memory that is never touched is never paid for.
+class Distinct {
+  public:
+    /// False also if an index lies outside of `features`.
+    template <class Index>
+    bool operator()(const Index* indices, std::size_t size, std::size_t features) {
+        if (!bits) bits.reset(static_cast<Word*>(std::calloc(features / 64 + 1, sizeof(Word))));
+        if (!bits) throw std::bad_alloc();
+        Word* const marks = bits.get();
+        Word twice = 0;
+        std::size_t k = 0;
+        for (; k < size && static_cast<std::uint64_t>(indices[k]) < features; ++k) {
+            const auto j = static_cast<std::uint64_t>(indices[k]);
+            const Word bit = Word{1} << (j % 64);
+            twice |= marks[j / 64] & bit;
+            marks[j / 64] |= bit;
+        }
+        for (std::size_t i = 0; i < k; ++i) marks[static_cast<std::uint64_t>(indices[i]) / 64] = 0;
+        return k == size && twice == 0;
+    }
+
+  private:
+    using Word = std::uint64_t;
+    struct Free {
+        void operator()(Word* p) const { std::free(p); }
+    };
+    std::unique_ptr<Word[], Free> bits;
+};
+
+/// What a reader of sparse rows owes: a linear model meets features in any order, a kernel that
+/// walks two rows side by side needs them rising.
+enum class Order { any, rising };
+
 /// Hands out the rows of a matrix as rows of T. What the core cannot read in place (another
-/// precision, unsorted or repeated indices) is put right in a buffer the size of one row.
-template <class T, class Row>
+/// precision, repeated indices, an order that matters) is put right in a buffer of one row.
+template <class T, class Row, Order order = Order::any>
 class Reader {
   public:
-    explicit Reader(const Matrix& matrix) : x(matrix) {}
+    explicit Reader(const Matrix& matrix) : x(matrix), distinct(std::make_shared<Distinct>()) {}
 
     [[gnu::always_inline]] Row row(std::size_t i) {
         const auto begin = x.sparse() ? static_cast<std::size_t>(x.start(i)) : i * x.features;
@@ -54,7 +91,7 @@ class Reader {
             return {values, size};
         } else {
             const Index* indices = static_cast<const Index*>(x.indices) + begin;
-            if (well_formed(values, indices, size)) return {values, indices, size};
+            if (in_place(values, indices, size)) return {values, indices, size};
             return put_in_order(values, indices, size);
         }
     }
@@ -76,6 +113,15 @@ class Reader {
         else
             copy(static_cast<const float*>(x.values));
         return converted.data();
+    }
+
+    /// True if the row can be read where it lies. Rows are like their neighbours: the check that
+    /// held for the last one is tried first.
+    [[gnu::always_inline]] bool in_place(const T* values, const Index* indices, std::size_t size) {
+        if (order == Order::any && unsorted) return (*distinct)(indices, size, x.features);
+        if (well_formed(values, indices, size)) return true;
+        unsorted = true;
+        return order == Order::any && (*distinct)(indices, size, x.features);
     }
 
     /// Strictly increasing and inside the matrix. The values will be walked next, and most likely
@@ -104,19 +150,19 @@ class Reader {
 
     /// Repeated indices are summed: counted apart, they would falsify the norm.
     [[gnu::noinline]] Row put_in_order(const T* values, const Index* indices, std::size_t size) {
-        order.resize(size);
+        pairs.resize(size);
         for (std::size_t k = 0; k < size; ++k) {
             if (indices[k] < 0 || static_cast<std::size_t>(indices[k]) >= x.features)
                 throw BadExample("feature index " + std::to_string(indices[k]) +
                                  " is outside a matrix of " + std::to_string(x.features) +
                                  " features");
-            order[k] = {indices[k], values[k]};
+            pairs[k] = {indices[k], values[k]};
         }
-        std::stable_sort(order.begin(), order.end(),
+        std::stable_sort(pairs.begin(), pairs.end(),
                          [](const auto& a, const auto& b) { return a.first < b.first; });
         ordered_values.clear();
         ordered_indices.clear();
-        for (const auto& [index, value] : order) {
+        for (const auto& [index, value] : pairs) {
             if (!ordered_indices.empty() && ordered_indices.back() == index) {
                 ordered_values.back() += value;
             } else {
@@ -130,7 +176,9 @@ class Reader {
     Matrix x;
     std::vector<T> converted, ordered_values;
     std::vector<Index> ordered_indices;
-    std::vector<std::pair<Index, T>> order;
+    std::vector<std::pair<Index, T>> pairs;
+    bool unsorted = false;               ///< some row was
+    std::shared_ptr<Distinct> distinct;  ///< of all readers of one batch
 };
 
 /// Calls `use(Row{})` with the type of this matrix' rows.

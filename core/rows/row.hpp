@@ -17,7 +17,7 @@ struct DenseRow {
     std::size_t feature(std::size_t k) const { return k; }
 };
 
-/// The features named by `indices`, strictly increasing; all others are zero.
+/// The features named by `indices`, each at most once; all others are zero.
 template <class T, class I>
 struct SparseRow {
     using Value = T;

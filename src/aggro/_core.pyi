@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-level: str = 'baseline'
+level: str = 'avx512'
 
 def machine_memory() -> float:
     """The memory of the machine in bytes; infinity where it cannot be told."""
@@ -72,7 +72,7 @@ class Group:
 class Shape:
     """What kind of model to make."""
 
-    def __init__(self, *, features: int, outputs: int, intercept: bool, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1, scale: Scale = Scale.none, spreads: int = 0, forgetting: float = 0.0, one_class: bool = False) -> None: ...
+    def __init__(self, *, features: int, outputs: int, intercept: bool, intercept_scale: float = 1.0, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1, scale: Scale = Scale.none, spreads: int = 0, forgetting: float = 0.0, one_class: bool = False) -> None: ...
 
 class Rows:
     """Rows to learn from or to score, read in place."""
@@ -475,6 +475,9 @@ class Stream:
 
     @property
     def _slots(self) -> int: ...
+
+    @property
+    def _taken(self) -> int: ...
 
     @property
     def examples(self) -> int:

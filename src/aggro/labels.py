@@ -129,3 +129,22 @@ def united(classes: Array, new: Array) -> Array:
             "labels below 2**63."
         )
     return np.array(whole, dtype=np.uint64 if whole[-1] >= 2**63 else np.int64)
+
+
+def places(y: Array, classes: Array) -> tuple[Array, Array]:
+    """Return where each label would stand among the sorted classes, and whether it does."""
+    if y.dtype != classes.dtype:
+        if (kind_of(y) == "text") != (kind_of(classes) == "text"):
+            return np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=bool)
+        if {y.dtype.kind, classes.dtype.kind} == {"i", "u"}:  # as doubles they would lose digits
+            y, classes = y.astype(object), classes.astype(object)
+    index = classes.searchsorted(y)
+    known = np.asarray(classes.take(index, mode="clip") == y, dtype=bool)
+    return index.astype(np.int64, copy=False), known
+
+
+def joined(classes: Array, y: Array) -> tuple[Array, Array]:
+    """Return all classes, sorted, and the new place of each old one."""
+    new = y[~places(y, classes)[1]]
+    everybody = united(classes, new) if len(new) else classes
+    return everybody, places(classes, everybody)[0]

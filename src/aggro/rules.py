@@ -1,49 +1,145 @@
-"""What a variant is made of: the losses as numbers, the axes and which of them combine."""
+"""What a variant is made of: the axes, the losses as numbers, and which of them combine."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from math import inf
+from operator import attrgetter
 from statistics import NormalDist
 from typing import Any, Literal
 
 from aggro import _core
+from aggro.checks import Average, Choice, Count, Flag, Kind, Number, check_choice
 
 Task = Literal["binary", "multiclass", "multilabel", "regression"]
 
-MULTICLASS = ("support", "top", "predicted", "ovr")
-METRICS = ("euclidean", "diagonal", "full")
-TRIGGERS = ("loss", "always")
 SCALES = ("none", "online", "standard")
 CLASSIFIER_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
 MAX_BATCH = 256
 
+Part = Callable[["Settings"], Any]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is known of a setting besides its default.
+
+    ``shape`` is the part of the value that makes the shape of a model and cannot change in
+    mid-stream; models that learn side by side must agree in it, and in ``joint`` where given.
+    """
+
+    kind: Kind
+    help: str = ""  # on the command line; an axis without it is no option
+    shape: Part | None = None
+    joint: Part | None = None
+    open: bool = False  # may be left to a race, as "auto"
+
+
+def _axis(default: Any, kind: Kind, help: str = "", *, whole: bool = False, **facts: Any) -> Any:
+    """Return the field of a dataclass that is an axis."""
+    return field(default=default, metadata={"axis": (Axis(kind, help, **facts), whole)})
+
+
+def _one_vs_rest(s: Settings) -> bool:
+    return s.task == "multiclass" and s.multiclass == "ovr"
+
 
 @dataclass(frozen=True)
 class Settings:
-    """One point on every axis: all that the core needs to know about a variant."""
+    """One point on every axis: all that the core needs to know about a variant.
+
+    The fields are the table of all axes. Parameter checks, command line, stream learners, sweeps,
+    model files and tests are made from it. The whole value of an axis marked ``whole`` makes the
+    shape of a model.
+    """
 
     task: Task
-    loss: str = "hinge"
-    C: Any = 1.0  # a number, or "auto"
-    epsilon: float = 0.0
-    multiclass: str = "support"
-    fit_intercept: bool = True
-    metric: str = "euclidean"
-    class_mean: float = 0.0
-    trigger: str = "loss"
-    queue: int = 1
-    batch_size: int = 1
-    average: bool | int | str = False
-    reservoir_size: int = 16
-    r: float = 1.0
-    eta: float = 0.9
-    scale: str = "none"
-    relative_epsilon: bool = False
-    forgetting: float = 0.0
+    loss: str = _axis(
+        "hinge",
+        Choice(CLASSIFIER_LOSSES),  # each estimator has its own: see ``check_settings``
+        "hinge, squared_hinge, hard, least_squares, epsilon_insensitive ...",
+        joint=lambda s: s.loss.startswith(("cw", "scw")),
+    )
+    C: Any = _axis(
+        1.0,
+        Number(auto=True),
+        "price of a broken margin, or 'auto'",
+        shape=lambda s: s.C == "auto",  # a race, or one model
+        open=True,
+    )
+    epsilon: float = _axis(0.0, Number(strict=False), "half the width of the tube (regression)")
+    multiclass: str = _axis(
+        "support",
+        Choice(("support", "top", "predicted", "ovr")),
+        "support, top, predicted or ovr",
+        shape=_one_vs_rest,
+    )
+    fit_intercept: bool = _axis(True, Flag(), whole=True)
+    intercept_scaling: Any = _axis(
+        1.0,
+        Number(auto=True, below=inf, says="give a finite number"),
+        "value of the constant feature, or 'auto'",
+        whole=True,
+    )
+    metric: str = _axis(
+        "euclidean",
+        Choice(("euclidean", "diagonal", "full", "auto")),
+        "euclidean, diagonal, full or auto",
+        whole=True,
+        open=True,
+    )
+    scale: str = _axis(
+        "none", Choice((*SCALES, "auto")), "none, online, standard or auto", whole=True, open=True
+    )
+    class_mean: float = _axis(
+        0.0,
+        Number(strict=False, below=inf, says="the pull must be finite"),
+        "pull to the class means",
+        shape=lambda s: s.class_mean > 0,
+    )
+    trigger: str = _axis(
+        "loss", Choice(("loss", "always")), "pull when a loss was suffered ('loss') or 'always'"
+    )
+    queue: int = _axis(1, Count(), "start from the mean of the last Q classifiers", whole=True)
+    batch_size: int = _axis(
+        1,
+        Count(most=MAX_BATCH),
+        "ask for the margins of this many examples together",
+        joint=lambda s: s.batch_size,
+    )
+    average: bool | int | str = _axis(
+        False,
+        Average(("reservoir", "auto")),
+        "predict with averaged weights, 'reservoir' or 'auto'",
+        whole=True,
+        open=True,
+    )
+    reservoir_size: int = _axis(
+        16,
+        Count(),
+        shape=lambda s: s.reservoir_size if s.average == "reservoir" else 0,
+    )
+    r: float = _axis(1.0, Number(), "softness of AROW")
+    eta: float = _axis(
+        0.9,
+        Number(
+            above=0.5, strict=False, below=1.0, says="give a probability of at least 0.5, below 1"
+        ),
+        "probability of the confidence-weighted rules",
+    )
+    relative_epsilon: bool = _axis(False, Flag(), whole=True)
+    forgetting: float = _axis(
+        0.0,
+        Number(
+            strict=False,
+            below=1.0,
+            says="give the share that an example replaces, such as 0.001: at least 0, below 1",
+        ),
+        "share of the past that an example replaces, for streams that change",
+        whole=True,
+    )
 
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""
@@ -136,87 +232,37 @@ CLASHES: tuple[Clash, ...] = (
 )
 
 
-def near(name: str, valid: Iterable[str]) -> str:
-    """Return ' Did you mean ...?' when a valid name looks like this one."""
-    close = difflib.get_close_matches(str(name), list(valid), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+def intercept_prior(s: Settings, square: float) -> float:
+    """Return the square of the constant feature, by the squared length of the first row."""
+    if s.intercept_scaling != "auto":
+        return float(s.intercept_scaling) ** 2
+    return min(1.0, 0.04 * square) if square > 0.0 else 1.0
 
 
-def check_choice(name: str, value: Any, valid: Iterable[str]) -> None:
-    """Raise unless value is one of the valid strings; the message lists them."""
-    valid = tuple(valid)
-    if not isinstance(value, str) or value not in valid:
-        listed = ", ".join(map(repr, valid))
-        raise ValueError(
-            f"{name}={value!r} is not valid; choose one of {listed}.{near(value, valid)}"
-        )
+def _axes() -> dict[str, Axis]:
+    """Return the axes by name; of one that is marked so, the whole value is the shape."""
+    table = {}
+    for each in fields(Settings):
+        if "axis" in each.metadata:
+            axis, whole = each.metadata["axis"]
+            table[each.name] = replace(axis, shape=attrgetter(each.name)) if whole else axis
+    return table
 
 
-def check_number(name: str, value: Any, *, above: float, strict: bool = True) -> None:
-    """Raise unless value is a real number (not a bool, not NaN) above the bound."""
-    real = isinstance(value, (int, float)) or (
-        hasattr(value, "dtype") and value.ndim == 0 and value.dtype.kind in "iuf"
-    )
-    fine = real and not isinstance(value, bool) and (value > above if strict else value >= above)
-    if not fine:
-        bound = f"{'greater than' if strict else 'of at least'} {above:g}"
-        choice = ", or 'auto'" if name == "C" else ""
-        raise ValueError(f"{name}={value!r} is not valid; give a number {bound}{choice}.")
-
-
-def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> None:
-    """Raise unless value is a whole number within the bounds."""
-    whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        upper = f" and at most {most}" if most is not None else ""
-        raise ValueError(
-            f"{name}={value!r} is not valid; give a whole number of at least {least}{upper}."
-        )
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Raise unless value is True or False."""
-    if value is not True and value is not False:
-        raise ValueError(f"{name}={value!r} is not valid; give True or False.")
+AXES = _axes()
+DEFAULTS = {name: Settings.__dataclass_fields__[name].default for name in AXES}
+OPEN = tuple(name for name, axis in AXES.items() if axis.open)  # what may be left to a race
 
 
 def check_settings(s: Settings, losses: Iterable[str]) -> None:
     """Raise a ValueError that says what is wrong with the settings, and what to do."""
     check_choice("loss", s.loss, losses)
-    check_flag("fit_intercept", s.fit_intercept)
-    check_flag("relative_epsilon", s.relative_epsilon)
-    if s.C != "auto":
-        check_number("C", s.C, above=0)
-    check_number("epsilon", s.epsilon, above=0, strict=False)
-    check_choice("multiclass", s.multiclass, MULTICLASS)
-    check_choice("metric", s.metric, (*METRICS, "auto"))
-    check_choice("scale", s.scale, (*SCALES, "auto"))
-    check_number("class_mean", s.class_mean, above=0, strict=False)
-    if s.class_mean == inf:
-        raise ValueError("class_mean=inf is not valid; the pull must be finite.")
-    check_choice("trigger", s.trigger, TRIGGERS)
-    check_count("queue", s.queue)
-    check_count("batch_size", s.batch_size, most=MAX_BATCH)
-    check_count("reservoir_size", s.reservoir_size)
-    check_number("r", s.r, above=0)
-    check_number("eta", s.eta, above=0.5, strict=False)
-    if s.eta >= 1:
-        raise ValueError(
-            f"eta={s.eta!r} is not valid; give a probability of at least 0.5, below 1."
-        )
-    check_average(s.average)
-    check_number("forgetting", s.forgetting, above=0, strict=False)
-    if s.forgetting >= 1:
-        raise ValueError(
-            f"forgetting={s.forgetting!r} is not valid; give the share that an example replaces, "
-            "such as 0.001: at least 0, below 1."
-        )
+    for name, axis in AXES.items():
+        if name != "loss":
+            axis.kind.check(name, getattr(s, name))
     for clash in CLASHES:
         if clash.when(s):
             raise ValueError(f"{clash.why[0].upper()}{clash.why[1:]}.")
-
-
-OPEN = ("C", "metric", "scale", "average")  # what may be left to a race
 
 
 def left_open(s: Settings) -> list[str]:
@@ -224,18 +270,17 @@ def left_open(s: Settings) -> list[str]:
     return [name for name in OPEN if getattr(s, name) == "auto"]
 
 
+def same_shape(s: Settings) -> tuple[Any, ...]:
+    """Return what settings must share to learn side by side in one learner."""
+    parts = (axis.joint or axis.shape for axis in AXES.values())
+    return (s.task, *(part(s) for part in parts if part is not None))
+
+
 def check_same_shape(old: Settings, new: Settings) -> None:
     """Raise unless a model made with the old settings has room for the new ones."""
-    shape = ["C"] * ((old.C == "auto") != (new.C == "auto"))  # a race, or one model
-    shape += ["fit_intercept", "metric", "queue", "average"]
-    shape += ["scale", "relative_epsilon", "forgetting"]
-    shape += ["reservoir_size"] * (new.average == "reservoir")
-    one_each = [s.task == "multiclass" and s.multiclass == "ovr" for s in (old, new)]
-    shape += ["multiclass"] * any(one_each)
-    shape += ["class_mean"] * ((old.class_mean > 0) != (new.class_mean > 0))
-    shape += ["C"] * ("auto" in (old.C, new.C))
-    for name in shape:
-        check_unchanged(name, getattr(old, name), getattr(new, name))
+    for name, axis in AXES.items():
+        if axis.shape is not None and axis.shape(old) != axis.shape(new):
+            check_unchanged(name, getattr(old, name), getattr(new, name))
 
 
 def same_values(some: Any, others: Any) -> bool:
@@ -257,11 +302,3 @@ def check_unchanged(name: str, was: Any, is_now: Any) -> None:
         f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; "
         f"{instead}, or begin anew with fit."
     )
-
-
-def check_average(average: Any) -> None:
-    """Raise unless average is a flag, a number of examples, 'reservoir' or 'auto'."""
-    if isinstance(average, str):
-        check_choice("average", average, ("reservoir", "auto"))
-    elif not isinstance(average, bool):
-        check_count("average", average, least=0)

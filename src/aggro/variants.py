@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from aggro.rules import near
+from aggro.checks import near
 
 CRAMMER = "Crammer et al., JMLR 7 (2006)"
 MEANS = "Passive-Aggressive with class means (PAm)"

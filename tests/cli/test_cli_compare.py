@@ -114,7 +114,7 @@ def test_who_learns_together():
 
 
 def trained(line):
-    assert main(f"train {line} -o m.aggro --json t.json --quiet".split()) == 0
+    assert main(f"train {line} -o m.aggro --json t.json --quiet --fast".split()) == 0
     return json.loads(Path("t.json").read_text())["progress"][-1]["so_far"]
 
 

@@ -36,7 +36,8 @@ def prepared(tmp_path_factory):
     model = aggro.PassiveAggressiveClassifier().partial_fit(np.eye(2), ["a", "b"])
     aggro.save(model, folder / "text.aggro")
     for data, name in (("data.svm", "m.aggro"), ("numbers.svm", "r.aggro")):
-        assert main(["train", str(folder / data), "-o", str(folder / name), "--quiet"]) == 0
+        line = ["train", str(folder / data), "-o", str(folder / name), "--quiet", "--fast"]
+        assert main(line) == 0
     return folder
 
 
@@ -187,9 +188,9 @@ def test_errors_that_nobody_foresaw_say_so():
 def test_a_refused_example_is_named_by_its_place_in_the_data(inside, monkeypatch, capsys):
     """The core counts the rows of a batch, people those of the file; skipped ones count too."""
     monkeypatch.setattr("aggro.learn.learner.Learner.learn", _refusing_row_41)
-    assert main(["train", "data.svm", "-o", "m", "--quiet"]) == 1
+    assert main(["train", "data.svm", "-o", "m", "--quiet", "--fast"]) == 1
     assert "data.svm, example 42: it is refused" in capsys.readouterr().err
-    assert main(["train", "data.svm", "-o", "m", "--quiet", "--skip", "10"]) == 1
+    assert main(["train", "data.svm", "-o", "m", "--quiet", "--fast", "--skip", "10"]) == 1
     assert "data.svm, example 52: it is refused" in capsys.readouterr().err
     assert main(["compare", "data.svm", "--algorithms", "PA-I,PA-II", "--quiet"]) == 1
     assert "data.svm, example 42: it is refused" in capsys.readouterr().err

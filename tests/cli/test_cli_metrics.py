@@ -91,7 +91,7 @@ def inside(tmp_path, monkeypatch):
 
 def progress(data):
     """The table of a training, and what it must be: each example told before it is learned."""
-    assert main(f"train {data} -o m.aggro --json r.json --quiet".split()) == 0
+    assert main(f"train {data} -o m.aggro --json r.json --quiet --fast".split()) == 0
     lines = json.loads(Path("r.json").read_text())["progress"]
     X, y = load_svmlight(data)
     model = load("m.aggro")

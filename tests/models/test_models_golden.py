@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from aggro.models import load
+from aggro.models.record import FORMAT
 
 GOLDEN = Path(__file__).parent / "golden"
 sys.path.insert(0, str(GOLDEN))
@@ -16,7 +17,16 @@ from make_golden import data, learn, scores  # noqa: E402
 
 
 def test_there_are_golden_files():
-    assert list(GOLDEN.glob("format-1-*.aggro"))
+    for number in range(1, FORMAT + 1):
+        assert list(GOLDEN.glob(f"format-{number}-*.aggro"))
+
+
+@pytest.mark.parametrize("name", ["binary", "arow", "stream", "auto"])
+def test_the_constant_feature_was_one_at_first(name):
+    for number, value in ((1, 1.0), (2, "auto")):
+        model = load(GOLDEN / f"format-{number}-{name}.aggro")
+        found = getattr(model, "intercept_scaling", None) or model._keywords["intercept_scaling"]
+        assert found == value
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.aggro")), ids=lambda path: path.stem)
@@ -31,7 +41,7 @@ def test_golden_files_load_and_say_what_they_said(path):
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*-class*.aggro")), ids=lambda path: path.stem)
 def test_a_class_that_was_only_counted_is_learned_from_now_on(path):
-    X, y = data(path.stem.removeprefix("format-1-"))
+    X, y = data(path.stem.split("-", 2)[2])
     model = load(path)
     examples = getattr(model, "examples", None) or getattr(model, "t_", 1) - 1
     assert examples == (0 if "no-class" in path.stem else 40)

@@ -158,7 +158,7 @@ def test_class_means_bound_the_weights(trigger):
     R = np.max(np.linalg.norm(X, axis=1))
     for row, label in zip(X, y, strict=True):
         learner.learn(row, label)
-        means = learner.groups[0].means.classifier(intercept=False)
+        means = learner.groups[0].means.classifier(constant=None)
         largest = max(largest, np.linalg.norm(means[1] - means[0]))
         assert np.linalg.norm(learner.W) <= largest + C * R / gamma + 1e-12
 

@@ -2,11 +2,15 @@
 
 import numpy as np
 
-from aggro.stream.settings import _CLASSIFIERS, _REGRESSORS
+from aggro.kinds import LINEAR
 from aggro.variants import ROWS
 
-CLASSIFIERS = [row.name for row in ROWS if row.estimator in _CLASSIFIERS]
-REGRESSORS = [row.name for row in ROWS if row.estimator in _REGRESSORS]
+CLASSIFIERS = [
+    row.name for row in ROWS if row.estimator in LINEAR and not LINEAR[row.estimator].regression
+]
+REGRESSORS = [
+    row.name for row in ROWS if row.estimator in LINEAR and LINEAR[row.estimator].regression
+]
 AXES = [
     {"average": True},
     {"average": 5},

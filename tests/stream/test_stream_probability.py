@@ -34,8 +34,9 @@ def logistic(rows, seed=0):
 
 def test_close_to_the_truth_and_closer_than_the_softmax():
     X, y, chance = logistic(4000)
-    plain = teach(StreamClassifier(C=1.0), X[:3000], y[:3000].tolist())
-    asked = teach(StreamClassifier(C=1.0, probability=True), X[:3000], y[:3000].tolist())
+    common = {"C": 1.0, "intercept_scaling": 1.0}  # an intercept that throws the margins about
+    plain = teach(StreamClassifier(**common), X[:3000], y[:3000].tolist())
+    asked = teach(StreamClassifier(**common, probability=True), X[:3000], y[:3000].tolist())
     losses = []
     for model in (asked, plain):
         P = np.array([model.predict_proba_one(as_dict(x))[1] for x in X[3000:]])

@@ -6,7 +6,7 @@ import argparse
 import json
 
 from aggro.cli.options import new_parser
-from aggro.cli.variant import CHOICES
+from aggro.kinds import LINEAR
 from aggro.variants import catalogue
 
 EXAMPLES = """
@@ -31,6 +31,6 @@ def run(args: argparse.Namespace) -> int:
         return 0
     wide, long = (max(len(getattr(row, name)) for row in rows) for name in ("name", "paper"))
     for row in rows:
-        where = "" if row.estimator in CHOICES else "  (Python only)"
+        where = "" if row.estimator in LINEAR else "  (Python only)"
         print(f"{row.name:<{wide}}  {row.paper:<{long}}  {row.rule}{where}")
     return 0

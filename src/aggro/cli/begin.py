@@ -17,11 +17,27 @@ from aggro.files import Reader
 from aggro.files.labels import looks_continuous
 from aggro.learn.learner import Array
 
+# Of wide sparse rows, such as texts, the Euclidean metric needs a third of the memory of all.
+CHOSEN = ("C", "metric", "scale", "average")
+UNDECIDED = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting"}  # whatever is chosen
+CHOSEN_OF_WIDE = ("C", "scale", "average")
+WIDE = 1 << 16  # columns
+MOST_MEMORY = 1 << 31  # bytes that the choice may take
+
 
 def new_model(
-    args: argparse.Namespace, algorithm: str | None, X: Any, y: Array, *, strict: bool = True
+    args: argparse.Namespace,
+    algorithm: str | None,
+    X: Any,
+    y: Array,
+    *,
+    strict: bool = True,
+    chooses: bool = False,
 ) -> LinearModel:
-    """Return a new model of the variant asked for, or of the one that suits the first labels."""
+    """Return a new model of the variant asked for, or of the one that suits the first labels.
+
+    ``chooses``: what was not asked for is left to be chosen while learning.
+    """
     found = "regression" if looks_continuous(y) else "classification"
     variant = choose(algorithm, args.task, found)
     if args.task == "auto" and found == "regression" and not is_regression(variant):
@@ -30,7 +46,27 @@ def new_model(
             "use --task regression without --algorithm, or --task classification to insist."
         )
     params = allowed(variant, given(args), strict=strict)
+    if chooses:
+        outputs = 1 if is_regression(variant) else len(np.unique(y))
+        params = {**left_to_choose(X, outputs), **params}
     return LinearModel.create(variant, params, X.dtype, args.seed or 0)
+
+
+def leaves_choice(args: argparse.Namespace) -> bool:
+    """Tell whether nothing was said that one plain model would be wanted for."""
+    return args.algorithm is None and not args.fast and given(args).keys() <= UNDECIDED
+
+
+def left_to_choose(X: Any, outputs: int) -> dict[str, Any]:
+    """Return the settings that a race can choose for rows like these, with the memory it may use.
+
+    A race has some 13 values of C for each metric and scale, with last and with mean weights.
+    """
+    wide = hasattr(X, "indptr") and X.shape[1] > WIDE
+    bytes_of_feature = outputs * 13 * 8 * (6 if wide else 20)
+    if X.shape[1] * bytes_of_feature > MOST_MEMORY:
+        return {}
+    return dict.fromkeys(CHOSEN_OF_WIDE if wide else CHOSEN, "auto")
 
 
 @contextlib.contextmanager

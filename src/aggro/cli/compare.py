@@ -19,11 +19,11 @@ from aggro.cli.outputs import check_files, write_report
 from aggro.cli.reading import Reading, guess_rows
 from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
 from aggro.cli.values import names
-from aggro.cli.variant import CHOICES
 from aggro.cli.watch import Watch
 from aggro.files import Batch
 from aggro.files.labels import first_labels
 from aggro.files.sources import expand
+from aggro.kinds import KINDS
 from aggro.learn.learner import Array
 from aggro.variants import find
 
@@ -140,7 +140,7 @@ def _models(args: argparse.Namespace, X: Any, y: Array) -> list[LinearModel]:
     """Return a model for every name, and for every C where the variant has one."""
     models = []
     for name in dict.fromkeys(find(name).name for name in args.algorithms):
-        prices = (args.C or [None]) if "C" in CHOICES.get(find(name).estimator, ()) else [None]
+        prices = (args.C or [None]) if "C" in KINDS[find(name).estimator].axes else [None]
         for price in prices:
             given = argparse.Namespace(**{**vars(args), "C": price})
             models.append(new_model(given, name, X, y, strict=False))

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser
 
-from aggro.cli.options import AXES
+from aggro.cli.options import options
 from aggro.files.errors import ReadingError
 
 READING = ("format", "label", "weight", "text", "features", "labels", "hash_bits", "cache")
-OPTIONS = ("C", "average", *AXES, *READING, "passes", "seed")
+OPTIONS = (*options(), *READING, "passes", "seed")
 FLAGS = {
     "missing='zero'": "--missing-zero",
     "skip_bad=True": "--skip-bad",
@@ -29,7 +29,11 @@ ADVICE = {
     **{python.replace("'", ""): plain for python, plain in FLAGS.items()},
     "dtype=float64": "no --float32",
 }
-PHRASES = {"aggro.catalogue() lists": "aggro algorithms lists"}
+PHRASES = {
+    "aggro.catalogue() lists": "aggro algorithms lists",
+    "labels of one kind in all calls": "labels of one kind in all files",
+    "y holds": "the file holds",
+}
 QUOTED = r"""(?<!\w)(?<!=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 PYTHON = re.compile(
     rf"(?P<quoted>{QUOTED})"

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.reading import Reading
-from aggro.cli.variant import CHOICES, settings_for
+from aggro.cli.variant import settings_for
+from aggro.kinds import LINEAR
+from aggro.labels import joined, places, shown
 from aggro.learn.grids import PIECE
 from aggro.learn.learner import Array, Learner, Progress, rows_of
 from aggro.learn.probability_map import softmax
@@ -64,8 +66,7 @@ class LinearModel:
             lesson = {"values": values}
         else:
             self._admit(X.shape[1], y[counted])
-            labels = np.searchsorted(self.classes, y).astype(np.int64)
-            lesson = {"labels": np.minimum(labels, len(self.classes) - 1)}
+            lesson = {"labels": np.minimum(places(y, self.classes)[0], len(self.classes) - 1)}
         self._grow(X.shape[1])
         return lesson
 
@@ -106,13 +107,15 @@ class LinearModel:
             self.classes = np.unique(y)
             self.learner = self._first(features, len(self.classes))
             return
-        everybody = np.union1d(self.classes, y)
+        everybody, position = joined(self.classes, y)
         if len(everybody) == len(self.classes):
             return
         if self.record.attributes.get("_classes_given"):
-            strange = np.setdiff1d(y, self.classes)[0]
-            raise ValueError(f"{strange!r} is not one of the classes the model was made for.")
-        position = np.searchsorted(everybody, self.classes)
+            strange = next(label for label in everybody.tolist() if label not in self.classes)
+            raise ValueError(
+                f"The label {strange!r} is not one of the classes that the model was made for: "
+                f"{shown(self.classes)}."
+            )
         self.learner = self._grown(self.learner, position, len(everybody))
         self.classes = everybody
 
@@ -223,7 +226,7 @@ class LinearModel:
         """Read a model, and how its data are read."""
         record = read_record(path)
         learner = record.attributes.get("_learner")
-        if record.name not in CHOICES or not isinstance(learner, (Learner, AutoLearner)):
+        if record.name not in LINEAR or not isinstance(learner, (Learner, AutoLearner)):
             raise ModelFileError(f"{path}: a {record.name} like this is for Python only.")
         try:
             check_fitted(record)
@@ -247,7 +250,7 @@ class LinearModel:
             raise ValueError(f"--{option} is part of the model and cannot change with --resume.")
         if self.record.params.get("class_weight") is not None:
             raise ValueError("A model with class_weight is continued in Python, by partial_fit.")
-        strange = sorted(params.keys() - CHOICES[self.record.name])
+        strange = sorted(params.keys() - set(LINEAR[self.record.name].axes))
         if strange:
             raise ValueError(f"{self.title} has no --{strange[0].replace('_', '-')}.")
         if "C" in params and "auto" in (params["C"], self.settings.C):

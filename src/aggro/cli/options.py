@@ -5,24 +5,23 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
+from aggro.checks import Choice, Count, Number
 from aggro.cli.values import LARGEST_SEED, at_least, average, number, price, prices, whole
+from aggro.rules import AXES, Axis
 
 FORMATS = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
-# Settings of a variant that can be given on the command line: option, type, help.
-AXES: dict[str, tuple[Any, str]] = {
-    "loss": (str, "hinge, squared_hinge, hard, least_squares, epsilon_insensitive ..."),
-    "epsilon": (number, "half the width of the tube (regression)"),
-    "multiclass": (str, "support, top, predicted or ovr"),
-    "metric": (str, "euclidean, diagonal, full or auto"),
-    "scale": (str, "none, online, standard or auto"),
-    "forgetting": (number, "share of the past that an example replaces, for streams that change"),
-    "class_mean": (number, "pull to the class means"),
-    "trigger": (str, "pull when a loss was suffered ('loss') or 'always'"),
-    "queue": (whole, "start from the mean of the last Q classifiers"),
-    "batch_size": (whole, "ask for the margins of this many examples together"),
-    "r": (number, "softness of AROW"),
-    "eta": (number, "probability of the confidence-weighted rules"),
-}
+# How a kind of value is read on the command line.
+READERS: dict[type, Any] = {Number: number, Count: whole, Choice: str}
+APART = ("C", "average")  # options with a form of their own
+
+
+def options() -> dict[str, Axis]:
+    """Return the settings of a variant that are options, by name."""
+    return {name: axis for name, axis in AXES.items() if axis.help}
+
+
+def _reader(axis: Axis) -> Any:
+    return price if getattr(axis.kind, "auto", False) else READERS[type(axis.kind)]
 
 
 class Parser(argparse.ArgumentParser):
@@ -85,15 +84,17 @@ def add_tolerance(group: Any) -> None:
 def add_variant(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Add the options that change a variant's settings; C is a list where ``several`` says so."""
     group = parser.add_argument_group("learning")
-    text = "price of a broken margin, or 'auto'"
+    text = AXES["C"].help
     if several:
         group.add_argument("--C", metavar="C,...", type=prices, help=f"{text}; or several of them")
     else:
         group.add_argument("--C", metavar="C", type=price, help=text)
-    for name, (kind, text) in AXES.items():
-        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="X", help=text)
+    for name, axis in options().items():
+        if name not in APART:
+            option = f"--{name.replace('_', '-')}"
+            group.add_argument(option, type=_reader(axis), metavar="X", help=axis.help)
     group.add_argument("--average", nargs="?", const=True, type=average, metavar="FROM",
-                       help="predict with averaged weights, 'reservoir' or 'auto'")  # fmt: skip
+                       help=AXES["average"].help)  # fmt: skip
     group.add_argument("--no-intercept", action="store_true", help="learn no intercept")
     group.add_argument(
         "--seed", type=at_least(0, LARGEST_SEED), metavar="N", help="of random numbers (default 0)"

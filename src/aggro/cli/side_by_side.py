@@ -7,11 +7,10 @@ from typing import Any
 
 from aggro.cli.model import LinearModel
 from aggro.cli.watch import Watch
-from aggro.learn.bundle import same_shape
 from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.race import AnyLearner
-from aggro.rules import LOSSES, Settings, check_settings, left_open
+from aggro.rules import LOSSES, Settings, check_settings, left_open, same_shape
 
 
 def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.cli.begin import naming_examples, new_model, no_examples, no_labels
+from aggro.cli import advice
+from aggro.cli.begin import leaves_choice, naming_examples, new_model, no_examples, no_labels
 from aggro.cli.console import Console, listed
 from aggro.cli.evaluate import measure
 from aggro.cli.interrupt import Interrupt
@@ -21,12 +22,14 @@ from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.outputs import STANDARD_OUTPUT, check_files, write_report
 from aggro.cli.reading import Reading, guess_rows
 from aggro.cli.resume import resume
+from aggro.cli.shuffle import Shuffled
 from aggro.cli.values import at_least
-from aggro.cli.variant import CHOICES, chosen
+from aggro.cli.variant import chosen
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
 from aggro.files.labels import first_labels
 from aggro.files.sources import expand
+from aggro.kinds import LINEAR
 from aggro.learn.learner import Array
 from aggro.learn.race import AutoLearner
 
@@ -53,6 +56,10 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--resume", metavar="MODEL", help="go on with a saved model")
     parser.add_argument("--keep-race", action="store_true",
                         help="save all that 'auto' raced, to go on to the last bit")  # fmt: skip
+    parser.add_argument("--fast", action="store_true",
+                        help="one plain model: choose nothing while learning")  # fmt: skip
+    parser.add_argument("--shuffle", action="store_true",
+                        help="learn rows in random order, in memory or by blocks")  # fmt: skip
     parser.add_argument("--skip", type=at_least(0), default=0, help="leave out the first examples")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     add_reading(parser)
@@ -162,9 +169,8 @@ class Training:
 
     def _batches(self, skip: int) -> Iterator[Batch]:
         """Yield the batches without the first ``skip`` rows."""
-        for batch in self.reader:
-            if batch.y is None:
-                raise no_labels(self.reader)
+        labelled = self._labelled()
+        for batch in Shuffled(labelled, self._seed()) if self.args.shuffle else labelled:
             drop = min(skip - self.position, batch.n_rows) if self.position < skip else 0
             self.position += drop
             if drop == 0:
@@ -173,13 +179,26 @@ class Training:
                 X, y, weights = batch
                 yield Batch(X[drop:], y[drop:], None if weights is None else weights[drop:])
 
+    def _labelled(self) -> Iterator[Batch]:
+        for batch in self.reader:
+            if batch.y is None:
+                raise no_labels(self.reader)
+            yield batch
+
+    def _seed(self) -> int:
+        """Return the seed of the order of rows, which is that of the model."""
+        if self.model is None:
+            return int(self.args.seed or 0)
+        return int(self.model.record.params.get("random_state") or 0)
+
     def _begin(self, X: Any, y: Array) -> None:
         """Choose the variant by what the first labels look like."""
         if self.model is None:
-            self.model = new_model(self.args, self.args.algorithm, X, y)
+            chooses = leaves_choice(self.args)
+            self.model = new_model(self.args, self.args.algorithm, X, y, chooses=chooses)
         self._check_labels(y)
         self.watch = Watch(self.model)
-        priced = "C" in CHOICES[self.model.record.name]
+        priced = "C" in LINEAR[self.model.record.name].axes
         price = f", C={self.model.settings.C}" if priced else ""
         what = "absolute error" if self.model.regression else "error"
         self.console.line(f"{self.model.title}{price}: {what}, judged before learning")
@@ -208,7 +227,8 @@ class Training:
         left = self.args.passes - self.interrupted_in + 1
         words = ["aggro", "train", *self.args.data, "--resume", self.args.output]
         words += ["-o", self.args.output, "--skip", str(self.position), "--passes", str(left)]
-        words += ["--skip-bad"] * self.args.skip_bad + ["--keep-race"] * self.args.keep_race
+        for flag in ("skip_bad", "keep_race", "shuffle"):
+            words += [f"--{flag.replace('_', '-')}"] * getattr(self.args, flag)
         for option in ("cache", "test", "plot", "json"):
             words += _repeated(option, getattr(self.args, option))
         return f"Interrupted; the model is saved. Go on with:\n  {shlex.join(words)}"
@@ -224,6 +244,8 @@ class Training:
             f"in {seconds:.2f} s ({watch.examples / seconds:,.0f} examples/s)"
         )
         console.tell_bad_lines(self.reader)
+        for warning in self._warnings(watch):
+            console.note(f"note: {warning}")
         report = {
             "model": self.args.output,
             "algorithm": model.title,
@@ -246,6 +268,15 @@ class Training:
 
             draw_curves({model.title: watch.lines}, model.regression, self.args.plot)
         console.note(f"saved {self.args.output}")
+
+    def _warnings(self, watch: Watch) -> Iterator[str]:
+        """Yield what a person should know about these data and this model."""
+        model, wordy = self._model, self.reader.wordy
+        if not model.regression:
+            yield from advice.of_labels(watch.runs, self.args.shuffle)
+        yield from advice.of_columns(wordy)
+        chosen = bool(model.settled) or isinstance(model.learner, AutoLearner)
+        yield from advice.of_error(watch.lines, model.regression, bool(wordy), chosen)
 
 
 def _repeated(option: str, value: Any) -> list[str]:

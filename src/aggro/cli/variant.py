@@ -5,31 +5,18 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from aggro.cli.options import AXES
+from aggro.cli.options import options
+from aggro.kinds import KINDS
 from aggro.rules import Settings
 from aggro.stream.settings import keywords_of, settings_of
 from aggro.variants import Variant, find
 
-SHARED = {"fit_intercept", "average", "reservoir_size"}
-# What can be set on each estimator; the others' keywords it does not have.
-CHOICES: dict[str, set[str]] = {
-    "PassiveAggressiveClassifier": SHARED
-    | {"C", "loss", "multiclass", "metric", "class_mean", "trigger", "queue", "batch_size"}
-    | {"scale", "forgetting"},
-    "PassiveAggressiveRegressor": SHARED
-    | {"C", "loss", "epsilon", "metric", "queue", "batch_size", "scale", "forgetting"},
-    "Perceptron": SHARED | {"multiclass"},
-    "AROWClassifier": SHARED | {"r", "metric", "multiclass"},
-    "AROWRegressor": SHARED | {"r", "epsilon", "metric"},
-    "ConfidenceWeightedClassifier": SHARED | {"eta", "metric"},
-    "SoftConfidenceWeightedClassifier": SHARED | {"C", "eta", "metric"},
-}
 DEFAULTS = {"classification": "SPA-I", "regression": "PAR-I"}
 
 
 def given(args: Namespace) -> dict[str, Any]:
     """Return the settings that were given on the command line."""
-    params = {name: getattr(args, name) for name in ("C", "average", *AXES)}
+    params = {name: getattr(args, name) for name in options()}
     params = {name: value for name, value in params.items() if value is not None}
     if args.no_intercept:
         params["fit_intercept"] = False
@@ -38,7 +25,7 @@ def given(args: Namespace) -> dict[str, Any]:
 
 def is_regression(variant: Variant) -> bool:
     """Tell whether a variant predicts numbers."""
-    return variant.estimator.endswith("Regressor")
+    return KINDS[variant.estimator].regression
 
 
 def choose(algorithm: str | None, task: str, looks_like: str) -> Variant:
@@ -59,17 +46,19 @@ def _task_of(variant: Variant) -> str:
 
 def allowed(variant: Variant, params: dict[str, Any], *, strict: bool = True) -> dict[str, Any]:
     """Return the parameters that a variant has; one that it has not is an error if ``strict``."""
-    if variant.estimator not in CHOICES:
+    if KINDS[variant.estimator].kernel:
         raise ValueError(
             f"{variant.name} learns in a kernel's space, which the command line cannot do yet; use "
             f"aggro.{variant.estimator} in Python."
         )
-    choices = CHOICES[variant.estimator]
+    choices = set(KINDS[variant.estimator].axes)
     strange = sorted(params.keys() - choices)
     if strange and strict:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(choices - SHARED))
+        listed = ", ".join(
+            f"--{name.replace('_', '-')}" for name in sorted(choices & options().keys())
+        )
         raise ValueError(
-            f"{variant.name} has no --{strange[0].replace('_', '-')}; its options are {options}."
+            f"{variant.name} has no --{strange[0].replace('_', '-')}; its options are {listed}."
         )
     return {name: value for name, value in params.items() if name in choices}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.cli.advice import Runs
 from aggro.cli.model import LinearModel
 from aggro.learn.learner import Array
 
@@ -44,7 +45,7 @@ class Watch:
         self.examples = 0
         self.lines: list[Line] = []
         self.next = FIRST
-        self.constant = Constant(model)
+        self.constant, self.runs = Constant(model), Runs()
         self._reported = (0, 0.0)
         self._before = model.suffered
 
@@ -60,6 +61,8 @@ class Watch:
             end = begin + -(-due // step) * step  # whole steps only
             order = counted[begin:end]
             self.constant.judge(y[order])
+            if not self.model.regression:
+                self.runs.meet(y[order])
             self.model.learn(X, lesson, weights, order)
             self.examples += len(order)
             begin = end

@@ -12,7 +12,16 @@ file is all that a further set needs.
 """
 
 from aggro.datasets.fetch import DataError, cache_folder
-from aggro.datasets.read import Dataset, load
+from aggro.datasets.read import Dataset, load, load_texts
 from aggro.datasets.table import Source, describe, names
 
-__all__ = ["DataError", "Dataset", "Source", "cache_folder", "describe", "load", "names"]
+__all__ = [
+    "DataError",
+    "Dataset",
+    "Source",
+    "cache_folder",
+    "describe",
+    "load",
+    "load_texts",
+    "names",
+]

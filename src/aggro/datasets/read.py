@@ -32,6 +32,13 @@ class Dataset:
     ``X`` is an array where at least half of the values are not zero, else a CSR matrix. ``ordered``
     tells that the rows are in time order and should be kept so; all others are best shuffled. Sets
     without a test part have ``X_test`` and ``y_test`` None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.datasets import Dataset
+    >>> Dataset("mine", np.ones((3, 2)), np.array([0, 1, 0]), "binary", ordered=False)
+    Dataset('mine', binary, 3 rows x 2 features, dense)
     """
 
     name: str
@@ -75,6 +82,16 @@ def load(name: str, *, dtype: Any = np.float64) -> Dataset:
         There is no set of this name.
     DataError
         Its files are not here and cannot be fetched, or are not the right ones.
+
+    Examples
+    --------
+    >>> from aggro import datasets
+    >>> datasets.load("irises")
+    Traceback (most recent call last):
+        ...
+    ValueError: There is no data set 'irises'. datasets.names() lists them all.
+    >>> "covtype" in datasets.names("multiclass")  # datasets.load("covtype") fetches it
+    True
     """
     parts: dict[str, list[tuple[Any, NDArray[Any]]]] = {}
     for source in files_of(name):  # a validation part continues the training part
@@ -85,6 +102,43 @@ def load(name: str, *, dtype: Any = np.float64) -> Dataset:
     if X.nnz >= DENSE * X.shape[0] * X.shape[1]:
         X, X_test = X.toarray(), None if X_test is None else X_test.toarray()
     return Dataset(name, X, y, source.task, source.order == "time", X_test, y_test)
+
+
+def load_texts(name: str) -> tuple[list[str], NDArray[Any]]:
+    """Return the texts of a set as they were written, and their labels; a test part comes last.
+
+    Parameters
+    ----------
+    name : str
+        One of ``names()`` whose files are texts: ``describe(name).kind`` says so.
+
+    Raises
+    ------
+    ValueError
+        There is no set of this name, or it has no texts.
+    DataError
+        Its files are not here and cannot be fetched, or are not the right ones.
+
+    Examples
+    --------
+    >>> from aggro import datasets
+    >>> datasets.load_texts("a9a")
+    Traceback (most recent call last):
+        ...
+    ValueError: 'a9a' has numbers, not texts; load it with datasets.load.
+    >>> datasets.describe("sms-spam").kind  # datasets.load_texts("sms-spam") fetches them
+    'text'
+    """
+    texts: list[str] = []
+    labels = []
+    for source in files_of(name):
+        if source.kind == "svmlight":
+            raise ValueError(f"{name!r} has numbers, not texts; load it with datasets.load.")
+        contents = unpack(find(source).read_bytes())
+        more, theirs = split_texts(contents, escaped=source.kind.startswith("escaped"))
+        texts += more
+        labels.append(theirs)
+    return texts, np.concatenate(labels)
 
 
 def _join(parts: list[tuple[Any, NDArray[Any]]]) -> tuple[Any, Any]:
@@ -117,12 +171,22 @@ def read_texts(
     >>> X.shape, y.tolist(), X.nnz
     ((2, 262144), ['ham', 'spam'], 6)
     """
+    texts, labels = split_texts(contents, escaped=escaped)
+    return bag_of_words(texts, dtype), labels
+
+
+def split_texts(contents: bytes, *, escaped: bool = False) -> tuple[list[str], NDArray[Any]]:
+    r"""Return the texts and the labels of lines of label, tab, text.
+
+    >>> split_texts(b"ham\tthe cat\nspam\tWin a cat\n")[0]
+    ['the cat', 'Win a cat']
+    """
     labels, texts = [], []
     for line in contents.decode("utf-8").removesuffix("\n").split("\n"):
         label, _, text = line.partition("\t")
         labels.append(label)
         texts.append(ESCAPE.sub(lambda m: MEANT.get(m[1], m[1]), text) if escaped else text)
-    return bag_of_words(texts, dtype), np.array(labels)
+    return texts, np.array(labels)
 
 
 def bag_of_words(texts: list[str], dtype: Any = np.float64) -> Any:

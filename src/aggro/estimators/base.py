@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -15,36 +16,47 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from aggro.checks import check_count, check_number
 from aggro.estimators.stopping import Patience
 from aggro.estimators.targets import as_numbers
+from aggro.kinds import KINDS, Kind
 from aggro.learn.learner import Array
 from aggro.learn.race import AnyLearner
-from aggro.rules import Settings, Task, check_count, check_number, check_settings, same_values
+from aggro.learn.turns import turns_of
+from aggro.rules import Settings, Task, check_settings, same_values
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+class NoExample(Exception):
+    """Raised where a first call brings no class: the estimator is left as it was."""
+
+
 def all_or_nothing(method: Method) -> Method:
     """Leave the estimator, the settings of its learner included, as it was when the method raises.
 
-    What the learner has learned is its own to undo: it learns all rows of a call or none.
+    What the learner has learned is its own to undo: it learns all rows of a call or none. Threads
+    take turns: a call that grows, learns and records must not meet another one.
     """
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(self.__dict__)
-        learner = before.get("_learner")
-        settings = None if learner is None else learner.settings
-        try:
-            return method(self, *args, **kwargs)
-        except BaseException:  # Ctrl-C too
-            for name in self.__dict__.keys() - before.keys():
-                del self.__dict__[name]
-            self.__dict__.update(before)
-            if learner is not None:
-                learner.configure(settings)
-            raise
+        with turns_of(self).take():
+            before = dict(self.__dict__)
+            learner = before.get("_learner")
+            settings = None if learner is None else learner.settings
+            try:
+                return method(self, *args, **kwargs)
+            except BaseException as error:  # Ctrl-C too
+                for name in self.__dict__.keys() - before.keys():
+                    del self.__dict__[name]
+                self.__dict__.update(before)
+                if learner is not None:
+                    learner.configure(settings)
+                if isinstance(error, NoExample):
+                    return self
+                raise
 
     return guarded  # type: ignore[return-value]  # wraps keeps the signature
 
@@ -59,6 +71,18 @@ def read_only(array: Any) -> Any:
     return view
 
 
+def in_order(X: Any) -> Any:
+    """Return the rows with their features in rising order: a copy where they are not.
+
+    The core learns from rows in any order, at a price for each feature; this pays it once.
+    Matrices that are damaged are left to the core, which says what is wrong.
+    """
+    if not issparse(X) or X.nnz == 0:
+        return X
+    sound = X.indices.min() >= 0 and X.indices.max() < X.shape[1] and (np.diff(X.indptr) >= 0).all()
+    return X.tocsc().tocsr() if sound and not X.has_sorted_indices else X
+
+
 def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
     """Store the arguments of a constructor as they were given."""
     for name, value in arguments.items():
@@ -69,7 +93,6 @@ def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
 class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A scikit-learn estimator around a learner: linear or kernel."""
 
-    _losses: tuple[str, ...]
     _learner: AnyLearner
     _known_prices: tuple[Any, ...] | None
 
@@ -132,16 +155,22 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     # -- settings ---------------------------------------------------------------------------
 
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
+    @classmethod
+    @functools.cache
+    def _kind(cls) -> Kind:
+        """Return the estimator's row of the table; a class of a user's own has its parent's."""
+        return next(KINDS[each.__name__] for each in cls.__mro__ if each.__name__ in KINDS)
+
+    def _settings(self, task: Task) -> Settings:
         """Return the point on every axis: the parameters that name one, and what is fixed."""
-        names = Settings.__dataclass_fields__.keys() & set(self._parameter_names())
-        given = {name: getattr(self, name) for name in names}
+        kind = self._kind()
+        given = {name: getattr(self, name) for name in (*kind.axes, *kind.words)}
         plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
-        return Settings(task=task, **plain, **fixed)
+        return Settings(task=task, **kind.keywords(plain))
 
     def _checked_settings(self, task: Task) -> Settings:
         settings = self._settings(task)
-        check_settings(settings, self._losses)
+        check_settings(settings, self._kind().losses)
         return settings
 
     def _check_schedule(self) -> None:
@@ -211,6 +240,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
         random = check_random_state(self.random_state)
+        X = in_order(X) if self.max_iter > 1 else X
         count = X.shape[0] - (0 if held_out is None else len(held_out))
         tol = -np.inf if self.tol is None else self.tol * (1 if validate else count)
         patience = Patience(tol, self.n_iter_no_change)
@@ -247,13 +277,15 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         lesson: dict[str, Any],
         order: Array | None,
         again: bool = False,
-        undo: bool = False,
     ) -> None:
-        """Let a learner learn rows in an order; ``again``: it knows X from the last call."""
+        """Let a learner learn rows in an order; ``again``: it knows X from the last call.
+
+        Who calls it throws the learner away, or undoes all that it learned, when it fails.
+        """
         raise NotImplementedError
 
     def _watch(
-        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool, undo: bool
+        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool
     ) -> Array:
         """Teach; return the scores of each row, and of a typical one, before it was learned."""
         raise NotImplementedError
@@ -266,6 +298,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     def _twin(self, learner: Any) -> Any:
         """Return a new learner like this one."""
+        raise NotImplementedError
+
+    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> AbstractContextManager[None]:
+        """Undo what the learner has learned of some rows when the learning of all of them ends."""
         raise NotImplementedError
 
     # -- fitted attributes ------------------------------------------------------------------

@@ -9,19 +9,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
-from aggro.estimators.base import all_or_nothing
+from aggro.estimators.base import NoExample, all_or_nothing
 from aggro.estimators.probability import Probabilities
 from aggro.estimators.stopping import mean_of
 from aggro.estimators.targets import (
     class_weights,
     classes_of,
     encode,
-    joined,
     known_labels,
     read_classes,
 )
 from aggro.estimators.weights import LinearEstimator
-from aggro.labels import shown, sorted_classes
+from aggro.labels import joined, shown, sorted_classes
 from aggro.learn.learner import Array, rows_of
 from aggro.learn.race import AnyLearner, grown, make_learner
 from aggro.learn.threads import threads_of
@@ -79,6 +78,9 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         there = y if present is None else y[present]
         if first:
             self._multilabel = multilabel
+            if classes is None and not multilabel and len(there) == 0:
+                self._checked_settings("binary")
+                raise NoExample  # rows without weight were never there
             self._classes_given = classes is not None or multilabel
             self.classes_ = self._given_classes(classes, there)
             self._counts = np.zeros(len(self.classes_))
@@ -138,10 +140,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             return np.arange(y.shape[1])
         known = np.unique(y) if classes is None else sorted_classes(classes)
         if len(known) == 0:
-            raise ValueError(
-                "No class is known: all weights are zero, or classes is empty; give classes, or a "
-                "row of positive weight."
-            )
+            raise ValueError("classes is empty; name the classes, or leave it out.")
         return known
 
     def _all_weights(self, labels: Array | None, weights: Array | None) -> Array | None:
@@ -236,7 +235,8 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             All classes that may ever appear. When it is never given, classes may appear at any
             time: the first is learned against the second, others enter with zero weights.
         sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C.
+            How many times each example counts: multiplies C. A row of weight zero was never there:
+            a first call of such rows alone, without ``classes``, leaves the estimator unfitted.
         """
         self._check_stream()
         first = not hasattr(self, "_learner")

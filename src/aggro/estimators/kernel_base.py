@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from aggro.checks import check_count, check_number
 from aggro.estimators.base import OnlineEstimator, read_only
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import Array
-from aggro.rules import Settings, check_count, check_number, check_unchanged
+from aggro.rules import Settings, check_unchanged
 
 
 class KernelEstimator(OnlineEstimator):
@@ -33,7 +37,8 @@ class KernelEstimator(OnlineEstimator):
             dtype=[np.float64, np.float32],
             order="C",
         )
-        if hasattr(X, "indptr"):
+        if hasattr(X, "indptr") and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
         if precomputed and reset and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -104,16 +109,24 @@ class KernelEstimator(OnlineEstimator):
         lesson: dict[str, Any],
         order: Array | None,
         again: bool = False,
-        undo: bool = False,  # always: a kernel learner refuses all rows or none
     ) -> None:
         learner.learn_rows(X, lesson, order, again)
 
     def _watch(
-        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool, undo: bool
+        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool
     ) -> Array:
         scores = np.empty((len(order), learner.outputs))
         learner.learn_rows(X, lesson, order, again, scores)
         return np.stack([scores, np.zeros_like(scores)], axis=1)
+
+    @contextmanager
+    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> Iterator[None]:
+        before, self._learner = self._learner, copy.deepcopy(self._learner)
+        try:
+            yield
+        except BaseException:
+            self._learner = before
+            raise
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)

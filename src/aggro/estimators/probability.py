@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 from collections.abc import Callable
@@ -89,7 +88,6 @@ class Probabilities(OnlineEstimator):
         order: Array | None,
         unseen: Array | None = None,
         follow: bool = True,
-        undo: bool = False,
     ) -> None:
         """Learn rows in an order; record how those never seen (default: all) are scored before.
 
@@ -108,10 +106,10 @@ class Probabilities(OnlineEstimator):
         for part in self._pieces(len(order), learner, follow):
             rows, again = order[part], known or part.start > 0
             if learner.examples > 0 and part.stop > len(order) - recorded:
-                found = self._watch(learner, X, lesson, rows, again, undo)
+                found = self._watch(learner, X, lesson, rows, again)
                 margins.append(found if unseen is None else found[unseen[rows]])
             else:
-                self._teach(learner, X, lesson, rows, again, undo)
+                self._teach(learner, X, lesson, rows, again)
             if follow and self._has_typical:
                 self._typical = self._typical.after(X, rows, learner.settings.batch_size)
         scores, centres = np.concatenate(margins).transpose(1, 0, 2)
@@ -124,18 +122,17 @@ class Probabilities(OnlineEstimator):
         cuts = [0]
         while cuts[-1] < count:
             cuts.append(cuts[-1] + next_change(met + cuts[-1], learner.settings.batch_size))
-        return [slice(start, min(end, count)) for start, end in itertools.pairwise(cuts)]
+        pieces = [slice(start, min(end, count)) for start, end in itertools.pairwise(cuts)]
+        return pieces or [slice(0, 0)]  # a call of no rows is a call
 
     # -- partial_fit and fit -----------------------------------------------------------------
 
     def _learn_and_record(self, X: Any, lesson: dict[str, Any], sample_weight: Any) -> None:
-        """Learn new rows once, in the given order; a failure leaves the old learner as it was."""
+        """Learn new rows once, in the given order, and record them all, or none of them."""
         if not hasattr(self, "_calibrator"):
             self._begin_record(self._learner.examples)
-        whole = len(self._pieces(X.shape[0], self._learner, follow=True)) == 1
-        if not whole:
-            self._learner = copy.deepcopy(self._learner)
-        self._walk(self._learner, X, lesson, sample_weight, None, undo=whole)
+        with self._undone_if_cut(X, lesson):
+            self._walk(self._learner, X, lesson, sample_weight, None)
 
     def _begin_record(self, seen: int = 0) -> None:
         self._calibrator = Calibrator.empty(len(self.classes_), self._multilabel, seen)

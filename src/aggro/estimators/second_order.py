@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import LinearClassifier
 from aggro.estimators.regressor import LinearRegressor
-from aggro.rules import Settings, Task, check_choice
 
 
 class Perceptron(LinearClassifier):
@@ -19,11 +18,11 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``.
     multiclass : {"top", "ovr"}, default="top"
-        Move the true class and the best wrong one, or learn one Perceptron for each class.
+        "top" moves the true class and the best wrong one; "ovr" learns one Perceptron per class.
 
     Examples
     --------
@@ -36,8 +35,6 @@ probability
     ----------
     Rosenblatt: The Perceptron, Psychological Review 65 (1958).
     """
-
-    _losses = ("perceptron",)
 
     def __init__(
         self,
@@ -61,12 +58,9 @@ probability
     ) -> None:
         keep_parameters(self, locals())
 
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        return super()._settings(task, loss="perceptron", **fixed)
-
 
 class AROWClassifier(LinearClassifier):
-    """Adaptive regularisation of weights: a step in a metric that grows surer with each update.
+    """Adaptive regularisation of weights: steps that shrink as the weights become more certain.
 
     Each example with a loss solves ::
 
@@ -77,14 +71,14 @@ class AROWClassifier(LinearClassifier):
     Parameters
     ----------
     r : float, default=1.0
-        Softness: large values make small steps.
+        Regularisation: larger values make smaller steps.
     metric : {"diagonal", "full"}, default="diagonal"
-        Variances of single features, or their covariances too.
+        Whether to keep only the variance of each weight or the full covariance matrix.
     multiclass : {"ovr", "support", "top"}, default="ovr"
         As in ``PassiveAggressiveClassifier``.
-    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``.
 
     Examples
@@ -98,8 +92,6 @@ probability
     ----------
     Crammer, Kulesza, Dredze: Adaptive Regularization of Weight Vectors, NIPS 22 (2009).
     """
-
-    _losses = ("arow",)
 
     def __init__(
         self,
@@ -121,12 +113,10 @@ probability
         class_weight: Any = None,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
-
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        return super()._settings(task, loss="arow", **fixed)
 
 
 class AROWRegressor(LinearRegressor):
@@ -138,13 +128,13 @@ class AROWRegressor(LinearRegressor):
     Parameters
     ----------
     r : float, default=1.0
-        Softness: large values make small steps.
+        Regularisation: larger values make smaller steps.
     epsilon : float, default=0.0
-        Half the width of the tube in which nothing is learned.
+        Half the width of the tube: smaller errors cost nothing.
     metric : {"diagonal", "full"}, default="diagonal"
-        Variances of single features, or their covariances too.
-    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, average, reservoir_size
+        Whether to keep only the variance of each weight or the full covariance matrix.
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, average, reservoir_size
         As in ``PassiveAggressiveRegressor``.
 
     Examples
@@ -159,8 +149,6 @@ verbose, n_jobs, random_state, warm_start, average, reservoir_size
     Vaits, Crammer: Re-adapting the Regularization of Weights for Non-stationary Regression,
     ALT (2011).
     """
-
-    _losses = ("arow",)
 
     def __init__(
         self,
@@ -181,11 +169,9 @@ verbose, n_jobs, random_state, warm_start, average, reservoir_size
         warm_start: bool = False,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        intercept_scaling: float | str = 1.0,
     ) -> None:
         keep_parameters(self, locals())
-
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        return super()._settings(task, loss="arow", **fixed)
 
 
 class ConfidenceWeightedClassifier(LinearClassifier):
@@ -200,14 +186,15 @@ class ConfidenceWeightedClassifier(LinearClassifier):
     Parameters
     ----------
     eta : float, default=0.9
-        The probability, at least ½ and below 1.
+        Required probability of a correct prediction, at least ½ and below 1.
     form : {"variance", "stdev"}, default="variance"
-        The constraint of Dredze (2008), or the exact one of Crammer (2008).
+        Whether the constraint uses the variance of the margin (Dredze, 2008) or its standard
+        deviation (Crammer, 2008).
     metric : {"diagonal", "full"}, default="diagonal"
-        Variances of single features, or their covariances too.
-    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+        Whether to keep only the variance of each weight or the full covariance matrix.
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples
@@ -222,9 +209,6 @@ probability
     Dredze, Crammer, Pereira: Confidence-Weighted Linear Classification, ICML (2008).
     Crammer, Dredze, Pereira: Exact Convex Confidence-Weighted Learning, NIPS 21 (2008).
     """
-
-    _losses = ("cw", "cw_stdev")
-    _forms: ClassVar = {"variance": "cw", "stdev": "cw_stdev"}
 
     def __init__(
         self,
@@ -246,14 +230,10 @@ probability
         class_weight: Any = None,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
-
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        check_choice("form", self.form, self._forms)
-        loss = self._forms[self.form]
-        return super()._settings(task, loss=loss, multiclass="ovr", **fixed)
 
 
 class SoftConfidenceWeightedClassifier(LinearClassifier):
@@ -268,16 +248,16 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Price of missing the margin.
+        Price of a missed margin.
     eta : float, default=0.9
-        The probability, at least ½ and below 1.
+        Required probability of a correct prediction, at least ½ and below 1.
     kind : {"I", "II"}, default="I"
-        Linear or squared penalty.
+        Whether the penalty is linear ("I") or squared ("II").
     metric : {"diagonal", "full"}, default="diagonal"
-        Variances of single features, or their covariances too.
-    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability
+        Whether to keep only the variance of each weight or the full covariance matrix.
+    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+reservoir_size, probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
 
     Examples
@@ -291,9 +271,6 @@ probability
     ----------
     Wang, Zhao, Hoi: Exact Soft Confidence-Weighted Learning, ICML (2012).
     """
-
-    _losses = ("scw1", "scw2")
-    _kinds: ClassVar = {"I": "scw1", "II": "scw2"}
 
     def __init__(
         self,
@@ -316,11 +293,7 @@ probability
         class_weight: Any = None,
         average: bool | int | str = False,
         reservoir_size: int = 16,
+        intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
         keep_parameters(self, locals())
-
-    def _settings(self, task: Task, **fixed: Any) -> Settings:
-        check_choice("kind", self.kind, self._kinds)
-        loss = self._kinds[self.kind]
-        return super()._settings(task, loss=loss, multiclass="ovr", **fixed)

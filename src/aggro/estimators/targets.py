@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from aggro.labels import check_same_kind, kind_of, plain_labels, shown, united
+from aggro.checks import check_number, near
+from aggro.labels import check_same_kind, places, plain_labels, shown
 from aggro.learn.learner import Array
-from aggro.rules import check_number, near
 
 
 def as_numbers(values: Any, name: str) -> Array:
@@ -109,20 +109,8 @@ def known_labels(y: Any, classes: Array, count: int) -> Array | None:
     numbers = type(y) is np.ndarray and y.dtype.kind in "iubf" and classes.dtype.kind in "iubf"
     if not numbers or y.shape != (count,):
         return None
-    index, known = _places(y, classes)
+    index, known = places(y, classes)
     return index if np.count_nonzero(known) == count else None
-
-
-def _places(y: Array, classes: Array) -> tuple[Array, Array]:
-    """Return where each label would stand among the sorted classes, and whether it does."""
-    if y.dtype != classes.dtype:
-        if (kind_of(y) == "text") != (kind_of(classes) == "text"):
-            return np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=bool)
-        if {y.dtype.kind, classes.dtype.kind} == {"i", "u"}:  # as doubles they would lose digits
-            y, classes = y.astype(object), classes.astype(object)
-    index = classes.searchsorted(y)
-    known = np.asarray(classes.take(index, mode="clip") == y, dtype=bool)
-    return index.astype(np.int64, copy=False), known
 
 
 def encode(y: Array, classes: Array, present: Array | None = None) -> Array:
@@ -130,7 +118,7 @@ def encode(y: Array, classes: Array, present: Array | None = None) -> Array:
 
     Rows that are not ``present`` (their weight is zero) may have any label; their index is 0.
     """
-    index, known = _places(y, classes)
+    index, known = places(y, classes)
     strange = ~known if present is None else ~known & present
     if strange.any():
         label = y[strange].tolist()[0]
@@ -142,13 +130,6 @@ def encode(y: Array, classes: Array, present: Array | None = None) -> Array:
             "partial_fit to let new ones appear."
         )
     return index if present is None else np.where(known, index, 0)
-
-
-def joined(classes: Array, y: Array) -> tuple[Array, Array]:
-    """Return all classes, sorted, and the new place of each old one."""
-    new = y[~_places(y, classes)[1]]
-    everybody = united(classes, new) if len(new) else classes
-    return everybody, _places(classes, everybody)[0]
 
 
 def class_weights(

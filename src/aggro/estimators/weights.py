@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from aggro.estimators.base import OnlineEstimator, read_only
+from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
 from aggro.learn.learner import Array, Learner, rows_of
 from aggro.learn.race import AnyLearner, AutoLearner
 from aggro.learn.threads import threads_of
@@ -57,10 +58,9 @@ class LinearEstimator(OnlineEstimator):
         lesson: dict[str, Any],
         order: Array | None,
         again: bool = False,
-        undo: bool = False,
     ) -> None:
         threads = threads_of(self.n_jobs)
-        learner.learn(rows_of(X), order=order, undo=undo, threads=threads, **lesson)
+        learner.learn(rows_of(X), order=order, undo=False, threads=threads, **lesson)
 
     def _watch(
         self,
@@ -69,14 +69,22 @@ class LinearEstimator(OnlineEstimator):
         lesson: dict[str, Any],
         order: Array,
         again: bool,
-        undo: bool,
     ) -> Array:
         margins = np.empty((len(order), 2, learner.outputs))
         watch = {"typical": self._typical.rows(learner.features), "margins": margins}
         learner.learn(
-            rows_of(X), order=order, undo=undo, threads=threads_of(self.n_jobs), **lesson, **watch
+            rows_of(X), order=order, undo=False, threads=threads_of(self.n_jobs), **lesson, **watch
         )
         return margins
+
+    @contextmanager
+    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> Iterator[None]:
+        restore = self._learner.before(rows_of(X), **lesson)
+        try:
+            yield
+        except BaseException:
+            restore()
+            raise
 
     def _end_pass(self, learner: AnyLearner) -> None:
         learner.freeze_means()
@@ -168,6 +176,7 @@ class LinearEstimator(OnlineEstimator):
 
         return draw_lanes(self.lanes_, self._learner.settings.task == "regression", path)
 
+    @all_or_nothing
     def settle(self) -> LinearEstimator:
         """End the race: keep the leader alone, as if there had been no other; return the estimator.
 

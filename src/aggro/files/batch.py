@@ -17,6 +17,8 @@ MOST_KEPT_PROBLEMS = 10
 class Batch(NamedTuple):
     """Some rows of a file: features, labels, and weights where the file has them.
 
+    >>> import numpy as np
+    >>> from aggro.files import Batch
     >>> Batch(np.ones((2, 3)), np.array([1.0, -1.0]), None).n_rows
     2
     """
@@ -42,6 +44,7 @@ class Findings:
     zero_based: bool | None = None  # svmlight
     labels: str | None = None  # text or number; in tables text, bool, int or float
     columns: dict[str, str] | None = None  # tables and JSON: what becomes of each column
+    wordy: dict[str, bool] = dataclasses.field(default_factory=dict)  # categories like texts
 
 
 @dataclasses.dataclass

@@ -14,7 +14,7 @@ from aggro.files.columns import Plan
 from aggro.files.errors import BadLine
 from aggro.files.matrix import from_entries
 from aggro.files.options import Options
-from aggro.files.strings import Buffers, lowered
+from aggro.files.strings import Buffers, lowered, wordy
 
 EXPECTED_LABELS = {
     "text": "a label",
@@ -174,7 +174,10 @@ class Encoder:
         self, name: str, column: Column, where: NDArray[np.bool_] | None = None
     ) -> Entries:
         rows = np.flatnonzero(~column.missing if where is None else where)
-        indices = hashing.hash_strings(column.strings(), f"{name}=", self.options.hash_bits)
+        strings, found = column.strings(), self.report.found.wordy
+        if name not in found:
+            found[name] = wordy(strings)
+        indices = hashing.hash_strings(strings, f"{name}=", self.options.hash_bits)
         return rows, self._hashed(indices[rows]), np.ones(len(rows))
 
     def _words(self, name: str, column: Column) -> Entries:

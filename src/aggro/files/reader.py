@@ -34,6 +34,7 @@ class Reader:
     r"""Batches of some files. Each `for` over it is one pass; `read` makes it.
 
     >>> import tempfile, pathlib
+    >>> from aggro.files import read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "data.svm")
     ...     _ = path.write_text("1 1:2\n-1 oops\n1 2:1\n")
@@ -127,6 +128,11 @@ class Reader:
     def zero_based(self) -> bool | None:
         """Whether svmlight indices start at 0; None until the first features were seen."""
         return self._report.found.zero_based
+
+    @property
+    def wordy(self) -> list[str]:
+        """Columns that were taken for categories but look like texts, by their first rows."""
+        return [name for name, is_text in self._report.found.wordy.items() if is_text]
 
     @property
     def columns(self) -> dict[str, str] | None:
@@ -235,6 +241,7 @@ def read(
     counted, since no model here starts from one.
 
     >>> import tempfile, pathlib
+    >>> from aggro.files import read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "data.svm")
     ...     _ = path.write_text("1 1:0.5 3:2\n-1 2:1\n")

@@ -127,6 +127,21 @@ class StringColumn:
         return [data[i:j].decode("utf-8", "replace") for i, j in pairwise(self.offsets.tolist())]
 
 
+def wordy(strings: Buffers) -> bool:
+    """Tell whether strings look like texts: almost all are different, and of several words.
+
+    >>> wordy(StringColumn.of([f"this is text {i}" for i in range(60)]).strings())
+    True
+    >>> wordy(StringColumn.of(["New York City", "San Juan"] * 30).strings())
+    False
+    """
+    data, offsets = strings
+    whole = data.tobytes()
+    values = [whole[i:j] for i, j in pairwise(offsets.tolist())]
+    blanks = sum(value.count(b" ") for value in values)
+    return len(values) >= 50 and len(set(values)) > 0.8 * len(values) and blanks >= 2 * len(values)
+
+
 def settled(kind: str | None, wanted: str) -> str:
     """Return the type of labels that look like a kind, where text, number or either is wanted.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,18 +18,10 @@ PER_MODEL = (
 SHARED = (  # by all models
     *("class_", "record", "counters", "scale_", "target_", "unit", "turned_chosen"),
 )
-PER_OUTPUT = ("bias", "bias_variance", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
-
-
-def same_shape(settings: Settings) -> tuple[Any, ...]:
-    """Return what settings must share to learn side by side in one learner."""
-    s = settings
-    one_vs_rest = s.task == "multiclass" and s.multiclass == "ovr"
-    return (
-        *(s.task, s.metric, s.fit_intercept, s.average, s.queue, s.batch_size, s.reservoir_size),
-        *(one_vs_rest, s.class_mean > 0, s.loss.startswith(("cw", "scw"))),
-        *(s.scale, s.relative_epsilon, s.forgetting),
-    )
+PER_OUTPUT = (
+    *("bias", "bias_prior", "bias_variance", "bias_sum"),
+    *("ring_bias", "pool_bias", "pool_mean_bias"),
+)
 
 
 def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]) -> Learner:
@@ -80,10 +71,22 @@ def begin_anew(learner: Learner, settings: Sequence[Settings]) -> Learner:
             after[name][:] = before[name][best]
     for name in TALLIES:
         after[name] = np.tile(before[name][best * each : (best + 1) * each], new.models)
+    begin_intercepts(before, after)
     lanes = after["weights"].reshape(new.features, -1)
     _copy_sums(before["weights"].reshape(learner.features, -1), lanes, learner, new)
     new.load_state(after)
     return new
+
+
+def begin_intercepts(before: dict[str, Array], after: dict[str, Array]) -> None:
+    """Let new outputs begin with the constant feature that the first row has told, if it has."""
+    if "bias_prior" not in before or before["bias_prior"][0] == 0.0:
+        return
+    prior = before["bias_prior"][0]  # all outputs have met the same rows
+    after["bias_prior"][:] = after["bias_variance"][:] = prior
+    for name in after:
+        if name.startswith("full_"):
+            after[name][-1] = prior
 
 
 def _columns(array: Array, learner: Learner, outputs: Array) -> Array:

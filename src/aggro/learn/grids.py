@@ -9,7 +9,7 @@ from typing import Any
 
 from aggro.learn.bundle import begin_anew, select
 from aggro.learn.learner import Learner
-from aggro.rules import SCALES, Settings
+from aggro.rules import SCALES, Settings, intercept_prior
 
 # Values of C are powers of the square root of ten; grids count them in steps from the unit. The
 # unit is 1/‖x‖² for the Euclidean metric, where a larger C than about one changes nothing; the
@@ -61,7 +61,7 @@ def price(place: int) -> float:
 def first_steps(s: Settings, square: float, target: float) -> int:
     """Return where the unit lies, by the squared length and the target of one example."""
     unit = []
-    for size in (square + s.fit_intercept, target):
+    for size in (square + s.fit_intercept * intercept_prior(s, square), target):
         known = 0.0 < size < math.inf
         unit += [float(known), math.log(size) if known else 0.0]
     return round(steps_of(s, [*unit, 0.0]))

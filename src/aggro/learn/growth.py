@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aggro.learn.bundle import begin_intercepts
 from aggro.learn.learner import Array, Learner
 from aggro.rules import Settings
 
@@ -43,6 +44,7 @@ def grow_classes(
     for name in BIASES:
         if name in before:
             after[name] = (before[name].reshape(-1, change.shape[1]) @ change.T).ravel()
+    begin_intercepts(before, after)
     _move_variances(before, after, old, new, position)
     if "class_weight_seen" in after:
         _move_sums(before, after, old, new, position)

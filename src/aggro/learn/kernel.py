@@ -86,7 +86,7 @@ class KernelLearner:
         filled with what the predictor says of each row before it is learned.
         """
         parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
-        with self.turns:
+        with self.turns.take():
             before, examples = self.next_id, self.examples
             first = before - X.shape[0] if again else before
             self.next_id = first + X.shape[0]
@@ -174,7 +174,7 @@ class KernelLearner:
             self.outside = Outside(rows, *self.model.expansion())
 
     def __getstate__(self) -> dict[str, Any]:
-        with self.turns if self.choice.outside else nullcontext():
+        with self.turns.take() if self.choice.outside else nullcontext():
             own = ("model", "turns")
             kept = {name: value for name, value in self.__dict__.items() if name not in own}
             return {**kept, "features": self.features, "state": self.model.state()}

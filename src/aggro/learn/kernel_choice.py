@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
-from aggro.rules import Settings, check_choice, check_count, check_number
+from aggro.checks import check_choice, check_count, check_number
+from aggro.rules import Settings
 
 KERNELS = ("rbf", "poly", "linear", "sigmoid", "precomputed")
 STRATEGIES = ("simple", "nearest", "projection", "oldest")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +94,16 @@ class Learner:
         batch = self.settings.batch_size
         parts = (rows, labels, values, weights, order, batch, undo, threads)
         self.model.learn(*parts, typical, margins)
+
+    def before(self, rows: _core.Rows, **lesson: Any) -> Callable[[], None]:
+        """Return what undoes a lesson that is about to be learned in several calls."""
+        models: list[Any] = [self.model]
+        before: Any = _core.before_lesson(models, rows, **lesson)
+
+        def restore() -> None:
+            before.restore()
+
+        return restore
 
     def scores(self, rows: _core.Rows, which: int = 0, threads: int = 1) -> Array:
         """Return the scores of one model: a row per example and a column per output."""
@@ -229,6 +239,7 @@ class Learner:
             features=features,
             outputs=self.outputs * self.models,
             intercept=s.fit_intercept,
+            intercept_scale=0.0 if s.intercept_scaling == "auto" else float(s.intercept_scaling),
             metric=getattr(_core.Metric, s.metric),
             predictor=getattr(_core.Predictor, predictor),
             sums=sums,

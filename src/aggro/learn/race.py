@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -96,7 +97,7 @@ class AutoLearner:
         before it is learned.
         """
         order = np.arange(rows.count, dtype=np.int64) if order is None else order
-        with self.turns:
+        with self.turns.take():
             self._learn(rows, order, undo, threads, (typical, margins), lesson)
 
     def _learn(
@@ -114,13 +115,12 @@ class AutoLearner:
         learned = np.cumsum(counts)  # examples after each row
         if not self.examples and not counts.any():
             return self._blank().learn(rows, order=order, **lesson)  # which may refuse it
-        before = dict(self.__dict__)
-        kept = None
+        restore = self.before(rows, order=order, **lesson) if undo else None
         try:
             if not self.examples:
                 self._begin(rows, lesson, order[counts.argmax()])
-            elif undo:
-                kept = _core.before_lesson(self._models(), rows, order=order, **lesson)
+            elif counts.any():
+                self._look_if_due()  # the last look was interrupted
             each = {**lesson, "batch_size": self.settings.batch_size, "threads": threads}
             start = 0
             while start < len(order):
@@ -134,10 +134,21 @@ class AutoLearner:
                 self._look_if_due()
                 start = end
         except Exception:  # but not for an interrupt: what was learned until then stays
-            self.__dict__.update(before)
-            if kept is not None:
-                kept.restore()
+            if restore:
+                restore()
             raise
+
+    def before(self, rows: _core.Rows, **lesson: Any) -> Callable[[], None]:
+        """Return what undoes a lesson that is about to be learned in several calls."""
+        own = dict(self.__dict__)
+        models = _core.before_lesson(self._models(), rows, **lesson) if self.examples else None
+
+        def restore() -> None:
+            self.__dict__.update(own)
+            if models is not None:
+                models.restore()
+
+        return restore
 
     def _models(self) -> list[Any]:
         return [learner.model for learner in self.learners]

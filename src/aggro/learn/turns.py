@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
+from typing import Any
+from weakref import WeakKeyDictionary
 
 
 class Turns:
-    """A lock that a thread cannot take twice: a signal handler must not learn amid learning."""
+    """A lock that a thread cannot take twice: a signal handler must not learn amid learning.
+
+    ``with turns.take(): ...`` enters and leaves a lock of the interpreter itself, so that no signal
+    can come between the lock and the block that it guards.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._owner = 0
+        self._lock = threading.RLock()
 
-    @property
-    def mine(self) -> bool:
-        """Whether this very thread has its turn."""
-        return self._owner == threading.get_ident()
-
-    def __enter__(self) -> None:
-        if self.mine:
+    def take(self) -> AbstractContextManager[Any]:
+        """Return the lock; raise if this very thread has it."""
+        if self._lock._is_owned():  # type: ignore[attr-defined]  # as threading.Condition asks
             raise RuntimeError(
                 "The model is learning: a signal handler may predict with it, not change it."
             )
-        self._lock.acquire()
-        self._owner = threading.get_ident()
-
-    def __exit__(self, *error: object) -> None:
-        self._owner = 0
-        self._lock.release()
+        return self._lock
 
     def __repr__(self) -> str:
         return "Turns()"
+
+
+_ALL: WeakKeyDictionary[object, Turns] = WeakKeyDictionary()
+_MAKING = threading.RLock()
+
+
+def turns_of(owner: object) -> Turns:
+    """Return the turns of an object, which are no part of it: a copy has its own."""
+    with _MAKING:
+        return _ALL.setdefault(owner, Turns())

@@ -7,13 +7,12 @@ from typing import Any, get_args
 
 import numpy as np
 
-from aggro.learn.bundle import same_shape
 from aggro.learn.grids import KNOWN_UNIT, MOST_STEPS
 from aggro.learn.learner import Learner
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
-from aggro.rules import LOSSES, Settings, Task, check_settings, left_open
+from aggro.rules import LOSSES, Settings, Task, check_settings, left_open, same_shape
 
 TABLES = (  # one line for each feature
     *("weights", "class_sum_rest", "trail", "ring", "pool", "pool_mean"),

@@ -5,31 +5,16 @@ from __future__ import annotations
 from types import NoneType
 from typing import Any
 
+from aggro.checks import near
 from aggro.models.errors import ModelFileError
-from aggro.rules import near
+from aggro.rules import AXES
 
 NUMBER = (int, float)
 PARAMETERS: dict[str, tuple[type, ...]] = {
+    **{name: axis.kind.types for name, axis in AXES.items()},
     "task": (str,),
-    "loss": (str,),
-    "C": (*NUMBER, str),
-    "epsilon": NUMBER,
-    "r": NUMBER,
-    "eta": NUMBER,
     "form": (str,),
     "kind": (str,),
-    "multiclass": (str,),
-    "metric": (str,),
-    "class_mean": NUMBER,
-    "trigger": (str,),
-    "queue": (int,),
-    "batch_size": (int,),
-    "average": (bool, int, str),
-    "reservoir_size": (int,),
-    "scale": (str,),
-    "relative_epsilon": (bool,),
-    "forgetting": NUMBER,
-    "fit_intercept": (bool,),
     "max_iter": (int,),
     "tol": (*NUMBER, NoneType),
     "early_stopping": (bool,),

@@ -32,7 +32,18 @@ from aggro.models.learners import decode_learner, encode_learner
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
 
-FORMAT = 1
+FORMAT = 2
+OLDER = (1,)  # formats that are read, too
+# Format 1 did not know of intercept_scaling: the constant feature was 1.
+FORMER = {
+    1: {
+        name: {"intercept_scaling": 1.0}
+        for name in (
+            *("PassiveAggressiveClassifier", "AROWClassifier", "StreamClassifier"),
+            *("ConfidenceWeightedClassifier", "SoftConfidenceWeightedClassifier"),
+        )
+    }
+}
 CLASSIFIERS = (
     "PassiveAggressiveClassifier",
     "AROWClassifier",
@@ -78,12 +89,13 @@ def read_record(path: str | os.PathLike[str]) -> Record:
     text, arrays = container.read(path)
     try:
         header = json.loads(text)
-        if header["format"] != FORMAT:
+        if header["format"] not in (FORMAT, *OLDER):
             raise ModelFileError(
-                f"it is of format {header['format']!r}, but this version of aggro reads format "
-                f"{FORMAT}; it was written by aggro {header.get('aggro')!r}"
+                f"it is of format {header['format']!r}, but this version of aggro reads formats "
+                f"up to {FORMAT}; it was written by aggro {header.get('aggro')!r}"
             )
-        params = {name: decode(value, arrays) for name, value in header["params"].items()}
+        former = FORMER.get(header["format"], {}).get(header["class"], {})
+        params = former | {name: decode(value, arrays) for name, value in header["params"].items()}
         for name, value in params.items():
             check_type(name, value)
         attributes = {

@@ -11,6 +11,15 @@ class Metric:
     """||v||^2 = v' P v with a precision P = Sigma^-1 that starts at 1 and grows with each update.
 
     ``euclidean`` never grows, ``diagonal`` keeps a vector, ``full`` a matrix (paper 001, eq. 9).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import Metric
+    >>> metric = Metric("diagonal", 2)
+    >>> metric.grow(np.array([1.0, 0.0]))
+    >>> metric.times_sigma(np.array([[1.0, 1.0]])).tolist()
+    [[0.5, 1.0]]
     """
 
     def __init__(self, kind: str, size: int) -> None:
@@ -31,9 +40,25 @@ class Metric:
             kept = 1 + (1 - forgetting) * (self.precision - 1)
             self.precision = np.where(x != 0, kept, self.precision) + kappa * x * x
 
+    def rescale_last(self, factor: float) -> None:
+        """Multiply the last feature by a factor; what it had above the first precision grows so."""
+        last = (-1, -1) if self.kind == "full" else -1
+        if self.kind != "euclidean":
+            self.precision[last] = 1 + factor**2 * (self.precision[last] - 1)
+
 
 class ClassMeans:
-    """Weighted mean of the examples of each class; a class never seen has mean 0."""
+    """Weighted mean of the examples of each class; a class never seen has mean 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import ClassMeans
+    >>> means = ClassMeans(2, 1)
+    >>> means.absorb(np.array([[1.0], [3.0]]), np.array([1, 1]), np.ones(2))
+    >>> means.classifier(None).tolist()
+    [[0.0], [2.0]]
+    """
 
     def __init__(self, n_classes: int, size: int) -> None:
         self.sums = np.zeros((n_classes, size))
@@ -49,11 +74,11 @@ class ClassMeans:
                 self.sums[label] += weight * row
                 self.weights[label] += weight
 
-    def classifier(self, intercept: bool) -> Array:
-        """Nearest-centroid classifier: rows m_u, with the bias -||m_u||^2 / 2 if there is one."""
+    def classifier(self, constant: float | None) -> Array:
+        """Nearest-centroid classifier: rows m_u; a constant feature carries -||m_u||^2 / 2."""
         means = self.sums / np.where(self.weights > 0, self.weights, 1.0)[:, None]
-        if intercept:
-            means[:, -1] = -np.sum(means[:, :-1] ** 2, axis=1) / 2
+        if constant is not None:
+            means[:, -1] = -np.sum(means[:, :-1] ** 2, axis=1) / 2 / constant
         return means
 
 
@@ -62,6 +87,13 @@ class Centre:
 
     min 1/2 ||w - wbar||^2 + gamma/2 ||w - m||^2 + C penalty  is a PA step from c with
     C / (1 + gamma); gamma = 0 and Q = 1 give c = w.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import Centre
+    >>> Centre(gamma=1.0, length=1).move(np.array([0.0, 2.0]), np.array([2.0, 0.0])).tolist()
+    [1.0, 1.0]
     """
 
     def __init__(self, gamma: float, length: int) -> None:

@@ -30,6 +30,14 @@ class ReferenceLearner:
     a row of -1/+1 or 0/1 (multilabel). ``W`` and ``b`` are the predictor: the average of the
     weights after each round if ``average`` is set (from example ``average`` on), the mean of a
     sample of survivors if it is "reservoir", else the last weights.
+
+    Examples
+    --------
+    >>> from aggro.reference import ReferenceLearner
+    >>> model = ReferenceLearner("binary", n_features=1, loss="hard", fit_intercept=False)
+    >>> model.learn([2.0], 1)
+    >>> model.W.tolist(), model.scores([[2.0]]).tolist()
+    ([[0.5]], [[1.0]])
     """
 
     task: str
@@ -40,6 +48,7 @@ class ReferenceLearner:
     epsilon: float = 0.1
     multiclass: str = "support"
     fit_intercept: bool = True
+    intercept_scaling: float | str = 1.0
     metric: str = "euclidean"
     class_mean: float = 0.0
     trigger: str = "loss"
@@ -77,6 +86,8 @@ class ReferenceLearner:
             if missing:
                 raise ValueError(f"these settings need {need}")
         self.scaler = Scaler(self.scale, self.n_features)
+        self.sized = self.intercept_scaling != "auto"
+        self.constant = float(self.intercept_scaling) if self.sized else 1.0
         self.random = Uniform()
         self.groups = [OutputGroup(self) for _ in range(1 if self.coupled else self.n_outputs)]
 
@@ -123,7 +134,8 @@ class ReferenceLearner:
         shift = self.W @ self.scaler.centre
         if not self.fit_intercept:
             return np.asarray(-shift)
-        return np.concatenate([group.predictor()[:, -1] for group in self.groups]) - shift
+        weights = np.concatenate([group.predictor()[:, -1] for group in self.groups])
+        return np.asarray(self.constant * weights - shift)
 
     @property
     def n_mistakes(self) -> int:
@@ -141,9 +153,21 @@ class ReferenceLearner:
         return sum(group.cumulative_loss for group in self.groups)
 
     def _rows(self, X: ArrayLike) -> Array:
-        """Append the constant feature 1, whose weight is the intercept."""
+        """Append the constant feature; its weight times its value is the intercept."""
         rows = np.asarray(X, dtype=np.float64)
-        return np.column_stack([rows, np.ones(len(rows))]) if self.fit_intercept else rows
+        if not self.fit_intercept:
+            return rows
+        if not self.sized:
+            self._size_intercept(rows)
+        return np.column_stack([rows, np.full(len(rows), self.constant)])
+
+    def _size_intercept(self, rows: Array) -> None:
+        """The first row that is not zero tells the constant; what was learned before stays."""
+        lengths = np.sqrt(np.sum(rows**2, axis=1))
+        if np.any(found := lengths**2 >= TINY):
+            self.sized, self.constant = True, min(1.0, 0.2 * float(lengths[found][0]))
+            for group in self.groups:
+                group.rescale_intercept(self.constant)
 
     def _targets(self, y: ArrayLike) -> list[Array]:
         """One array of targets per group."""
@@ -198,6 +222,14 @@ class OutputGroup:
         if self.average:
             self.average.follow(self.W, len(y))
 
+    def rescale_intercept(self, constant: float) -> None:
+        """Count the weight of the constant feature, 1 so far, in units of its new value."""
+        kept = [self.W, *self.centre.queue, *(weights for _, weights in self.reservoir.members)]
+        kept += [self.average.total] if self.average else []
+        for weights in {id(array): array for array in kept}.values():
+            weights[:, -1] /= constant
+        self.metric.rescale_last(constant)
+
     def predictor(self) -> Array:
         """Return the weights to predict with."""
         if self.settings.average == "reservoir":
@@ -249,7 +281,8 @@ class OutputGroup:
 
     def _pull(self) -> Array:
         """m: the class means as a classifier; for a binary output their difference."""
-        means = self.means.classifier(self.settings.fit_intercept)
+        constant = self.settings.constant if self.settings.fit_intercept else None
+        means = self.means.classifier(constant)
         return means[1:] - means[:1] if self.task.kind == "binary" else means[: len(self.W)]
 
     def _confidence(self, x: Array, y: float, omega: float) -> None:

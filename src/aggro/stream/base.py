@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from aggro.checks import check_count, check_number
 from aggro.learn.grids import next_look
 from aggro.learn.learner import Array, Learner
-from aggro.rules import Settings, check_count, check_number
+from aggro.rules import Settings
 from aggro.stream.frames import column_like, rows_of_frame, values_of
 from aggro.stream.race import RacingStream
 from aggro.stream.river import RiverProtocol

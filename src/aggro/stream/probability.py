@@ -47,6 +47,7 @@ class StreamRecord:
         self.places: dict[Any, int] = {}
         self.calibrator = Calibrator.empty(1)
         self.waiting = Waiting()
+        self.waits = (0, 0)  # labels and margins in there that count
         self.met = 0
         self.recent: list[Example] = []  # samples
         self.typical: Example = {}  # their mean, as it was when it was made
@@ -56,47 +57,67 @@ class StreamRecord:
         """Tell whether the next example is one of those that make the typical one."""
         return is_sample(self.met)
 
-    def add(
+    def plus(
         self, place: int, weight: float, margins: list[float], centre: list[float], x: Any
-    ) -> None:
-        """Record an example that was just learned; x is given if it is wanted.
+    ) -> StreamRecord:
+        """Return the record with an example that was just learned; x is given if it is wanted.
 
-        The first batch has no margins: the model knew nothing.
+        The first batch has no margins: the model knew nothing. The old record can be asked again
+        for the same example, if an interrupt came in between, and is of no use after that.
         """
-        waiting = self.waiting
+        new, waiting = self._shared(), self._waiting()
         waiting.labels.append(place)
         waiting.weights.append(weight)
         if self.met >= self.batch:
             waiting.margins += margins
             waiting.centres += centre
-        self.met += 1
-        if len(waiting.labels) == WAITING or self.met == self.batch:
-            self.settle()
+        new.waits = (len(waiting.labels), len(waiting.margins))
+        new.met += 1
+        if len(waiting.labels) == WAITING or new.met == self.batch:
+            new.settle()
         if x is not None:
-            self.recent = [*self.recent[1 - RECENT :], x]
-        if self.met == self.next_mean:
-            self.typical = _mean(self.recent[-kept(self.recent) :])
-            self.next_mean += next_change(self.met, self.batch)
+            new.recent = [*self.recent[1 - RECENT :], x]
+        if new.met == self.next_mean:
+            new.typical = _mean(new.recent[-kept(new.recent) :])
+            new.next_mean += next_change(new.met, self.batch)
+        return new
 
-    def admit(self, classes: list[Any], old: Settings, new: Settings) -> Array:
-        """Go on with classes that were just met; return what turns old margins into new ones."""
+    def admitted(
+        self, classes: list[Any], old: Settings, new: Settings
+    ) -> tuple[StreamRecord, Array]:
+        """Return the record with classes that were just met, and what turns old margins to new."""
         self.settle()
-        count, places = len(classes), {label: place for place, label in enumerate(classes)}
+        grown, count = self._shared(), len(classes)
+        places = {label: place for place, label in enumerate(classes)}
         change = np.ones((1, 1))
         if self.classes:
             position = np.array([places[label] for label in self.classes])
             change = output_map(old, new, position, count)
-            self.calibrator = self.calibrator.grown(change, position, count)
-        self.classes, self.places = classes, places
-        return change
+            grown.calibrator = self.calibrator.grown(change, position, count)
+        grown.classes, grown.places, grown.waiting = classes, places, Waiting()
+        return grown, change
 
     def settle(self) -> None:
-        """Move the waiting margins to the others."""
-        labels, weights, margins, centres = map(np.array, vars(self.waiting).values())
+        """Move the waiting margins to the others, in one step."""
+        labels, weights, margins, centres = map(np.array, vars(self._waiting()).values())
         if len(labels):
             shape = (-1, self.calibrator.scores.shape[1])
             rows = (labels, weights, margins.reshape(shape), centres.reshape(shape))
-            self.calibrator, self.waiting = self.calibrator.plus(*rows), Waiting()
+            settled = self.calibrator.plus(*rows)
+            self.__dict__.update(calibrator=settled, waiting=Waiting(), waits=(0, 0))
+
+    def _waiting(self) -> Waiting:
+        """Return what waits, without what an interrupted call has left there."""
+        (labels, margins), waiting = self.waits, self.waiting
+        del waiting.labels[labels:], waiting.weights[labels:]
+        del waiting.margins[margins:], waiting.centres[margins:]
+        return waiting
+
+    def _shared(self) -> StreamRecord:
+        """Return another record with the same parts."""
+        twin = object.__new__(StreamRecord)
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     def probabilities(self, margins: list[float], centre: list[float]) -> list[float]:
         """Return the probability of each class."""
@@ -105,9 +126,8 @@ class StreamRecord:
         return [float(each) for each in rows[0]]
 
     def __copy__(self) -> StreamRecord:
-        twin = object.__new__(StreamRecord)
-        twin.__dict__.update(self.__dict__)
-        twin.calibrator, twin.waiting = copy.copy(self.calibrator), copy.deepcopy(self.waiting)
+        twin = self._shared()
+        twin.calibrator, twin.waiting = copy.copy(self.calibrator), copy.deepcopy(self._waiting())
         return twin
 
     # -- files -------------------------------------------------------------------------------
@@ -162,37 +182,57 @@ class RecordingStream(StreamLearner):
             raise ValueError(f"probability={probability!r} is not valid; give True or False.")
         self.probability = probability
         self._record = StreamRecord(self._settings(2).batch_size)
+        self._unrecorded: tuple[Any, ...] | None = None
         if probability:  # an attribute of its own: without it, learn_one is the core's
             self.learn_one = self._learn_and_record  # type: ignore[method-assign]
 
     def _calibrated(self, x: Any) -> dict[Any, float]:
         with self._lock:
+            record = self._recorded()
             classes, margins = self._margins(x)
-            centre = self._margins(self._record.typical)[1]
-            return dict(zip(classes, self._record.probabilities(margins, centre), strict=False))
+            centre = self._margins(record.typical)[1]
+            return dict(zip(classes, record.probabilities(margins, centre), strict=False))
 
     def _learn_and_record(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn an example, as ``learn_one``; keep the margins it had before."""
         with self._lock:
-            record = self._record
+            record = self._recorded()
             margins, centre = self._margins(x)[1], self._margins(record.typical)[1]
             wanted = numbers_of(x) if record.wants() else None
+            self._unrecorded = (self._taken, y, w, margins, centre, wanted)
             super().learn_one(x, y, w)
-            if w == 0:
-                return
-            if y not in record.places:
-                classes, before = self._classes(), len(record.classes)
-                change = record.admit(classes, self._settings(before), self._settings(len(classes)))
-                margins, centre = (change @ margins).tolist(), (change @ centre).tolist()
-            record.add(record.places[y], float(w), margins, centre, wanted)
+            self._recorded()
+
+    def _recorded(self) -> StreamRecord:
+        """Return the record of all examples, the last one included.
+
+        An interrupt may have come after it was learned and before it was recorded: whoever needs
+        the record next makes up for it.
+        """
+        if self._unrecorded is not None:
+            taken, *example = self._unrecorded
+            record = self._record_with(*example) if self._taken > taken else self._record
+            self.__dict__.update(_record=record, _unrecorded=None)
+        return self._record
+
+    def _record_with(
+        self, y: Any, w: float, margins: list[float], centre: list[float], wanted: Example | None
+    ) -> StreamRecord:
+        record = self._record
+        if y not in record.places:
+            classes, before = self._classes(), len(record.classes)
+            settings = self._settings(before), self._settings(len(classes))
+            record, change = record.admitted(classes, *settings)
+            margins, centre = (change @ margins).tolist(), (change @ centre).tolist()
+        return record.plus(record.places[y], float(w), margins, centre, wanted)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: D102
         with self._lock:
-            before = copy.copy(self._record)
+            before = copy.copy(self._recorded())
             try:
                 super().learn_many(X, y, w)
             except BaseException:
-                self._record = before
+                self.__dict__.update(_record=before, _unrecorded=None)
                 raise
 
     learn_many.__doc__ = StreamLearner.learn_many.__doc__
@@ -205,7 +245,7 @@ class RecordingStream(StreamLearner):
         with self._lock:
             description, arrays = super().state()
             if self.probability:
-                facts, margins = self._record.state()
+                facts, margins = self._recorded().state()
                 facts["recent"] = [[list(map(to_json, names)), v] for names, v in facts["recent"]]
                 description["record"] = facts
                 arrays |= {PREFIX + name: array for name, array in margins.items()}
@@ -230,6 +270,7 @@ class RecordingStream(StreamLearner):
 
     def __reduce__(self) -> Any:
         with self._lock:
+            record = copy.copy(self._recorded())
             make, parts, attributes = super().__reduce__()
             own = {name: value for name, value in attributes.items() if name != "learn_one"}
-            return make, parts, own | {"_record": copy.copy(self._record)}
+            return make, parts, own | {"_record": record}

@@ -4,66 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.rules import (
-    CLASSIFIER_LOSSES,
-    REGRESSOR_LOSSES,
-    Settings,
-    Task,
-    check_choice,
-    check_count,
-    check_settings,
-    near,
-)
+from aggro.checks import check_choice, check_count, near
+from aggro.kinds import LINEAR, losses_of
+from aggro.rules import AXES, Settings, Task, check_settings
 from aggro.variants import find
 
 OVERFLOWS = ("drop", "hash")
-LOSSES_OF_CLASSIFIERS = (*CLASSIFIER_LOSSES, "perceptron", "arow", "cw", "cw_stdev", "scw1", "scw2")
-LOSSES_OF_REGRESSORS = (*REGRESSOR_LOSSES, "arow")
-
-# What the estimators of the catalogue's rows add to the keywords of the row.
-_CLASSIFIERS: dict[str, dict[str, Any]] = {
-    "PassiveAggressiveClassifier": {},
-    "Perceptron": {"loss": "perceptron", "multiclass": "top"},
-    "AROWClassifier": {"loss": "arow", "metric": "diagonal", "multiclass": "ovr"},
-    "ConfidenceWeightedClassifier": {"loss": "cw", "metric": "diagonal", "multiclass": "ovr"},
-    "SoftConfidenceWeightedClassifier": {"loss": "scw1", "metric": "diagonal", "multiclass": "ovr"},
-}
-_REGRESSORS: dict[str, dict[str, Any]] = {
-    "PassiveAggressiveRegressor": {"loss": "epsilon_insensitive", "epsilon": 0.1},
-    "AROWRegressor": {"loss": "arow", "metric": "diagonal"},
-}
-# Keywords of the estimators that only choose a loss.
-_LOSS_OF = {
-    "form": {"variance": "cw", "stdev": "cw_stdev"},
-    "kind": {"I": "scw1", "II": "scw2"},
-}
 
 
 def keywords_of(algorithm: str, regression: bool, params: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a published variant; ``params`` override the row's."""
     row = find(algorithm)
-    estimators = _REGRESSORS if regression else _CLASSIFIERS
-    if row.estimator not in estimators:
-        kind = "regression" if regression else "classification"
+    kind = LINEAR.get(row.estimator)
+    if kind is None or kind.regression != regression:
+        task = "regression" if regression else "classification"
         raise ValueError(
-            f"{row.name!r} is not a linear variant of {kind}, but of aggro.{row.estimator}."
+            f"{row.name!r} is not a linear variant of {task}, but of aggro.{row.estimator}."
         )
-    keywords = {**estimators[row.estimator], **row.params}
-    for name, losses in _LOSS_OF.items():
-        if name in keywords:
-            keywords["loss"] = losses[keywords.pop(name)]
-    known = Settings.__dataclass_fields__.keys() - {"task"}
     for name in params:
-        if name not in known:
-            raise TypeError(f"{name!r} is not a setting.{near(name, known)}")
-    return {**keywords, **params}
+        if name not in AXES:
+            raise TypeError(f"{name!r} is not a setting.{near(name, AXES)}")
+    return {**kind.keywords(row.params), **params}
 
 
 def settings_of(keywords: dict[str, Any], regression: bool, classes: int = 2) -> Settings:
     """Return the checked settings for this many classes."""
     task: Task = "regression" if regression else "binary" if classes <= 2 else "multiclass"
     settings = Settings(task=task, **keywords)
-    check_settings(settings, LOSSES_OF_REGRESSORS if regression else LOSSES_OF_CLASSIFIERS)
+    check_settings(settings, losses_of(regression))
     return settings
 
 

@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from aggro.rules import Settings, Task, check_settings, left_open
+from aggro.kinds import KINDS
+from aggro.rules import AXES, Settings, Task, check_settings, left_open
 from aggro.stream.settings import keywords_of
 from aggro.sweeping.result import SweepRow
 from aggro.variants import Variant, find
 
-AXES = Settings.__dataclass_fields__.keys() - {"task"} | {"algorithm"}
+NAMES = {*AXES, "algorithm"}
 PLAIN = {True: "PAR-I", False: "SPA-I"}  # of a regression or not, where no algorithm is given
 
 
 def read_axes(axes: dict[str, Any]) -> dict[str, list[Any]]:
     """Return the values of every axis; raise if an axis is unknown or has none."""
     for name in axes:
-        if name not in AXES:
-            raise TypeError(f"sweep has no axis {name!r}; the axes are {', '.join(sorted(AXES))}.")
+        if name not in NAMES:
+            raise TypeError(f"sweep has no axis {name!r}; the axes are {', '.join(sorted(NAMES))}.")
     lists = {name: _values(name, given) for name, given in axes.items()}
     if "algorithm" in lists:
         lists["algorithm"] = [find(name).name for name in lists["algorithm"]]
@@ -57,12 +58,10 @@ def rows_for(axes: dict[str, list[Any]], task: Task) -> list[SweepRow]:
 
 
 def _row(params: dict[str, Any], task: Task) -> SweepRow:
-    import aggro
-
     variant, regression = _variant(params, task), task == "regression"
-    kind = getattr(aggro, variant.estimator)
+    kind = KINDS[variant.estimator]
     # An axis that the variant does not have is no setting of it.
-    params = {k: v for k, v in params.items() if k in {"algorithm", *kind._parameter_names()}}
+    params = {k: v for k, v in params.items() if k in {"algorithm", *kind.axes}}
     given = {k: v for k, v in params.items() if k != "algorithm"}
     settings = Settings(task=task, **keywords_of(variant.name, regression, given))
     for name in left_open(settings):
@@ -70,7 +69,7 @@ def _row(params: dict[str, Any], task: Task) -> SweepRow:
             f"sweep compares values, and {name}='auto' is none; give a list of them, or use "
             f"{name}='auto' in an estimator, which chooses while it learns."
         )
-    check_settings(settings, kind._losses)
+    check_settings(settings, kind.losses)
     return SweepRow(params, settings)
 
 
@@ -78,9 +77,9 @@ def _variant(params: dict[str, Any], task: Task) -> Variant:
     """Return the row of the catalogue that these parameters change."""
     regression = task == "regression"
     variant = find(params.get("algorithm", PLAIN[regression]))
-    if variant.estimator.startswith("Kernel"):
+    if KINDS[variant.estimator].kernel:
         raise ValueError(f"{variant.name} is a kernel learner; sweep learns linear variants.")
-    if variant.estimator.endswith("Regressor") != regression:
+    if KINDS[variant.estimator].regression != regression:
         what, other = ("numbers", "classes") if regression else ("classes", "numbers")
         raise ValueError(
             f"{variant.name} learns {other}, and y holds {what}; choose variants such as "

@@ -1,0 +1,136 @@
+"""Values that people give: what is valid, and what to say when one is not.
+
+A kind (``Number``, ``Count``, ``Choice``, ``Flag``, ``Either``) says all about the values of a
+parameter: how one is checked, its types in a model file, and its words on the command line.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+def near(name: str, valid: Iterable[str]) -> str:
+    """Return ' Did you mean ...?' when a valid name looks like this one."""
+    close = difflib.get_close_matches(str(name), list(valid), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def check_choice(name: str, value: Any, valid: Iterable[str]) -> None:
+    """Raise unless value is one of the valid strings; the message lists them."""
+    valid = tuple(valid)
+    if not isinstance(value, str) or value not in valid:
+        listed = ", ".join(map(repr, valid))
+        raise ValueError(
+            f"{name}={value!r} is not valid; choose one of {listed}.{near(value, valid)}"
+        )
+
+
+def check_number(
+    name: str, value: Any, *, above: float, strict: bool = True, instead: str = ""
+) -> None:
+    """Raise unless value is a real number (not a bool, not NaN) above the bound."""
+    real = isinstance(value, (int, float)) or (
+        hasattr(value, "dtype") and value.ndim == 0 and value.dtype.kind in "iuf"
+    )
+    fine = real and not isinstance(value, bool) and (value > above if strict else value >= above)
+    if not fine:
+        bound = f"{'greater than' if strict else 'of at least'} {above:g}"
+        raise ValueError(f"{name}={value!r} is not valid; give a number {bound}{instead}.")
+
+
+def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> None:
+    """Raise unless value is a whole number within the bounds."""
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        upper = f" and at most {most}" if most is not None else ""
+        raise ValueError(
+            f"{name}={value!r} is not valid; give a whole number of at least {least}{upper}."
+        )
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless value is True or False."""
+    if value is not True and value is not False:
+        raise ValueError(f"{name}={value!r} is not valid; give True or False.")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A real number; ``below`` excludes its bound, and ``says`` what is meant by it."""
+
+    above: float = 0.0
+    strict: bool = True
+    below: float | None = None
+    says: str = ""
+    auto: bool = False  # or the word "auto"
+
+    @property
+    def types(self) -> tuple[type, ...]:
+        """The types of its values."""
+        return (int, float, str) if self.auto else (int, float)
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise unless the value is valid."""
+        if self.auto and isinstance(value, str) and value == "auto":
+            return
+        instead = ", or 'auto'" if self.auto else ""
+        check_number(name, value, above=self.above, strict=self.strict, instead=instead)
+        if self.below is not None and value >= self.below:
+            raise ValueError(f"{name}={value!r} is not valid; {self.says}.")
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number."""
+
+    least: int = 1
+    most: int | None = None
+    types = (int,)
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise unless the value is valid."""
+        check_count(name, value, least=self.least, most=self.most)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several words."""
+
+    words: tuple[str, ...]
+    types = (str,)
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise unless the value is valid."""
+        check_choice(name, value, self.words)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    types = (bool,)
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise unless the value is valid."""
+        check_flag(name, value)
+
+
+@dataclass(frozen=True)
+class Average:
+    """A flag, the number of examples before averaging begins, or a word."""
+
+    words: tuple[str, ...]
+    types = (bool, int, str)
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise unless the value is valid."""
+        if isinstance(value, str):
+            check_choice(name, value, self.words)
+        elif not isinstance(value, bool):
+            check_count(name, value, least=0)
+
+
+Kind = Number | Count | Choice | Flag | Average

@@ -1,0 +1,70 @@
+"""Rows in random order: all of them where they fit into memory, else block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from aggro.files import Batch
+from aggro.files.matrix import SparseRows
+
+BLOCK = 1 << 28  # bytes of rows that are mixed together
+PIECE = 8192  # rows of a batch
+
+
+class Shuffled:
+    """The batches of a reader with their rows mixed; the same order in every pass."""
+
+    def __init__(self, batches: Iterable[Batch], seed: int, block: int = BLOCK) -> None:
+        self.batches, self.seed, self.block = batches, seed, block
+        self.blocks = 0  # of the last pass
+
+    def __iter__(self) -> Iterator[Batch]:
+        random = np.random.default_rng(self.seed)
+        waiting: list[Batch] = []
+        size, self.blocks = 0, 0
+        for batch in self.batches:
+            waiting.append(batch)
+            size += _bytes(batch)
+            if size >= self.block:
+                yield from self._mixed(waiting, random)
+                waiting, size = [], 0
+        if waiting:
+            yield from self._mixed(waiting, random)
+
+    def _mixed(self, batches: Sequence[Batch], random: np.random.Generator) -> Iterator[Batch]:
+        self.blocks += 1
+        X, y, weights = joined(batches)
+        order = random.permutation(X.shape[0])
+        for start in range(0, len(order), PIECE):
+            some = order[start : start + PIECE]
+            yield Batch(X[some], y[some], None if weights is None else weights[some])
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Return several batches as one; it has all columns that one of them has."""
+    parts: list[Any] = [batch.X for batch in batches]
+    y = np.concatenate([batch.y for batch in batches])
+    weights = [batch.weights for batch in batches if batch.weights is not None]
+    together = np.concatenate(weights) if weights else None
+    if not isinstance(parts[0], SparseRows):
+        return Batch(np.concatenate(parts), y, together)
+    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
+    shape = (len(y), max(part.shape[1] for part in parts))
+    rows = SparseRows(
+        np.concatenate([part.data for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate(([0], np.cumsum(sizes))),
+        shape,
+        is_sorted=all(part.is_sorted for part in parts),
+    )
+    return Batch(rows, y, together)
+
+
+def _bytes(batch: Batch) -> int:
+    X = batch.X
+    if isinstance(X, SparseRows):
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    return int(X.nbytes)

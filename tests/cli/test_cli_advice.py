@@ -1,0 +1,150 @@
+"""What the command line chooses by itself, and what it says in words."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import run, states, write_csv, write_numbers, write_svmlight, write_vw
+
+import aggro
+from aggro.cli.advice import Runs, error_since_half
+from aggro.cli.begin import left_to_choose
+from aggro.cli.shuffle import Shuffled, joined
+from aggro.cli.watch import Line
+from aggro.files import Batch
+from aggro.files.matrix import SparseRows
+
+pytestmark = pytest.mark.usefixtures("inside")
+
+
+def told(capsys, line, code=0):
+    """The notes that a command writes beside its results."""
+    capsys.readouterr()
+    run(line, code)
+    return capsys.readouterr().err
+
+
+# -- choosing --------------------------------------------------------------------------------
+
+
+def test_everything_is_chosen_unless_something_is_said(inside, capsys):
+    write_numbers(inside / "data.svm")
+    for options, choice in {
+        "": True,
+        "--epsilon 0.01": True,
+        "--fast": False,
+        "--C 0.1": False,
+        "--algorithm PAR-II": False,
+        "--scale online": False,
+    }.items():
+        run(f"train data.svm -o m.aggro {options} --json r.json")
+        assert ("chosen: C=" in capsys.readouterr().out) == choice, options
+    run("train data.svm -o m.aggro --json r.json")
+    params = json.loads(Path("r.json").read_text())["params"]
+    assert {"C", "metric", "scale", "average"} <= params.keys() and "auto" not in params.values()
+    assert aggro.load("m.aggro").metric == params["metric"]
+
+
+def test_a_price_of_features_of_several_sizes(inside, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.random((800, 3)) * [1.0, 1000.0, 30.0]
+    y = X @ [50.0, 0.2, 3.0] + 40 + rng.normal(size=800)
+    rows = [",".join(f"{v:.5f}" for v in [*x, t]) for x, t in zip(X, y, strict=True)]
+    Path("houses.csv").write_text("age,size,rooms,price\n" + "\n".join(rows) + "\n")
+    run("train houses.csv --label price --epsilon 0.01 -o m.aggro --test houses.csv --json r.json")
+    assert json.loads(Path("r.json").read_text())["test"]["r2"] > 0.9
+    assert "constant" in told(capsys, "train houses.csv --label price --fast -o m.aggro")
+
+
+def test_a_race_that_would_take_too_much_is_left_out():
+    wide = SparseRows(np.ones(1), np.zeros(1, np.int32), np.array([0, 1]), (1, 1 << 18))
+    assert set(left_to_choose(np.ones((2, 3)), 1)) == {"C", "metric", "scale", "average"}
+    assert set(left_to_choose(wide, 1)) == {"C", "scale", "average"}
+    assert left_to_choose(wide, 30) == {}
+
+
+# -- notes -----------------------------------------------------------------------------------
+
+
+def test_a_column_that_looks_like_text(inside, capsys):
+    write_csv(inside / "data.csv")
+    assert "--text body" in told(capsys, "train data.csv --label kind -o m.aggro --fast")
+    assert "note" not in told(capsys, "train data.csv --label kind --text body -o m.aggro --fast")
+
+
+def test_no_better_than_a_constant(inside, capsys):
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{int(rng.random() < 0.1)} 1:{rng.random():.4f} 2:{rng.random():.4f}" for _ in range(400)
+    ]
+    Path("noise.svm").write_text("\n".join(rows) + "\n")
+    said = told(capsys, "train noise.svm -o m.aggro --fast")
+    assert "no better than answering the most frequent class always" in said
+    assert "without --fast" in said
+    write_svmlight(inside / "data.svm")
+    assert told(capsys, "train data.svm -o m.aggro") == "saved m.aggro\n"
+
+
+def test_one_class_only(inside, capsys):
+    Path("one.svm").write_text("1 1:1\n" * 200)
+    assert "all 200 labels are 1:" in told(capsys, "train one.svm -o m.aggro --task classification")
+
+
+def test_sorted_rows_and_shuffle(inside, capsys):
+    write_svmlight(inside / "data.svm")
+    lines = sorted(Path("data.svm").read_text().splitlines())
+    Path("sorted.svm").write_text("\n".join(lines) + "\n")
+    assert "--shuffle" in told(capsys, "train sorted.svm -o m.aggro --fast")
+    assert "--shuffle" not in told(capsys, "train data.svm -o m.aggro --fast")
+    assert told(capsys, "train sorted.svm -o m.aggro --fast --shuffle") == "saved m.aggro\n"
+    run("train sorted.svm -o again.aggro --fast --shuffle")
+    run("train sorted.svm -o other.aggro --fast --shuffle --seed 3")
+    assert states("m.aggro") == states("again.aggro") != states("other.aggro")
+
+
+def test_runs_do_not_depend_on_batches():
+    y = np.repeat(["a", "b"], 300)
+    whole, parts = Runs(), Runs()
+    whole.meet(y)
+    for start in range(0, 600, 7):
+        parts.meet(y[start : start + 7])
+    assert whole.changes == parts.changes == 1 and whole.are_long
+    assert whole.expected == parts.expected == 300
+
+
+def test_the_error_since_half():
+    lines = [Line(16, 0, 0.5, 0.5, 0), Line(32, 0, 0.25, 0.5, 0), Line(64, 0, 0.25, 0.5, 0)]
+    assert error_since_half(lines) == pytest.approx(0.25)
+    assert error_since_half(lines[:1]) == 0.5
+
+
+# -- shuffling -------------------------------------------------------------------------------
+
+
+def batches(sparse):
+    for start in range(0, 40, 8):
+        X = np.arange(start, start + 8.0)[:, None] + np.zeros((1, 2))
+        if sparse:
+            wide = 2 + start
+            X = SparseRows(X[:, 0], np.zeros(8, np.int32), np.arange(9), (8, wide), is_sorted=True)
+        yield Batch(X, np.arange(start, start + 8), np.arange(start, start + 8.0))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("block", [1, 1 << 30])
+def test_rows_stay_whole_and_none_is_lost(sparse, block):
+    mixed = Shuffled(list(batches(sparse)), seed=1, block=block)
+    X, y, weights = joined(list(mixed))
+    first = X.toarray()[:, 0] if sparse else X[:, 0]
+    assert first.tolist() == y.tolist() == weights.tolist()
+    assert sorted(y) == list(range(40)) and y.tolist() != sorted(y)
+    assert mixed.blocks == (5 if block == 1 else 1)
+    assert joined(list(mixed)).y.tolist() == y.tolist()  # in the next pass
+
+
+def test_shuffle_reads_every_format(inside):
+    write_vw(inside / "data.vw")
+    write_csv(inside / "data.csv")
+    run("train data.vw -o a.aggro --shuffle --fast --hash-bits 10 --passes 2")
+    run("train data.csv --label kind --text body -o b.aggro --shuffle --fast --hash-bits 10")

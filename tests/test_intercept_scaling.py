@@ -1,0 +1,143 @@
+"""The value of the constant feature whose weight is the intercept."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from linear_support import make_learner, same_state, stored, teach, trained
+
+from aggro import (
+    AROWClassifier,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    StreamClassifier,
+)
+from aggro.learn.bundle import begin_anew
+from aggro.learn.growth import grow_classes
+from aggro.learn.learner import Learner
+from aggro.models import load, save
+from aggro.rules import Settings
+
+rng = np.random.default_rng(3)
+X = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.7)
+X[:2] = 0.0
+y = rng.integers(0, 3, 60)
+FIRST = float(np.linalg.norm(X[2]))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "full"])
+@pytest.mark.parametrize("multiclass", ["support", "ovr"])
+def test_it_is_the_weight_of_a_feature_of_that_value(metric, multiclass):
+    common = {"metric": metric, "multiclass": multiclass, "random_state": 0}
+    model = PassiveAggressiveClassifier(intercept_scaling=0.3, **common).partial_fit(X, y)
+    wide = np.column_stack([X, np.full(len(X), 0.3)])
+    plain = PassiveAggressiveClassifier(fit_intercept=False, **common).partial_fit(wide, y)
+    np.testing.assert_allclose(model.coef_, plain.coef_[:, :-1], atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, 0.3 * plain.coef_[:, -1], atol=1e-12)
+
+
+@pytest.mark.parametrize("length", [0.5, 100.0])
+def test_auto_is_a_fifth_of_the_first_row_and_at_most_one(length):
+    rows = X * (length / FIRST)
+    scale = min(1.0, 0.2 * length)
+    given = PassiveAggressiveClassifier(intercept_scaling=scale).partial_fit(
+        rows[2:], y[2:], [0, 1, 2]
+    )
+    found = PassiveAggressiveClassifier().partial_fit(rows[2:], y[2:], [0, 1, 2])
+    np.testing.assert_allclose(found.intercept_, given.intercept_, atol=1e-12)
+    np.testing.assert_allclose(found.coef_, given.coef_, atol=1e-12)
+    assert found._learner.state()["bias_prior"] == pytest.approx(scale**2)
+
+
+@pytest.mark.parametrize("C", [1.0, "auto"])
+def test_neither_calls_nor_storage_matter(C):
+    kinds, y = np.array(["a", "b"]), (X @ [1.0, -1.0, 2.0, 0.5, 0.0] > 0).astype(int)
+    whole = PassiveAggressiveClassifier(C=C).partial_fit(X, kinds[y], kinds)
+    pieces = PassiveAggressiveClassifier(C=C)
+    for start, end in ((0, 1), (1, 4), (4, 5), (5, 60)):
+        pieces.partial_fit(sp.csr_array(X[start:end]), kinds[y[start:end]], kinds)
+    np.testing.assert_allclose(pieces.intercept_, whole.intercept_, atol=1e-12)
+    stream = StreamClassifier("SPA-I", C=C)
+    for row, label in zip(X.tolist(), y, strict=True):
+        stream.learn_one(_named(row), kinds[label])
+    told = [stream.score_one(_named(row)) for row in X.tolist()]
+    np.testing.assert_allclose(told, whole.decision_function(X), atol=1e-9)
+
+
+def _named(row):
+    return {f"f{j}": value for j, value in enumerate(row)}
+
+
+def test_rows_of_weight_zero_tell_nothing():
+    weights = np.ones(60)
+    weights[2] = 0.0
+    model = PassiveAggressiveClassifier().partial_fit(X, y, sample_weight=weights)
+    expected = min(1.0, 0.2 * np.linalg.norm(X[3])) ** 2
+    assert model._learner.state()["bias_prior"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "full"])
+def test_a_refused_call_leaves_it_untold(metric):
+    settings = Settings("multiclass", metric=metric, intercept_scaling="auto")
+    learner, other = make_learner(settings, 5, 3), make_learner(settings, 5, 3)
+    bad = X.copy()
+    bad[10, 0] = np.nan
+    with pytest.raises(ValueError):
+        teach(learner, bad, y)
+    assert same_state(learner, other)
+    teach(learner, X, y)
+    assert same_state(learner, teach(other, X, y))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "full"])
+def test_a_class_that_comes_late_begins_with_it(metric):
+    settings = Settings("multiclass", metric=metric, multiclass="ovr", intercept_scaling="auto")
+    old = trained(X, y, 3, **vars(settings))
+    new = grow_classes(old, settings, np.array([0, 1, 2]), 4).state()
+    prior = old.state()["bias_prior"][0]
+    assert prior == pytest.approx(min(1.0, 0.2 * FIRST) ** 2)
+    assert new["bias_prior"] == pytest.approx(prior)
+    assert new["bias_variance"][3] == pytest.approx(prior)
+    assert new["bias_variance"][:3] == pytest.approx(old.state()["bias_variance"])
+    if metric == "full":
+        assert new["full_3"][-1] == pytest.approx(prior)
+
+
+def test_lanes_that_begin_anew_keep_it():
+    lanes = [Settings("binary", C=C, intercept_scaling="auto") for C in (0.1, 1.0)]
+    learner = Learner(lanes, 5, 2)
+    teach(learner, stored(X), y > 0)
+    state = begin_anew(learner, lanes).state()
+    assert state["bias_prior"] == pytest.approx(min(1.0, 0.2 * FIRST) ** 2)
+    assert state["bias_variance"] == pytest.approx(min(1.0, 0.2 * FIRST) ** 2)
+
+
+@pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, AROWClassifier])
+def test_a_file_keeps_it(kind, tmp_path):
+    model = kind().partial_fit(X[:30], y[:30], [0, 1, 2])
+    save(model, tmp_path / "m")
+    found = load(tmp_path / "m")
+    assert found.intercept_scaling == "auto"
+    for each in (model, found):
+        each.partial_fit(X[30:], y[30:])
+    assert found.intercept_.tobytes() == model.intercept_.tobytes()
+
+
+def test_it_cannot_change_in_mid_stream():
+    model = PassiveAggressiveClassifier().partial_fit(X, y)
+    model.set_params(intercept_scaling=2.0)
+    with pytest.raises(ValueError, match=r"intercept_scaling cannot change from 'auto' to 2\.0"):
+        model.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, np.inf, np.nan, "Auto", None, True])
+def test_wrong_values_are_refused(wrong):
+    with pytest.raises(ValueError, match="intercept_scaling="):
+        PassiveAggressiveClassifier(intercept_scaling=wrong).fit(X, y)
+
+
+def test_regressors_keep_one():
+    targets = X @ np.arange(5.0)
+    plain = PassiveAggressiveRegressor(random_state=0).partial_fit(X, targets)
+    given = PassiveAggressiveRegressor(intercept_scaling=1.0).partial_fit(X, targets)
+    sized = PassiveAggressiveRegressor(intercept_scaling="auto").partial_fit(X, targets)
+    assert plain.intercept_ == given.intercept_ != sized.intercept_

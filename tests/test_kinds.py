@@ -1,0 +1,64 @@
+"""The table of estimators against the estimators: names, defaults and losses are the same."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import aggro
+from aggro.checks import Choice
+from aggro.cli.options import READERS, options
+from aggro.kinds import KINDS, LINEAR, losses_of
+from aggro.models.parameters import PARAMETERS
+from aggro.rules import AXES, DEFAULTS, LOSSES, Settings, check_settings
+from aggro.variants import ROWS
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_constructor_has_the_axes_of_its_row_with_their_defaults(name):
+    kind, found = KINDS[name], inspect.signature(getattr(aggro, name).__init__).parameters
+    assert {axis for axis in AXES if axis in found} == set(kind.axes)
+    shown = {axis: found[axis].default for axis in kind.axes}
+    assert shown == {axis: {**DEFAULTS, **kind.defaults}[axis] for axis in kind.axes}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_settings_of_an_estimator_are_valid_and_of_its_losses(name):
+    estimator = getattr(aggro, name)()
+    task = "regression" if KINDS[name].regression else "binary"
+    settings = estimator._settings(task)
+    assert settings.loss in KINDS[name].losses
+    check_settings(settings, KINDS[name].losses)
+    for word, losses in KINDS[name].words.items():
+        for choice, loss in losses.items():
+            assert getattr(aggro, name)(**{word: choice})._settings(task).loss == loss
+
+
+def test_every_loss_belongs_to_an_estimator_and_every_variant_to_a_row():
+    assert set(losses_of(False)) | set(losses_of(True)) == set(LOSSES)
+    assert {row.estimator for row in ROWS} <= KINDS.keys()
+    assert LINEAR.keys() == {name for name in KINDS if not name.startswith("Kernel")}
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_an_axis_is_checked_saved_and_read_by_what_its_row_says(name):
+    axis = AXES[name]
+    axis.kind.check(name, DEFAULTS[name])
+    assert type(DEFAULTS[name]) in PARAMETERS[name] == axis.kind.types
+    with pytest.raises(ValueError, match=f"{name}="):
+        axis.kind.check(name, np.array([1.0, 2.0]) if axis.kind.types == (bool,) else None)
+    if isinstance(axis.kind, Choice):
+        words = axis.kind.words if name != "loss" else ()
+        assert all(word in axis.help for word in words)
+    assert name not in options() or axis.help
+    assert name in ("average",) or name not in options() or type(axis.kind) in READERS
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_models_side_by_side_agree_in_all_that_makes_their_shape(name):
+    axis, plain = AXES[name], Settings("multiclass", metric="diagonal")
+    if axis.shape is not None:
+        assert axis.joint is None and axis.shape(plain) == axis.shape(plain)
+    assert axis.open == (getattr(axis.kind, "auto", False) and name == "C") or "auto" in getattr(
+        axis.kind, "words", ()
+    )

@@ -1,0 +1,174 @@
+"""One call at a time: threads that teach one estimator, and calls that are cut in their midst."""
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+from estimator_support import knowledge
+
+from aggro import PassiveAggressiveClassifier, StreamClassifier
+from aggro.estimators.kernel import KernelPassiveAggressiveClassifier
+from aggro.learn.calibration import Calibrator
+from aggro.learn.turns import turns_of
+from aggro.reference import rules
+from aggro.stream.probability import StreamRecord
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((240, 6))
+Y = (X @ rng.standard_normal((6, 4))).argmax(axis=1)
+MODELS = {
+    "linear": lambda: PassiveAggressiveClassifier(probability=True, C=0.1),
+    "race": lambda: PassiveAggressiveClassifier(probability=True, C="auto", average="auto"),
+    "batches": lambda: PassiveAggressiveClassifier(probability=True, batch_size=4),
+    "kernel": lambda: KernelPassiveAggressiveClassifier(probability=True, gamma=0.5),
+    "plain": lambda: PassiveAggressiveClassifier(C=0.1),
+}
+RECORDING = [name for name in MODELS if name != "plain"]
+
+
+def in_threads(*works):
+    """Run each work in a thread of its own, all at once."""
+    errors, start = [], threading.Barrier(len(works))
+
+    def run(work):
+        start.wait()
+        try:
+            work()
+        except BaseException as error:  # shown by the thread that waits
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_row_is_lost_between_threads(name):
+    """They begin the model, bring classes and record margins, all at the same time."""
+    model = MODELS[name]()
+    parts = [np.flatnonzero(label == Y) for label in range(4)]
+
+    def teach(part):
+        for rows in np.array_split(part, 5):
+            model.partial_fit(X[rows], Y[rows])
+
+    in_threads(*(lambda part=part: teach(part) for part in parts))
+    assert model.t_ - 1 == len(Y)
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    if model.probability:
+        assert model._calibrator.seen == len(Y)
+        assert model._calibrator.counts.sum() == len(Y)
+
+
+def test_a_refused_call_undoes_no_other_threads_work():
+    model = MODELS["linear"]().partial_fit(X[:40], Y[:40])
+    bad = X[40:80].copy()
+    bad[30, 2] = np.nan
+
+    def refused():
+        for _ in range(10):
+            with pytest.raises(ValueError, match="row 30"):
+                model.partial_fit(bad, Y[40:80])
+
+    in_threads(refused, lambda: [model.partial_fit(X[i : i + 9], Y[i : i + 9]) for i in range(90)])
+    assert model.t_ - 1 == 40 + 90 * 9
+
+
+@pytest.mark.parametrize("name", RECORDING)
+def test_a_cut_call_leaves_learner_and_record_as_they_were(name, monkeypatch):
+    """Ctrl-C after all rows are learned, before they are recorded."""
+    model = MODELS[name]().partial_fit(X[:80], Y[:80])
+    before, plain = knowledge(model), copy.deepcopy(model)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Calibrator, "plus", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[80:], Y[80:])
+    assert knowledge(model) == before
+    model.partial_fit(X[80:], Y[80:])
+    plain.partial_fit(X[80:], Y[80:])
+    assert np.array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_learning_amid_learning_is_refused(name):
+    model = MODELS[name]().partial_fit(X, Y)
+    with turns_of(model).take(), pytest.raises(RuntimeError, match="The model is learning"):
+        model.partial_fit(X, Y)
+    model.partial_fit(X, Y)
+    assert turns_of(copy.deepcopy(model)) is not turns_of(model)
+
+
+@pytest.mark.parametrize("moment", ["plus", "settle"])
+@pytest.mark.parametrize("C", [0.1, "auto"])
+def test_a_stream_makes_up_for_an_example_that_was_not_recorded(moment, C, monkeypatch):
+    """Ctrl-C after an example was learned: it is recorded once, when the record is needed."""
+    rows = [{f"f{j}": float(v) for j, v in enumerate(row)} for row in X]
+    one, two = (StreamClassifier("PA-I", C=C, probability=True) for _ in range(2))
+    original = getattr(StreamRecord, moment)
+
+    def interrupted(self, *args):
+        original(self, *args)
+        raise KeyboardInterrupt
+
+    for i, row in enumerate(rows):
+        two.learn_one(row, int(Y[i]))
+        with monkeypatch.context() as patch:
+            if i % 3 == 0:
+                patch.setattr(StreamRecord, moment, interrupted)
+            try:
+                one.learn_one(row, int(Y[i]))
+            except KeyboardInterrupt:
+                assert i % 3 == 0
+    assert one.examples == two.examples == len(rows)
+    assert one.predict_proba_one(rows[0]) == two.predict_proba_one(rows[0])
+    facts, _ = one.state()
+    assert facts["record"] == two.state()[0]["record"]
+
+
+def test_a_refused_answer_does_not_look_at_the_race(monkeypatch):
+    """A look that was interrupted is due; a refused example leaves it to the next one."""
+    model = StreamClassifier("PA-I", C="auto")
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StreamClassifier, "_look", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            for i in range(200):
+                model.learn_one({"a": 1e-3 * i, "b": 1e3}, i % 2)
+    due = model._next_look
+    assert model.examples >= due > 0
+    prices, examples = model._prices, model.examples
+    with pytest.raises(ValueError, match="nan"):
+        model.learn_one({"a": 1.0}, float("nan"))
+    assert (model._next_look, model._prices, model.examples) == (due, prices, examples)
+    model.learn_one({"a": 1.0}, 1)
+    assert model._next_look > due
+
+
+@pytest.mark.parametrize("axes", [{}, {"class_mean": 0.1}, {"average": True, "metric": "diagonal"}])
+def test_the_last_of_a_batch_may_come_in_a_call_of_its_own(axes):
+    one, two = (PassiveAggressiveClassifier(batch_size=4, random_state=0, **axes) for _ in range(2))
+    one.partial_fit(X[:57], Y[:57], classes=np.arange(4))
+    two.partial_fit(X[:56], Y[:56], classes=np.arange(4)).partial_fit(X[56:57], Y[56:57])
+    assert knowledge(one) == knowledge(two)
+
+
+@pytest.mark.parametrize("rule", [rules.scw_i, rules.scw_ii])
+def test_a_large_step_of_the_twin_keeps_a_deviation(rule):
+    """The precision grows by kappa = alpha phi / sqrt(u), where u must not cancel to zero."""
+    phi, V = 1.0, 1e9
+    alpha, kappa = rule(-1e9, V, phi, np.inf)
+    assert np.isfinite(kappa) and alpha > 0
+    u = V / (1 + kappa * V)  # the variance after the step
+    assert np.isclose(kappa * np.sqrt(u), alpha * phi, rtol=1e-6)

@@ -1,0 +1,86 @@
+"""Sparse rows whose features come in any order, as text vectorizers make them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from linear_support import CASES, make_learner, make_problem, teach
+
+from aggro import (
+    KernelPassiveAggressiveClassifier,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+)
+from aggro.estimators.base import in_order
+from aggro.rules import Settings
+
+rng = np.random.default_rng(8)
+DENSE = rng.normal(size=(50, 30)) * (rng.random((50, 30)) < 0.3)
+LABELS = (DENSE @ rng.normal(size=30) > 0).astype(int) + (DENSE[:, 0] > 0.5)
+
+
+def shuffled(X, repeats=False, wide=False):
+    """The same rows with their features in random order; ``repeats`` cuts each value in two."""
+    csr = sp.csr_array(X)
+    data, indices, starts = [], [], [0]
+    for start, end in zip(csr.indptr[:-1], csr.indptr[1:], strict=True):
+        values, features = csr.data[start:end], csr.indices[start:end]
+        if repeats:
+            values, features = np.tile(values / 2, 2), np.tile(features, 2)
+        order = rng.permutation(len(values))
+        data.append(values[order])
+        indices.append(features[order])
+        starts.append(starts[-1] + len(order))
+    kind = np.int64 if wide else np.int32
+    parts = (np.concatenate(data), np.concatenate(indices).astype(kind), np.array(starts, kind))
+    return sp.csr_array(parts, shape=X.shape)
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("batch_size", [1, 3])
+@pytest.mark.parametrize("case", CASES)
+def test_order_does_not_matter(case, batch_size, wide, repeats):
+    task, outputs, multiclass = CASES[case]
+    X, y = make_problem(task, outputs, rng)
+    loss = "epsilon_insensitive" if task == "regression" else "hinge"
+    settings = Settings(task, loss=loss, multiclass=multiclass, batch_size=batch_size)
+    sorted_one = teach(make_learner(settings, X.shape[1], outputs), sp.csr_array(X), y)
+    other = teach(make_learner(settings, X.shape[1], outputs), shuffled(X, repeats, wide), y)
+    np.testing.assert_allclose(other.coef(), sorted_one.coef(), atol=1e-10)
+    np.testing.assert_allclose(other.intercept(), sorted_one.intercept(), atol=1e-10)
+
+
+@pytest.mark.parametrize("max_iter", [1, 4])
+@pytest.mark.parametrize(
+    "kind",
+    [PassiveAggressiveClassifier, PassiveAggressiveRegressor, KernelPassiveAggressiveClassifier],
+)
+def test_estimators_leave_the_matrix_alone(kind, max_iter):
+    X = shuffled(DENSE)
+    before = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    params = {"max_iter": max_iter, "tol": None, "random_state": 0}
+    model, plain = kind(**params).fit(X, LABELS), kind(**params).fit(DENSE, LABELS)
+    for kept, now in zip(before, (X.data, X.indices, X.indptr), strict=True):
+        assert kept.tobytes() == now.tobytes()
+    np.testing.assert_allclose(model.predict(X), plain.predict(DENSE), atol=1e-9)
+
+
+def test_rows_are_put_in_order_once_if_they_must_be():
+    X = sp.csr_array(DENSE)
+    assert in_order(X) is X and in_order(DENSE) is DENSE
+    mixed = shuffled(DENSE)
+    assert in_order(mixed).has_sorted_indices and (in_order(mixed) != X).nnz == 0
+    twice = shuffled(DENSE, repeats=True)
+    assert in_order(twice).nnz == twice.nnz  # the core sums them
+
+
+@pytest.mark.parametrize("max_iter", [1, 4])
+@pytest.mark.parametrize("wrong", [-1, 30, 2**30])
+def test_an_index_outside_is_named(wrong, max_iter):
+    X = shuffled(DENSE)
+    X.indices[7] = wrong
+    with pytest.raises(ValueError, match=f"feature index {wrong} is outside a matrix of 30 feat"):
+        PassiveAggressiveClassifier(max_iter=max_iter, tol=None).fit(X, LABELS)
+    model = PassiveAggressiveClassifier().fit(DENSE, LABELS)
+    with pytest.raises(ValueError, match=f"feature index {wrong} is outside a matrix of 30 feat"):
+        model.predict(X)
