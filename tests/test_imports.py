@@ -30,7 +30,8 @@ def said(missing, name):
 )
 @pytest.mark.parametrize("missing", ["sklearn", "sklearn.base"])
 def test_estimators_say_that_they_need_scikit_learn(name, missing):
-    words = f"sklearn aggro.{name} needs scikit-learn: pip install scikit-learn"
+    words = f"sklearn aggro.{name} needs the package scikit-learn: pip install scikit-learn, "
+    words += "or 'aggro[sklearn]'"
     assert said(missing, name) == words
 
 

@@ -47,10 +47,10 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(_HOMES[name]), name)
     except ModuleNotFoundError as error:
-        if error.name and error.name.split(".")[0] == "sklearn":
-            raise ModuleNotFoundError(
-                f"aggro.{name} needs scikit-learn: pip install scikit-learn", name="sklearn"
-            ) from error
+        if error.name and error.name.split(".")[0] in ("sklearn", "scipy"):
+            from aggro.extras import lacking
+
+            raise lacking("sklearn", f"aggro.{name}") from error
         raise
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.extras import optional
 from aggro.learn.learner import Array
 from aggro.plot.style import close_figure, open_figure
 from aggro.variants import from_name
@@ -17,9 +18,7 @@ PICTURE = Path("demo") / "learning-curve.png"
 
 def digits(copies: int = 8, seed: int = 0) -> tuple[Array, Array]:
     """Return scikit-learn's 1797 digits, repeated with noise so that the stream is longer."""
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
+    X, y = optional("sklearn.datasets", "The demonstration").load_digits(return_X_y=True)
     rng = np.random.default_rng(seed)
     X, y = np.tile(X / 16.0, (copies, 1)), np.tile(y, copies)
     X = X + rng.normal(scale=0.25, size=X.shape)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
+from aggro.extras import optional
 from aggro.files import Reader, ReadingError, read
 from aggro.files.blocks import blocks_of, sampled
 from aggro.files.columns import OTHERS
 from aggro.files.csv import header_of
-from aggro.files.errors import optional
 from aggro.files.options import Options
 from aggro.files.sources import STANDARD_INPUT, expand, format_of
 from aggro.learn.learner import Array

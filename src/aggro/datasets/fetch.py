@@ -26,11 +26,25 @@ BROKEN = (OSError, EOFError, ValueError, KeyError, lzma.LZMAError, zipfile.BadZi
 
 
 class DataError(OSError):
-    """A data set cannot be had: not found, no network, or not the file it should be."""
+    """A data set cannot be had: not found, no network, or not the file it should be.
+
+    Examples
+    --------
+    >>> from aggro.datasets import DataError
+    >>> issubclass(DataError, OSError)
+    True
+    """
 
 
 def cache_folder() -> Path:
-    """Return the folder of downloads: ``$XDG_CACHE_HOME/aggro``, or ``~/.cache/aggro``."""
+    """Return the folder of downloads: ``$XDG_CACHE_HOME/aggro``, or ``~/.cache/aggro``.
+
+    Examples
+    --------
+    >>> from aggro.datasets import cache_folder
+    >>> cache_folder().name
+    'aggro'
+    """
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "aggro"
 

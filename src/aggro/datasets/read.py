@@ -32,6 +32,13 @@ class Dataset:
     ``X`` is an array where at least half of the values are not zero, else a CSR matrix. ``ordered``
     tells that the rows are in time order and should be kept so; all others are best shuffled. Sets
     without a test part have ``X_test`` and ``y_test`` None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.datasets import Dataset
+    >>> Dataset("mine", np.ones((3, 2)), np.array([0, 1, 0]), "binary", ordered=False)
+    Dataset('mine', binary, 3 rows x 2 features, dense)
     """
 
     name: str
@@ -75,6 +82,16 @@ def load(name: str, *, dtype: Any = np.float64) -> Dataset:
         There is no set of this name.
     DataError
         Its files are not here and cannot be fetched, or are not the right ones.
+
+    Examples
+    --------
+    >>> from aggro import datasets
+    >>> datasets.load("irises")
+    Traceback (most recent call last):
+        ...
+    ValueError: There is no data set 'irises'. datasets.names() lists them all.
+    >>> "covtype" in datasets.names("multiclass")  # datasets.load("covtype") fetches it
+    True
     """
     parts: dict[str, list[tuple[Any, NDArray[Any]]]] = {}
     for source in files_of(name):  # a validation part continues the training part
@@ -101,6 +118,16 @@ def load_texts(name: str) -> tuple[list[str], NDArray[Any]]:
         There is no set of this name, or it has no texts.
     DataError
         Its files are not here and cannot be fetched, or are not the right ones.
+
+    Examples
+    --------
+    >>> from aggro import datasets
+    >>> datasets.load_texts("a9a")
+    Traceback (most recent call last):
+        ...
+    ValueError: 'a9a' has numbers, not texts; load it with datasets.load.
+    >>> datasets.describe("sms-spam").kind  # datasets.load_texts("sms-spam") fetches them
+    'text'
     """
     texts: list[str] = []
     labels = []

@@ -21,6 +21,13 @@ class Source:
     must be shuffled, "-" where nothing is known. ``kind`` is "svmlight", or "text": a label, a tab
     and a text on each line, "escaped text" with ``\n``, ``\t``, ``\r`` and ``\\`` for the
     characters they stand for. ``address`` is where the public file is, "-" where none is certain.
+
+    Examples
+    --------
+    >>> from aggro import datasets
+    >>> source = datasets.describe("a9a")
+    >>> source.task, source.features
+    ('binary', 123)
     """
 
     name: str
@@ -56,6 +63,7 @@ def table() -> dict[str, list[Source]]:
 def names(task: str | None = None) -> list[str]:
     """Return the names of all sets, or of those of one task.
 
+    >>> from aggro.datasets import names
     >>> names("regression")[:2]
     ['abalone', 'airfoil']
     """
@@ -73,6 +81,7 @@ def files_of(name: str) -> list[Source]:
 def describe(name: str) -> Source:
     """Return what is known about a set: task, order, size, file and address of its first part.
 
+    >>> from aggro.datasets import describe
     >>> describe("letter").task
     'multiclass'
     """

@@ -35,38 +35,41 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Price of a violated margin.
+        Price of a missed margin.
     kernel : {"rbf", "poly", "linear", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable gets two sets of rows and returns the matrix of their kernel values.
+        Kernel function. A callable gets two sets of rows and returns the matrix of their kernel
+        values.
     gamma : {"scale", "auto"} or float, default="scale"
-        Width of rbf, factor of poly and sigmoid; "scale" is 1 / (n_features · X.var()), "auto"
-        1 / n_features.
+        Coefficient of the rbf, poly and sigmoid kernels. "scale" is 1 / (n_features · X.var()),
+        "auto" is 1 / n_features.
     degree : int, default=3
-        Power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        Constant of poly and sigmoid.
-    loss : {"hinge", "squared_hinge", "hard", "least_squares"}
-        PA-I (default), PA-II, PA and PALS.
-    multiclass : {"support", "top", "ovr"}
-        Every wrong class shares one slack (SPA, default), the best wrong class, or one-vs-rest.
+        Constant term of the poly and sigmoid kernels.
+    loss : {"hinge", "squared_hinge", "hard", "least_squares"}, default="hinge"
+        How a missed margin is penalised. The values give the variants PA-I, PA-II, PA and PALS.
+    multiclass : {"support", "top", "ovr"}, default="support"
+        Which constraints an example imposes: a margin over every wrong class with one shared slack
+        (SPA), over the best wrong class, or one binary problem for each class.
     fit_intercept : bool, default=True
-        Learn an intercept; it counts in the norm.
+        Whether to learn an intercept. It counts in the norm.
     batch_size : int, default=1
-        Examples that are learned together, by the exact solution of their joint problem.
-    budget : int, optional
-        The most support vectors to keep.
-    budget_strategy : {"simple", "nearest", "projection", "oldest"}
-        Who absorbs a forgotten one: the new example (default), also its nearest neighbour, all
-        others; "oldest" drops the oldest.
+        Number of examples that are learned together, by the exact solution of their joint problem.
+    budget : int or None, default=None
+        Maximum number of support vectors. None means no limit.
+    budget_strategy : {"simple", "nearest", "projection", "oldest"}, default="simple"
+        What absorbs a support vector that is removed: the new example ("simple"), the new example
+        and the nearest neighbour ("nearest"), or all others ("projection"). "oldest" drops the
+        oldest support vector without replacement.
     max_iter, tol, n_iter_no_change, shuffle, verbose, random_state
-        Passes of ``fit``, as in ``PassiveAggressiveClassifier``.
-    class_weight : dict or "balanced", optional
-        Factor of C for each class.
+        As in ``PassiveAggressiveClassifier``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes. They multiply C.
     average : bool, default=False
-        Predict with the mean of all rounds. A budget projects the mean as it projects the model
-        ("projection" and "nearest" only).
+        Whether to predict with the mean over all rounds. With a budget, the mean is projected like
+        the model, which needs the strategy "projection" or "nearest".
     probability : bool, default=False
-        Record margins while learning, for ``predict_proba``.
+        Whether margins are recorded while learning, so that ``predict_proba`` can be used.
 
     Examples
     --------
@@ -208,10 +211,12 @@ class KernelPassiveAggressiveRegressor(KernelEstimator, OnlineRegressor):
     C, kernel, gamma, degree, coef0, fit_intercept, batch_size, budget, budget_strategy, max_iter, \
 tol, n_iter_no_change, shuffle, verbose, random_state, average
         As in ``KernelPassiveAggressiveClassifier``.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}
-        PA-I (default), PA-II and PA.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}, \
+default="epsilon_insensitive"
+        How an error outside the tube is penalised. The values give the variants PA-I, PA-II and
+        PA.
     epsilon : float, default=0.1
-        Half the width of the tube.
+        Half the width of the tube: smaller errors cost nothing.
 
     Examples
     --------

@@ -21,78 +21,87 @@ class PassiveAggressiveClassifier(LinearClassifier):
     Parameters
     ----------
     C : float or "auto", default=1.0
-        Price of a broken margin: the largest step (hinge) or the softness of all steps
-        (squared hinge). ``np.inf`` gives the hard rule. "auto" learns a grid of values side by
-        side and follows the one with the best recent record (``C_``, ``lanes_``).
+        Price of a missed margin. With the hinge loss, C is the largest step; with the squared
+        hinge, a smaller C makes all steps shorter. ``np.inf`` gives the hard rule. "auto" trains a
+        grid of values side by side and predicts with the one that has made the fewest mistakes
+        recently; see ``C_`` and ``lanes_``.
     fit_intercept : bool, default=True
-        Learn an intercept, as the weight of a constant feature that counts in the norm.
+        Whether to learn an intercept. It is the weight of a constant feature, and this feature
+        counts in the norm of the row.
     intercept_scaling : float or "auto", default="auto"
-        Value of that constant feature. A large one lets the intercept take most of each step on
-        rows that are short. "auto" makes it a fifth of the length of the first row that is not
-        zero, and at most 1.
+        Value of the constant feature. With a large value, the intercept takes most of each step
+        when rows are short. "auto" uses a fifth of the length of the first non-zero row, and at
+        most 1.
     max_iter : int, default=1000
-        Most passes that ``fit`` makes.
+        Maximum number of passes over the data in ``fit``.
     tol : float or None, default=1e-3
-        Stop when a pass does not lower the mean loss by this much, ``n_iter_no_change`` times.
+        ``fit`` stops when the mean loss has not decreased by at least ``tol`` for
+        ``n_iter_no_change`` passes. With None it makes all ``max_iter`` passes.
     early_stopping : bool, default=False
-        Judge passes by the accuracy on held-out rows instead.
+        Whether to decide when to stop by the accuracy on held-out rows instead of the loss.
     validation_fraction : float, default=0.1
-        Part of the rows to hold out.
+        Fraction of the rows that is held out for ``early_stopping``.
     n_iter_no_change : int, default=5
-        Passes without improvement before stopping.
+        Number of passes without improvement after which ``fit`` stops.
     shuffle : bool, default=True
-        Take the rows in a new random order in each pass of ``fit``.
+        Whether ``fit`` takes the rows in a new random order in each pass.
     verbose : int, default=0
-        Print a line for each pass.
+        If positive, ``fit`` prints a line after each pass.
     loss : {"hinge", "squared_hinge", "hard", "least_squares"}, default="hinge"
-        PA-I, PA-II, PA and PALS.
+        How a missed margin is penalised. The values give the variants PA-I, PA-II, PA and PALS.
     n_jobs : int, default=None
-        Threads: None is one, -1 all cores. They share what does not depend on each other (the
-        outputs of one-vs-rest and of several labels, the lanes of ``C="auto"``) when learning, if
-        there are at least 64 of float64, and the rows when predicting. The result is the same for
-        any number.
-    random_state : int, RandomState or None
-        Seed of the orders and of the reservoir.
+        Number of threads. None means one thread, -1 means all cores. While learning, the threads
+        share independent outputs: those of one-vs-rest, of several labels, and the models of
+        ``C="auto"``. They are used when there are at least 64 outputs in float64. While
+        predicting, they share the rows. The result does not depend on the number of threads.
+    random_state : int, RandomState or None, default=None
+        Seed for the order of the rows and for the reservoir.
     warm_start : bool, default=False
-        Continue from the model as it is when ``fit`` is called again, with the same features and
-        classes. A fit that fails leaves the model as it was.
-    class_weight : dict, "balanced" or None
-        Weight of each class: multiplies C. "balanced" follows the counts seen since it was set. In
-        a stream whose classes were not given, a dict may name classes that are still to come.
+        Whether ``fit`` continues from the present model instead of starting again. Features and
+        classes must be the same. A call that fails leaves the model as it was.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes. They multiply C. "balanced" uses the class counts seen since the
+        parameter was set. If the classes of a stream were not given in advance, a dict may name
+        classes that have not appeared yet.
     average : bool, int, "reservoir" or "auto", default=False
-        Predict with the mean of the weights of all rounds (from the given example on), or of a
-        reservoir of classifiers that survived long. "auto" races the last weights against their
-        mean.
+        Which weights predict. False: the last ones. True: the mean over all rounds. An integer n:
+        the mean from the n-th example on. "reservoir": the mean of a sample of past classifiers,
+        in which those that lasted longer are more likely. "auto" races the last weights against
+        their mean.
     multiclass : {"support", "top", "predicted", "ovr"}, default="support"
-        Constrain every wrong class (SPA), the best wrong class, the predicted class only when it
-        is wrong, or one binary problem for each class.
+        Which constraints an example with more than two classes imposes. "support": a margin over
+        every wrong class (SPA). "top": a margin over the best wrong class. "predicted": the same,
+        but only if the prediction was wrong. "ovr": one binary problem for each class.
     metric : {"euclidean", "diagonal", "full", "auto"}, default="euclidean"
-        Geometry of the step (PAM): features seen often in updates move less. "auto" races the
-        first two.
+        Metric in which the step is measured (PAM). In "diagonal" and "full", features that have
+        taken part in many updates move less. "auto" races "euclidean" and "diagonal".
     class_mean : float, default=0.0
-        Pull γ to the nearest-centroid classifier (PAm).
+        Strength γ of the pull towards the nearest-centroid classifier (PAm). 0 means no pull.
     trigger : {"loss", "always"}, default="loss"
-        Pull only when a loss was suffered, or at each example.
+        Whether the pull acts only when an example suffers a loss, or at every example.
     queue : int, default=1
-        Start each step from the mean of the last Q classifiers (PAmW).
+        Each step starts from the mean of the last ``queue`` classifiers (PAmW).
     batch_size : int, default=1
-        Ask for the margins of this many examples together (BPA).
+        Number of examples whose margins are asked for together (BPA).
     reservoir_size : int, default=16
-        Classifiers in the reservoir.
+        Number of classifiers in the reservoir.
     scale : {"none", "online", "standard", "auto"}, default="none"
-        Bring the features to one scale, by what was seen of them so far: "online" divides by the
-        root mean square of the values that were not zero, so zeros stay zeros; "standard" takes
-        the mean away and divides by the standard deviation, for dense rows. "auto" races them.
-        ``coef_`` and ``intercept_`` are always for the features as they are given.
+        How features are scaled, using statistics of the rows seen so far. "online" divides each
+        feature by the root mean square of its non-zero values; zeros stay zero. "standard"
+        subtracts the mean and divides by the standard deviation; it is for dense rows. "auto"
+        races the three. ``coef_`` and ``intercept_`` always refer to the original features.
     forgetting : float, default=0.0
-        For streams that change: the share that a new example replaces in the class means, and an
-        update in the precision of a diagonal metric. 0.001 remembers about a thousand. With
-        something to choose ("auto") the records forget as fast.
+        For streams that change. At each example, this fraction of the class means is replaced; at
+        each update, this fraction of the precision of a diagonal metric is forgotten. 0.001
+        remembers about a thousand examples. The records of a race ("auto") forget at the same
+        rate.
     probability : bool, default=False
-        Record margins while learning, for ``predict_proba``. The model learned is the same.
+        Whether margins are recorded while learning, so that ``predict_proba`` can be used. The
+        model itself does not change.
     mergeable : bool, default=False
-        Count the steps that move each weight, for ``aggro.merge``. The model learned is the same;
-        it takes twice the memory in the Euclidean metric, and nothing in the others.
+        Whether the steps that move each weight are counted, so that ``aggro.merge`` can be used.
+        The model itself does not change. It takes twice the memory in the Euclidean metric, and no
+        more in the others.
 
     Examples
     --------
@@ -142,7 +151,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
 
 
 class PassiveAggressiveRegressor(LinearRegressor):
-    """Passive-Aggressive regressor: stay inside the tube, else step just to its wall.
+    """Passive-Aggressive regressor: no change inside the tube, else a step to its edge.
 
     Each example solves ::
 
@@ -160,12 +169,14 @@ reservoir_size
         As in ``PassiveAggressiveClassifier``.
     intercept_scaling : float or "auto", default=1.0
         Value of the constant feature whose weight is the intercept.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}
-        PA-I (default), PA-II and PA. PA-II with ``epsilon=0`` is least squares (PALS).
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}, \
+default="epsilon_insensitive"
+        How an error outside the tube is penalised. The values give the variants PA-I, PA-II and
+        PA. PA-II with ``epsilon=0`` is least squares (PALS).
     epsilon : float, default=0.1
-        Half the width of the tube.
+        Half the width of the tube: smaller errors cost nothing.
     relative_epsilon : bool, default=False
-        Take ``epsilon`` in units of the running standard deviation of the targets.
+        Whether ``epsilon`` is in units of the running standard deviation of the targets.
 
     Examples
     --------

@@ -22,7 +22,7 @@ verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size
 probability, mergeable
         As in ``PassiveAggressiveClassifier``.
     multiclass : {"top", "ovr"}, default="top"
-        Move the true class and the best wrong one, or learn one Perceptron for each class.
+        "top" moves the true class and the best wrong one; "ovr" learns one Perceptron per class.
 
     Examples
     --------
@@ -61,7 +61,7 @@ probability, mergeable
 
 
 class AROWClassifier(LinearClassifier):
-    """Adaptive regularisation of weights: a step in a metric that grows surer with each update.
+    """Adaptive regularisation of weights: steps that shrink as the weights become more certain.
 
     Each example with a loss solves ::
 
@@ -72,9 +72,9 @@ class AROWClassifier(LinearClassifier):
     Parameters
     ----------
     r : float, default=1.0
-        Softness: large values make small steps.
+        Regularisation: larger values make smaller steps.
     metric : {"diagonal", "full"}, default="diagonal"
-        Variances of single features, or their covariances too.
+        Whether to keep only the variance of each weight or the full covariance matrix.
     multiclass : {"ovr", "support", "top"}, default="ovr"
         As in ``PassiveAggressiveClassifier``.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
@@ -129,11 +129,11 @@ class AROWRegressor(LinearRegressor):
     Parameters
     ----------
     r : float, default=1.0
-        Softness: large values make small steps.
+        Regularisation: larger values make smaller steps.
     epsilon : float, default=0.0
-        Half the width of the tube in which nothing is learned.
+        Half the width of the tube: smaller errors cost nothing.
     metric : {"diagonal", "full"}, default="diagonal"
-        Variances of single features, or their covariances too.
+        Whether to keep only the variance of each weight or the full covariance matrix.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
 n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, average, reservoir_size
         As in ``PassiveAggressiveRegressor``.
@@ -187,11 +187,12 @@ class ConfidenceWeightedClassifier(LinearClassifier):
     Parameters
     ----------
     eta : float, default=0.9
-        The probability, at least ½ and below 1.
+        Required probability of a correct prediction, at least ½ and below 1.
     form : {"variance", "stdev"}, default="variance"
-        The constraint of Dredze (2008), or the exact one of Crammer (2008).
+        Whether the constraint uses the variance of the margin (Dredze, 2008) or its standard
+        deviation (Crammer, 2008).
     metric : {"diagonal", "full"}, default="diagonal"
-        Variances of single features, or their covariances too.
+        Whether to keep only the variance of each weight or the full covariance matrix.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
 n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
 reservoir_size, probability
@@ -248,13 +249,13 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Price of missing the margin.
+        Price of a missed margin.
     eta : float, default=0.9
-        The probability, at least ½ and below 1.
+        Required probability of a correct prediction, at least ½ and below 1.
     kind : {"I", "II"}, default="I"
-        Linear or squared penalty.
+        Whether the penalty is linear ("I") or squared ("II").
     metric : {"diagonal", "full"}, default="diagonal"
-        Variances of single features, or their covariances too.
+        Whether to keep only the variance of each weight or the full covariance matrix.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
 n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
 reservoir_size, probability

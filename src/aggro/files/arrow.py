@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aggro.extras import optional
 from aggro.files.batch import Batch, Report
 from aggro.files.columns import Plan, check_names, chosen
 from aggro.files.encode import Encoder
-from aggro.files.errors import ReadingError, optional
+from aggro.files.errors import ReadingError
 from aggro.files.options import Options
 from aggro.files.sources import open_bytes
 from aggro.files.strings import Buffers, StringColumn, settled

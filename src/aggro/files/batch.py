@@ -17,6 +17,8 @@ MOST_KEPT_PROBLEMS = 10
 class Batch(NamedTuple):
     """Some rows of a file: features, labels, and weights where the file has them.
 
+    >>> import numpy as np
+    >>> from aggro.files import Batch
     >>> Batch(np.ones((2, 3)), np.array([1.0, -1.0]), None).n_rows
     2
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Any
 
 LIBRARIES = ("pyarrow", "zlib", "_lzma", "lzma", "zstandard", "compression")
@@ -46,6 +45,7 @@ def _in_python(option: re.Match[str]) -> str:
 class ReadingError(ValueError):
     """A file that cannot be read: where, what is wrong (as the file has it), and what to do.
 
+    >>> from aggro.files import ReadingError
     >>> error = ReadingError("data.csv", "column 'a' is missing", "; pass {missing=zero}")
     >>> str(error)
     "data.csv: column 'a' is missing; pass missing='zero'"
@@ -68,6 +68,7 @@ class ReadingError(ValueError):
 class BadLine(ReadingError):
     """A line or row that cannot be read.
 
+    >>> from aggro.files import BadLine
     >>> error = BadLine("data.svm", 3, "'x' is not a number", column=5)
     >>> str(error)
     "data.svm, line 3, column 5: 'x' is not a number"
@@ -123,18 +124,3 @@ def naming(file: str) -> Iterator[None]:
         if not (is_nameless or isinstance(error, EOFError) or library in LIBRARIES):
             raise
         raise ReadingError(file, f"cannot be read: {error}") from error
-
-
-def optional(module: str, purpose: str) -> Any:
-    """Import an optional dependency, or say how to get it.
-
-    >>> optional("json", "nothing").dumps(1)
-    '1'
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.split(".")[0]
-        raise ImportError(
-            f"{purpose} needs the package {package}; install it with: pip install {package}"
-        ) from error

@@ -15,6 +15,7 @@ from aggro.files.strings import Buffers, buffers_of
 def hash_names(names: Sequence[str], bits: int = 18) -> NDArray[np.int32]:
     """Return the column of each name among 2**bits: MurmurHash3, but digits are their own number.
 
+    >>> from aggro.files import hash_names
     >>> hash_names(["price", "7"]).tolist()
     [229902, 7]
     """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from aggro.extras import optional
 
 
 class SparseRows:
@@ -82,7 +83,7 @@ class SparseRows:
     def to_scipy(self) -> Any:
         """Return a scipy.sparse.csr_matrix of the same arrays."""
         arrays = (self.data, self.indices, self.indptr)
-        matrix = import_module("scipy.sparse").csr_matrix(arrays, shape=self.shape)
+        matrix = optional("scipy.sparse", "A sparse matrix").csr_matrix(arrays, shape=self.shape)
         if self.is_sorted:
             matrix.has_sorted_indices = True
             matrix.has_canonical_format = True

@@ -34,6 +34,7 @@ class Reader:
     r"""Batches of some files. Each `for` over it is one pass; `read` makes it.
 
     >>> import tempfile, pathlib
+    >>> from aggro.files import read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "data.svm")
     ...     _ = path.write_text("1 1:2\n-1 oops\n1 2:1\n")
@@ -248,6 +249,7 @@ def read(
     counted, since no model here starts from one.
 
     >>> import tempfile, pathlib
+    >>> from aggro.files import read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "data.svm")
     ...     _ = path.write_text("1 1:0.5 3:2\n-1 2:1\n")

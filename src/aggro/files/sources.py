@@ -9,10 +9,12 @@ import lzma
 import os
 import sys
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
 
-from aggro.files.errors import ReadingError, optional
+from aggro.extras import optional
+from aggro.files.errors import ReadingError
 from aggro.files.options import Format
 
 STANDARD_INPUT = "-"
@@ -121,5 +123,6 @@ def open_bytes(path: str) -> IO[bytes]:
 
 def zstandard(purpose: str) -> Any:
     """Return the module that reads and writes .zst files."""
-    name = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
-    return optional(name, f"{purpose} .zst files")
+    if sys.version_info >= (3, 14):
+        return import_module("compression.zstd")
+    return optional("zstandard", f"{purpose} .zst files")

@@ -34,6 +34,7 @@ def load_svmlight(
     holds the qid of each row, -1 where a line has none.
 
     >>> import io
+    >>> from aggro.files import load_svmlight
     >>> X, y = load_svmlight(io.BytesIO(b"1 1:0.5 3:2\n-1 2:1 # a comment\n"))
     >>> X.toarray(), y
     (array([[0.5, 0. , 2. ],

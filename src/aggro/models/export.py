@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.atomic import replacing
+from aggro.extras import optional
 from aggro.learn.learner import Array
 from aggro.models.errors import ModelFileError
 from aggro.models.record import CLASSIFIERS, REGRESSORS
@@ -60,13 +61,18 @@ def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         Any of aggro's linear classifiers and regressors.
     path : path
         Where to write.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, aggro
+    >>> model = aggro.PassiveAggressiveRegressor().fit([[1.0], [2.0]], [1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.onnx")
+    ...     aggro.to_onnx(model, path)
+    ...     path.stat().st_size > 0
+    True
     """
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError(
-            "to_onnx needs the package onnx; install it with: pip install onnx"
-        ) from error
+    onnx = optional("onnx", "aggro.to_onnx")
     _require_linear(model)
     graph = _graph(onnx, model)
     opsets = [onnx.helper.make_opsetid("", OPSET)]

@@ -61,6 +61,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         Any of aggro's, fitted or not.
     path : path
         Where to write.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, aggro
+    >>> model = aggro.StreamClassifier()
+    >>> model.learn_one({"money": 1.0}, "spam")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     aggro.save(model, pathlib.Path(folder, "mail.aggro"))
+    ...     aggro.load(pathlib.Path(folder, "mail.aggro")).predict_one({"money": 1.0})
+    'spam'
     """
     write_record(record_of(model), path)
 
@@ -75,6 +85,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     ----------
     path : path
         A file written by ``save`` or by the command ``aggro train``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, aggro
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.aggro")
+    ...     aggro.save(aggro.StreamRegressor("PAR", epsilon=0.0), path)
+    ...     model = aggro.load(path)
+    >>> model.learn_one({"width": 2.0}, 6.0)
+    >>> model.predict_one({"width": 2.0})
+    6.0
     """
     record = read_record(path)
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aggro.atomic import check_writable, replacing
+from aggro.extras import optional
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 MARKERS = "osD^vP*"
@@ -51,12 +52,7 @@ def close_figure(figure: Any, path: str | os.PathLike[str] | None) -> Any:
 
 
 def _matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401 -- is it there?
-    except ImportError as error:
-        raise ImportError(
-            "A picture needs the package matplotlib; install it with: pip install matplotlib"
-        ) from error
+    optional("matplotlib", "A picture")
 
 
 def _format(path: str | os.PathLike[str]) -> str:

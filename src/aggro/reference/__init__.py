@@ -2,6 +2,12 @@
 
 Start with :mod:`~aggro.reference.rules` (how far to move), then
 :class:`~aggro.reference.linear.ReferenceLearner` (the loop that puts the pieces together).
+
+Examples
+--------
+>>> from aggro import reference
+>>> reference.step_size(loss=1.0, q=4.0, price=reference.slack("hinge", C=0.1))
+0.1
 """
 
 from .batch import batch_dual, batch_support_classes

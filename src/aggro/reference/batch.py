@@ -21,11 +21,19 @@ def batch_dual(
     epsilon: float = 0.0,
     lower: Array | float = 0.0,
 ) -> Array:
-    """Solve for the steps t of a batch: max l't - eps |t|_1 - 1/2 t'(A + ridge)t.
+    """Solve for the steps t of a batch: maximise ``l't - eps |t|_1 - 1/2 t'(A + ridge)t``.
 
     Bounds are lower <= t <= upper. With raw losses l and A_jk = y_j y_k <x_j, x_k>: BPA-I is
     0 <= t <= C; BPA-II is t >= 0 with ridge 1/2C; BPALS has no bounds (a linear solve); regression
-    has |t| <= C and an epsilon.
+    has ``|t| <= C`` and an epsilon.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import batch_dual
+    >>> A, losses = np.array([[2.0, 1.0], [1.0, 2.0]]), np.ones(2)
+    >>> batch_dual(A, losses, upper=np.full(2, np.inf), ridge=np.zeros(2)).round(3).tolist()
+    [0.333, 0.333]
     """
     Q = A + np.diag(ridge)
     lower = np.broadcast_to(np.asarray(lower, dtype=np.float64), losses.shape)
@@ -92,6 +100,15 @@ def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: li
 
     min 1/2 sum_u ||w_u - c_u||^2 + sum_k penalty(xi_k)  s.t.  s_ky - s_kv >= 1 - xi_k, by exact
     block steps: each example's support classes at its own current losses, until nothing moves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import batch_support_classes, slack
+    >>> scores, gram = np.zeros((2, 3)), np.eye(2)
+    >>> T = batch_support_classes(scores, np.array([0, 2]), gram, [slack("hard", 1.0)] * 2)
+    >>> T.round(3).tolist()
+    [[0.667, -0.333, -0.333], [-0.333, -0.333, 0.667]]
     """
     T: Array = np.zeros_like(scores)
     first_sweep = T

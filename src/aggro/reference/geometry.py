@@ -11,6 +11,15 @@ class Metric:
     """||v||^2 = v' P v with a precision P = Sigma^-1 that starts at 1 and grows with each update.
 
     ``euclidean`` never grows, ``diagonal`` keeps a vector, ``full`` a matrix (paper 001, eq. 9).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import Metric
+    >>> metric = Metric("diagonal", 2)
+    >>> metric.grow(np.array([1.0, 0.0]))
+    >>> metric.times_sigma(np.array([[1.0, 1.0]])).tolist()
+    [[0.5, 1.0]]
     """
 
     def __init__(self, kind: str, size: int) -> None:
@@ -39,7 +48,17 @@ class Metric:
 
 
 class ClassMeans:
-    """Weighted mean of the examples of each class; a class never seen has mean 0."""
+    """Weighted mean of the examples of each class; a class never seen has mean 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import ClassMeans
+    >>> means = ClassMeans(2, 1)
+    >>> means.absorb(np.array([[1.0], [3.0]]), np.array([1, 1]), np.ones(2))
+    >>> means.classifier(None).tolist()
+    [[0.0], [2.0]]
+    """
 
     def __init__(self, n_classes: int, size: int) -> None:
         self.sums = np.zeros((n_classes, size))
@@ -68,6 +87,13 @@ class Centre:
 
     min 1/2 ||w - wbar||^2 + gamma/2 ||w - m||^2 + C penalty  is a PA step from c with
     C / (1 + gamma); gamma = 0 and Q = 1 give c = w.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import Centre
+    >>> Centre(gamma=1.0, length=1).move(np.array([0.0, 2.0]), np.array([2.0, 0.0])).tolist()
+    [1.0, 1.0]
     """
 
     def __init__(self, gamma: float, length: int) -> None:

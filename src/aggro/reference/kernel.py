@@ -12,7 +12,15 @@ from .task import EPSILON, Task, batches
 def kernel_matrix(
     X: Array, Z: Array, kernel: str, gamma: float = 1.0, degree: int = 3, coef0: float = 1.0
 ) -> Array:
-    """k(x, z) for all rows x of X and z of Z."""
+    """k(x, z) for all rows x of X and z of Z.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import kernel_matrix
+    >>> kernel_matrix(np.array([[0.0], [1.0]]), np.array([[1.0]]), "rbf").round(3).tolist()
+    [[0.368], [1.0]]
+    """
     inner = X @ Z.T
     match kernel:
         case "linear":
@@ -34,6 +42,15 @@ def forget_one(K: Array, beta: Array, fresh: int, maintenance: str) -> tuple[int
     cost 1/2 ||beta_r||^2 (k_rr - k_rV K_VV^-1 k_Vr) (Wang & Vucetic 2010). V holds the last
     ``fresh`` rows, which stay (``simple``), also r's nearest neighbour (``nearest``), or all
     (``projection``). ``oldest`` drops the first row outright.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import forget_one
+    >>> K, beta = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0], [2.0]])
+    >>> r, kept = forget_one(K, beta, fresh=1, maintenance="simple")
+    >>> r, kept.tolist()
+    (0, [[2.5]])
     """
     if maintenance == "oldest":
         return 0, beta[1:]
@@ -64,7 +81,16 @@ def absorbers(K: Array, r: int, fresh: int, maintenance: str) -> list[int]:
 
 @dataclass
 class ReferenceKernelLearner:
-    """Kernel PA, one example or one batch at a time; the intercept is the kernel k + 1."""
+    """Kernel PA, one example or one batch at a time; the intercept is the kernel k + 1.
+
+    Examples
+    --------
+    >>> from aggro.reference import ReferenceKernelLearner
+    >>> model = ReferenceKernelLearner("binary", n_features=1, gamma=2.0)
+    >>> model.learn_stream([[-1.0], [0.0], [1.0]], [1, -1, 1])
+    >>> (model.scores([[0.0], [1.1]]) > 0).ravel().tolist()
+    [False, True]
+    """
 
     task: str
     n_features: int

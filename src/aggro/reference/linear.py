@@ -30,6 +30,14 @@ class ReferenceLearner:
     a row of -1/+1 or 0/1 (multilabel). ``W`` and ``b`` are the predictor: the average of the
     weights after each round if ``average`` is set (from example ``average`` on), the mean of a
     sample of survivors if it is "reservoir", else the last weights.
+
+    Examples
+    --------
+    >>> from aggro.reference import ReferenceLearner
+    >>> model = ReferenceLearner("binary", n_features=1, loss="hard", fit_intercept=False)
+    >>> model.learn([2.0], 1)
+    >>> model.W.tolist(), model.scores([[2.0]]).tolist()
+    ([[0.5]], [[1.0]])
     """
 
     task: str

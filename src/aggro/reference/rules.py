@@ -21,7 +21,14 @@ SURE = sqrt(TINY)  # a variance below this is none: its inverse squared would ov
 
 
 class Slack(NamedTuple):
-    """The price of violating a constraint: the step is ``clip(loss / (q + ridge), lo, cap)``."""
+    """The price of violating a constraint: the step is ``clip(loss / (q + ridge), lo, cap)``.
+
+    Examples
+    --------
+    >>> from aggro.reference import Slack, step_size
+    >>> step_size(2.0, 1.0, Slack(lo=0.0, cap=0.5, ridge=0.0))
+    0.5
+    """
 
     lo: float
     cap: float
@@ -34,7 +41,14 @@ class Slack(NamedTuple):
 
 
 def slack(loss: str, C: float) -> Slack:
-    """Price a loss in three numbers: PA (hard), PA-I (C xi), PA-II (C xi^2), PALS (equality)."""
+    """Price a loss in three numbers: PA (hard), PA-I (C xi), PA-II (C xi^2), PALS (equality).
+
+    Examples
+    --------
+    >>> from aggro.reference import slack
+    >>> slack("squared_hinge", C=0.5)
+    Slack(lo=0.0, cap=inf, ridge=1.0)
+    """
     match loss:
         case "hard":
             return Slack(0.0, inf, 0.0)
@@ -52,6 +66,12 @@ def step_size(loss: float, q: float, price: Slack) -> float:
 
     min 1/2 ||w - c||^2 + penalty(xi)  s.t.  y <w, x> >= 1 - xi  gives  w = c + tau y x with
     tau = [l]+ / q (PA),  min(C, [l]+ / q) (PA-I),  [l]+ / (q + 1/2C) (PA-II); paper 003, eqs 3-6.
+
+    Examples
+    --------
+    >>> from aggro.reference import slack, step_size
+    >>> [step_size(1.0, 4.0, slack(loss, 0.1)) for loss in ("hard", "hinge")]
+    [0.25, 0.1]
     """
     if q < TINY:  # nothing to move along
         return 0.0
@@ -63,6 +83,13 @@ def support_classes(losses: Array, n: float, price: Slack) -> Array:
 
     min 1/2 sum_u ||w_u - c_u||^2 + penalty(xi)  s.t.  s_y - s_v >= 1 - xi for every v != y, with
     losses l_v = 1 - s_y + s_v and n = ||x||^2: w_v -= tau_v x, w_y += (sum tau) x; paper 004, §3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import slack, support_classes
+    >>> support_classes(np.array([2.2, 1.6, -0.5]), 1.0, slack("hard", 1.0)).round(3).tolist()
+    [0.933, 0.333, 0.0]
     """
     if n < TINY or losses.max(initial=0.0) <= 0:
         return np.zeros_like(losses)
@@ -78,18 +105,39 @@ def support_classes(losses: Array, n: float, price: Slack) -> Array:
 
 
 def perceptron(M: float, weight: float = 1.0) -> tuple[float, float]:
-    """Rosenblatt: w += y x on a mistake. A tie is a mistake, so that w = 0 learns."""
+    """Rosenblatt: w += y x on a mistake. A tie is a mistake, so that w = 0 learns.
+
+    Examples
+    --------
+    >>> from aggro.reference import perceptron
+    >>> perceptron(M=-0.5), perceptron(M=0.1)
+    ((1.0, 0.0), (0.0, 0.0))
+    """
     return (weight if M <= 0 else 0.0), 0.0
 
 
 def arow(M: float, V: float, r: float) -> tuple[float, float]:
-    """Minimise KL(N || N_t) + (1/2r) (l^2 + x' Sigma x), only when l = [1 - M]+ > 0."""
+    """Minimise KL(N || N_t) + (1/2r) (l^2 + x' Sigma x), only when l = [1 - M]+ > 0.
+
+    Examples
+    --------
+    >>> from aggro.reference import arow
+    >>> arow(M=0.0, V=1.0, r=1.0)
+    (0.5, 1.0)
+    """
     loss = max(0.0, 1 - M)
     return (loss / (V + r), 1 / r) if loss > 0 else (0.0, 0.0)
 
 
 def cw_variance(M: float, V: float, phi: float) -> tuple[float, float]:
-    """Minimise KL(N || N_t)  s.t.  M' >= phi V' (Dredze 2008; paper 001, eqs 5-6, clipped at 0)."""
+    """Minimise KL(N || N_t)  s.t.  M' >= phi V' (Dredze 2008; paper 001, eqs 5-6, clipped at 0).
+
+    Examples
+    --------
+    >>> from aggro.reference import cw_variance
+    >>> [round(number, 3) for number in cw_variance(M=0.0, V=1.0, phi=1.0)]
+    [0.5, 1.0]
+    """
     if phi * V <= M or V < SURE:
         return 0.0, 0.0
     B = 1 + 2 * phi * M
@@ -109,12 +157,26 @@ def _stdev_growth(alpha: float, V: float, phi: float) -> tuple[float, float]:
 
 
 def cw_stdev(M: float, V: float, phi: float) -> tuple[float, float]:
-    """Minimise KL(N || N_t)  s.t.  M' >= phi sqrt(V') (Crammer 2008; paper 001, eq. 4)."""
+    """Minimise KL(N || N_t)  s.t.  M' >= phi sqrt(V') (Crammer 2008; paper 001, eq. 4).
+
+    Examples
+    --------
+    >>> from aggro.reference import cw_stdev
+    >>> [round(number, 3) for number in cw_stdev(M=0.0, V=1.0, phi=1.0)]
+    [0.707, 1.0]
+    """
     return scw_i(M, V, phi, inf)
 
 
 def scw_i(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
-    """Minimise KL(N || N_t) + C l  with  l = [phi sqrt(V') - M']+ (Wang 2012): CW-stdev, capped."""
+    """Minimise KL(N || N_t) + C l  with  l = [phi sqrt(V') - M']+ (Wang 2012): CW-stdev, capped.
+
+    Examples
+    --------
+    >>> from aggro.reference import scw_i
+    >>> [round(number, 3) for number in scw_i(M=0.0, V=1.0, phi=1.0, C=0.5)]
+    [0.5, 0.64]
+    """
     if phi * sqrt(V) <= M or V < SURE:
         return 0.0, 0.0
     psi, zeta = 1 + phi**2 / 2, 1 + phi**2
@@ -125,7 +187,14 @@ def scw_i(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
 
 
 def scw_ii(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
-    """Minimise KL(N || N_t) + C l^2  with  l = [phi sqrt(V') - M']+ (Wang 2012)."""
+    """Minimise KL(N || N_t) + C l^2  with  l = [phi sqrt(V') - M']+ (Wang 2012).
+
+    Examples
+    --------
+    >>> from aggro.reference import scw_ii
+    >>> [round(number, 3) for number in scw_ii(M=0.0, V=1.0, phi=1.0, C=1.0)]
+    [0.516, 0.667]
+    """
     if phi * sqrt(V) <= M or V < SURE:
         return 0.0, 0.0
     n = V + 1 / (2 * C)

@@ -46,6 +46,13 @@ class Task:
 
     One output for ``binary`` (labels -1/+1) and ``regression``; K outputs for the classes 0..K-1
     of ``support``, ``top`` and ``predicted``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import Task
+    >>> Task("top", "hinge").mistakes(np.array([[0.2, 0.9], [0.3, 0.1]]), np.array([0, 0])).tolist()
+    [True, False]
     """
 
     kind: str

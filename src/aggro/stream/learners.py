@@ -35,35 +35,36 @@ def probabilities(classes: list[Any], margins: list[float]) -> dict[Any, float]:
 class StreamClassifier(RecordingStream):
     """Passive-Aggressive classifier of a stream: features and classes may appear at any time.
 
-    Stay when the margin is met, else step just far enough. An example is a dict of names to
-    numbers; any hashable name will do, and what a dict does not name is zero. A string value v of
-    feature k stands for the feature ``(k, v)`` with value 1. The first class is learned against
-    the second, which is to come; later ones enter with zero weights. Before any is known,
-    ``predict_one`` returns None.
+    The model does not change when the margin is met; otherwise it moves just far enough. An
+    example is a dict from names to numbers. A name may be any hashable object, and features that a
+    dict does not name are zero. A string value v of feature k stands for the feature ``(k, v)``
+    with value 1. The first class is learned against a second one that has not appeared yet; later
+    classes start with zero weights. Before any class is known, ``predict_one`` returns None.
 
     Parameters
     ----------
     algorithm : str, default="PA-I"
-        A linear classifier of ``aggro.catalogue()``.
+        Name of a linear classifier in ``aggro.catalogue()``.
     C : float or "auto", default=1.0
-        Price of a broken margin. "auto" learns a grid of values side by side and follows the one
-        with the best recent record (``C_``, ``lanes_``).
-    max_features : int, optional
-        Keep at most this many features.
+        Price of a missed margin. "auto" trains a grid of values side by side and predicts with the
+        one that has made the fewest mistakes recently; see ``C_`` and ``lanes_``.
+    max_features : int or None, default=None
+        Maximum number of features to keep. None means no limit.
     overflow : {"drop", "hash"}, default="drop"
-        What happens at ``max_features``: the feature not learned from for the longest time makes
-        room for a new one, or names share ``max_features`` places by their hash from the start
-        (the same in every process, for names of text, bytes, numbers and tuples of these).
+        What happens when ``max_features`` is reached. "drop": the feature that was not learned
+        from for the longest time is replaced by the new one. "hash": names are hashed into
+        ``max_features`` places from the start. The hash is the same in every process for names
+        that are strings, bytes, numbers or tuples of these.
     seed : int, default=0
-        Seed of the reservoir.
+        Seed for the reservoir.
     probability : bool, default=False
-        Take the margin of each example before it is learned, and fit to these margins what
-        ``predict_proba_one`` says.
+        Whether the margin of each example is recorded before it is learned, so that
+        ``predict_proba_one`` returns calibrated probabilities.
     **params
-        Settings that override the variant's, as in ``PassiveAggressiveClassifier``: ``loss``,
-        ``multiclass``, ``metric``, ``class_mean``, ``queue``, ``average``, ``batch_size`` ...
-        With ``batch_size`` above 1, examples wait until their batch is full; ``flush`` learns them
-        at once.
+        Settings that override those of the variant, as in ``PassiveAggressiveClassifier``:
+        ``loss``, ``multiclass``, ``metric``, ``class_mean``, ``queue``, ``average``,
+        ``batch_size`` and others. With ``batch_size`` above 1, examples wait until their batch is
+        full; ``flush`` learns them at once.
 
     Examples
     --------
@@ -156,20 +157,21 @@ def _place_of(label: Any, classes: list[Any]) -> int:
 class StreamRegressor(StreamLearner):
     """Passive-Aggressive regressor of a stream: features may appear at any time.
 
-    Stay inside the tube, else step just to its wall. Examples are dicts as for
-    ``StreamClassifier``; before anything is learned, ``predict_one`` returns 0.
+    The model does not change when the error is inside the tube; otherwise it moves just far
+    enough. Examples are dicts as for ``StreamClassifier``. Before anything is learned,
+    ``predict_one`` returns 0.
 
     Parameters
     ----------
     algorithm : str, default="PAR-I"
-        A linear regressor of ``aggro.catalogue()``.
+        Name of a linear regressor in ``aggro.catalogue()``.
     C : float or "auto", default=1.0
-        Price of leaving the tube; "auto" as in ``StreamClassifier``.
+        Price of an error outside the tube; "auto" works like that of the classifier.
     max_features, overflow, seed
         As in ``StreamClassifier``.
     **params
-        Settings that override the variant's, as in ``PassiveAggressiveRegressor``: ``loss``,
-        ``epsilon``, ``metric``, ``queue``, ``average``, ``batch_size`` ...
+        Settings that override those of the variant, as in ``PassiveAggressiveRegressor``:
+        ``loss``, ``epsilon``, ``metric``, ``queue``, ``average``, ``batch_size`` and others.
 
     Examples
     --------

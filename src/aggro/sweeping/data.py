@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.extras import optional
 from aggro.files import Reader, read
 from aggro.files.labels import first_labels, looks_continuous
 from aggro.files.sources import STANDARD_INPUT
@@ -93,13 +94,12 @@ class ArrayData(Data):
     @classmethod
     def of(cls, X: Any, y: Any, task: Task | None) -> ArrayData:
         """Check arrays, and tell what they are."""
-        from sklearn.base import BaseEstimator
-        from sklearn.utils.validation import validate_data
-
+        base = optional("sklearn.base", "aggro.sweep")
+        validation = optional("sklearn.utils.validation", "aggro.sweep")
         from aggro.estimators.targets import read_classes, read_values
 
-        reader, floats = BaseEstimator(), [np.float64, np.float32]
-        X = validate_data(reader, X, accept_sparse="csr", dtype=floats, order="C")
+        reader, floats = base.BaseEstimator(), [np.float64, np.float32]
+        X = validation.validate_data(reader, X, accept_sparse="csr", dtype=floats, order="C")
         count, features = X.shape
         shape = (features, X.dtype, count, getattr(reader, "feature_names_in_", None), X)
         if task is None and np.asarray(y).dtype.kind == "f" and looks_continuous(y):

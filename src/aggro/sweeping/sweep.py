@@ -34,23 +34,24 @@ def sweep(
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples, n_features), path, or files
-        Rows, in the order in which they arrive. A path, a list of paths or patterns, or what
-        ``aggro.files.read`` returns is read batch by batch, once to learn what is in it and once
-        for each pass, so it may be larger than the memory.
+        Rows, in the order in which they arrive. A path, a list of paths or patterns, or the result
+        of ``aggro.files.read`` is read batch by batch and may be larger than memory. It is read
+        once to find out what it contains and once for each pass.
     y : array, optional
-        Classes, an indicator matrix, or targets of a regression; files hold their own, and their
+        Classes, an indicator matrix, or regression targets. Files contain their own labels and
         weights.
     task : {"binary", "multiclass", "multilabel", "regression"}, optional
-        What y is; by default told from its values: floats that are not whole, or that take many
-        values, make a regression.
+        The type of problem. By default it is inferred from y: floats that are not whole numbers,
+        or that take many values, mean regression.
     orders : int, default=1
-        With more than one, the rows (arrays only) are learned in this many random orders.
+        With more than one, the rows are learned in this many random orders (arrays only).
     passes : int, default=1
-        Passes over the rows. The errors are those of the first.
+        Number of passes over the rows. The errors are those of the first pass.
     seed : int, default=0
-        Seed of the orders.
+        Seed for the random orders.
     n_jobs : int, default=None
-        Threads that share the settings: None is one, -1 all cores. The result is the same.
+        Number of threads that share the settings. None means one, -1 means all cores. The result
+        does not depend on it.
     **axes
         A value or a list of values for any axis: ``C``, ``loss``, ``multiclass``, ``metric``,
         ``class_mean``, ``trigger``, ``queue``, ``batch_size``, ``average``, ``epsilon``,

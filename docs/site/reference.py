@@ -1,0 +1,127 @@
+"""The reference: a page for every public name, made from its docstring and its signature."""
+
+import inspect
+from importlib import import_module
+from typing import Any
+
+MODULES = ("aggro", "aggro.files", "aggro.datasets", "aggro.reference")
+GROUPS = {  # of the names in aggro itself; what is in none is listed at the end
+    "Classifiers": (
+        "PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier", "AROWClassifier",
+        "ConfidenceWeightedClassifier", "SoftConfidenceWeightedClassifier", "Perceptron",
+    ),
+    "Regressors": (
+        "PassiveAggressiveRegressor", "KernelPassiveAggressiveRegressor", "AROWRegressor",
+    ),
+    "Streams": ("StreamClassifier", "StreamRegressor"),
+    "Many settings at once, and names of variants": ("sweep", "catalogue", "from_name"),
+    "Model files and export": ("save", "load", "to_sklearn", "to_onnx", "ModelFileError"),
+}  # fmt: skip
+PAGES = {  # pages that say more, by group or name
+    "Classifiers": ("algorithms", "which-algorithm", "tuning", "probabilities"),
+    "Regressors": ("algorithms", "tuning"),
+    "Streams": ("drift", "migrating"),
+    "Many settings at once, and names of variants": ("tuning", "catalogue"),
+    "Model files and export": ("guide",),
+    "aggro.files": ("guide",),
+    "aggro.datasets": ("performance",),
+    "aggro.reference": ("algorithms", "errata"),
+}
+FROM_SKLEARN = ("get_params", "set_params", "score")
+HEADINGS = {
+    "aggro.files": "Reading files larger than memory",
+    "aggro.datasets": "Public data sets by name",
+    "aggro.reference": "Every rule in plain NumPy",
+}
+
+
+def public(module: str) -> list[str]:
+    """Return the public names of a module, without modules and the version."""
+    home = import_module(module)
+    names = [name for name in home.__all__ if not name.startswith("_")]
+    return [name for name in names if not inspect.ismodule(getattr(home, name))]
+
+
+def members(kind: type) -> list[str]:
+    """Return the methods and properties of a class that aggro documents, by name.
+
+    >>> from aggro import files
+    >>> members(files.Reader)[:2]
+    ['bad_lines', 'columns']
+    """
+    found = []
+    for name in dir(kind):
+        owner = next((base for base in kind.__mro__ if name in vars(base)), object)
+        ours = owner.__module__.startswith("aggro") and not name.startswith("_")
+        if ours or name in FROM_SKLEARN:
+            member = inspect.getattr_static(kind, name)
+            documented = inspect.getdoc(getattr(kind, name, None)) or inspect.getdoc(member)
+            if name in FROM_SKLEARN or (documented and not name.startswith("set_")):
+                found.append(name)
+    return found
+
+
+def see_also(module: str, name: str) -> list[str]:
+    """Return links to the other names of the same kind, and to the pages that say more."""
+    own = GROUPS if module == "aggro" else {}
+    group = next((key for key, names in own.items() if name in names), module)
+    kin = GROUPS.get(group, public(module))
+    links = [f":doc:`{other} <{module}.{other}>`" for other in kin if other != name]
+    links += [f":doc:`/{page}`" for page in PAGES.get(group, ())]
+    return [".. seealso::", "", f"   {', '.join(links)}", ""]
+
+
+def page(module: str, name: str, thing: Any) -> str:
+    """Return the page of one name."""
+    title = f"{module}.{name}".removeprefix("aggro.")
+    lines = [title, "=" * len(title), "", f".. currentmodule:: {module}", ""]
+    if inspect.isclass(thing):
+        lines += [f".. autoclass:: {name}"]
+        if not issubclass(thing, Exception):
+            lines += [f"   :members: {', '.join(members(thing))}"]
+    else:
+        lines += [f".. autofunction:: {name}"]
+    return "\n".join([*lines, "", *see_also(module, name)])
+
+
+def summary(thing: Any) -> str:
+    """Return the first sentence of a docstring."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0].replace("|", r"\|")
+
+
+def listing(module: str, names: list[str]) -> list[str]:
+    """Return a table of names, with what each is."""
+    home = import_module(module)
+    lines = [".. list-table::", "   :widths: 40 60", ""]
+    for name in names:
+        lines += [
+            f"   * - :doc:`{name} <{module}.{name}>`",
+            f"     - {summary(getattr(home, name))}",
+        ]
+    return [*lines, ""]
+
+
+def index() -> str:
+    """Return the page that leads to all others."""
+    title = "Reference"
+    lines = [title, "=" * len(title), "", "Every public name, with an example that is run.", ""]
+    rest = [name for name in public("aggro") if not any(name in group for group in GROUPS.values())]
+    for heading, names in {**GROUPS, "Also in aggro": tuple(rest)}.items():
+        there = [name for name in names if name in public("aggro")]
+        if there:
+            lines += [heading, "-" * len(heading), "", *listing("aggro", there)]
+    for module in MODULES[1:]:
+        heading = f"{module}: {HEADINGS[module][0].lower()}{HEADINGS[module][1:]}"
+        lines += [heading, "-" * len(heading), "", *listing(module, public(module))]
+    entries = [f"   {module}.{name}" for module in MODULES for name in public(module)]
+    return "\n".join([*lines, ".. toctree::", "   :hidden:", "", *entries, ""])
+
+
+def pages() -> dict[str, str]:
+    """Return the pages of the reference by name."""
+    made = {
+        f"{module}.{name}": page(module, name, getattr(import_module(module), name))
+        for module in MODULES
+        for name in public(module)
+    }
+    return made | {"index": index()}

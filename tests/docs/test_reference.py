@@ -1,0 +1,75 @@
+"""The reference is whole: every public name has its page, and an example that runs as it stands."""
+
+import doctest
+import inspect
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs/site"))
+import expand  # noqa: E402 -- in the folder of the site
+import reference  # noqa: E402
+
+NAMES = [(module, name) for module in reference.MODULES for name in reference.public(module)]
+
+
+def test_every_public_module_has_its_names_in_the_reference():
+    import aggro
+
+    modules = {name for name in aggro.__all__ if inspect.ismodule(getattr(aggro, name))}
+    assert {f"aggro.{name}" for name in modules} == set(reference.MODULES) - {"aggro"}
+    assert len(NAMES) > 50
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=lambda part: part)
+def test_every_name_has_an_example_that_runs_when_pasted(module, name):
+    thing = getattr(import_module(module), name)
+    tests = doctest.DocTestFinder(recurse=False).find(thing, name, globs={})
+    assert sum(len(test.examples) for test in tests) > 0, f"{module}.{name} has no example"
+    printed = []
+    for test in tests:
+        doctest.DocTestRunner(verbose=False).run(test, out=printed.append)
+    assert not printed, "".join(printed)
+
+
+def test_every_name_has_its_page_and_is_listed():
+    pages = reference.pages()
+    assert set(pages) == {f"{module}.{name}" for module, name in NAMES} | {"index"}
+    for module, name in NAMES:
+        assert f"`{name} <{module}.{name}>`" in pages["index"]
+        assert "seealso" in pages[f"{module}.{name}"]
+
+
+DESCRIBED = [
+    name
+    for module, name in NAMES
+    if module == "aggro" and "Parameters" in (inspect.getdoc(getattr(import_module(module), name)))
+]
+
+
+def test_all_estimators_and_streams_describe_their_parameters():
+    assert sum(name.endswith(("Classifier", "Regressor", "Perceptron")) for name in DESCRIBED) == 11
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_every_parameter_is_described_with_its_default(name):
+    thing = getattr(import_module("aggro"), name)
+    described = expand.parameters(thing)
+    for parameter in inspect.signature(thing).parameters.values():
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        assert parameter.name in described, f"{name}: {parameter.name} is not described"
+        head, _, told = described[parameter.name][0].partition("default=")
+        assert not told or told == expand.default_of(thing, parameter.name), head
+
+
+def test_what_a_docstring_leaves_to_another_is_put_there():
+    import aggro
+
+    described = expand.parameters(aggro.AROWClassifier)
+    assert "continues from the present model" in "\n".join(described["warm_start"])
+    own = inspect.signature(aggro.AROWClassifier).parameters["multiclass"].default
+    assert described["multiclass"][0].endswith(f'default="{own}"')
