@@ -1,4 +1,4 @@
-"""The folders show the architecture: a room uses itself and the rooms before it, never a later one."""
+"""The folders show the architecture: a room uses itself and rooms before it, never a later one."""
 
 import re
 from pathlib import Path
