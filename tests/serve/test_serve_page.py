@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import shutil
 import threading
 
@@ -12,6 +13,7 @@ from aggro.serve import Client
 from aggro.serve.demo import purchase, stream
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+expect = playwright.expect  # it polls by selectors: the page's own rules forbid to evaluate text
 BROWSER = (
     os.environ.get("AGGRO_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
 )
@@ -68,9 +70,8 @@ def test_numbers_move_while_a_stream_runs(page, server):
         before = page.text_content("#model")
         thread = threading.Thread(target=stream, args=(client, 3.0, 100))
         thread.start()
-        page.wait_for_function("before => document.getElementById('model').textContent != before",
-                               arg=before, timeout=20_000)  # fmt: skip
-        page.wait_for_function("parseFloat(document.getElementById('predictions').textContent) > 0")
+        expect(page.locator("#model")).not_to_have_text(before, timeout=20_000)
+        expect(page.locator("#predictions")).to_have_text(re.compile("[1-9]"), timeout=20_000)
         thread.join()
     assert page.text_content("#lately").endswith("%")
     assert page.locator("#chart-error canvas").count() == 1
@@ -89,7 +90,7 @@ def test_the_form_predicts_explains_and_learns(page, server):
     before = server.service.version
     page.fill("#truth", "fraud")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.getElementById('learned').textContent.startsWith('Learned')")
+    expect(page.locator("#learned")).to_have_text(re.compile("^Learned"), timeout=20_000)
     assert server.service.version == before + 1
 
 

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from aggro.serve.app import Application
 from aggro.serve.limits import Limits
 
-SWITCH = 0.001  # seconds after which a thread that computes lets another one go on
+SWITCH = 0.0002  # seconds after which a thread that computes lets another one go on
 TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 TOO_LARGE = TIMEOUT.replace(b"408 Request Timeout", b"431 Request Header Fields Too Large")
 HANDLED = (signal.SIGINT, signal.SIGTERM)
