@@ -70,29 +70,29 @@ def _warm():
 
 
 def calibrate(rows):
-    """Return the seconds that a row costs, to make and to learn, and a merge per byte."""
+    """Return the processor seconds that a row costs, to make and to learn, and a merge per byte."""
     from aggro.learn.learner import Learner, rows_of
     from aggro.merging.changes import add, apply, change_between
     from aggro.merging.parts import take_apart
     from aggro.rules import Settings
 
-    began = time.perf_counter()
+    began = time.process_time()
     X, y = make(0, rows)
-    made = time.perf_counter() - began
+    made = time.process_time() - began
     start = Learner(Settings("binary", C=0.1, mergeable=True), FEATURES, 2)
-    began = time.perf_counter()
+    began = time.process_time()
     start.learn(rows_of(X), labels=y)
-    learned = time.perf_counter() - began
+    learned = time.process_time() - began
     blank = take_apart(Learner(start.settings, FEATURES, 2))
-    began = time.perf_counter()
+    began = time.process_time()
     change = change_between(blank, take_apart(start), start)
-    taken = time.perf_counter() - began
-    began = time.perf_counter()
+    taken = time.process_time() - began
+    began = time.process_time()
     both = add(change, change)
-    added = time.perf_counter() - began
-    began = time.perf_counter()
+    added = time.process_time() - began
+    began = time.process_time()
     apply(start, both)
-    applied = time.perf_counter() - began
+    applied = time.process_time() - began
     return {
         "row_seconds": (made + learned) / rows,
         "unit_seconds": taken,
@@ -122,7 +122,7 @@ def main():
     """Measure, and print or write what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=2.0)
-    parser.add_argument("--parts", type=int, default=32)
+    parser.add_argument("--parts", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", default=str(ROOT / "build" / "cluster.json"))
     args = parser.parse_args()

@@ -47,6 +47,7 @@ IS_REFUSED = {
     "scale": ["online", "standard", "auto"],
     "forgetting": [0.01],
     "relative_epsilon": [True],
+    "mergeable": [True],
     "class_mean": [0.3],
     "multiclass": ["ovr", "top"],
     "early_stopping": [True],

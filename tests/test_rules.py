@@ -158,6 +158,8 @@ CLASHING = [  # settings that clash, what makes them fine, a word of the reason
     ({"class_mean": 0.1, "loss": "perceptron"}, {"loss": "arow"}, "class means cannot pull"),
     ({"metric": "full", "forgetting": 0.1}, {"metric": "diagonal"}, "cannot forget"),
     ({"metric": "full", "forgetting": 0.1}, {"forgetting": 0.0}, "cannot forget"),
+    ({"queue": 2, "mergeable": True}, {"mergeable": False}, "no last classifiers in common"),
+    ({"average": "reservoir", "mergeable": True}, {"average": True}, "cannot be merged"),
     ({"queue": 2, "loss": "scw2"}, {"queue": 1}, "no queue"),
     ({"queue": 2, "loss": "perceptron"}, {"loss": "arow"}, "no queue"),
 ]

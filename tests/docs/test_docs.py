@@ -59,9 +59,10 @@ def is_met(need):
         return (low_major, low) <= here <= (high_major, high)
     module, _, name = need.partition(".")
     try:
-        return not name or hasattr(import_module(module), name)
+        found = import_module(module)
     except ImportError:
         return False
+    return not name or hasattr(found, name)
 
 
 def run(block, page, names):

@@ -21,6 +21,8 @@ FLAGS = {
     "header=False": "--no-header",
     "fit_intercept=False": "--no-intercept",
     "average=True": "--average",
+    "mergeable=True": "--mergeable",
+    "mergeable=False": "no --mergeable",
 }
 # How readers' advice is spelled; what names an option that is not here is left out of it.
 ADVICE = {

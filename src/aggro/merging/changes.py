@@ -76,8 +76,10 @@ def add(some: Change, others: Change) -> Change:
         examples=some.since.examples + others.since.examples,
         averaged=some.since.averaged + others.since.averaged,
     )
-    touched = np.union1d(some.touched, others.touched)
-    places = [np.searchsorted(touched, each.touched) for each in (some, others)]
+    known = np.zeros(some.features, bool)
+    known[some.touched] = known[others.touched] = True
+    touched, place_of = np.flatnonzero(known), np.cumsum(known) - 1
+    places = [place_of[each.touched] for each in (some, others)]
     both = Change(since, some.features, touched)
     for name in some.tables:
         wide = []
