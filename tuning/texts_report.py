@@ -31,7 +31,12 @@ def write(folder: Path) -> None:
         name: {m: [cell["error"] for cell in cells(folder, name, m)] for m in METHODS}
         for name in NAMES
     }
-    results = {name: found for name, found in results.items() if found["TextClassifier"]}
+    ran = [m for m in METHODS if any(found[m] for found in results.values())]
+    results = {
+        name: {method: found[method] for method in ran}
+        for name, found in results.items()
+        if found["TextClassifier"]
+    }
     sizes = {name: cells(folder, name, "TextClassifier")[0] for name in results}
     text = "\n".join([*_lines(results, sizes), "", _verdict(results)])
     page = PAGE.read_text(encoding="utf-8")
@@ -43,7 +48,8 @@ def write(folder: Path) -> None:
 
 
 def _lines(results: Results, sizes: dict[str, dict[str, int]]) -> list[str]:
-    head = ["task", "texts", "classes", "`TextClassifier()`", *HEADS.values(), "orders"]
+    peers = [HEADS[method] for method in next(iter(results.values())) if method in HEADS]
+    head = ["task", "texts", "classes", "`TextClassifier()`", *peers, "orders of each"]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for name, found in results.items():
         best = min(np.mean(errors) for errors in found.values() if errors)
@@ -56,7 +62,7 @@ def _lines(results: Results, sizes: dict[str, dict[str, int]]) -> list[str]:
             for errors in found.values()
         ]
         size = sizes[name]
-        orders = "/".join(dict.fromkeys(str(len(errors)) for errors in found.values()))
+        orders = ", ".join(str(len(errors)) for errors in found.values())
         row = [name, f"{size['rows']:,}", str(size["classes"]), *shown, orders]
         lines.append("| " + " | ".join(row) + " |")
     return lines
@@ -64,7 +70,7 @@ def _lines(results: Results, sizes: dict[str, dict[str, int]]) -> list[str]:
 
 def _verdict(results: Results) -> str:
     said = []
-    for peer in list(METHODS)[1:]:
+    for peer in list(next(iter(results.values())))[1:]:
         both = [
             (np.mean(found["TextClassifier"]), np.mean(found[peer]))
             for found in results.values()
@@ -80,7 +86,8 @@ def _draw(results: Results) -> None:
 
     figure, (axes,) = open_figure(PICTURE, size=(7.5, 4.4))
     places = np.arange(len(results))
-    for method, (colour, marker) in LOOKS.items():
+    for method in next(iter(results.values())):
+        colour, marker = LOOKS[method]
         there = [i for i, found in enumerate(results.values()) if found[method]]
         means = [
             np.mean(found[method]) / np.mean(found["TextClassifier"])

@@ -46,11 +46,7 @@ void need_letters(std::string_view text) {
 }
 
 nb::object encoded(nb::handle text) {
-    PyObject* bytes = PyUnicode_AsUTF8String(text.ptr());
-    if (!bytes) {  // lone surrogates
-        PyErr_Clear();
-        bytes = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
-    }
+    PyObject* bytes = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
     if (!bytes) throw nb::python_error();
     return nb::steal(bytes);
 }
@@ -92,14 +88,13 @@ class Listed {
             const nb::object each = nb::borrow(documents_[next]);
             const bool bytes = PyBytes_Check(each.ptr());
             if (!bytes && !PyUnicode_Check(each.ptr())) refuse(next, "has changed meanwhile");
-            held_.push_back(bytes ? each : encoded(each));
+            std::string_view text = hold(each, bytes);
             bool as_is = false;
-            if (!prepare_.is_none() && !is_ascii(view_of(held_.back()))) {
-                const nb::object text = bytes ? each.attr("decode")() : each;
-                held_.push_back(encoded(prepare_(text)));
+            if (!prepare_.is_none() && !is_ascii(text)) {
+                const nb::object prepared = prepare_(bytes ? each.attr("decode")() : each);
+                text = hold(prepared, false);
                 as_is = true;
             }
-            const std::string_view text = view_of(held_.back());
             if (text.size() >= longest) refuse(next, "has more than 2 GiB; cut it");
             need_letters(text);
             found.push_back({text, as_is});
@@ -109,6 +104,19 @@ class Listed {
     }
 
   private:
+    /// The bytes of a document, which live as long as the block. Python keeps the UTF-8 of a string
+    /// with it, and that of ASCII is the string itself: nothing is copied.
+    std::string_view hold(const nb::object& document, bool bytes) {
+        held_.push_back(document);
+        if (bytes) return view_of(document);
+        Py_ssize_t size = 0;
+        if (const char* data = PyUnicode_AsUTF8AndSize(document.ptr(), &size))
+            return {data, static_cast<std::size_t>(size)};
+        PyErr_Clear();  // lone surrogates
+        held_.push_back(encoded(document));
+        return view_of(held_.back());
+    }
+
     static std::string shown(nb::handle value) {
         const std::string text = nb::cast<std::string>(nb::repr(value));
         return text.size() <= 60 ? text : text.substr(0, 60) + "...";

@@ -151,7 +151,7 @@ class TextEstimator:
                 order = random.permutation(len(table))
             part = {name: None if each is None else each[order] for name, each in lesson.items()}
             rows = table.take(order) if self.shuffle else table
-            learner.learn(rows, part, threads, again=number > 0)
+            learner.learn(rows, part, threads, again=number > 0, undo=False)
             if number == 0:
                 learner.settle()
 

@@ -87,12 +87,18 @@ class TextLearner:
     # -- learning ---------------------------------------------------------------------------
 
     def learn(
-        self, table: Table, lesson: dict[str, Any], threads: int = 1, again: bool = False
+        self,
+        table: Table,
+        lesson: dict[str, Any],
+        threads: int = 1,
+        again: bool = False,
+        undo: bool = True,
     ) -> None:
         """Learn rows in their order; ``again``: documents that were counted before.
 
         Blocks end where the race is looked at, which depends on the number of examples alone. A
-        block is learned wholly or not at all, by all.
+        block is learned wholly or not at all, by all; unless ``undo`` is false, because the caller
+        will throw the learner away.
         """
         with self.turns.take():
             start = 0
@@ -101,7 +107,12 @@ class TextLearner:
                 part = {
                     name: None if each is None else each[start:end] for name, each in lesson.items()
                 }
-                self._learn_block(table.take(slice(start, end)), part, threads, again)
+                block = table.take(slice(start, end))
+                if undo:
+                    self._learn_or_undo(block, part, threads, again)
+                else:
+                    self._teach(*self._given(block, threads, again), part, threads, again)
+                    self.encoder.keep(prune=self.examples % PIECE == 0)
                 start = end
 
     def _until_next_look(self) -> int:
@@ -110,17 +121,15 @@ class TextLearner:
             return next_change(self.examples, 1)
         return next_look(self.examples) - self.examples
 
-    def _learn_block(self, table: Table, lesson: dict[str, Any], threads: int, again: bool) -> None:
+    def _learn_or_undo(
+        self, table: Table, lesson: dict[str, Any], threads: int, again: bool
+    ) -> None:
         before = dict(self.__dict__)
         races = [(runner.race, dict(runner.race.__dict__)) for runner in self.runners]
         kept: list[Any] = []
         self.encoder.begin()
         try:
-            rows = self.encoder.rows(table, not again, threads)
-            self._leave_room()
-            for runner in self.runners:
-                grow_features(runner.race, self.encoder.features(runner.which))
-            given = [self._rows(runner, rows) for runner in self.runners]
+            given, rows = self._given(table, threads, again)
             for runner, each in zip(self.runners, given, strict=True):
                 models: list[Any] = [learner.model for learner in learners_of(runner.race)]
                 if models:
@@ -135,6 +144,16 @@ class TextLearner:
             self.__dict__.update(before)
             raise
         self.encoder.keep(prune=self.examples % PIECE == 0)
+
+    def _given(
+        self, table: Table, threads: int, again: bool
+    ) -> tuple[list[_core.Rows], list[Rows]]:
+        """Return the rows of a block as each runner reads them, with room for their features."""
+        rows = self.encoder.rows(table, not again, threads)
+        self._leave_room()
+        for runner in self.runners:
+            grow_features(runner.race, self.encoder.features(runner.which))
+        return [self._rows(runner, rows) for runner in self.runners], rows
 
     def _teach(
         self,
