@@ -44,7 +44,8 @@ def take_apart(learner: Learner) -> Parts:
     if learner.settings.metric == "diagonal":
         first = learner.model.lanes
         parts.tables["precision"] = 1.0 / lanes[:, first : first + outputs]
-    parts.rest["bias_precision"] = 1.0 / state.pop("bias_variance")
+    prior = _bias_prior(state)
+    parts.rest["bias_precision"] = 1.0 / state.pop("bias_variance") - 1.0 / prior + 1.0
     if "trail" in state:
         trail = state.pop("trail").reshape(learner.features, -1)[:, :outputs]
         parts.tables["average"] = trail.astype(np.float64)
@@ -56,6 +57,7 @@ def take_apart(learner: Learner) -> Parts:
     _take_numbers(state, parts)
     for name in [name for name in state if name.startswith("full_")]:
         parts.rest[name] = np.linalg.inv(square(state.pop(name)))
+        _add_prior(parts.rest[name], 1.0 - 1.0 / prior[0], learner)
     for name in ("scale_seen", "scale_square"):
         if name in state:
             parts.tables[name] = state.pop(name)
@@ -77,7 +79,8 @@ def put_together(learner: Learner, parts: Parts) -> Learner:
     if "precision" in tables:
         first = learner.model.lanes
         lanes[:, first : first + outputs] = 1.0 / tables.pop("precision")
-    state["bias_variance"] = 1.0 / rest.pop("bias_precision")
+    prior = _bias_prior(rest)
+    state["bias_variance"] = prior / (1.0 + (rest.pop("bias_precision") - 1.0) * prior)
     if "average" in tables:
         state["trail"].reshape(learner.features, -1)[:, :outputs] = tables.pop("average")
         state["bias_sum"] = rest.pop("bias_average")
@@ -86,11 +89,28 @@ def put_together(learner: Learner, parts: Parts) -> Learner:
     _put_moments(state, tables, rest)
     _put_numbers(state, rest)
     for name in [name for name in rest if name.startswith("full_")]:
-        state[name] = triangle(np.linalg.inv(rest.pop(name))).astype(learner.dtype)
+        information = rest.pop(name).copy()
+        _add_prior(information, 1.0 / prior[0] - 1.0, learner)
+        state[name] = triangle(np.linalg.inv(information)).astype(learner.dtype)
     state["mixture"] = np.tile(MIXTURE, outputs)
     state |= tables | rest
     new.load_state(state)
     return new
+
+
+def _bias_prior(numbers: dict[str, Array]) -> Array:
+    """Return the variance that each intercept began with, where its first row told it.
+
+    Precisions are taken apart as if it were one: each model has met a first row of its own, and the
+    prior must not be counted once for each of them.
+    """
+    prior = numbers.get("bias_prior", np.ones(1))
+    return np.asarray(np.where(prior > 0, prior, 1.0))
+
+
+def _add_prior(information: Array, precision: float, learner: Learner) -> None:
+    if learner.settings.fit_intercept:
+        information[-1, -1] += precision
 
 
 def square(lower: Array) -> Array:

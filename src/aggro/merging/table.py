@@ -94,7 +94,7 @@ class Moments:
 
 
 class Latest:
-    """The largest: when something happened last."""
+    """The largest: when something happened last, or the longest row."""
 
     def change(self, start: Array, end: Array, since: Since) -> Array:
         """Return the end."""
@@ -160,6 +160,7 @@ RULES: dict[str, Any] = {
     "mistakes": SUM,
     "loss": SUM,
     "last_update": LATEST,
+    "bias_prior": LATEST,  # told by the longest of the first rows
     "joint_mistakes": SUM,
     "chosen_mistakes": SUM,
     "chosen_error": SUM,

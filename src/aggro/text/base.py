@@ -167,14 +167,14 @@ class TextEstimator:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file (see ``aggro.save``)."""
-        from aggro.models import save
+        from aggro import save
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Any:
         """Read a model of this class from a file (see ``aggro.load``)."""
-        from aggro.models import ModelFileError, load
+        from aggro import ModelFileError, load
 
         model = load(path)
         if not isinstance(model, cls):
