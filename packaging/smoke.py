@@ -60,7 +60,7 @@ def missing(extra: str, folder: Path) -> None:
     uses = {
         "sklearn": lambda: aggro.PassiveAggressiveClassifier(),
         "plot": stream.plot_lanes,
-        "files": lambda: aggro.files.read(folder / "rows.parquet", label="y").columns,
+        "files": lambda: list(aggro.files.read(folder / "rows.parquet", label="y")),
         "onnx": lambda: aggro.to_onnx(stream, folder / "model.onnx"),
     }
     try:
