@@ -54,7 +54,8 @@ def expanded(doc: Sequence[str], thing: Any) -> list[str]:
         known = parameters(getattr(aggro, where[1])) if where else {}
         if where and all(name in known for name in names):
             for name in names:
-                told = DEFAULT.sub(f"default={default_of(thing, name)}", known[name][0])
+                shown = f"default={default_of(thing, name)}"
+                told = DEFAULT.sub(lambda _, shown=shown: shown, known[name][0])
                 lines += [told, *(line for line in known[name][1:] if line.strip())]
         else:
             lines += text

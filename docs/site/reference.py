@@ -4,7 +4,9 @@ import inspect
 from importlib import import_module
 from typing import Any
 
-MODULES = ("aggro", "aggro.files", "aggro.datasets", "aggro.reference")
+MODULES = (
+    *("aggro", "aggro.text", "aggro.files", "aggro.datasets", "aggro.serve", "aggro.reference"),
+)
 GROUPS = {  # of the names in aggro itself; what is in none is listed at the end
     "Classifiers": (
         "PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier", "AROWClassifier",
@@ -13,22 +15,30 @@ GROUPS = {  # of the names in aggro itself; what is in none is listed at the end
     "Regressors": (
         "PassiveAggressiveRegressor", "KernelPassiveAggressiveRegressor", "AROWRegressor",
     ),
+    "Texts": ("TextClassifier", "TextRegressor"),
     "Streams": ("StreamClassifier", "StreamRegressor"),
     "Many settings at once, and names of variants": ("sweep", "catalogue", "from_name"),
-    "Model files and export": ("save", "load", "to_sklearn", "to_onnx", "ModelFileError"),
+    "Model files and export": (
+        "save", "load", "merge", "to_sklearn", "to_onnx", "ModelFileError",
+    ),
 }  # fmt: skip
 PAGES = {  # pages that say more, by group or name
     "Classifiers": ("algorithms", "which-algorithm", "tuning", "probabilities"),
     "Regressors": ("algorithms", "tuning"),
+    "Texts": ("text", "from-tfidf"),
     "Streams": ("drift", "migrating"),
     "Many settings at once, and names of variants": ("tuning", "catalogue"),
     "Model files and export": ("guide",),
+    "aggro.text": ("text", "from-tfidf"),
     "aggro.files": ("guide",),
     "aggro.datasets": ("performance",),
+    "aggro.serve": ("serve",),
     "aggro.reference": ("algorithms", "errata"),
 }
 FROM_SKLEARN = ("get_params", "set_params", "score")
 HEADINGS = {
+    "aggro.text": "Texts to rows",
+    "aggro.serve": "Talking to the server",
     "aggro.files": "Reading files larger than memory",
     "aggro.datasets": "Public data sets by name",
     "aggro.reference": "Every rule in plain NumPy",

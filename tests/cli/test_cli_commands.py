@@ -183,7 +183,7 @@ def test_help_has_examples_that_parse(name, capsys):
 WRONG = {
     "train nowhere.svm -o m": "nowhere.svm: no such file",
     "train data.svm -o m --algorithm SPA-X": "Did you mean",
-    "train data.svm -o m --algorithm AROW --C 1": "AROW has no --C; its options are --metric",
+    "train data.svm -o m --algorithm AROW --C 1": "AROW has no --C; its options are --average",
     "train data.svm -o m --algorithm KPA-I": "kernel",
     "train data.svm -o m --task regression --algorithm PA-I": "use e.g. PAR-I",
     "train data.svm -o m --C -1": "--C -1.0 is not valid",

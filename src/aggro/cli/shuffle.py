@@ -9,6 +9,7 @@ import numpy as np
 
 from aggro.files import Batch
 from aggro.files.matrix import SparseRows
+from aggro.files.raw import RawRows, joined_rows
 
 BLOCK = 1 << 28  # bytes of rows that are mixed together
 PIECE = 8192  # rows of a batch
@@ -49,6 +50,8 @@ def joined(batches: Sequence[Batch]) -> Batch:
     y = np.concatenate([batch.y for batch in batches])
     weights = [batch.weights for batch in batches if batch.weights is not None]
     together = np.concatenate(weights) if weights else None
+    if isinstance(parts[0], RawRows):
+        return Batch(joined_rows(parts), y, together)
     if not isinstance(parts[0], SparseRows):
         return Batch(np.concatenate(parts), y, together)
     sizes = np.concatenate([np.diff(part.indptr) for part in parts])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,3 +49,26 @@ class RawRows:
     def __getitem__(self, which: Any) -> RawRows:
         """Return some of the rows."""
         return dataclasses.replace(self, rows=self.rows[which])
+
+
+def joined_rows(parts: Sequence[RawRows]) -> RawRows:
+    """Return the rows of several parts of one table, one after another."""
+    sizes = [len(part.numbers) for part in parts]
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    return RawRows(
+        np.concatenate([part.numbers for part in parts]),
+        parts[0].names,
+        {name: _joined([part.categories[name] for part in parts]) for name in parts[0].categories},
+        {name: _joined([part.texts[name] for part in parts]) for name in parts[0].texts},
+        np.concatenate([part.rows + start for part, start in zip(parts, starts, strict=True)]),
+    )
+
+
+def _joined(
+    columns: Sequence[tuple[Buffers, NDArray[np.bool_]]],
+) -> tuple[Buffers, NDArray[np.bool_]]:
+    data = [each[int(offsets[0]) : int(offsets[-1])] for (each, offsets), _ in columns]
+    lengths = np.concatenate([np.diff(offsets) for (_, offsets), _ in columns])
+    offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    missing = np.concatenate([missing for _, missing in columns])
+    return (np.concatenate(data), offsets), missing

@@ -15,6 +15,12 @@ def by_news(start: Array, ends: Sequence[Array], news: Sequence[Array]) -> Array
     """Return start + Σ n_s (w_s − start) / Σ n_s for each weight; where nobody has news, start.
 
     n_s counts the steps of model s that moved the weight, or is the precision that it gained.
+
+    >>> import numpy as np
+    >>> from aggro.reference import by_news
+    >>> start, ends = np.zeros(2), [np.array([1.0, 0.0]), np.array([3.0, 2.0])]
+    >>> by_news(start, ends, [np.array([1, 0]), np.array([3, 1])])
+    array([2.5, 2. ])
     """
     merged = np.array(start, dtype=np.float64)
     for place in np.ndindex(merged.shape):
@@ -32,6 +38,12 @@ def by_information(
     """Return start + Σ Q_s (w_s − start) / (Q_0 + Σ (Q_s − Q_0)): independent samples of one truth.
 
     Q_0 is the precision of each weight at the start, Q_s that of model s at its end.
+
+    >>> import numpy as np
+    >>> from aggro.reference import by_information
+    >>> ends, after = [np.array([1.0]), np.array([3.0])], [np.array([2.0]), np.array([2.0])]
+    >>> by_information(np.zeros(1), ends, np.ones(1), after).round(2)
+    array([2.67])
     """
     gained = sum(q - before for q in after)
     votes = sum(q * (w - start) for w, q in zip(ends, after, strict=True))
@@ -39,13 +51,26 @@ def by_information(
 
 
 def by_matrix(start: Array, ends: Sequence[Array], before: Array, after: Sequence[Array]) -> Array:
-    """Return the same for a full metric, whose precisions are matrices over all weights."""
+    """Return the same for a full metric, whose precisions are matrices over all weights.
+
+    >>> import numpy as np
+    >>> from aggro.reference import by_matrix
+    >>> ends, after = [np.array([1.0]), np.array([3.0])], [2 * np.eye(1), 2 * np.eye(1)]
+    >>> by_matrix(np.zeros(1), ends, np.eye(1), after).round(2)
+    array([2.67])
+    """
     gained = sum(q - before for q in after)
     votes = sum(q @ (w - start) for w, q in zip(ends, after, strict=True))
     return np.asarray(start + np.linalg.solve(before + gained, votes))
 
 
 def moments_of(samples: Sequence[Array]) -> tuple[int, Array, Array]:
-    """Return the number of rows, their means and squared distances: of all samples together."""
+    """Return the number of rows, their means and squared distances: of all samples together.
+
+    >>> import numpy as np
+    >>> from aggro.reference import moments_of
+    >>> moments_of([np.array([[1.0], [2.0]]), np.array([[3.0]])])
+    (3, array([2.]), array([2.]))
+    """
     rows = np.concatenate(samples)
     return len(rows), rows.mean(axis=0), ((rows - rows.mean(axis=0)) ** 2).sum(axis=0)

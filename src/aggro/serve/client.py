@@ -21,7 +21,12 @@ Features = Mapping[str, Any] | Sequence[float] | str
 
 
 class ServerError(Exception):
-    """The server refused a call."""
+    """The server refused a call.
+
+    >>> from aggro.serve import ServerError
+    >>> print(ServerError(404, "unknown_id", "no prediction has this id"))
+    404 unknown_id: no prediction has this id
+    """
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(f"{status} {code}: {message}")
@@ -48,11 +53,13 @@ class Client:
 
     Examples
     --------
-    ::
-
-        with Client("http://127.0.0.1:8080") as server:
-            answer = server.predict({"money": 2.0})
-            server.label(answer["id"], "spam")
+    >>> import httpx
+    >>> from aggro.serve import Client
+    >>> served = httpx.MockTransport(lambda request: httpx.Response(200, json={"id": "1"}))
+    >>> with Client("http://127.0.0.1:8080", transport=served) as server:
+    ...     answer = server.predict({"money": 2.0})  # then server.label(answer["id"], "spam")
+    >>> answer["id"]
+    '1'
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from aggro.text.table import Table
 
 
 class TextClassifier(Explained, TextEstimator):
-    r"""Learns classes from texts, in one pass and with nothing to choose.
+    """Learns classes from texts, in one pass and with nothing to choose.
 
     It races term frequency against inverse document frequency that counts documents as they come,
     words against words and their pairs, and the price C, the metric and the averaging of the
@@ -54,7 +54,7 @@ binary, min_df, max_df
         given number.
     probability : bool, default=True
         Record margins while learning, for ``predict_proba``. The model learned is the same.
-    memory : int, default=2**30
+    memory : int, default=1073741824
         Bytes that the tables of the race may take. When words and classes ask for more, the worst
         learner leaves.
     n_jobs : int, default=None
