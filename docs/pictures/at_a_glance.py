@@ -22,7 +22,7 @@ WORK = {  # as the table of docs/performance.md names it: as it is shown
     "SPA-I, sparse, 20 classes": "sparse rows, 20 classes",
     "PA-I, dense, float64": "dense rows",
     "16 values of C, sparse, float32": "16 values of C at once",
-    "learn_one, 20 features": "a dict (learn_one)",
+    "learn_one, 20 features, new name objects": "a dict (learn_one)",
     "partial_fit, one row of 20 features": "a row (partial_fit)",
 }
 COLOURS = {"scikit-learn": BLUE, "river": GREEN, "Vowpal Wabbit": YELLOW}
