@@ -53,6 +53,31 @@ def look(index: int) -> dict[str, Any]:
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
 
 
+def half_width(runs: Any) -> Any:
+    """Return half the width of the 95 % interval of the mean over runs (the first axis).
+
+    The mean of few runs is uncertain by more than 1.96 standard errors: Student's factor is used.
+    """
+    import numpy as np
+    from scipy.stats import t
+
+    runs = np.asarray(runs, float)
+    count = runs.shape[0]
+    if count < 2:
+        return np.zeros(runs.shape[1:])
+    return t.ppf(0.975, count - 1) * runs.std(axis=0, ddof=1) / np.sqrt(count)
+
+
+def line_with_band(axis: Any, x: Any, runs: Any, index: int, **more: Any) -> None:
+    """Draw the mean over runs (the first axis) with a band: the 95 % interval of that mean."""
+    import numpy as np
+
+    style = {**look(index), **more}
+    mean, half = np.mean(runs, axis=0), half_width(runs)
+    axis.fill_between(x, mean - half, mean + half, color=style["color"], alpha=0.18, linewidth=0)
+    axis.plot(x, mean, **style)
+
+
 def legend_above(figure: Any, axes: Any, columns: int) -> None:
     """Put the legend of one panel above all of them, where it hides nothing."""
     lines = axes.get_legend_handles_labels()

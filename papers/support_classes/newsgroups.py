@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from aggro.datasets.fetch import find, unpack
 from aggro.datasets.table import files_of
-from papers.support_classes.porter import stem
+from papers.support_classes.stems import stem
 
 GROUPS = {
     "atheism": "alt.atheism",
