@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from papers.experiment import Published
 from papers.verdict import Judged, deviation
 
-SIGNS = {"agrees": "✓", "better": "▲", "worse": "▼"}
+SIGNS = {"inside": "✓", "better": "▲", "worse": "▼", "cannot be told": "?", "other data": "○"}
 
 
 def markdown(head: list[str], rows: Iterable[list[str]], numbers: bool = True) -> list[str]:
@@ -62,9 +62,9 @@ def notes(judged: list[Judged], texts: dict[tuple[str, str, str], str]) -> list[
     places: dict[str, list[str]] = {}
     for j in judged:
         if j.mark == "worse":
-            text = texts.get(j.entry.place, "No explanation was found.")
+            text = texts.get(j.entry.place, "no explanation was found.")
             places.setdefault(text, []).append(", ".join(j.entry.place))
     if not places:
         return []
     lines = [f"- {'; '.join(dict.fromkeys(where))}: {text}" for text, where in places.items()]
-    return ["### Where ours are worse", "", *lines, ""]
+    return ["### Where ours are clearly worse", "", *lines, ""]

@@ -12,7 +12,7 @@ from papers.mahalanobis.data import IMAGES, TABLES, TWEETS
 from papers.mahalanobis.measures import curves, present, runs_of
 from papers.mahalanobis.protocol import ALGORITHMS
 from papers.mahalanobis.texts import FIGURES, TITLES
-from papers.style import canvas, line_with_band
+from papers.style import canvas, half_width, line_with_band
 
 LINES = ("PA-II", "PAM-II", "CW", "AROW")  # AROW is not in the printed figures
 SETTLED = 20  # examples; before, the mean of ten runs jumps
@@ -65,7 +65,7 @@ def _all(results: Results, path: Path) -> None:
         for axis, name in zip(axes.flat, present(results, TITLES), strict=False):
             pam = runs_of(results, name, "PAM-II")
             gaps = [runs_of(results, name, algorithm) - pam for algorithm in others]
-            halves = [1.96 * gap.std(ddof=1) / np.sqrt(len(gap)) for gap in gaps]
+            halves = [half_width(gap) for gap in gaps]
             means = [gap.mean() for gap in gaps]
             axis.axvline(0, color="#000000", linewidth=0.8)
             axis.errorbar(means, places, xerr=halves, fmt="o", color="#0072B2", capsize=2)
@@ -85,7 +85,7 @@ def _arow(results: Results, path: Path) -> None:
                 gap = arow - pam
                 shaken = place + random.uniform(-0.12, 0.12, len(gap))
                 axis.plot(gap, shaken, "o", color="#56B4E9", alpha=0.7, markersize=4)
-                half = 1.96 * gap.std(ddof=1) / np.sqrt(len(gap))
+                half = half_width(gap)
                 axis.errorbar(gap.mean(), place, xerr=half, fmt="D", color="#D55E00", capsize=3)
             axis.axvline(0, color="#000000", linewidth=0.8)
             axis.set_yticks(range(len(names)), [TITLES[name] for name in names])

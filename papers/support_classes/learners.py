@@ -16,9 +16,9 @@ PRINTED = ("Perc", "PA", "PA-I", "PA-II", "SPA", "SPA-I", "SPA-II")  # the paper
 BATCH = ("LR", "M-SVM")
 
 PRICES = tuple(float(f"1e{k}") for k in range(-5, 2))
-BATCH_PRICES = {"LR": (0.1, 1.0, 10.0), "M-SVM": (0.001, 0.003, 0.01, 0.03)}
-BATCH_LIMITS: dict[str, dict[str, Any]] = {  # the tolerances are what LIBLINEAR and a screening use
-    "LR": {"tol": 1e-3, "max_iter": 1000},
+BATCH_PRICES = {"LR": (0.01, 0.1, 1.0, 10.0), "M-SVM": (0.001, 0.003, 0.01, 0.03)}
+BATCH_LIMITS: dict[str, dict[str, Any]] = {  # the default tolerances of both
+    "LR": {"tol": 1e-4, "max_iter": 1000},
     "M-SVM": {"tol": 0.1, "max_iter": 10_000},
 }
 
