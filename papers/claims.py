@@ -6,7 +6,7 @@ rows. All p-values of a paper are adjusted together by Holm's method. A part is 
 claim, *against* it (as sure, but the other way), or *open*. A claim
 
 - holds, when at least nine of ten of its parts are for it and none is against it;
-- does not hold, when fewer than a quarter are for it, or no more are for it than against it;
+- does not hold, when fewer than a quarter are for it, or more are against it than for it;
 - holds in part, otherwise.
 
 Two parts at least are needed for all three verdicts to be possible.
@@ -82,7 +82,7 @@ def verdict(favour: int, against: int, open_: int) -> Verdict:
         return "cannot be tested"
     if favour >= NEARLY_ALL * count and against == 0:
         return "holds"
-    if favour < SOME * count or favour <= against:
+    if favour < SOME * count or favour < against:
         return "does not hold"
     return "holds in part"
 

@@ -25,8 +25,8 @@ learned from rows that are not the paper's; shown, but no evidence. **Not public
 CLAIMS = """\
 A claim is cut into comparisons. Each is for it, against it or open, by a two-sided paired t-test at
 5 % after Holm's correction over all tests of its paper. A claim **holds** when nine of ten are for
-it and none against; it **does not hold** when fewer than a quarter are for it or no more for than
-against; else it **holds in part**. Folds and reorderings of one set are not independent. For folds
+it and none against; it **does not hold** when fewer than a quarter are for it, or more against than
+for it; else it **holds in part**. Folds and reorderings of one set are not independent. For folds
 and subsamples the variance is corrected (Nadeau and Bengio); reorderings speak about their set
 alone. So a small p-value says that a difference on *these* sets is no accident of the order or the
 split, and nothing about other sets: for that, count sets, not runs.
@@ -51,8 +51,8 @@ def _three(count: Tally) -> str:
         f"Of {count.judged} printed numbers, ours are **inside for {count.inside}, clearly better "
         f"for {count.better} and clearly worse for {count.worse}**. For {count.untold} it cannot "
         f"be told, and {count.other} were learned from other data. (The bare count, which asks "
-        f"nothing of the spread or the data: {count.near} lie in the printed interval, or within 1.0 point "
-        "where there is none.)"
+        f"nothing of the spread or the data: {count.near} lie in the printed interval, or within "
+        "1.0 point where there is none.)"
     )
 
 

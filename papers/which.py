@@ -1,4 +1,4 @@
-"""The page on choosing an algorithm: its words stand in ``which-algorithm.md.in``, its numbers here.
+"""The numbers of the page on choosing an algorithm; its words are in ``which-algorithm.md.in``.
 
 Every number of the page is a fact, computed from the finished cells and kept in ``results.json``.
 """
