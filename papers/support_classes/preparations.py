@@ -1,8 +1,9 @@
 """How the words of the newsgroup sets were found.
 
-``python -m papers.support_classes.preparations`` prints for 192 ways to make features of the texts how many terms the six sets have, beside the
-printed numbers, the nearest way first; then what other random documents change. Not a part of
-``make papers``, since nothing but the choice of ``newsgroups.words`` rests on it.
+``python -m papers.support_classes.preparations`` prints for 192 ways to make features of the texts
+how many terms the six sets have, beside the printed numbers, the nearest way first; then what other
+random documents change. It is not a part of ``make papers``: nothing but the choice of
+``newsgroups.words`` rests on it.
 """
 
 from __future__ import annotations
