@@ -23,7 +23,7 @@ def test_of_many_equal_settings_the_middle_one_is_taken(blobs):
     chosen = choose(CELL, READINGS["plain"])
     prices = sorted({C for C, _ in chosen.tied})
     assert len(prices) == 7
-    assert chosen.C == prices[3]
+    assert prices[3] == chosen.C
     assert (chosen.C, chosen.sigma) in chosen.tied
 
 
