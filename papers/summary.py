@@ -16,11 +16,12 @@ Five texts about Passive-Aggressive learning, done again with aggro: every print
 be had, every figure, every claim. `make papers` repeats all of it and writes this page.
 """
 YARDSTICK = """\
-**Inside**: our mean lies in the printed interval (without one: within 1.0 point, and within a
-quarter of the number), and two standard errors are no wider than that. **Clearly better, clearly
-worse**: it lies outside, by more than two standard errors of the difference (of both sides where
-the paper tells them). **Cannot be told**: the spread is too wide for either. **Other data**:
-learned from rows that are not the paper's; shown, but no evidence. **Not public**: not learned.
+**Inside**: our mean lies in the printed interval, and ours is at most twice as wide; without one, it
+lies within 1.0 point and a quarter of the number, and two standard errors of the difference are no
+wider. **Clearly better, clearly worse**: it lies outside, by more than two standard errors of the
+difference (those of both sides where the paper tells them). **Cannot be told**: the spread is too
+wide for either. **Other data**: learned from rows that are not the paper's; shown, but no evidence.
+**Not public**: not learned.
 """
 CLAIMS = """\
 A claim is cut into comparisons. Each is for it, against it or open, by a two-sided paired t-test at
@@ -65,7 +66,7 @@ def _table(papers: list[Paper], counts: dict[str, Tally], every: Tally) -> list[
         title = f"[{paper.module.TITLE}](#{paper.name})"
         rows.append([title, *_row(counts[paper.name]), about.own, about.other, about.fitted])
     rows.append(["**all**", *_row(every), "", "", ""])
-    return markdown(head, rows)
+    return markdown(head, rows, texts=3)
 
 
 def _row(count: Tally) -> list[str]:

@@ -10,11 +10,18 @@ from papers.verdict import Judged, deviation
 SIGNS = {"inside": "✓", "better": "▲", "worse": "▼", "cannot be told": "?", "other data": "○"}
 
 
-def markdown(head: list[str], rows: Iterable[list[str]], numbers: bool = True) -> list[str]:
-    """Return the lines of a Markdown table; columns of numbers (all but the first) to the right."""
-    body = [f"| {' | '.join(row)} |" for row in rows]
-    rule = " --: |" if numbers else " --- |"
-    return [f"| {' | '.join(head)} |", f"| --- |{rule * (len(head) - 1)}", *body]
+def markdown(
+    head: list[str], rows: Iterable[list[str]], numbers: bool = True, texts: int = 0
+) -> list[str]:
+    """Return the lines of a Markdown table; columns of numbers go to the right.
+
+    These are all but the first and the last few, which are ``texts``; or none.
+    """
+    columns = len(head) - 1
+    right = columns - texts if numbers else 0
+    rule = " --: |" * right + " --- |" * (columns - right)
+    body = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return [f"| {' | '.join(head)} |", f"| --- |{rule}", *body]
 
 
 def all_of(judged: list[Judged]) -> list[str]:

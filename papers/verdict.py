@@ -7,12 +7,13 @@ the difference, those of our mean and, where the paper tells them, of the printe
 ==================  ================================  ==========================================
 our mean is         and                               verdict
 ==================  ================================  ==========================================
-in the tolerance    the doubt is no larger than it    inside
+in the tolerance    the doubt is no larger than it*   inside
 in the tolerance    the doubt is larger               cannot be told
 outside             the difference is the larger one  clearly better, or clearly worse
 outside             the doubt is the larger one       cannot be told
 ==================  ================================  ==========================================
 
+(*) For a printed interval: two standard errors of our mean are at most twice as wide as it.
 Rows learned from other data than the paper's get no verdict, whatever they are.
 """
 
@@ -77,8 +78,8 @@ def judge(
     doubt = 2 * hypot(own, printed_error)
     if abs(gap) <= tolerance(entry):
         # a printed interval has the doubt of the printed number in it already
-        wide = 2 * own if entry.spread is not None else doubt
-        return Judged(entry, values, "inside" if wide <= tolerance(entry) else "cannot be told")
+        too_wide = doubt > tolerance(entry) if entry.spread is None else own > entry.spread
+        return Judged(entry, values, "cannot be told" if too_wide else "inside")
     if abs(gap) <= doubt:
         return Judged(entry, values, "cannot be told")
     return Judged(entry, values, "better" if (gap < 0) == (entry.better == "lower") else "worse")

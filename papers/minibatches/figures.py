@@ -9,7 +9,7 @@ import numpy as np
 
 from papers.experiment import Figure, Results, Values
 from papers.minibatches.protocol import BATCHES, CURVE_STEP, LOSSES, SETS
-from papers.style import canvas, half_width, line_with_band, look
+from papers.style import canvas, half_width, legend_above, line_with_band, look
 
 TICKS = (2, 3, 5, 10, 20, 30)
 SIX = {title: name for title, name in SETS.items() if title != "twonorm"}
@@ -63,7 +63,7 @@ def _present(results: Results) -> dict[str, str]:
 
 
 def _along_a_run(results: Results, path: Path) -> None:
-    with canvas(path, 2, 2, sharex=True, sharey=True) as (_, axes):
+    with canvas(path, 2, 2, sharex=True, sharey=True) as (figure, axes):
         for row, reading in enumerate(("plain", "intercept")):
             for column, method in enumerate(("BPAI", "BPALS")):
                 axis = axes[row, column]
@@ -81,7 +81,7 @@ def _along_a_run(results: Results, path: Path) -> None:
                 axis.set_yscale("log")
                 axis.set_yticks(TICKS, [str(tick) for tick in TICKS])
                 axis.minorticks_off()
-        axes[0, 1].legend(ncols=2)
+        legend_above(figure, axes[0, 0], 6)
 
 
 def _online(results: Results, name: str, method: str, batch: int, reading: str) -> Values:
@@ -91,24 +91,24 @@ def _online(results: Results, name: str, method: str, batch: int, reading: str) 
 
 
 def _against_batch(results: Results, path: Path) -> None:
-    with canvas(path, 2, 3, size=(4.0, 3.1)) as (_, axes):
+    with canvas(path, 2, 3, size=(4.0, 3.1)) as (figure, axes):
         for axis, (title, name) in zip(axes.flat, _present(results).items(), strict=False):
             for k, method in enumerate(LOSSES):
                 values = [_online(results, name, method, b, "intercept") for b in BATCHES]
                 _with_intervals(axis, values, label=method, **look(k))
             _batch_axis(axis, title)
-        axes[0, 1].legend()
+        legend_above(figure, axes[0, 0], 3)
 
 
 def _three_readings(results: Results, path: Path) -> None:
-    with canvas(path, 2, 3, size=(4.0, 3.1)) as (_, axes):
+    with canvas(path, 2, 3, size=(4.0, 3.1)) as (figure, axes):
         for axis, (title, name) in zip(axes.flat, _present(results).items(), strict=False):
             for k, (reading, label) in enumerate(READING_TITLES.items()):
                 values = [_online(results, name, "BPAII", b, reading) for b in BATCHES]
                 _with_intervals(axis, values, label=label, **look(k + 3))
             _batch_axis(axis, title)
             axis.set_ylim(bottom=0)
-        axes[0, 1].legend(loc="center right")
+        legend_above(figure, axes[0, 0], 3)
 
 
 def _with_intervals(axis: Any, values: list[Values], **style: Any) -> None:
