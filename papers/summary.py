@@ -16,9 +16,9 @@ Five texts about Passive-Aggressive learning, done again with aggro: every print
 be had, every figure, every claim. `make papers` repeats all of it and writes this page.
 """
 YARDSTICK = """\
-**Inside**: our mean lies in the printed interval, and ours is at most twice as wide; without one, it
-lies within 1.0 point and a quarter of the number, and two standard errors of the difference are no
-wider. **Clearly better, clearly worse**: it lies outside, by more than two standard errors of the
+**Inside**: our mean lies in the printed interval, and ours is at most twice as wide; without one,
+it lies within 1.0 point and a quarter of the number, and two standard errors of the difference are
+no wider. **Clearly better, clearly worse**: it lies outside, by more than two standard errors of the
 difference (those of both sides where the paper tells them). **Cannot be told**: the spread is too
 wide for either. **Other data**: learned from rows that are not the paper's; shown, but no evidence.
 **Not public**: not learned.

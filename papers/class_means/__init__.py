@@ -23,11 +23,11 @@ __all__ += ["figures", "needs", "plain", "printed_error", "reproduced", "run"]
 
 
 def cells(quick: bool) -> list[Cell]:
-    """Return the orders and pulls, ten times ten; preparations, passes and the batch learner."""
+    """Return the orders, pulls, preparations, passes and the batch learner."""
     times = 2 if quick else REPETITIONS
     judged = [{"part": "orders", "set": s, "repetition": r} for s in REAL for r in range(times)]
     shown = [{"part": "orders", "set": s, "repetition": 0} for s in STAND_INS]
-    pulls = [{"part": "pull", "set": s, "repetition": r} for s in REAL for r in range(times)]
+    pulls = [{"part": "pull", "set": s, "repetition": r} for s in REAL for r in range(times // 2)]
     tried = [{"part": "preparation", "set": s, "orders": 5 if quick else TRIED[s]} for s in REAL]
     batches = [{"part": "batch", "set": s} for s in (*REAL, *STAND_INS)]
     passes = [

@@ -22,8 +22,8 @@ def figures(results: Results) -> list[Figure]:
         Figure(
             "pull",
             "Which rule? One pass of the hard rule for each pull γ",
-            "Ours, not the paper's. Means over a hundred orders with the 95 % interval of the "
-            "mean. Dashed: the printed PAm.",
+            "Ours, not the paper's. Means over fifty orders with the 95 % interval of the mean. "
+            "Dashed: the printed PAm.",
             lambda path: _draw_pull(path, results),
         ),
         Figure(

@@ -6,7 +6,7 @@ from papers.experiment import Cell
 from papers.support_classes.sets import FOLDS, LARGE, NEWSGROUPS, is_here
 
 PASSES = 40
-ORDERS = 3  # in which single updates are looked at
+ORDERS = 2  # in which single updates are looked at
 BATCH_FOLDS = {"News20": 5}  # half a minute each
 
 
