@@ -18,19 +18,19 @@ be had, every figure, every claim. `make papers` repeats all of it and writes th
 YARDSTICK = """\
 **Inside**: our mean lies in the printed interval, and ours is at most twice as wide; without one,
 it lies within 1.0 point and a quarter of the number, and two standard errors of the difference are
-no wider. **Clearly better, clearly worse**: it lies outside, by more than two standard errors of the
-difference (those of both sides where the paper tells them). **Cannot be told**: the spread is too
-wide for either. **Other data**: learned from rows that are not the paper's; shown, but no evidence.
-**Not public**: not learned.
+no wider. **Clearly better, clearly worse**: it lies outside, by more than two standard errors of
+the difference (those of both sides where the paper tells them). **Cannot be told**: the spread is
+too wide for either. **Other data**: learned from rows that are not the paper's; shown, but no
+evidence. **Not public**: not learned.
 """
 CLAIMS = """\
-A claim is cut into comparisons. Each is for it, against it or open, by a two-sided paired t-test at
-5 % after Holm's correction over all tests of its paper. A claim **holds** when nine of ten are for
-it and none against; it **does not hold** when fewer than a quarter are for it, or more against than
-for it; else it **holds in part**. Folds and reorderings of one set are not independent. For folds
-and subsamples the variance is corrected (Nadeau and Bengio); reorderings speak about their set
-alone. So a small p-value says that a difference on *these* sets is no accident of the order or the
-split, and nothing about other sets: for that, count sets, not runs.
+A claim is cut into comparisons. Each is for it, against it or open, by a two-sided paired t-test
+at 5 % after Holm's correction over all tests of its paper. A claim **holds** when nine of ten are
+for it and none against; it **does not hold** when fewer than a quarter are for it, or more against
+than for it; else it **holds in part**. Folds and reorderings of one set are not independent. For
+folds and subsamples the variance is corrected (Nadeau and Bengio); reorderings speak about their
+set alone. So a small p-value says that a difference on *these* sets is no accident of the order or
+the split, and nothing about other sets: for that, count sets, not runs.
 """
 
 
