@@ -84,7 +84,8 @@ def _support(results: Results) -> dict[str, str]:
     found["share_of_batch"] = _range(
         100 * r for both in batch_ratios(results).values() for r in both
     )
-    found["spa_time"] = _range(100 * (ratio - 1) for ratio in pa_ratios(results).values())
+    found["spa_time"] = _range(pa_ratios(results).values(), 2)
+    found["MPA_share"] = f"{100 * float(found['MPA_gain']) / float(found['PA_gain']):.0f}"
     return found
 
 
