@@ -5,13 +5,16 @@ BIN    := $(VENV)/bin
 CORE   := $(wildcard core/*.hpp core/*.cpp core/bind/*)
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
-SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py
+TSAN   := $(shell $(CXX) -print-file-name=libtsan.so)
+SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py
+# NumPy's own threads were not compiled for the sanitizer, which would complain of them
+THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev lint unit sanitize format stubs bench bench-quick tuning papers clean
+.PHONY: help demo test dev lint unit sanitize stress stress-minute mutants format stubs bench bench-quick tuning papers clean
 
 help:  ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/core  ## learn from built-in data, show how it goes, draw a picture
 	@$(BIN)/python -m aggro.demo
@@ -29,9 +32,20 @@ lint: $(VENV)/core  ## ruff, mypy, clang-format; the core compiles without a war
 unit: $(VENV)/core  ## the tests
 	$(BIN)/python -m pytest -n 2
 
-sanitize: $(VENV)/core  ## the core under the address and undefined-behaviour sanitizers
-	LD_PRELOAD="$(ASAN)" ASAN_OPTIONS=detect_leaks=0 AGGRO_LEVEL=sanitized \
+sanitize: $(VENV)/core  ## the core under the address, undefined-behaviour and thread sanitizers
+	LD_PRELOAD="$(ASAN)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 AGGRO_LEVEL=sanitized \
 	  $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
+	OPENBLAS_NUM_THREADS=1 LD_PRELOAD="$(TSAN)" TSAN_OPTIONS=exitcode=66 AGGRO_LEVEL=tsan \
+	  $(BIN)/python -m pytest -p no:cacheprovider $(THREAD_TESTS)
+
+stress: $(VENV)/core  ## random settings, inputs and troubles for an hour: nothing may be found
+	$(BIN)/python -m stress --minutes 60 --jobs 2
+
+stress-minute: $(VENV)/core  ## about a minute of it, always the same cases
+	$(BIN)/python -m stress --start 0 --cases 1000 --jobs 2
+
+mutants: $(VENV)/core  ## small faults, one by one: do the tests notice? under two hours
+	$(BIN)/python -m mutants --jobs 2
 
 format: $(VENV)/core  ## put the code in its form
 	$(BIN)/ruff check --fix .

@@ -4,6 +4,8 @@
 //
 // Mathematics on small dense arrays; how rows and weights are stored is the caller's business.
 #pragma once
+#include <functional>
+
 #include "batch_box.hpp"
 #include "batch_support.hpp"
 
@@ -16,6 +18,15 @@ struct BatchProblem {
     const double* scores = nullptr;  ///< size x group.count, at the centre
     const Target* targets = nullptr;
     const Rule* rules = nullptr;  ///< one per example, priced by its weight (> 0)
+    /// The size of the terms of score k of example j, and the precision of those scores.
+    std::function<double(std::size_t j, std::size_t k)> reach = [](auto, auto) { return 0.0; };
+    double epsilon = std::numeric_limits<double>::epsilon(), doubtful = aggro::doubtful<double>;
+    double terms = 0;
+
+    auto rounding(std::size_t j) const {
+        const auto own = [this, j](std::size_t k) { return reach(j, k); };
+        return Rounding<decltype(own)>{epsilon, doubtful, terms, own, 0};
+    }
 };
 
 /// Memory that is used again from batch to batch.
@@ -24,6 +35,7 @@ struct BatchWork {
     SupportDual support;
     Ranking ranking;
     std::vector<std::size_t> rivals;  ///< the best wrong class of each example
+    std::vector<double> steps;        ///< how far each example moves its outputs at most
 };
 
 /// What an example suffers at the centre, and whether it takes part.
@@ -37,13 +49,23 @@ inline BatchLoss batch_loss(const Group& g, const BatchProblem& p, std::size_t k
     const double* s = p.scores + k * g.count;
     const Target& target = p.targets[k];
     const Rule& rule = p.rules[k];
-    if (g.task == Task::margin) return {rule.margin - target.sign(g.positive) * s[0]};
-    if (g.task == Task::tube)
-        return {target.values[g.positive] - s[0], rule.lo < 0 ? 0 : rule.epsilon};
+    const auto rounding = p.rounding(k);
+    if (g.task == Task::margin)
+        return {rounding.settle(rule.margin - target.sign(g.positive) * s[0],
+                                rule.margin + std::abs(s[0]), std::size_t{0})};
+    if (g.task == Task::tube) {
+        const double width = rule.lo < 0 ? 0 : rule.epsilon,
+                     error = target.values[g.positive] - s[0],
+                     size = std::abs(target.values[g.positive]) + std::abs(s[0]);
+        const double loss = rounding.settle(std::abs(error) - width, size, std::size_t{0});
+        return {std::copysign(loss + width, error), width};
+    }
     const auto y = static_cast<std::size_t>(target.label);
     const std::size_t rival = work.rivals[k] = best_wrong(s, g.count, y);
     const bool wrong = s[rival] > s[y] || (s[rival] == s[y] && rival < y);
-    return {rule.margin - s[y] + s[rival], 0, g.task != Task::predicted || wrong};
+    const double size = rule.margin + std::abs(s[y]) + std::abs(s[rival]);
+    return {rounding.settle(rule.margin - s[y] + s[rival], size, y, rival), 0,
+            g.task != Task::predicted || wrong};
 }
 
 /// <delta_j, delta_k>: the signs y_j y_k, or how much two pairs of classes have in common.
@@ -101,21 +123,48 @@ inline void write_batch(const Group& g, const BatchProblem& p, const BatchWork& 
     }
 }
 
+/// Takes back the steps of examples whose loss was met by the others, but for rounding: a step that
+/// ends below its cap answers a loss of (q + ridge) times its length.
+inline void settle_batch(const Group& g, const BatchProblem& p, double* tau,
+                         std::vector<double>& steps) {
+    steps.assign(p.size, 0.0);
+    for (std::size_t i = 0; i < p.size * g.count; ++i)
+        steps[i / g.count] = std::max(steps[i / g.count], std::abs(tau[i]));
+    for (std::size_t k = 0; k < p.size; ++k) {
+        const double step = steps[k], loss = step * (p.gram[k * p.size + k] + p.rules[k].ridge);
+        if (step == 0 || step >= p.rules[k].cap) continue;
+        double size =
+            g.task == Task::tube ? std::abs(p.targets[k].values[g.positive]) : p.rules[k].margin;
+        for (std::size_t u = 0; u < g.count; ++u) size += std::abs(p.scores[k * g.count + u]);
+        for (std::size_t j = 0; j < p.size; ++j)
+            size += std::abs(p.gram[k * p.size + j]) * steps[j];
+        if (!(loss < p.doubtful * size)) continue;
+        for (std::size_t u = 0; u < g.count; ++u) size += p.reach(k, u);
+        if (loss <= p.rounding(k).unit() * size) std::fill_n(tau + k * g.count, g.count, 0.0);
+    }
+}
+
 /// Solves a batch for one group. `tau` (size x group.count) is the coefficient of x_k in w_u.
 /// False if a hard batch contradicts itself: take its examples one after another.
 /// Perceptrons and rules with doubt have no batch problem.
 inline bool solve_batch(const Group& g, const BatchProblem& p, double* tau, BatchWork& work) {
     if (p.size == 1) {
-        judge(g, p.rules[0], p.targets[0], p.scores, [&] { return p.gram[0]; }, tau, work.ranking);
+        judge(
+            g, p.rules[0], p.targets[0], p.scores, [&] { return p.gram[0]; }, p.rounding(0), tau,
+            work.ranking);
         return true;
     }
     const bool classes = g.task != Task::margin && g.task != Task::tube;
-    if (g.task == Task::support)
-        return work.support.solve(p.size, g.count, p.gram, p.scores, p.targets, p.rules, tau);
-    std::fill_n(tau, p.size * g.count, 0.0);
-    if ((classes && g.count < 2) || !pose_batch(g, p, work)) return true;
-    if (!work.box.solve()) return false;
-    write_batch(g, p, work, tau);
+    if (g.task == Task::support) {
+        if (!work.support.solve(p.size, g.count, p.gram, p.scores, p.targets, p.rules, tau))
+            return false;
+    } else {
+        std::fill_n(tau, p.size * g.count, 0.0);
+        if ((classes && g.count < 2) || !pose_batch(g, p, work)) return true;
+        if (!work.box.solve()) return false;
+        write_batch(g, p, work, tau);
+    }
+    settle_batch(g, p, tau, work.steps);
     return true;
 }
 

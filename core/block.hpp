@@ -6,6 +6,8 @@
 #include <memory>
 #include <new>
 #include <vector>
+
+#include "memory.hpp"
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -20,7 +22,9 @@ struct LineAllocator {
     LineAllocator() = default;
     template <class U>
     LineAllocator(const LineAllocator<U>&) {}
-    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
+    T* allocate(std::size_t n) {
+        return static_cast<T*>(::operator new(product(n, sizeof(T)), line));
+    }
     void deallocate(T* p, std::size_t) { ::operator delete(p, line); }
     bool operator==(const LineAllocator&) const { return true; }
 
@@ -30,15 +34,19 @@ struct LineAllocator {
 template <class T>
 using Aligned = std::vector<T, LineAllocator<T>>;
 
+/// Room for `size` values; it at least doubles, as if they were added one by one.
+template <class T>
+inline void reserve_amortised(Aligned<T>& values, std::size_t size) {
+    if (size > values.capacity()) values.reserve(std::max(size, 2 * values.capacity()));
+}
+
 /// `rows` lines of `stride` values. Copies share memory until one of them grows, so that a view
 /// handed out stays valid.
 template <class T>
 class Block {
   public:
     Block() = default;
-    Block(std::size_t rows, std::size_t stride, T fill = T(0)) : stride_(stride) {
-        grow(rows, fill);
-    }
+    explicit Block(std::size_t stride) : stride_(stride) {}
 
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
@@ -49,19 +57,28 @@ class Block {
     std::size_t size() const { return rows_ * stride_; }
     std::shared_ptr<T[]> share() const { return data_; }
 
-    /// Adds lines; what is there keeps its value. Amortised: capacity at least doubles.
-    void grow(std::size_t rows, T fill = T(0)) {
-        const bool fresh = rows > capacity_;  // and zero: what is large is best left untouched
-        if (fresh) reserve(capacity_ == 0 ? rows : std::max(rows, 2 * capacity_));
-        if (rows > rows_ && !(fresh && fill == T(0))) std::fill(row(rows_), row(rows), fill);
+    /// Makes room for more lines, which cost nothing until they are used: memory comes zeroed, and
+    /// what is not touched is not there. Amortised: capacity at least doubles.
+    void make_room(std::size_t rows) {
+        if (rows > capacity_) reserve(capacity_ == 0 ? rows : std::max(rows, 2 * capacity_));
+    }
+
+    /// Adds lines of zeros; what is there keeps its value.
+    void grow(std::size_t rows) {
+        make_room(rows);
         rows_ = std::max(rows_, rows);
+    }
+
+    /// From here on the memory is its own: what copies write is not seen here.
+    void detach() {
+        if (data_) reserve(capacity_);
     }
 
   private:
     static constexpr std::size_t alignment = 64;  // a cache line, and the widest vector
 
     void reserve(std::size_t capacity) {
-        std::size_t space = capacity * stride_ * sizeof(T) + alignment;
+        std::size_t space = product(capacity, stride_, sizeof(T)) + alignment;
         std::shared_ptr<void> memory(std::calloc(space, 1), std::free);
         if (!memory) throw std::bad_alloc();
         void* aligned = memory.get();

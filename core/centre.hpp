@@ -100,6 +100,7 @@ inline void mix_into(Model<T>& m, Block<T>& target, std::size_t k, double scale,
 /// Writes the weights of a group out in full, so that its mixture is the identity again.
 template <class T>
 inline void fold(Model<T>& m, const Group& g) {
+    m.announce_sweep();
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         Mixture& mix = m.mix[k];
         if (m.trail.stride() > 0)
@@ -112,6 +113,7 @@ inline void fold(Model<T>& m, const Group& g) {
 /// Moves the scale of a group into its weights.
 template <class T>
 inline void rescale(Model<T>& m, const Group& g) {
+    m.announce_sweep();
     std::vector<T> factor(m.lanes, T(1));
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         factor[k] = static_cast<T>(m.mix[k].scale);
@@ -167,10 +169,13 @@ inline void emphasise(Model<T>& m) {
     double& emphasis = m.means.emphasis[0];
     emphasis /= 1 - m.shape.forgetting;
     if (emphasis < 1e6) return;
+    m.announce_sweep();
     std::vector<T> factor(m.lanes, T(1));
     for (std::size_t l = m.shape.outputs; l < m.lanes; ++l)
         factor[l] = static_cast<T>(1 / emphasis);
     scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.lanes, factor.data());
+    for (std::size_t i = 0; i < m.sum_rest.size(); ++i)
+        m.sum_rest.data()[i] = static_cast<T>(static_cast<double>(m.sum_rest.data()[i]) / emphasis);
     for (Mixture& mix : m.mix)
         for (double* share : {&mix.own, &mix.rest, &mix.own_sum, &mix.rest_sum}) *share *= emphasis;
     for (double& count : m.means.count) count /= emphasis;

@@ -32,13 +32,14 @@ class LaneRules {
         width = epsilon;
         tube = task == Task::tube;
         models = usable && !tube && m.shape.vote == Vote::each &&
-                 m.shape.models == m.shape.outputs && m.trail.stride() == 0;
+                 m.shape.models == m.shape.outputs && m.trail.stride() == 0 && !m.shape.one_class;
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }
 
     /// Fills `loss`, `wrong` and the signed steps of all lanes, given their `length`.
+    template <class Reach>
     void judge(const Target& y, const double* scores, double weight, double size, double* tau,
-               const Moments& targets) {
+               const Moments& targets, const Rounding<Reach>& rounding) {
         if (y.values) {
             for (std::size_t k = first; k < end; ++k) target[k] = y.values[positive[k]];
         } else {
@@ -48,10 +49,9 @@ class LaneRules {
         }
         grow = weight * size;
         shrink = 1 / grow;
-        if (tube)
-            judge_tubes(scores, tau, targets);
-        else
-            judge_margins(scores, tau);
+        const std::int64_t doubts = tube ? judge_tubes(scores, tau, targets, rounding.doubtful)
+                                         : judge_margins(scores, tau, rounding.doubtful);
+        if (doubts > 0) settle(scores, tau, rounding);
     }
 
     double kappa_of(std::size_t k, double weight) const {
@@ -63,24 +63,46 @@ class LaneRules {
     std::vector<double> length, loss, wrong;
 
   private:
-    void judge_margins(const double* scores, double* tau) {
+    // Both count the lanes whose loss may be no more than rounding.
+
+    std::int64_t judge_margins(const double* scores, double* tau, double doubtful) {
+        std::int64_t doubts = 0;
         AGGRO_LANES
         for (std::size_t k = first; k < end; ++k) {
-            const double sign = target[k] > 0 ? 1.0 : -1.0, m = sign * scores[k];
+            const double sign = target[k] > 0 ? 1.0 : -1.0, m = sign * scores[k], l = margin[k] - m;
             loss[k] = lo[k] < 0 ? std::abs(1 - m) : 1 - m <= 0 ? 0.0 : 1 - m;
             wrong[k] = (scores[k] > 0) != (sign > 0) ? 1.0 : 0.0;
-            tau[k] = sign * step(k, margin[k] - m);
+            tau[k] = sign * step(k, l);
+            doubts += (tau[k] != 0) & (std::abs(l) < 3 * doubtful * margin[k]);  // m is about that
         }
+        return doubts;
     }
 
-    void judge_tubes(const double* scores, double* tau, const Moments& targets) {
+    std::int64_t judge_tubes(const double* scores, double* tau, const Moments& targets,
+                             double doubtful) {
         for (std::size_t k = first; k < end && !targets.rows.empty(); ++k)
             width[k] = epsilon[k] * targets.deviation(static_cast<std::size_t>(positive[k]));
+        std::int64_t doubts = 0;
         AGGRO_LANES
         for (std::size_t k = first; k < end; ++k) {
             const double error = target[k] - scores[k], l = std::abs(error) - width[k];
             loss[k] = lo[k] < 0 ? std::abs(l) : l <= 0 ? 0.0 : l;
             tau[k] = (error < 0 ? -1.0 : 1.0) * step(k, l);
+            doubts += std::abs(l) < doubtful * (std::abs(target[k]) + std::abs(scores[k]));
+        }
+        return doubts;
+    }
+
+    /// Takes back what the lanes suffer whose loss turns out to be rounding.
+    template <class Reach>
+    [[gnu::noinline]] void settle(const double* scores, double* tau,
+                                  const Rounding<Reach>& rounding) {
+        for (std::size_t k = first; k < end; ++k) {
+            const double sign = target[k] > 0 ? 1.0 : -1.0, error = target[k] - scores[k];
+            const double l = tube ? std::abs(error) - width[k] : margin[k] - sign * scores[k];
+            const double size = (tube ? std::abs(target[k]) : margin[k]) + std::abs(scores[k]);
+            if (l == 0 || tau[k] == 0 || rounding.settle(l, size, k) != 0) continue;
+            tau[k] = loss[k] = 0;
         }
     }
 

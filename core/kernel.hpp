@@ -31,6 +31,7 @@ struct KernelShape {
 /// What a model has lived through, each example judged before it was learned.
 struct KernelHistory {
     std::int64_t examples = 0, mistakes = 0, updates = 0;
+    std::int64_t ties = 0;  ///< scores of zero, which speak for the first of two classes
     double loss = 0;
 };
 
@@ -62,7 +63,8 @@ class KernelLearn {
             learn_batch(block, first, std::min(block.rows, first + batch_size));
     }
 
-    std::size_t current = 0;  ///< the example of the block that is being looked at, for messages
+    std::size_t current = 0;    ///< the example of the block that is being looked at, for messages
+    double* margins = nullptr;  ///< where the next scores of the predictor go, if they are wanted
 
   private:
     /// Predict, suffer, step for the examples first .. last of a block.
@@ -72,11 +74,9 @@ class KernelLearn {
         taus.assign(count * e.stride, 0.0);
         for (std::size_t j = 0; j < count; ++j)
             predict(block, first + j, scores.data() + j * e.stride);
+        for (std::size_t j = 0; j < count; ++j)
+            write_down(block.targets[first + j], votes(block, first, j));
         for (const Group& g : m.groups) learn_group(g, block, first, count);
-        if (m.shape.vote != Vote::each)
-            for (std::size_t j = 0; j < count; ++j)
-                m.history.mistakes +=
-                    vote_is_wrong(block.targets[first + j], scores.data() + j * e.stride);
         step(block, first, count);
         m.history.examples += static_cast<std::int64_t>(count);
     }
@@ -89,9 +89,29 @@ class KernelLearn {
             throw BadExample("its kernel values overflow; scale the features");
     }
 
-    /// The outputs together: the best one, or any of them.
-    bool vote_is_wrong(const Target& target, const double* s) const {
-        if (m.shape.vote == Vote::argmax)
+    /// The scores of what predicts: those of the last coefficients, or of their mean over all
+    /// rounds. The loss is another matter: it is suffered by the last ones, which learn from it.
+    const double* votes(const KernelBlock<Store>& block, std::size_t first, std::size_t j) {
+        const double* last = scores.data() + j * e.stride;
+        if (!e.average || m.history.examples == 0) return last;
+        vote.resize(e.stride);
+        e.score(block.kernel(first + j), e.trails.data(), vote.data());
+        for (std::size_t k = 0; k < e.outputs; ++k)
+            vote[k] = last[k] - vote[k] / static_cast<double>(m.history.examples);
+        return vote.data();
+    }
+
+    /// Counts what the predictor says of an example, before it is learned.
+    void write_down(const Target& target, const double* said) {
+        m.history.mistakes += is_wrong(target, said);
+        m.history.ties += e.outputs == 1 && m.groups[0].task == Task::margin && said[0] == 0;
+        if (margins) margins = std::copy_n(said, e.outputs, margins);
+    }
+
+    /// The outputs together: the best one, or any of them. A regression makes no mistakes.
+    bool is_wrong(const Target& target, const double* s) const {
+        if (m.groups[0].task == Task::tube) return false;
+        if (m.shape.vote == Vote::argmax || m.groups[0].task != Task::margin)
             return std::max_element(s, s + e.outputs) - s != target.label;
         return std::any_of(m.groups.begin(), m.groups.end(), [&](const Group& g) {
             return (s[g.first] > 0) != (target.sign(g.positive) > 0);
@@ -111,14 +131,28 @@ class KernelLearn {
     Verdict judge_at(const Group& g, const KernelBlock<Store>& block, std::size_t first,
                      std::size_t j) {
         const std::size_t at = j * e.stride + g.first, r = current = first + j;
+        const auto rounding = rounding_of<double>(
+            e.size(), [&](std::size_t k) { return reach(block, r, g.first + k); });
         const Verdict verdict = judge(
             g, g.rule.priced(block.weights[r]), block.targets[r], scores.data() + at,
-            [&] { return block.self[r]; }, taus.data() + at, ranking);
+            [&] { return block.self[r]; }, rounding, taus.data() + at, ranking);
         if (!std::isfinite(verdict.loss))
             throw BadExample("its score overflows; scale the features or the target");
         m.history.loss += verdict.loss;
-        if (m.shape.vote == Vote::each) m.history.mistakes += verdict.wrong;
         return verdict;
+    }
+
+    /// The size of the terms of a score, by their lengths: a product is rounded before a power or
+    /// an exponential magnifies it.
+    double reach(const KernelBlock<Store>& block, std::size_t r, std::size_t k) const {
+        constexpr double magnified = 8;
+        const double* values = block.kernel(r);
+        double total = 0;
+        for (std::size_t i = 0; i < e.size(); ++i) {
+            const double size = std::sqrt(std::abs(e.self[i] * block.self[r]));
+            total += std::abs(e.coef(i)[k]) * std::max(size, std::abs(values[i]));
+        }
+        return magnified * total;
     }
 
     bool moves(std::size_t j, std::size_t from, std::size_t count) const {
@@ -139,8 +173,18 @@ class KernelLearn {
             std::copy_n(scores.data() + j * e.stride + g.first, g.count,
                         group_scores.data() + j * g.count);
         }
-        const BatchProblem problem{count, gram.data(), group_scores.data(),
-                                   block.targets.data() + first, rules.data()};
+        const auto reach_at = [&](std::size_t j, std::size_t k) {
+            return reach(block, first + j, g.first + k);
+        };
+        const BatchProblem problem{count,
+                                   gram.data(),
+                                   group_scores.data(),
+                                   block.targets.data() + first,
+                                   rules.data(),
+                                   reach_at,
+                                   std::numeric_limits<double>::epsilon(),
+                                   doubtful<double>,
+                                   static_cast<double>(e.size())};
         if (!solve_batch(g, problem, group_taus.data(), work)) one_by_one(g, problem);
         for (std::size_t j = 0; j < count; ++j)
             std::copy_n(group_taus.data() + j * g.count, g.count,
@@ -153,7 +197,7 @@ class KernelLearn {
             double* tau = group_taus.data() + j * g.count;
             judge(
                 g, p.rules[j], p.targets[j], group_scores.data() + j * g.count,
-                [&] { return p.gram[j * p.size + j]; }, tau, ranking);
+                [&] { return p.gram[j * p.size + j]; }, p.rounding(j), tau, ranking);
             for (std::size_t k = j + 1; k < p.size; ++k)
                 for (std::size_t u = 0; u < g.count; ++u)
                     group_scores[k * g.count + u] += p.gram[k * p.size + j] * tau[u];
@@ -219,6 +263,7 @@ class KernelLearn {
     BatchWork work;
     Ranking ranking;
     std::vector<double> scores, taus;  ///< of a batch: examples x stride
+    std::vector<double> vote;          ///< of one example
     std::vector<double> gram, group_scores, group_taus;
     std::vector<double> part = std::vector<double>(e.outputs);
     std::vector<Rule> rules;

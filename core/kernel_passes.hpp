@@ -5,6 +5,22 @@
 
 namespace aggro {
 
+/// Asks now and then whether to stop.
+class Breath {
+  public:
+    explicit Breath(const Lesson& lesson) : interrupted(lesson.interrupted) {}
+    void after(std::size_t multiply_adds) {
+        work += multiply_adds;
+        if (work < (std::size_t{1} << 22)) return;
+        work = 0;
+        if (interrupted && interrupted()) throw Interrupted();
+    }
+
+  private:
+    const std::function<bool()>& interrupted;
+    std::size_t work = 0;
+};
+
 /// How many rows meet the support vectors together: enough for the matrix product to run at full
 /// speed, few enough that their products with each other and their memory do not matter.
 inline std::size_t block_rows(std::size_t support, std::size_t batch_size) {
@@ -41,6 +57,7 @@ inline void next_block(const KernelModel& m, const Store& store, const Lesson& l
 template <class Store>
 inline void learn_rows(KernelModel& m, Store& store, const Lesson& lesson, std::int64_t first_id) {
     KernelLearn<Store> learn(m, store);
+    learn.margins = lesson.margins;
     KernelBlock<Store> block;
     with_row_type<double>(lesson.x, [&](auto kind) {
         Reader<double, decltype(kind)> reader(lesson.x);
@@ -78,6 +95,7 @@ inline void learn_values(KernelModel& m, OutsideStore& store, const Lesson& less
             block.kernel(r)[i] = with_support[r * n + i] + m.shape.shift();
     }
     KernelLearn<OutsideStore> learn(m, store);
+    learn.margins = lesson.margins;
     learn(block, lesson.batch_size);
 }
 
@@ -103,11 +121,38 @@ inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x
     });
 }
 
+/// True if all values and targets are far from overflow and all indices inside the matrix: learning
+/// them cannot fail half-way.
+inline bool harmless(const Lesson& lesson) {
+    constexpr double largest = 1e75, smallest = 1e-75;
+    const Matrix& x = lesson.x;
+    const auto check = [&](const auto* values, std::size_t n, double least) {
+        bool fine = true;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double size = std::abs(static_cast<double>(values[k]));
+            fine &= size < largest && (size > least || size == 0);
+        }
+        return fine;
+    };
+    const auto inside = [&](const auto* indices) {
+        bool fine = true;
+        for (std::size_t k = 0, n = x.stored(); k < n; ++k)
+            fine &= indices[k] >= 0 && static_cast<std::size_t>(indices[k]) < x.features;
+        return fine;
+    };
+    if (lesson.values && !check(lesson.values, x.rows * lesson.columns, 0)) return false;
+    if (x.sparse() && !(x.wide_indices ? inside(static_cast<const std::int64_t*>(x.indices))
+                                       : inside(static_cast<const std::int32_t*>(x.indices))))
+        return false;
+    return x.doubles ? check(static_cast<const double*>(x.values), x.stored(), smallest)
+                     : check(static_cast<const float*>(x.values), x.stored(), smallest);
+}
+
 /// True if nothing on the way can overflow: learning these rows cannot fail half-way.
 inline bool harmless(const KernelModel& m, const Lesson& lesson) {
     constexpr double limit = 1e100;
     const KernelFunction& k = m.shape.kernel;
-    if (!harmless<double>(lesson)) return false;
+    if (!harmless(lesson)) return false;
     const bool bounded = k.kind == Kernel::rbf || k.kind == Kernel::sigmoid;
     const bool long_enough =
         m.shape.intercept || k.kind == Kernel::rbf || m.groups[0].rule.cap < limit;

@@ -178,8 +178,8 @@ inline void for_each_tile(std::size_t lanes, Tile&& tile) {
             return use.template operator()<64, 3>(at);
         case 7:
             return use.template operator()<32, 7>(at);
-        default:
-            return;
+        default:  // a block of one lane, which is not padded
+            if (lanes == 1) use.template operator()<sizeof(T), 1>(0);
     }
 }
 
@@ -327,6 +327,31 @@ inline void add_one(const Row& x, T* block, std::size_t stride, T coef) {
         }
     }
     for (std::size_t k = 0; k < x.size; ++k) block[x.feature(k) * stride] += coef * x.values[k];
+}
+
+/// sum |x_j block_j[lane]|: how large the terms of a product are, by which its rounding is judged.
+template <class T, class Row>
+inline double reach_of(const Row& x, const T* lane, std::size_t stride) {
+    double total = 0;
+    for (std::size_t k = 0; k < x.size; ++k)
+        total += std::abs(static_cast<double>(x.values[k]) *
+                          static_cast<double>(lane[x.feature(k) * stride]));
+    return total;
+}
+
+/// sum_j += x_j * coef in double precision, of which `rest` holds what a float leaves out: however
+/// many terms come, the sum stays as exact as a float can be.
+template <class Row>
+inline void add_exactly(const Row& x, float* sum, std::size_t stride, float* rest,
+                        std::size_t rest_stride, double coef) {
+    for (std::size_t k = 0; k < x.size; ++k) {
+        const std::size_t j = x.feature(k);
+        float &high = sum[j * stride], &low = rest[j * rest_stride];
+        const double whole = static_cast<double>(high) + static_cast<double>(low) +
+                             static_cast<double>(x.values[k]) * coef;
+        high = static_cast<float>(whole);
+        low = static_cast<float>(whole - static_cast<double>(high));
+    }
 }
 
 }  // namespace aggro

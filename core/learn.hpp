@@ -28,10 +28,11 @@ class Learn {
         const Row& x = look(given);
         predict();
         if (m.shape.spreads > 0) measure_targets(y);
+        if (!Single && first() == 0 && m.unit.open()) measure_unit(y);
         if (Single || !lanes.models) record(x, y);
         if (sums() > 0 && !m.counters.frozen) meet(x, y, weight);
         if (!Single && lanes.usable) {
-            learn_lanes(y, weight);
+            learn_lanes(x, y, weight);
         } else {
             for (std::size_t g = first_group(); g < end_group(); ++g) learn_group(g, x, y, weight);
         }
@@ -45,10 +46,8 @@ class Learn {
     /// Scores of the model's predictor, left in `scores`.
     void score(const Row& given) {
         const Row& x = look(given);
-        if (m.shape.predictor == Predictor::average && m.counters.averaged > 0)
-            return score_average(x);
-        if (m.shape.predictor == Predictor::reservoir) return score_reservoir(x);
         predict();
+        score_predictor(x);
     }
 
   protected:
@@ -83,6 +82,13 @@ class Learn {
             s.scores[k] = combine(k, m.mix[k].scale, m.mix[k].own, m.mix[k].rest) + m.bias[k];
     }
 
+    /// Puts the predictor's scores in the place of those of the last weights, where it is not
+    /// these.
+    void score_predictor(const Row& x) {
+        if (m.shape.predictor == Predictor::average && counters.averaged > 0) score_average(x);
+        if (m.shape.predictor == Predictor::reservoir) score_reservoir(x);
+    }
+
     void score_average(const Row& x) {
         const auto rounds = static_cast<double>(counters.averaged);
         dot_block(x, m.trail, s.coef);
@@ -96,7 +102,6 @@ class Learn {
     }
 
     void score_reservoir(const Row& x) {
-        predict();
         dot_block(x, m.pool_mean, s.coef);
         for (std::size_t g = 0; g < m.groups.size(); ++g)
             for (std::size_t k = m.groups[g].first;
@@ -120,14 +125,17 @@ class Learn {
         double* tau = s.tau.data() + g.first;
         const double* scores = s.scores.data() + g.first;
         const auto length = [&] { return this->length(index, x); };
-        Verdict verdict = judge(g, price(g, weight), y, scores, length, tau, s.ranking);
+        const auto rounding =
+            rounding_of<T>(x.size, [this, &g, &x](std::size_t k) { return reach(g.first + k, x); });
+        Verdict verdict = judge(g, price(g, weight), y, scores, length, rounding, tau, s.ranking);
         count(index, verdict);
         const bool pulls = g.gamma > 0 || m.shape.queue > 1;
         const bool moves = pulls && (verdict.suffers || g.always) && !infeasible(g, length);
         if (m.shape.reservoir > 0 && (verdict.moves || moves)) offer(m, index);
         if (moves) {
             centre(index, x);
-            verdict = judge(g, price(g, weight / (1 + g.gamma)), y, scores, length, tau, s.ranking);
+            verdict = judge(g, price(g, weight / (1 + g.gamma)), y, scores, length, rounding, tau,
+                            s.ranking);
         }
         if (!verdict.moves && !moves) return;
         ++m.tally.updates[index];
@@ -136,7 +144,7 @@ class Learn {
     }
 
     /// The same for independent outputs, all at once: the loops are over lanes.
-    void learn_lanes(const Target& y, double weight) {
+    void learn_lanes(const Row& x, const Target& y, double weight) {
         const std::size_t n = end();
         const double constant = m.shape.intercept ? 1 / size : 0;
         AGGRO_LANES
@@ -144,7 +152,9 @@ class Learn {
             const double v = Diagonal ? static_cast<double>(s.length[k]) : squared;
             lanes.length[k] = size * v + m.bias_variance[k] * constant;
         }
-        lanes.judge(y, s.scores.data(), weight, size, s.tau.data(), m.targets);
+        const auto rounding =
+            rounding_of<T>(x.size, [this, &x](std::size_t k) { return reach(k, x); });
+        lanes.judge(y, s.scores.data(), weight, size, s.tau.data(), m.targets, rounding);
         const auto now = counters.examples + 1;
         std::int64_t moving = 0, overflows = 0;
         AGGRO_LANES
@@ -191,10 +201,16 @@ class Learn {
                 s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);
         for (std::size_t k = first(); Diagonal && k < n; ++k) {
             const double kappa = s.tau[k] != 0 ? lanes.kappa_of(k, weight) : 0;
-            s.kappa[k] = static_cast<T>(kappa * size * size);
+            s.kappa[k] = sharpness(kappa);
             if (m.shape.intercept) sharpen_bias(k, kappa);
         }
         pending = true;
+    }
+
+    /// The growth of the precision in units of the row; never infinite, for its zeros' sake.
+    T sharpness(double kappa) const {
+        return static_cast<T>(
+            std::min(kappa * size * size, static_cast<double>(std::numeric_limits<T>::max())));
     }
 
     /// The precision of the intercept grows, and a share of what it was is forgotten.
@@ -232,6 +248,14 @@ class Learn {
         for (std::size_t c = 0; c < m.shape.spreads; ++c) m.targets.meet(c, y.values[c]);
     }
 
+    /// Lets the row just looked at, and its targets, count in the unit of C.
+    [[gnu::noinline]] void measure_unit(const Target& y) {
+        m.unit.meet_row(squared, size, m.shape.intercept);
+        if (m.groups[0].task != Task::tube) return;
+        for (std::size_t g = 0; g < m.groups_per_model(); ++g)
+            m.unit.meet_answer(y.values[m.groups[g].positive]);
+    }
+
     /// A hard constraint on a row of zeros cannot be met: leave everything as it is.
     template <class Length>
     bool infeasible(const Group& g, Length&& length) const {
@@ -261,17 +285,33 @@ class Learn {
         return size * value;
     }
 
+    /// The size of the terms that make score k of the row just looked at.
+    [[gnu::noinline]] double reach(std::size_t k, const Row& x) const {
+        const auto lane = [&](std::size_t l) {
+            return reach_of(x, m.weights.data() + l, m.weights.stride());
+        };
+        const Mixture& mix = m.mix[k];
+        const double own = std::abs(mix.own), rest = std::abs(mix.rest);
+        double total = std::abs(mix.scale) * lane(k);
+        if (own + rest > 0) total += (own + rest) * lane(m.shape.outputs + m.own_sum[k]);
+        if (rest > 0 && m.shape.total) total += rest * lane(m.total_lane());
+        return size * total + std::abs(m.bias[k]);
+    }
+
     /// The example joins the sums of its classes; the weights made of those sums stay the same.
     void meet(const Row& x, const Target& y, double weight) {
         const auto member = [&](std::size_t c) { return y.sign(sum_class(c)) > 0; };
         if (!m.means.emphasis.empty()) weight *= m.means.emphasis[0];
         read_sums();
         absorb(m, weight, size * size * squared, s.sums.data(), member);
+        if (!std::isfinite(m.means.total.norm))
+            throw BadExample("the norm of its class sum overflows; scale the features");
         const double grown = weight * size;
         for (std::size_t c = 0; c < m.shape.sums; ++c)
             s.plain[m.shape.outputs + c] = static_cast<T>(member(c) ? grown : 0);
         if (m.shape.total) s.plain[m.total_lane()] = static_cast<T>(grown);
         if (!m.lazy_means()) {
+            add_sums(x);
             space.add(x, m.weights.data(), m.weights.stride(), s.plain);
             return clear(s.plain);
         }
@@ -283,6 +323,18 @@ class Learn {
                                               mix.scale_sum * static_cast<double>(s.plain[k]));
         }
         pending = true;
+    }
+
+    /// Adds to the class sums what waits for them, where rounding would wear them out.
+    void add_sums(const Row& x) {
+        if constexpr (std::is_same_v<T, float>)
+            for (std::size_t c = 0; c < m.sum_rest.stride(); ++c) {
+                const std::size_t l = m.shape.outputs + c;
+                if (s.plain[l] != 0)
+                    add_exactly(x, m.weights.data() + l, m.weights.stride(), m.sum_rest.data() + c,
+                                m.sum_rest.stride(), static_cast<double>(s.plain[l]));
+                s.plain[l] = 0;
+            }
     }
 
     /// The class that a class sum belongs to: one margin counts its positives only.
@@ -316,6 +368,8 @@ class Learn {
             const double pulled = m.shape.intercept ? gamma * pull.bias : 0;
             s.scores[k] = share * (s.scores[k] + gamma * mean + pulled);
             m.bias[k] = share * (m.bias[k] + pulled);
+            if (!(std::abs(m.bias[k]) <= std::numeric_limits<T>::max()))
+                throw BadExample("its class mean makes the intercept overflow; scale the features");
             mix.scale *= share;
             mix.own = share * (mix.own + gamma * pull.own);
             mix.rest = share * (mix.rest + gamma * pull.rest);
@@ -333,7 +387,7 @@ class Learn {
         }
         for (std::size_t k = g.first; k < g.first + g.count; ++k) {
             set_coef(k, s.tau[k]);
-            if (Diagonal) s.kappa[k] = static_cast<T>(kappa * size * size);
+            if (Diagonal) s.kappa[k] = sharpness(kappa);
             if (!m.shape.intercept) continue;
             m.bias[k] += s.tau[k] * m.bias_variance[k] / size;
             if (Diagonal) sharpen_bias(k, kappa);
@@ -385,6 +439,7 @@ class Learn {
             clear(s.trail_coef);
             clear(s.trail_plain);
         }
+        if (sums() > 0) add_sums(x);
         space.step(x, m.weights.data(), m.weights.stride(), s.coef, s.plain);
         clear(s.coef);
         if (sums() > 0) clear(s.plain);
@@ -392,17 +447,16 @@ class Learn {
 
     static void clear(std::vector<T>& lanes) { std::fill(lanes.begin(), lanes.end(), T(0)); }
 
-    /// Judges the prediction before the example is learned. Models in a race are judged by what
-    /// they would predict, a single one by its last weights, as it learns from them.
-    void record(const Row& x, const Target& y) {
-        const bool averages = m.shape.models > 1 && m.trail.stride() > 0 && counters.averaged > 0;
-        if (averages) score_average(x);
+    /// Judges what the model predicts before it learns the example. The loss is another matter:
+    /// it is suffered by the last weights, which learn from it.
+    [[gnu::always_inline]] void record(const Row& x, const Target& y) {
+        if (m.shape.predictor != Predictor::last) score_predictor(x);
         if (alone())
             write_record(m, s.scores.data(), y);
         else
             std::copy_n(s.scores.data() + first(), end() - first(),
                         s.journal->votes(entry) + first());
-        if (averages) predict();
+        if (m.shape.predictor != Predictor::last) predict();
     }
 
     void average_round(std::int64_t rounds) {

@@ -51,11 +51,11 @@ class FullMetric {
     void shrink(double kappa, double v) {
         settle();
         pending_ = image_;
-        factor_ = static_cast<T>(kappa / (1 + kappa * v));
+        factor_ = static_cast<T>(1 / (1 / kappa + v));  // of kappa = infinity as well
     }
 
-    /// Room for more features; a new one is uncorrelated and has variance one.
-    void grow(std::size_t features) {
+    /// The same for more features; a new one is uncorrelated and has variance one.
+    FullMetric grown(std::size_t features) {
         settle();
         FullMetric larger(features, intercept_);
         const auto moved = [&](std::size_t i) {
@@ -64,7 +64,7 @@ class FullMetric {
         for (std::size_t i = 0; i < size_; ++i)
             for (std::size_t j = 0; j <= i; ++j)
                 larger.lower_[larger.at(moved(i), moved(j))] = lower_[at(i, j)];
-        *this = std::move(larger);
+        return larger;
     }
 
     /// The packed lower triangle, with nothing pending.
@@ -106,8 +106,10 @@ class FullMetric {
     void settle() {
         if (factor_ == T(0)) return;
         T* row = lower_.data();
-        for (std::size_t i = 0; i < size_; row += ++i)
-            for (std::size_t j = 0; j <= i; ++j) row[j] -= factor_ * pending_[i] * pending_[j];
+        for (std::size_t i = 0; i < size_; row += ++i) {
+            const T change = factor_ * pending_[i];  // as in `multiply`, to the last bit
+            for (std::size_t j = 0; j <= i; ++j) row[j] -= change * pending_[j];
+        }
         factor_ = 0;
     }
 

@@ -29,6 +29,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
         meet_all(batch);
         const std::size_t n = batch.size(), outputs = m.shape.outputs;
         taus.assign(n * outputs, 0.0);
+        kappas.assign(n * m.groups.size(), 0.0);
         gram_known = false;
         for (std::size_t g = 0; g < m.groups.size(); ++g) learn_group(g, batch);
         if (m.shape.metric != Metric::full) apply(batch);
@@ -53,6 +54,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             this->predict();
             this->record(x, y);
             if (m.shape.spreads > 0) this->measure_targets(y);
+            if (m.unit.open()) this->measure_unit(y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
             if (m.shape.sums == 0 || m.counters.frozen) continue;
@@ -92,9 +94,11 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
 
     Verdict judge_at(const Group& g, const Member<Row>& example, std::size_t j) {
         const double* at = scores.data() + j * m.shape.outputs + g.first;
+        const auto rounding = rounding_of<T>(
+            example.x.size, [&](std::size_t k) { return this->reach(g.first + k, example.x); });
         return judge(
-            g, this->widened(g, g.rule), example.y, at, [] { return 1.0; }, s.tau.data() + g.first,
-            s.ranking);
+            g, this->widened(g, g.rule), example.y, at, [] { return 1.0; }, rounding,
+            s.tau.data() + g.first, s.ranking);
     }
 
     /// Moves the group to its centre and reads the scores there.
@@ -125,12 +129,26 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             for (std::size_t k = 0; k < g.count; ++k)
                 group_scores[j * g.count + k] = scores[j * m.shape.outputs + g.first + k];
         }
-        const BatchProblem problem{n, gram.data(), group_scores.data(), targets.data(),
-                                   rules.data()};
-        if (!solve_batch(g, problem, group_taus.data(), work)) one_by_one(g);
+        std::size_t terms = 0;
+        for (const auto& example : batch) terms = std::max(terms, example.x.size);
+        const auto reach = [&](std::size_t j, std::size_t k) {
+            return this->reach(g.first + k, batch[j].x);
+        };
+        const BatchProblem problem{n,
+                                   gram.data(),
+                                   group_scores.data(),
+                                   targets.data(),
+                                   rules.data(),
+                                   reach,
+                                   std::numeric_limits<T>::epsilon(),
+                                   doubtful<T>,
+                                   static_cast<double>(terms)};
+        if (!solve_batch(g, problem, group_taus.data(), work)) one_by_one(g, problem);
         for (std::size_t j = 0; j < n; ++j)
             for (std::size_t k = 0; k < g.count; ++k)
                 taus[j * m.shape.outputs + g.first + k] = group_taus[j * g.count + k];
+        for (std::size_t j = 0; j < n; ++j)
+            kappas[j * m.groups.size() + index] = moves(g, j) ? rules[j].kappa : 0;
     }
 
     /// The Gram matrix x_j' Sigma x_k of the batch in the group's metric, constant feature
@@ -256,7 +274,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
 
     /// Contradictory hard examples cannot all be met: they are taken one after another, each from
     /// where the ones before have moved the scores.
-    void one_by_one(const Group& g) {
+    void one_by_one(const Group& g, const BatchProblem& problem) {
         const std::size_t n = targets.size();
         for (std::size_t j = 0; j < n; ++j) {
             double* at = group_scores.data() + j * g.count;
@@ -264,7 +282,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
                 for (std::size_t k = 0; k < g.count; ++k)
                     at[k] += gram[j * n + i] * group_taus[i * g.count + k];
             judge(
-                g, rules[j], targets[j], at, [&] { return gram[j * n + j]; },
+                g, rules[j], targets[j], at, [&] { return gram[j * n + j]; }, problem.rounding(j),
                 group_taus.data() + j * g.count, s.ranking);
         }
     }
@@ -290,11 +308,14 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
     }
 
     void sharpen(std::size_t j, const Row& x) {
-        for (const Group& g : m.groups)
+        for (std::size_t i = 0; i < m.groups.size(); ++i) {
+            const Group& g = m.groups[i];
+            const double kappa = kappas[j * m.groups.size() + i];
             for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-                s.kappa[k] = static_cast<T>(moves(g, j) ? g.rule.kappa : 0);
-                this->sharpen_bias(k, static_cast<double>(s.kappa[k]));
+                s.kappa[k] = this->sharpness(kappa);
+                this->sharpen_bias(k, kappa);
             }
+        }
         space.sharpen(x);
         this->clear(s.kappa);
     }
@@ -310,7 +331,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
             this->move_along_image(index);
         }
         for (std::size_t j = 0; j < batch.size(); ++j)
-            if (moves(g, j)) sigma.shrink(g.rule.kappa, sigma.look(batch[j].x, 1.0));
+            if (moves(g, j)) sigma.shrink(rules[j].kappa, sigma.look(batch[j].x, 1.0));
     }
 
     static constexpr std::size_t width = 64 / sizeof(T);
@@ -322,7 +343,7 @@ class LearnBatch : public Learn<T, Row, Single, Diagonal> {
     std::size_t at = 0;
     std::vector<char> absent;  ///< rows without length
     std::vector<T> image;
-    std::vector<double> scores, taus, gram, group_scores, group_taus;
+    std::vector<double> scores, taus, kappas, gram, group_scores, group_taus;
     std::vector<Rule> rules;
     std::vector<Target> targets;
 };

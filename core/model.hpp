@@ -1,7 +1,11 @@
 // Everything a learner knows: weights in lanes, metric, class sums, averages, counters.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "block.hpp"
@@ -9,6 +13,7 @@
 #include "metric.hpp"
 #include "scale.hpp"
 #include "task.hpp"
+#include "unit.hpp"
 
 namespace aggro {
 
@@ -33,6 +38,7 @@ struct Shape {
     Scale scale = Scale::none;
     std::size_t spreads = 0;  ///< columns of targets whose spread is the unit of epsilon
     double forgetting = 0;  ///< share of the means and of the precision that a new example replaces
+    bool one_class = false;  ///< only one of two classes is known yet: it is the positive one
 };
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
@@ -59,11 +65,20 @@ struct Mixture {
     double scale_sum = 0, own_sum = 0, rest_sum = 0;  ///< the same, summed over averaged rounds
 };
 
+/// Who wants to know before the weights of all features change at once.
+struct SweepWatcher {
+    virtual void before_sweep() = 0;
+
+  protected:
+    ~SweepWatcher() = default;
+};
+
 template <class T>
 struct Model {
     Shape shape;
     std::size_t lanes = 0;  ///< outputs, class sums and total, padded to whole vectors
     Block<T> weights;       ///< per feature: lanes of u and sums, then (diagonal) their variances
+    Block<T> sum_rest;      ///< what the class sums leave out by rounding, where T is a float
     Block<T> trail;         ///< what makes the average of all rounds out of the last weights
     Block<T> ring;          ///< the last `queue` classifiers
     Block<T> pool;          ///< the classifiers in the reservoir
@@ -74,49 +89,60 @@ struct Model {
     std::vector<std::size_t> own_sum;  ///< which class sum belongs to output k
     std::vector<FullMetric<T>> full;   ///< one per group
     std::vector<Group> groups;
-    Tally tally;                                            ///< of each group
-    Record record;                                          ///< of each model
+    Tally tally;    ///< of each group
+    Record record;  ///< of each model
+    Record turned;  ///< the record if the known class turns out to be the first: see `one_class`
     std::vector<std::size_t> model_of;                      ///< which model a group belongs to
     Aligned<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
     Sizes sizes;      ///< of the features
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
+    Unit unit;        ///< of C, where several models learn side by side
     Counters counters;
-    std::int64_t average_from = 0;  ///< examples to see before averaging begins
-    double memory = 1;              ///< what an example leaves of the recent record before it
+    std::int64_t average_from = 0;        ///< examples to see before averaging begins
+    double memory = 1;                    ///< what an example leaves of the recent record before it
+    std::vector<SweepWatcher*> watchers;  ///< told before all features change at once
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
         const std::size_t k = shape.outputs;
+        for (const std::size_t kept : {shape.queue, shape.reservoir})
+            check_memory(static_cast<double>(kept) * static_cast<double>(k) * sizeof(double),
+                         std::to_string(kept) + " classifiers in a queue or reservoir",
+                         "keep fewer of them");
         lanes = padded<T>(k + shape.sums + (shape.total ? 1 : 0));
         const bool diagonal = shape.metric == Metric::diagonal;
-        weights = Block<T>(0, diagonal ? 2 * lanes : lanes);
+        weights = Block<T>(diagonal ? 2 * lanes : lanes);
         bias.assign(k, 0);
         bias_variance.assign(k, 1);
         mix.assign(k, {});
         means.count.assign(shape.sums, 0);
         means.norm.assign(shape.sums, 0);
         means.cross.assign(shape.sums, 0);
+        if (sizeof(T) < sizeof(double) && shape.sums > 0)
+            sum_rest = Block<T>(shape.sums + (shape.total ? 1 : 0));
         if (shape.forgetting > 0 && shape.sums > 0) means.emphasis.assign(1, 1.0);
         sizes.begin(shape.scale);
         if (shape.spreads > 0) targets.begin(shape.spreads);
+        if (shape.models > 1) unit.begin(groups[0].task == Task::tube);
         tally = Tally(groups.size());
         record = Record(shape.models);
+        if (shape.one_class) turned = Record(shape.models);
         for (std::size_t i = 0; i < groups.size(); ++i)
             model_of.push_back(i * shape.models / groups.size());
         if (shape.predictor == Predictor::average) {
-            trail = Block<T>(0, lanes);
+            trail = Block<T>(lanes);
             bias_sum.assign(k, 0);
         }
         if (shape.queue > 1) {
-            ring = Block<T>(0, shape.queue * k);
+            ring = Block<T>(shape.queue * k);
             ring_bias.assign(shape.queue * k, 0);
             ring_fill.assign(groups.size(), 0);
             ring_next.assign(groups.size(), 0);
         }
         if (shape.predictor == Predictor::reservoir) {
-            pool = Block<T>(0, shape.reservoir * k);
-            pool_mean = Block<T>(0, padded<T>(k));
+            pool = Block<T>(shape.reservoir * k);
+            pool_mean = Block<T>(padded<T>(k));
             pool_bias.assign(shape.reservoir * k, 0);
             pool_mean_bias.assign(k, 0);
             pool_key.assign(shape.reservoir * groups.size(), 0);
@@ -137,30 +163,42 @@ struct Model {
     T* variance() { return weights.data() + lanes; }
     const T* variance() const { return weights.data() + lanes; }
 
-    /// Features that appear later have weight zero and variance one: growing is exact.
+    void announce_sweep() const {
+        for (SweepWatcher* watcher : watchers) watcher->before_sweep();
+    }
+
+    /// Features that appear later have weight zero and variance one: growing is exact. All room is
+    /// made before anything changes, so that the model is as it was if there is none.
     void grow(std::size_t features) {
         if (features <= shape.features && !(features == 0)) return;
-        const std::size_t old = weights.rows();
-        weights.grow(features);
-        sizes.grow(features);
-        if (diagonal())
-            for (std::size_t j = old; j < features; ++j)
-                std::fill_n(weights.row(j) + lanes, lanes, T(1));
-        for (Block<T>* block : {&trail, &ring, &pool, &pool_mean})
+        check_room(features);
+        for (Block<T>* block : tables())
+            if (block->stride() > 0) block->make_room(features);
+        sizes.make_room(features);
+        std::vector<FullMetric<T>> grown;
+        for (std::size_t g = 0; shape.metric == Metric::full && g < groups.size(); ++g)
+            grown.push_back(full.empty() ? FullMetric<T>(features, shape.intercept)
+                                         : full[g].grown(features));
+        for (Block<T>* block : tables())
             if (block->stride() > 0) block->grow(features);
-        if (shape.metric == Metric::full) {
-            if (full.empty())
-                full.assign(groups.size(), FullMetric<T>(features, shape.intercept));
-            else
-                for (auto& sigma : full) sigma.grow(features);
-        }
+        sizes.grow(features);
+        for (std::size_t j = shape.features; diagonal() && j < features; ++j)
+            std::fill_n(weights.row(j) + lanes, lanes, T(1));
+        full = std::move(grown);
         shape.features = features;
+    }
+
+    /// Makes a copy a model of its own: until then its blocks share their memory with the original.
+    void detach() {
+        for (Block<T>* block : tables()) block->detach();
+        watchers.clear();
     }
 
     /// Every array of the state by name: what is saved, loaded, copied and compared.
     template <class Visit>
     void visit(Visit&& visit) {
         visit("weights", weights.data(), weights.size());
+        visit("class_sum_rest", sum_rest.data(), sum_rest.size());
         visit("trail", trail.data(), trail.size());
         visit("ring", ring.data(), ring.size());
         visit("pool", pool.data(), pool.size());
@@ -185,13 +223,15 @@ struct Model {
                  {"target_rows", &targets.rows},
                  {"target_mean", &targets.mean},
                  {"target_spread", &targets.square},
+                 {"unit", &unit.known},
                  {"loss", &tally.loss},
                  {"joint_mistakes", &record.mistakes},
                  {"recent_mistakes", &record.recent_mistakes},
-                 {"recent_loss", &record.recent_loss}})
+                 {"recent_loss", &record.recent_loss},
+                 {"turned_mistakes", &turned.mistakes},
+                 {"turned_recent", &turned.recent_mistakes}})
             visit(name, array->data(), array->size());
-        static_assert(sizeof(Mixture) == 6 * sizeof(double));
-        visit("mixture", reinterpret_cast<double*>(mix.data()), 6 * mix.size());
+        visit_numbers<double>(visit, "mixture", mix.data(), mix.size());
         for (std::size_t g = 0; g < full.size(); ++g) {
             auto& lower = full[g].lower();
             visit(("full_" + std::to_string(g)).c_str(), lower.data(), lower.size());
@@ -205,9 +245,46 @@ struct Model {
                  {"updates", &tally.updates},
                  {"last_update", &tally.last_update}})
             visit(name, array->data(), array->size());
-        visit("record", &record.recent_examples, 3);
-        visit("class_total", &means.total.count, 2);
-        visit("counters", &counters.examples, sizeof(Counters) / sizeof(std::int64_t));
+        double totals[] = {record.recent_examples, record.chosen_mistakes, record.chosen_error};
+        visit("record", totals, 3);
+        record.recent_examples = totals[0];
+        record.chosen_mistakes = totals[1];
+        record.chosen_error = totals[2];
+        visit("turned_chosen", &turned.chosen_mistakes, shape.one_class ? 1 : 0);
+        visit_numbers<double>(visit, "class_total", &means.total, 1);
+        visit_numbers<std::int64_t>(visit, "counters", &counters, 1);
+    }
+
+  private:
+    using Tables = std::array<Block<T>*, 6>;
+    Tables tables() { return {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean}; }
+
+    /// Raises if a model of so many features is more than the machine can hold.
+    void check_room(std::size_t features) {
+        const auto width = static_cast<double>(features), size = width + 1;
+        double line = shape.scale == Scale::none ? 0 : 2 * sizeof(double);
+        for (const Block<T>* block : tables())
+            line += static_cast<double>(block->stride() * sizeof(T));
+        const double matrices = shape.metric == Metric::full ? static_cast<double>(groups.size()) *
+                                                                   size * size / 2 * sizeof(T)
+                                                             : 0;
+        const std::string named = std::to_string(features) + " features";
+        if (matrices > 0)
+            check_memory(matrices + width * line, "a full metric on " + named,
+                         "use the diagonal metric or fewer features");
+        check_memory(width * line, "a model of " + named, "use fewer features, or hash them");
+    }
+
+    /// Visits structs of plain numbers as one array: a copy, for a pointer must not walk from one
+    /// member to the next.
+    template <class Number, class Struct, class Visit>
+    static void visit_numbers(Visit& visit, const char* name, Struct* structs, std::size_t count) {
+        static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) % sizeof(Number) == 0);
+        std::vector<Number> numbers(count * (sizeof(Struct) / sizeof(Number)));
+        if (count == 0) return visit(name, numbers.data(), numbers.size());
+        std::memcpy(numbers.data(), structs, count * sizeof(Struct));
+        visit(name, numbers.data(), numbers.size());
+        std::memcpy(static_cast<void*>(structs), numbers.data(), count * sizeof(Struct));
     }
 };
 

@@ -29,7 +29,10 @@ struct Lesson {
     std::size_t count = 0;                ///< how many rows to learn
     std::size_t batch_size = 1;
     std::size_t threads = 1;
-    bool undo = true;  ///< put the model back as it was when a row is refused
+    const Matrix* typical = nullptr;  ///< a row that is scored beside each of them, if these are
+    double* margins = nullptr;  ///< for each place in the order: what is said before it is learned
+    std::size_t watched = 0;    ///< by which of several models
+    bool undo = true;           ///< put the model back as it was when a row is refused
     std::function<bool()> interrupted;
 
     std::size_t row(std::size_t i) const {
@@ -55,22 +58,6 @@ inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
         use(How<T, Row, false, true>(m, scratch));
 }
 
-/// Asks now and then whether to stop.
-class Breath {
-  public:
-    explicit Breath(const Lesson& lesson) : interrupted(lesson.interrupted) {}
-    void after(std::size_t multiply_adds) {
-        work += multiply_adds;
-        if (work < (std::size_t{1} << 22)) return;
-        work = 0;
-        if (interrupted && interrupted()) throw Interrupted();
-    }
-
-  private:
-    const std::function<bool()>& interrupted;
-    std::size_t work = 0;
-};
-
 /// Calls `body(row number)` and names the row in any complaint.
 template <class Body>
 [[gnu::always_inline]] inline void naming_the_row(std::size_t row, Body&& body) {
@@ -81,16 +68,17 @@ template <class Body>
     }
 }
 
+/// `at` is the place in the order of the row that is being learned: where it failed, if it does.
 template <class T, class Row>
 inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Lesson& lesson,
                        std::size_t& at) {
     Reader<T, Row> reader(lesson.x);
     Scaled<T, Row> scaled(sizes, m.shape.features);
     const bool scales = sizes.kind != Scale::none;
-    Breath breath(lesson);
     with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
-            const std::size_t r = lesson.row(at = i);
+            const std::size_t r = lesson.row(i);
+            at = lesson.first + i;
             naming_the_row(r, [&] {
                 const Row x = reader.row(r);
                 const double weight = lesson.weight(r);
@@ -98,39 +86,38 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
                     learn(scaled.learn(x), lesson.target(r), weight);
                 else if (weight > 0)  // a call of its own: rows as they are stay in registers
                     learn(x, lesson.target(r), weight);
-                breath.after((x.size + 8) * m.lanes);
             });
         }
     });
 }
 
 template <class T, class Row>
-inline void learn_batches(Model<T>& m, const Lesson& lesson) {
+inline void learn_batches(Model<T>& m, const Lesson& lesson, std::size_t& at) {
     Scratch<T> scratch(m);
     std::vector<Reader<T, Row>> readers(lesson.batch_size,
                                         Reader<T, Row>(lesson.x));  // rows must last
     std::vector<Scaled<T, Row>> scaled(lesson.batch_size,
                                        Scaled<T, Row>(m.sizes, m.shape.features));
     std::vector<Member<Row>> batch;
-    Breath breath(lesson);
     with_loops<LearnBatch, T, Row>(m, scratch, [&](auto learn) {
-        std::vector<std::size_t> numbers;
+        std::vector<std::size_t> numbers;  // where in the lesson the rows of the batch are
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
             if (lesson.weight(r) > 0) {
                 const std::size_t place = batch.size();
-                numbers.push_back(r);
+                numbers.push_back(i);
+                at = lesson.first + i;
                 naming_the_row(r, [&] {
                     const Row x = scaled[place].learn(readers[place].row(r));
                     batch.push_back({x, lesson.target(r), lesson.weight(r)});
                 });
-                breath.after((batch.back().x.size + 8) * m.lanes * lesson.batch_size);
             }
             if (batch.size() < lesson.batch_size && i + 1 < lesson.count) continue;
             try {
                 learn(batch);
             } catch (const BadExample& bad) {
-                throw BadRow(numbers[learn.current()], bad.what());
+                at = lesson.first + numbers[learn.current()];
+                throw BadRow(lesson.row(numbers[learn.current()]), bad.what());
             }
             batch.clear();
             numbers.clear();
@@ -170,42 +157,41 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
 /// the journal has 8 MB, or after some hundredths of a second: not often, for on a busy machine
 /// each waits for the other's turn.
 template <class T, class Row>
-inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts) {
+inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts,
+                         std::size_t& at) {
     const std::size_t most = 1 + std::min((std::size_t{1} << 19) / m.shape.outputs,
                                           (std::size_t{1} << 26) / row_work(lesson.x, m.lanes));
     Journal journal(m, std::min(most, lesson.count));
     Lesson block = lesson;
-    block.interrupted = nullptr;  // other threads may not ask
     for (std::size_t done = 0; done < lesson.count; done += block.count) {
         block.first = lesson.first + done;
         block.count = std::min(most, lesson.count - done);
         Counters after;
         std::vector<Sizes> sizes(parts.size(), m.sizes);  // each thread comes to the same
-        together(parts.size(), [&](std::size_t t, std::size_t& at) {
+        const auto job = [&](std::size_t t, std::size_t& row) {
             Scratch<T> scratch(m);
             scratch.share = parts[t];
             scratch.journal = &journal;
             scratch.counters = m.counters;
-            learn_rows<T, Row>(m, sizes[t], scratch, block, at);
+            learn_rows<T, Row>(m, sizes[t], scratch, block, row);
             if (t == 0) after = scratch.counters;
-        });
+        };
+        together(parts.size(), parts.size(), job, at);
         m.counters = after;
         m.sizes = std::move(sizes[0]);
         write_record(m, block, journal);
-        if (lesson.interrupted && lesson.interrupted()) throw Interrupted();
     }
 }
 
-/// Learns the rows of a lesson, one after another or in batches.
+/// Learns the rows of a lesson, one after another or in batches; `at` is how far it came.
 template <class T>
-inline void learn_all(Model<T>& m, const Lesson& lesson) {
+inline void learn_all(Model<T>& m, const Lesson& lesson, std::size_t& at) {
     with_row_type<T>(lesson.x, [&](auto kind) {
         using Row = decltype(kind);
-        if (lesson.batch_size > 1) return learn_batches<T, Row>(m, lesson);
+        if (lesson.batch_size > 1) return learn_batches<T, Row>(m, lesson, at);
         const auto parts = shares(m, busy_threads(lesson.x, lesson.count, m.lanes, lesson.threads));
-        if (parts.size() > 1) return learn_shares<T, Row>(m, lesson, parts);
+        if (parts.size() > 1) return learn_shares<T, Row>(m, lesson, parts, at);
         Scratch<T> scratch(m);
-        std::size_t at = 0;
         learn_rows<T, Row>(m, m.sizes, scratch, lesson, at);
     });
 }
@@ -216,7 +202,7 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
     const std::size_t count = busy_threads(x, x.rows, m.lanes, threads);
     with_row_type<T>(x, [&](auto kind) {
         using Row = decltype(kind);
-        together(count, [&](std::size_t t, std::size_t& at) {
+        together(count, count, [&](std::size_t t, std::size_t& at) {
             Scratch<T> scratch(m);
             Reader<T, Row> reader(x);
             Scaled<T, Row> scaled(m.sizes, m.shape.features);
@@ -231,52 +217,24 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
     });
 }
 
-/// Mean squared norm of the first rows, as they will be once they are scaled.
-inline double mean_square(const Matrix& x, std::size_t most, Scale scale) {
-    if (scale == Scale::standard) return static_cast<double>(x.features);
-    const std::size_t rows = std::min(x.rows, most);
+/// Squared norm of one row, as it will be once it is scaled, if it is the first one.
+inline double square_of(const Matrix& x, std::size_t row, Scale scale) {
+    if (row >= x.rows) throw std::out_of_range("order names a row that is not there");
+    const std::size_t begin =
+        x.sparse() ? static_cast<std::size_t>(x.start(row)) : row * x.features;
     const std::size_t end =
-        x.sparse() ? static_cast<std::size_t>(x.start(rows)) : rows * x.features;
+        x.sparse() ? static_cast<std::size_t>(x.start(row + 1)) : begin + x.features;
     const auto sum = [&](const auto* values) {
         double total = 0;
-        for (std::size_t k = 0; k < end; ++k) {
+        for (std::size_t k = begin; k < end; ++k) {
             const auto value = static_cast<double>(values[k]);
             total += scale == Scale::online ? value != 0 : value * value;
         }
         return total;
     };
-    if (rows == 0) return 0;
-    return (x.doubles ? sum(static_cast<const double*>(x.values))
-                      : sum(static_cast<const float*>(x.values))) /
-           static_cast<double>(rows);
-}
-
-/// True if all values and targets are far from overflow and all indices inside the matrix: learning
-/// them cannot fail half-way.
-template <class T>
-inline bool harmless(const Lesson& lesson) {
-    const double largest = sizeof(T) == 8 ? 1e75 : 1e15, smallest = sizeof(T) == 8 ? 1e-75 : 1e-10;
-    const Matrix& x = lesson.x;
-    const auto check = [&](const auto* values, std::size_t n, double least) {
-        bool fine = true;
-        for (std::size_t k = 0; k < n; ++k) {
-            const double size = std::abs(static_cast<double>(values[k]));
-            fine &= size < largest && (size > least || size == 0);
-        }
-        return fine;
-    };
-    const auto inside = [&](const auto* indices) {
-        bool fine = true;
-        for (std::size_t k = 0, n = x.stored(); k < n; ++k)
-            fine &= indices[k] >= 0 && static_cast<std::size_t>(indices[k]) < x.features;
-        return fine;
-    };
-    if (lesson.values && !check(lesson.values, x.rows * lesson.columns, 0)) return false;
-    if (x.sparse() && !(x.wide_indices ? inside(static_cast<const std::int64_t*>(x.indices))
-                                       : inside(static_cast<const std::int32_t*>(x.indices))))
-        return false;
-    return x.doubles ? check(static_cast<const double*>(x.values), x.stored(), smallest)
-                     : check(static_cast<const float*>(x.values), x.stored(), smallest);
+    if (scale == Scale::standard) return 0;
+    return x.doubles ? sum(static_cast<const double*>(x.values))
+                     : sum(static_cast<const float*>(x.values));
 }
 
 }  // namespace aggro

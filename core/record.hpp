@@ -47,11 +47,29 @@ inline std::size_t best_record(const Record& r) {
     return best;
 }
 
+/// The same for a model that knows one of two classes. A score of zero speaks for the first class,
+/// and which one that is will be known when the second class comes; the two records differ by these
+/// ties, and so may the models that they choose.
+template <class T>
+inline void write_turned(Model<T>& m, const double* scores, const Target& y) {
+    Record& r = m.turned;
+    r.begin(m.memory);
+    r.recent_loss = m.record.recent_loss;
+    const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
+    for (std::size_t i = 0; i < m.shape.models; ++i) {
+        const bool wrong = scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
+        r.mistakes[i] += wrong;
+        r.recent_mistakes[i] += wrong;
+        if (i == chosen) r.chosen_mistakes += wrong;
+    }
+}
+
 /// Writes one example into the record, judged by the scores of the predictor before it is learned.
 template <class T>
 inline void write_record(Model<T>& m, const double* scores, const Target& y) {
     Record& r = m.record;
     r.begin(m.memory);
+    if (m.shape.one_class) write_turned(m, scores, y);
     const bool regression = m.groups[0].task == Task::tube;
     const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
     const std::size_t each = m.groups_per_model();

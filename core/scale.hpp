@@ -25,6 +25,12 @@ struct Sizes {
         kind = scale;
         if (kind == Scale::standard) moments.begin(0);
     }
+    /// Makes room for so many features, without which nothing is changed.
+    void make_room(std::size_t features) {
+        if (kind == Scale::standard) moments.make_room(features);
+        if (kind != Scale::online) return;
+        for (auto* values : {&seen, &square}) reserve_amortised(*values, features);
+    }
     void grow(std::size_t features) {
         if (kind == Scale::standard) moments.grow(features);
         if (kind != Scale::online) return;

@@ -64,27 +64,31 @@ struct Move {
     double kappa = 0;
 };
 
+/// The margin that a rule with doubt asks for, at variance v.
+inline double confident_margin(double v, const Rule& rule) {
+    return rule.phi * (rule.doubt == Doubt::variance ? v : std::sqrt(v));
+}
+
 /// Confidence-weighted step for a signed margin m with variance v.
 ///
 /// Variance form: m' >= phi v' (Dredze 2008). Deviation form: m' >= phi sqrt(v') (Crammer 2008);
-/// with a cap it is SCW-I, with a ridge SCW-II.
+/// with a cap it is SCW-I, with a ridge SCW-II. No power of v or m is formed: it would overflow.
 inline Move confident_step(double m, double v, const Rule& rule) {
     const double phi = rule.phi;
-    if (!(v > 0)) return {};
+    if (!(v > 0) || m >= confident_margin(v, rule)) return {};
     if (rule.doubt == Doubt::variance) {
-        if (m >= phi * v) return {};
         const double b = 1 + 2 * phi * m;
         const double root = std::hypot(1 - 2 * phi * m, phi * std::sqrt(8 * v));
         const double alpha =
             b > 0 ? 2 * (phi * v - m) / (v * (b + root)) : (root - b) / (4 * phi * v);
         return {alpha, 2 * alpha * phi};
     }
-    if (m >= phi * std::sqrt(v)) return {};
-    const double n = v + rule.ridge, p = phi * phi;
+    const double n = v + rule.ridge, share = v / n, grown = 1 + share * phi * phi;
     const double top =
-        -(2 * m * n + p * m * v) + phi * std::sqrt(p * m * m * v * v + 4 * n * v * (n + v * p));
-    const double alpha = std::clamp(top / (2 * (n * n + n * v * p)), 0.0, rule.cap);
-    const double after = (-alpha * v * phi + std::sqrt(alpha * alpha * v * v * p + 4 * v)) / 2;
+        -m * (1 + grown) + phi * std::hypot(phi * m * share, 2 * std::sqrt(v) * std::sqrt(grown));
+    const double alpha = std::clamp(top / (2 * n * grown), 0.0, rule.cap);
+    const double move = alpha * v * phi;
+    const double after = 2 * v / (move + std::hypot(move, 2 * std::sqrt(v)));
     return {alpha, alpha * phi / after};
 }
 

@@ -69,6 +69,7 @@ class StreamLoop : public LearnBatch<double, StreamRow, Single, Diagonal> {
         bool fine = true;
         for (double dot : this->One::s.dot) fine &= std::abs(dot) <= Limits::score;
         for (double score : this->One::s.scores) fine &= std::abs(score) <= Limits::score;
+        for (double v : this->One::s.length) fine &= v == 0 || v >= Limits::shortest;
         return fine;
     }
 };
@@ -110,7 +111,14 @@ class StreamModel {
 
     bool moderate(const StreamRow& x) {
         const StreamRow row = scaled_.look(x);
-        return !extreme_ && std::visit([&](auto& loop) { return loop.moderate(row); }, loop_);
+        return !extreme_ && !bold() &&
+               std::visit([&](auto& loop) { return loop.moderate(row); }, loop_);
+    }
+
+    /// Prices so extreme that what they make of an example may overflow.
+    bool bold() const {
+        const Rule& rule = model.groups.front().rule;
+        return rule.kappa > Limits::score || rule.lo > Limits::score || rule.phi > Limits::value;
     }
 
     /// Contradictory hard examples of one batch may drive each other to any height.
@@ -138,13 +146,8 @@ class StreamModel {
     std::unique_ptr<StreamModel> copy() {
         auto twin = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum,
                                                   model.average_from, model.memory);
-        std::vector<const void*> sources;
-        model.visit([&](const char*, auto* data, std::size_t) { sources.push_back(data); });
-        std::size_t i = 0;
-        twin->model.visit([&](const char*, auto* data, std::size_t size) {
-            if (size > 0) std::memcpy(data, sources[i], size * sizeof(*data));
-            ++i;
-        });
+        twin->model = model;
+        twin->model.detach();
         twin->extreme_ = extreme_;
         return twin;
     }

@@ -1,6 +1,7 @@
 // What is wrong: the constraints of one example, and the steps that repair them.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -80,6 +81,45 @@ struct Verdict {
     bool moves = false;    ///< some tau is not zero
 };
 
+/// A loss below this share of its scores may be rounding: their terms may have been some hundred
+/// times larger than they are (in double precision, some million times).
+template <class T>
+inline constexpr double doubtful = sizeof(T) == 8 ? 0x1p-23 : 0x1p-8;
+
+/// A loss no larger than the rounding of the scores it is computed from is none. A step that meets
+/// its margin leaves one of that size, and the same row again must not count as another update.
+///
+/// A score is a sum of `terms` products; rounding moves it by the size of those products, which is
+/// more than its own where they cancel. `reach(k)`, their size for score k, takes a walk of its own
+/// and is asked for only when the loss is small beside the scores.
+template <class Reach>
+struct Rounding {
+    double epsilon;   ///< of the precision of the scores
+    double doubtful;  ///< share of the scores below which a loss is looked at twice
+    double terms;
+    Reach reach;
+    double least;  ///< a variance below is none: its inverse squared would overflow
+
+    /// How far a score moves, relative to the size of its terms. Errors add up like a random walk;
+    /// the weights carry those of the step that made them, from scores that may have been larger.
+    double unit() const { return epsilon * (64 + std::sqrt(terms)); }
+
+    /// The loss, or 0; `size` is that of the margin and of the scores it is made of.
+    template <class... Score>
+    double settle(double loss, double size, Score... k) const {
+        if (!(std::abs(loss) < doubtful * size)) return loss;
+        return std::abs(loss) <= unit() * (size + (reach(k) + ...)) ? 0.0 : loss;
+    }
+};
+
+/// The rounding of sums of so many products in precision T.
+template <class T, class Reach>
+inline Rounding<Reach> rounding_of(std::size_t terms, Reach reach) {
+    constexpr double epsilon = std::numeric_limits<T>::epsilon();
+    constexpr double least = sizeof(T) == 8 ? 0x1p-510 : 0x1p-62;
+    return {epsilon, doubtful<T>, static_cast<double>(terms), reach, least};
+}
+
 using Ranking = std::vector<std::pair<double, std::size_t>>;
 
 /// A class that suffers less than this, where `worst` is suffered most, is no support class.
@@ -133,30 +173,43 @@ inline double reported(double loss, const Rule& rule) {
     return loss <= 0 ? 0.0 : loss;
 }
 
+/// One margin that grows with the doubt of the model.
+template <class Length, class Reach>
+inline Verdict judge_doubt(const Group& g, const Rule& rule, const Target& target, double score,
+                           Length&& length, const Rounding<Reach>& rounding, double* tau) {
+    Verdict verdict;
+    const double sign = target.sign(g.positive), m = sign * score, v = length();
+    const double needed = confident_margin(v, rule);
+    const double loss = rounding.settle(needed - m, needed + std::abs(m), std::size_t{0});
+    const Move move = loss <= 0 || v < rounding.least ? Move{} : confident_step(m, v, rule);
+    verdict.wrong = (score > 0) != (sign > 0);
+    verdict.loss = reported(1 - m, rule);
+    tau[0] = sign * move.tau;
+    verdict.kappa = move.kappa;
+    verdict.suffers = verdict.moves = move.tau != 0;
+    return verdict;
+}
+
 /// One output: the margin or the tube. `length()` is asked for only when it is needed.
-template <class Length>
-inline Verdict judge_one(const Group& g, const Rule& rule, const Target& target, double score,
-                         Length&& length, double* tau) {
+template <class Length, class Reach>
+[[gnu::always_inline]] inline Verdict judge_one(const Group& g, const Rule& rule,
+                                                const Target& target, double score, Length&& length,
+                                                const Rounding<Reach>& rounding, double* tau) {
     Verdict verdict;
     double sign, loss;
     if (g.task == Task::margin) {
+        if (rule.doubt != Doubt::none)
+            return judge_doubt(g, rule, target, score, length, rounding, tau);
         sign = target.sign(g.positive);
         verdict.wrong = (score > 0) != (sign > 0);
-        if (rule.doubt != Doubt::none) {
-            const double v = length(), m = sign * score;
-            const Move move = confident_step(m, v, rule);
-            verdict.loss = reported(1 - m, rule);
-            tau[0] = sign * move.tau;
-            verdict.kappa = move.kappa;
-            verdict.suffers = verdict.moves = move.tau != 0;
-            return verdict;
-        }
-        loss = rule.margin - sign * score;
-        verdict.loss = reported(1 - sign * score, rule);
+        loss = rounding.settle(rule.margin - sign * score, rule.margin + std::abs(score),
+                               std::size_t{0});
+        verdict.loss = reported(loss + (1 - rule.margin), rule);
     } else {
-        const double error = target.values[g.positive] - score;
+        const double y = target.values[g.positive], error = y - score;
         sign = error > 0 ? 1.0 : error < 0 ? -1.0 : 0.0;
-        loss = std::abs(error) - rule.epsilon;
+        loss = rounding.settle(std::abs(error) - rule.epsilon, std::abs(y) + std::abs(score),
+                               std::size_t{0});
         verdict.loss = reported(loss, rule);
     }
     tau[0] = 0;
@@ -169,17 +222,19 @@ inline Verdict judge_one(const Group& g, const Rule& rule, const Target& target,
 }
 
 /// Several classes: the true one against the best wrong one, or against all.
-template <class Length>
+template <class Length, class Reach>
 inline Verdict judge_classes(const Group& g, const Rule& rule, const Target& target,
-                             const double* scores, Length&& length, double* tau, Ranking& ranking) {
+                             const double* scores, Length&& length, const Rounding<Reach>& rounding,
+                             double* tau, Ranking& ranking) {
     Verdict verdict;
     std::fill_n(tau, g.count, 0.0);
     if (g.count < 2) return verdict;
     const auto y = static_cast<std::size_t>(target.label);
     const std::size_t rival = best_wrong(scores, g.count, y);
     verdict.wrong = scores[rival] > scores[y] || (scores[rival] == scores[y] && rival < y);
-    const double loss = rule.margin - scores[y] + scores[rival];
-    verdict.loss = reported(1 - scores[y] + scores[rival], rule);
+    const double size = rule.margin + std::abs(scores[y]) + std::abs(scores[rival]);
+    const double loss = rounding.settle(rule.margin - scores[y] + scores[rival], size, y, rival);
+    verdict.loss = reported(loss + (1 - rule.margin), rule);
     verdict.suffers = rule.acts_on(loss) && (g.task != Task::predicted || verdict.wrong);
     if (!verdict.suffers) return verdict;
     const double q = length();
@@ -199,12 +254,14 @@ inline Verdict judge_classes(const Group& g, const Rule& rule, const Target& tar
     return verdict;
 }
 
-template <class Length>
-inline Verdict judge(const Group& g, const Rule& rule, const Target& target, const double* scores,
-                     Length&& length, double* tau, Ranking& ranking) {
+template <class Length, class Reach>
+[[gnu::always_inline]] inline Verdict judge(const Group& g, const Rule& rule, const Target& target,
+                                            const double* scores, Length&& length,
+                                            const Rounding<Reach>& rounding, double* tau,
+                                            Ranking& ranking) {
     if (g.task == Task::margin || g.task == Task::tube)
-        return judge_one(g, rule, target, scores[0], length, tau);
-    return judge_classes(g, rule, target, scores, length, tau, ranking);
+        return judge_one(g, rule, target, scores[0], length, rounding, tau);
+    return judge_classes(g, rule, target, scores, length, rounding, tau, ranking);
 }
 
 }  // namespace aggro

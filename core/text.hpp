@@ -1,6 +1,7 @@
 // Blocks of text lines to rows: the loop over lines, and what is said about a bad one.
 //
-// The formats are in text_svmlight.hpp and text_vw.hpp. A format is a function
+// The formats are in text_svmlight.hpp and text_vw.hpp (tables have text_csv.hpp). A format is a
+// function
 //     Fault parse_line(const char* line, const char* end, rows)
 // where `end` points at the line's '\n'. It either adds one row, adds nothing (blank line), or
 // reports a fault.
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text_buffer.hpp"
@@ -50,10 +52,13 @@ struct Fault {
 // A fault that is no fault: an index beyond 32 bits, when the rows hold 32-bit indices.
 inline constexpr const char* needs_wide_indices = "needs 64-bit indices";
 
+// A bad line. The reason is ours and may name options of a reader, as {zero_based=True}; the word
+// is the file's and may hold anything, so the two are kept apart.
 struct Problem {
     std::int64_t line;
-    std::int64_t column;
-    std::string message;
+    std::int64_t column;  // 0: the line as a whole
+    std::string word;
+    std::string reason;
 };
 
 // A word as a message shows it: short, printable.
@@ -82,14 +87,17 @@ struct Progress {
     bool stopped = false;  // met a bad line and must not go on
     std::vector<Problem> problems;
 
-    [[gnu::cold]] void report(const Fault& fault, const char* line_begin) {
+    [[gnu::cold]] void report(std::int64_t column, std::string word, std::string reason) {
         ++bad;
         stopped = !skip_bad;
-        if (problems.size() >= most_problems) return;
+        if (problems.size() < most_problems)
+            problems.push_back({line, column, std::move(word), std::move(reason)});
+    }
+    [[gnu::cold]] void report(const Fault& fault, const char* line_begin) {
         const char* word_end = find_end(ends_word, fault.where);
-        const std::string word =
-            word_end == fault.where ? "the end of the line" : quoted(fault.where, word_end);
-        problems.push_back({line, fault.where - line_begin + 1, word + " " + fault.reason});
+        report(fault.where - line_begin + 1,
+               word_end == fault.where ? "the end of the line" : quoted(fault.where, word_end),
+               fault.reason);
     }
 };
 

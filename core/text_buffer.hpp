@@ -144,6 +144,7 @@ struct Rows {
     Buffer<Value> values;
     Buffer<double> weights;
     Buffer<std::int64_t> queries;
+    std::int64_t initials = 0;  // initial predictions, which no model uses
     std::int64_t smallest_index = std::numeric_limits<std::int64_t>::max();
     std::int64_t largest_index = -1;
     bool sorted = true;  // every row strictly increasing

@@ -10,7 +10,7 @@ namespace aggro::text {
 
 namespace labels_say {
 inline constexpr auto number =
-    "is not a number; expected a label such as 1, -1 or 2.5 (class names need labels='text')";
+    "is not a number; expected a label such as 1, -1 or 2.5 (class names need {labels=text})";
 inline constexpr auto overflow = "is too large for a double; expected a finite label";
 }  // namespace labels_say
 

@@ -18,13 +18,15 @@ inline constexpr auto index =
 inline constexpr auto negative = "has a negative index; expected index:value such as 3:0.5";
 inline constexpr auto too_long = "has an index beyond 63 bits; expected index:value such as 3:0.5";
 inline constexpr auto zero =
-    "has index 0 where indices start at 1; pass zero_based=True if they start at 0";
-inline constexpr auto beyond = "has an index beyond n_features; raise n_features, or leave it out";
+    "has index 0 where indices start at 1; pass {zero_based=True} if they start at 0";
+inline constexpr auto beyond =
+    "has an index beyond n_features; raise {n_features}, or leave it out";
+inline constexpr auto too_wide = "asks for more columns than the memory can hold a weight for";
 inline constexpr auto colon = "has no colon after the index; expected index:value such as 3:0.5";
 inline constexpr auto value =
     "has no finite decimal number after the colon; expected index:value such as 3:0.5";
 inline constexpr auto overflow =
-    "has a value too large for the dtype; expected a smaller one, or dtype=float64";
+    "has a value too large for the dtype; expected a smaller one, or {dtype=float64}";
 inline constexpr auto sum =
     "starts features whose repeated indices sum to more than the dtype holds";
 }  // namespace svmlight_says
@@ -34,10 +36,12 @@ inline constexpr auto ends_svmlight_word = byte_set(" \t\r\v\f\n#");
 
 class Svmlight {
   public:
-    // Columns are numbered from `first_index` (0 or 1) in the file and from 0 in the rows.
+    // Columns are numbered from `first_index` (0 or 1) in the file and from 0 in the rows. An index
+    // of `n_features` or more is none of the features; one of `widest` or more is a slip.
     explicit Svmlight(std::int64_t first_index = 0,
-                      std::int64_t n_features = std::numeric_limits<std::int64_t>::max())
-        : first_index_(first_index), n_features_(n_features) {}
+                      std::int64_t n_features = std::numeric_limits<std::int64_t>::max(),
+                      std::int64_t widest = std::numeric_limits<std::int64_t>::max())
+        : first_index_(first_index), n_features_(n_features), widest_(widest) {}
 
     template <class R>
     Fault parse_line(const char* line, const char* end, R& rows) const {
@@ -99,7 +103,8 @@ class Svmlight {
         rows.values.reserve_more(most);
         Index* const indices = rows.indices.tail();
         Value* const values = rows.values.tail();
-        const auto limit = static_cast<std::uint64_t>(std::min(n_features_, index_limit<Index>));
+        const auto limit =
+            static_cast<std::uint64_t>(std::min({n_features_, widest_, index_limit<Index>}));
         std::int64_t previous = -1;
         bool increasing = true;
         std::size_t count = 0;
@@ -139,6 +144,7 @@ class Svmlight {
         const std::int64_t index = static_cast<std::int64_t>(digits) - first_index_;
         if (index < 0) return {zero, word};
         if (index >= n_features_) return {beyond, word};
+        if (index >= widest_) return {too_wide, word};
         if (index >= index_limit<Index>) return {needs_wide_indices, word};
         return {overflow, word};  // of a float
     }
@@ -146,6 +152,7 @@ class Svmlight {
     static constexpr std::ptrdiff_t max_index_digits = 18;
     std::int64_t first_index_;
     std::int64_t n_features_;
+    std::int64_t widest_;
 };
 
 }  // namespace aggro::text

@@ -1,5 +1,9 @@
-// Vowpal Wabbit's text format:  [label [importance]] ['tag]|namespace[:weight] name[:value] ...
-// |namespace ...
+// Vowpal Wabbit's text format:
+//     [label [importance [initial]]] ['tag]|namespace[:weight] name[:value] ... |namespace ...
+//
+// What Vowpal Wabbit reads is read the same, quirks included: what stands before a tab in the head
+// is not looked at, "x:" at the end of a line is 1 and "x:." is 0. What it takes for a number after
+// reading half of it, as in "x:12y", is a bad line here.
 //
 // Names become indices by hashing, as `vw --hash strings --noconstant -b bits` does: the namespace
 // is the seed.
@@ -23,14 +27,26 @@ inline constexpr auto touching =
     "a tag";
 inline constexpr auto importance =
     "is not an importance; expected a finite number that is not negative";
+inline constexpr auto initial =
+    "is not an initial prediction; expected label, importance, initial prediction and 'tag at most";
 inline constexpr auto extra =
-    "is one word too many before '|'; expected label, importance and 'tag at most";
+    "is one word too many before '|'; expected label, importance, initial prediction and 'tag at "
+    "most";
+inline constexpr auto tabs =
+    "has a second tab before '|'; Vowpal Wabbit reads the words between one tab and the '|'";
+inline constexpr auto unlabelled =
+    "starts a line without a label, which cannot be learned from; expected label |namespace "
+    "name:value (what stands before a tab is not read)";
 inline constexpr auto weight =
     "has no finite number after its colon; expected a namespace weight such as |text:0.5";
 inline constexpr auto value =
     "has no usable value after its colon; expected name, name:2.5 or name:word";
+inline constexpr auto no_value =
+    "has a colon and no value, so Vowpal Wabbit takes the next word for it; expected name, "
+    "name:2.5 "
+    "or name:word";
 inline constexpr auto overflow =
-    "has a value too large for the dtype; expected a smaller one, or dtype=float64";
+    "has a value too large for the dtype; expected a smaller one, or {dtype=float64}";
 inline constexpr auto sum = "starts features whose repeats sum to more than the dtype holds";
 }  // namespace vw_says
 
@@ -41,7 +57,9 @@ inline constexpr auto ends_vw_string = byte_set(" \t\r\n");
 
 class VowpalWabbit {
   public:
-    explicit VowpalWabbit(int bits) : mask_((std::uint64_t{1} << bits) - 1) {}
+    // With `need_labels`, a line without a label is a bad one.
+    explicit VowpalWabbit(int bits, bool need_labels = false)
+        : mask_((std::uint64_t{1} << bits) - 1), need_labels_(need_labels) {}
 
     template <class R>
     Fault parse_line(const char* line, const char* end, R& rows) const {
@@ -61,30 +79,44 @@ class VowpalWabbit {
         std::uint64_t anonymous = 0;  // nameless features so far, as in "|ns :1 :2"
     };
 
-    // Label, importance and tag. An unlabelled line gets NaN, the name "" or an empty list.
+    // Label, importance, initial prediction and tag. An unlabelled line gets NaN, the name "" or an
+    // empty list. No model here starts from an initial prediction, so it is only counted.
     template <class R>
-    static Fault parse_head(const char* p, const char* bar, R& rows) {
-        Labels& labels = rows.labels;
+    Fault parse_head(const char* p, const char* bar, R& rows) const {
+        const auto tab_before = [bar](const char* from) {
+            return static_cast<const char*>(
+                std::memchr(from, '\t', static_cast<std::size_t>(bar - from)));
+        };
+        const char* const line = p;
+        if (const char* const tab = tab_before(p)) p = skip(vw_blank, tab + 1);
+        if (p < bar && tab_before(p) != nullptr) return {vw_says::tabs, line};
         const char* const words_end = tag_begin(p, bar);
-        double importance = 1.0;
+        double importance = 1.0, initial = 0.0;
         if (p == words_end) {
             if (looks_like_label(p, bar)) return {vw_says::touching, p};
-            if (!labels.several) labels.add_missing();
+            if (need_labels_) return {vw_says::unlabelled, line};
+            if (!rows.labels.several) rows.labels.add_missing();
         } else {
-            if (const Fault fault = parse_labels(p, labels, ends_word)) return fault;
-            p = skip(vw_blank, p);
-            if (p < words_end) {
-                const char* const word = p;
-                p = parse_number(p, importance);
-                if (p == nullptr || !in(ends_word, *p) ||
-                    !(importance >= 0 && fits<double>(importance)))
-                    return {vw_says::importance, word};
-                p = skip(vw_blank, p);
-            }
+            if (const Fault fault = parse_labels(p, rows.labels, ends_word)) return fault;
+            const char* word = p = skip(vw_blank, p);
+            if (!head_number(p, words_end, importance) || importance < 0)
+                return {vw_says::importance, word};
+            word = p;
+            if (!head_number(p, words_end, initial)) return {vw_says::initial, word};
             if (p < words_end) return {vw_says::extra, p};
         }
         rows.weights.push(importance);
+        rows.initials += initial != 0.0;
         return {};
+    }
+
+    // Reads the number at p, if any word is left before the tag, and moves p to the next word.
+    static bool head_number(const char*& p, const char* words_end, double& number) {
+        if (p >= words_end) return true;
+        const char* const end = parse_number(p, number);
+        if (end == nullptr || !in(ends_word, *end) || !fits<double>(number)) return false;
+        p = skip(vw_blank, end);
+        return true;
     }
 
     // The tag is the last word before the bar if it touches the bar or starts with a quote.
@@ -127,9 +159,8 @@ class VowpalWabbit {
         p = find_end(ends_vw_name, p);
         if (p > name) space.hash = hash_name({name, p}, 0);
         if (*p != ':') return {};
-        p = p == name ? nullptr : parse_number(p + 1, space.weight);
-        if (p == nullptr || !in(ends_vw_feature, *p) || !fits<double>(space.weight))
-            return {vw_says::weight, name};
+        p = p == name || in(ends_vw_feature, p[1]) ? nullptr : parse_value(p + 1, space.weight);
+        if (p == nullptr || !fits<double>(space.weight)) return {vw_says::weight, name};
         return {};
     }
 
@@ -139,10 +170,15 @@ class VowpalWabbit {
         p = find_end(ends_vw_name, p);
         const std::string_view name(word, p);
         double value = space.weight;
-        if (*p == ':') {
-            const char* const text = p + 1;
-            double number = 0.0;
-            p = parse_number(text, number);
+        const bool has_colon = *p == ':';
+        p += has_colon;
+        if (has_colon && in(ends_vw_feature, *p)) {
+            const char* const rest = p + (*p == '\r');
+            if (*rest != '\n') return {vw_says::no_value, word};
+            value = 1.0;  // at the end of a line, "x:" is "x" without the namespace weight
+        } else if (has_colon) {
+            const char* const text = p;
+            p = parse_value(text, value);
             if (p == nullptr) {
                 p = find_end(ends_vw_string, text);
                 const std::string_view string(text, p);
@@ -150,15 +186,34 @@ class VowpalWabbit {
                 // Vowpal Wabbit leaves the namespace weight out of name:word features.
                 return add(hash_name(string, hash_name(name, space.hash)), 1.0, word, rows, count);
             }
-            if (!in(ends_vw_feature, *p)) return {vw_says::value, word};
-            value *= number;
+            value *= space.weight;
         }
         const std::uint64_t hash =
             name.empty() ? space.hash + space.anonymous++ : hash_name(name, space.hash);
         return add(hash, value, word, rows, count);
     }
 
-    // "red" is; "", "12x" and "nan" are numbers gone wrong.
+    // A number as Vowpal Wabbit reads it: digits may be missing anywhere, so "." and "e5" are 0 and
+    // "1e" is 1. Null when there is another word.
+    static const char* parse_value(const char* p, double& value) {
+        const char* const end = parse_number(p, value);
+        if (end != nullptr && in(ends_vw_feature, *end)) return end;
+        std::uint64_t ignored = 0;
+        const char* q = read_digits(p + (*p == '-'), ignored);
+        if (*q == '.') q = read_digits(q + 1, ignored);
+        const char* const mantissa = q;
+        if ((*q | 0x20) == 'e') {
+            ++q;
+            q = read_digits(q + (*q == '-'), ignored);
+        }
+        if (!in(ends_vw_feature, *q)) return nullptr;
+        std::string padded(p, mantissa);
+        padded.append(9, '\n');
+        if (parse_number(padded.data(), value) == nullptr) value = 0.0;
+        return q;
+    }
+
+    // "red" is one; "", "12x" and "nan" are numbers gone wrong.
     static bool is_string_value(std::string_view text) {
         std::string_view rest = text;
         if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
@@ -181,6 +236,7 @@ class VowpalWabbit {
     }
 
     std::uint64_t mask_;
+    bool need_labels_;
 };
 
 }  // namespace aggro::text

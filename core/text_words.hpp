@@ -3,9 +3,13 @@
 // A column is Arrow's layout: all bytes in one buffer, string i from offsets[i] to offsets[i + 1].
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "hash.hpp"
 #include "text.hpp"
@@ -41,21 +45,58 @@ Buffer<std::int32_t> hash_column(const StringColumn<Offset>& column, std::string
     return indices;
 }
 
-// The decimal number each string is; NaN for one that is none.
+// What a string of a table can be.
+enum class Kind : std::uint8_t { text, number, whole, boolean, missing };
+
+// The words for "no value" of pandas, Arrow and R.
+inline bool is_missing(std::string_view text) {
+    static constexpr std::string_view words[] = {
+        "",        "#N/A", "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
+        "1.#QNAN", "N/A",  "NA",       "NULL", "NaN",     "n/a",      "nan",  "null"};
+    return text.size() <= 8 && std::ranges::find(words, text) != std::end(words);
+}
+
+inline bool is_any_of(std::string_view text, std::initializer_list<std::string_view> words) {
+    return std::ranges::find(words, text) != words.end();
+}
+
+// The value of a string and what it is: a number (infinite ones too), true or false, or none.
+inline Kind read_value(std::string_view text, std::string& padded, double& value) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    value = std::numeric_limits<double>::quiet_NaN();
+    if (is_missing(text)) return Kind::missing;
+    padded.assign(text).append(9, '\n');
+    const char* const begin = skip(ends_number, padded.data());
+    const char* const end = parse_number(begin, value);
+    if (end != nullptr && skip(ends_number, end) == padded.data() + text.size()) {
+        const char* const digits = begin + (*begin == '-' || *begin == '+');
+        const bool whole = std::all_of(digits, end, [](char c) { return c >= '0' && c <= '9'; });
+        return whole ? Kind::whole : Kind::number;
+    }
+    value = std::numeric_limits<double>::quiet_NaN();
+    if (is_any_of(text, {"true", "True", "TRUE"})) return value = 1.0, Kind::boolean;
+    if (is_any_of(text, {"false", "False", "FALSE"})) return value = 0.0, Kind::boolean;
+    if (is_any_of(text, {"inf", "Inf", "INF", "infinity", "Infinity", "+inf"}))
+        return value = infinity, Kind::number;
+    if (is_any_of(text, {"-inf", "-Inf", "-INF", "-infinity", "-Infinity"}))
+        return value = -infinity, Kind::number;
+    return Kind::text;
+}
+
+// The value and the kind of each string; the value is NaN where there is none.
 template <class Offset>
-Buffer<double> parse_column(const StringColumn<Offset>& column) {
-    Buffer<double> numbers;
-    numbers.reserve_more(column.count);
+std::pair<Buffer<double>, Buffer<std::uint8_t>> read_values(const StringColumn<Offset>& column) {
+    Buffer<double> values;
+    Buffer<std::uint8_t> kinds;
+    values.reserve_more(column.count);
+    kinds.reserve_more(column.count);
     std::string padded;
     for (std::size_t i = 0; i < column.count; ++i) {
-        padded.assign(column[i]).append(9, '\n');
-        const char* const begin = skip(ends_number, padded.data());
         double value = 0.0;
-        const char* const end = *begin == '\n' ? nullptr : parse_number(begin, value);
-        const bool is_number = end != nullptr && *skip(ends_number, end) == '\n';
-        numbers.push(is_number ? value : std::numeric_limits<double>::quiet_NaN());
+        kinds.push(static_cast<std::uint8_t>(read_value(column[i], padded, value)));
+        values.push(value);
     }
-    return numbers;
+    return {std::move(values), std::move(kinds)};
 }
 
 // Letters, digits, '_' and everything beyond ASCII. Lower-casing is the caller's, who knows

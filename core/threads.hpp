@@ -1,44 +1,55 @@
 // Several threads for one piece of work.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace aggro {
 
-/// Runs `job(t, at)` for t = 0 .. count - 1, each in a thread of its own, and waits for all. A job
-/// notes in `at` how far it came: of several failures, the one that comes first in the rows is
-/// thrown, as one thread would have done.
+/// Runs `job(i, at)` for i = 0 .. jobs - 1 in at most `threads` threads, and waits for all. A job
+/// notes in `at` how far it came: of several failures, the one that came least far is thrown (the
+/// first of these), so that it is the same for any number of threads; `reached` tells how far that
+/// was. No job is lost because there is no thread or memory for one: this thread does what the
+/// others leave.
 template <class Job>
-inline void together(std::size_t count, Job&& job) {
+inline void together(std::size_t jobs, std::size_t threads, Job&& job, std::size_t& reached) {
     struct alignas(64) Outcome {
         std::size_t at = 0;
         std::exception_ptr failure;
     };
-    std::vector<Outcome> outcomes(count);
-    const auto run = [&](std::size_t t) {
-        try {
-            job(t, outcomes[t].at);
-        } catch (...) {
-            outcomes[t].failure = std::current_exception();
+    std::vector<Outcome> outcomes(jobs);
+    std::atomic<std::size_t> next = 0;
+    const auto run = [&] {
+        for (std::size_t i = next++; i < jobs; i = next++) {
+            try {
+                job(i, outcomes[i].at);
+            } catch (...) {
+                outcomes[i].failure = std::current_exception();
+            }
         }
     };
     std::vector<std::thread> others;
-    for (std::size_t t = 1; t < count; ++t) {
-        try {
-            others.emplace_back(run, t);
-        } catch (const std::system_error&) {  // no more threads to be had
-            run(t);
-        }
+    others.reserve(threads);
+    try {
+        while (others.size() + 1 < threads) others.emplace_back(run);
+    } catch (const std::exception&) {  // no more threads to be had
     }
-    run(0);
+    run();
     for (auto& thread : others) thread.join();
     const Outcome* first = nullptr;
     for (const Outcome& outcome : outcomes)
         if (outcome.failure && (!first || outcome.at < first->at)) first = &outcome;
-    if (first) std::rethrow_exception(first->failure);
+    if (!first) return;
+    reached = first->at;
+    std::rethrow_exception(first->failure);
+}
+
+template <class Job>
+inline void together(std::size_t jobs, std::size_t threads, Job&& job) {
+    std::size_t reached = 0;
+    together(jobs, threads, job, reached);
 }
 
 }  // namespace aggro

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+#include "text_csv.hpp"
 #include "text_svmlight.hpp"
 #include "text_vw.hpp"
 
@@ -67,6 +68,40 @@ void compare_cuts(std::string_view text, std::size_t cut, const Format& format, 
     REQUIRE(bytes == 0 || std::memcmp(whole.values.data(), parts.values.data(), bytes) == 0);
 }
 
+// A table of three columns, of which two are kept.
+void parse_table(std::string_view text, std::size_t cut, Csv& csv, Progress& progress) {
+    const auto feed = [&](std::string_view part, bool final) {
+        const std::unique_ptr<char[]> exact(new char[part.size()]);
+        std::memcpy(exact.get(), part.data(), part.size());
+        return csv.parse({exact.get(), part.size()}, final, std::size_t(-1), progress);
+    };
+    const std::size_t used = feed(text.substr(0, cut), false);
+    if (!progress.stopped) feed(text.substr(used), true);
+}
+
+void compare_tables(std::string_view text, std::size_t cut, int settings) {
+    Csv whole(',', {0, -1, 1}, 100), parts(',', {0, -1, 1}, 100);
+    Progress whole_progress, parts_progress;
+    whole_progress.skip_bad = parts_progress.skip_bad = settings & 4;
+    parse_table(text, 0, whole, whole_progress);
+    parse_table(text, cut, parts, parts_progress);
+    REQUIRE(whole_progress.bad == parts_progress.bad && whole_progress.line == parts_progress.line);
+    const std::size_t rows = whole.count();
+    REQUIRE(rows == parts.count());
+    for (std::size_t row = 0; row < rows; ++row) REQUIRE(whole.lines[row] == parts.lines[row]);
+    auto ours = whole.take_columns(), theirs = parts.take_columns();
+    REQUIRE(ours.size() == 2 && theirs.size() == 2);
+    for (std::size_t column = 0; column < 2; ++column) {
+        Strings &one = ours[column], &other = theirs[column];
+        REQUIRE(one.offsets.size() == rows + 1 && one.bytes.size() == other.bytes.size());
+        REQUIRE(one.offsets[rows] == static_cast<std::int64_t>(one.bytes.size()));
+        const auto* begin = reinterpret_cast<const char*>(one.bytes.data());
+        REQUIRE(is_utf8(begin, begin + one.bytes.size()));
+        REQUIRE(one.bytes.size() == 0 ||
+                std::memcmp(begin, other.bytes.data(), one.bytes.size()) == 0);
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -75,7 +110,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
     const std::size_t cut = text.empty() ? 0 : data[1] % (text.size() + 1);
     const std::int64_t limit = (settings & 32) ? 1000 : std::numeric_limits<std::int64_t>::max();
-    if (settings & 8) {
+    if (settings & 64) {
+        compare_tables(text, cut, settings);
+    } else if (settings & 8) {
         compare_cuts<float>(text, cut, VowpalWabbit(10), settings, 1024);
     } else if (settings & 16) {
         compare_cuts<float>(text, cut, Svmlight(1, limit), settings, limit);

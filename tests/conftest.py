@@ -1,5 +1,8 @@
 """Settings of the whole suite."""
 
+import signal
+import threading
+
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -11,3 +14,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.load_profile("aggro")
+
+# A suite that was started in the background inherits that Ctrl-C is ignored. The tests of
+# interrupts, and the processes they start, need it to count.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)

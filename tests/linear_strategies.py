@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
-from linear_support import CASES, CLASS_LOSSES, NUMBER_LOSSES, make_learner, make_problem, teach
+from linear_support import (
+    AXES,
+    CASES,
+    CLASS_LOSSES,
+    NUMBER_LOSSES,
+    make_learner,
+    make_problem,
+    teach,
+)
 
 from aggro.rules import CLASHES, Settings
 
@@ -29,16 +37,8 @@ class Variant:
         return teach(self.learner(dtype, **changes), X, y, weights)
 
 
-AXES = {
-    "C": (0.05, 0.5, 3.0),
-    "fit_intercept": (True, False),
-    "metric": ("euclidean", "diagonal", "full"),
-    "class_mean": (0.0, 0.2),
-    "trigger": ("loss", "always"),
-    "queue": (1, 3),
-    "batch_size": (1, 4),
-    "average": (False, True, 10, "reservoir"),
-}
+NAMES = ("fit_intercept", "metric", "class_mean", "trigger", "queue", "batch_size", "average")
+DRAWN = {"C": (0.05, 0.5, 3.0), **{name: AXES[name] for name in NAMES}}
 
 
 @st.composite
@@ -46,7 +46,7 @@ def variants(draw, cases=tuple(CASES), losses=range(4), n=30, d=6, **fixed):
     """Any point on the axes, those in ``fixed`` held."""
     task, outputs, multiclass = CASES[draw(st.sampled_from(list(cases)))]
     names = NUMBER_LOSSES if task == "regression" else CLASS_LOSSES
-    choice = {name: draw(st.sampled_from(values)) for name, values in AXES.items()} | fixed
+    choice = {name: draw(st.sampled_from(values)) for name, values in DRAWN.items()} | fixed
     if task == "regression":
         choice["class_mean"] = 0.0
     loss = names[draw(st.sampled_from(list(losses)))]

@@ -1,6 +1,7 @@
 """What the tests of the linear learner share: problems, learners, storages, fingerprints."""
 
 import copy
+import functools
 import itertools
 import pickle
 
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from aggro.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
-from aggro.rules import Settings
+from aggro.rules import CLASHES, Settings
 
 CLASS_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
 NUMBER_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard", "least_squares")
@@ -94,7 +95,7 @@ def teach_twin(twin, X, y, weights):
     for some in batches(weights, twin.batch_size):
         scaler = copy.deepcopy(twin.scaler)
         rows = twin._rows([scaler.learn(row) for row in X[some]])
-        scores = np.hstack([rows @ group.W.T for group in twin.groups])
+        scores = np.hstack([rows @ group.predictor().T for group in twin.groups])
         if twin.task == "multilabel":
             joint += int(np.any((scores > 0) != (targets[some] > 0), axis=1).sum())
         elif twin.task == "multiclass" and twin.multiclass == "ovr":
@@ -162,3 +163,49 @@ def fingerprint(estimator):
         others,
         pickle.loads(pickle.dumps(estimator))._learner.settings,
     )
+
+
+# Every axis of the linear learner and how its rows are given; a case is a task with its outputs.
+AXES = {
+    "case": tuple(CASES),
+    "loss": (0, 1, 2, 3),
+    "metric": ("euclidean", "diagonal", "full"),
+    "class_mean": (0.0, 0.3),
+    "trigger": ("loss", "always"),
+    "queue": (1, 3),
+    "batch_size": (1, 4),
+    "average": (False, True, 10, "reservoir"),
+    "fit_intercept": (True, False),
+    "scale": ("none", "online", "standard"),
+    "forgetting": (0.0, 0.05),
+    "weighted": (False, True),
+    "storage": STORAGES,
+    "dtype": ("float64", "float32"),
+}
+ADAPTIVE_AXES = AXES | {"relative_epsilon": (False, True)}  # which only numbers know
+PLAIN = {name: AXES[name][0] for name in AXES if name not in ("case", "loss", "storage", "dtype")}
+
+
+def settings_of(row):
+    """Settings and number of outputs of a point on the axes."""
+    task, outputs, multiclass = CASES[row["case"]]
+    names = (NUMBER_LOSSES if task == "regression" else CLASS_LOSSES)[row["loss"]]
+    axes = {name: row[name] for name in row.keys() & Settings.__dataclass_fields__.keys()}
+    more = {**axes, "task": task, "multiclass": multiclass, "loss": names}
+    return Settings(C=0.4, epsilon=0.1, **more), outputs
+
+
+def allowed(part):
+    """False for the combinations that make no sense, and are refused."""
+    if part.get("metric") == "full" and part.get("forgetting", 0) > 0:
+        return False
+    if "case" not in part:
+        return True
+    settings, _ = settings_of({"loss": 0, **part})
+    return not any(clash.when(settings) for clash in CLASHES)
+
+
+@functools.cache
+def cover():
+    """Points on the axes that show every allowed triple of values."""
+    return covering_rows(AXES, 3, allowed, np.random.default_rng(5))

@@ -2,22 +2,10 @@
 
 import numpy as np
 import pytest
-from linear_support import covering_rows
-from test_twin import AXES, allowed, compare
+from linear_support import ADAPTIVE_AXES, allowed, covering_rows
+from test_twin import compare
 
-ADAPTIVE = {
-    **AXES,
-    "scale": ("none", "online", "standard"),
-    "relative_epsilon": (False, True),
-    "forgetting": (0.0, 0.2),
-}
-
-
-def possible(part):
-    return allowed(part) and not (part.get("metric") == "full" and part.get("forgetting"))
-
-
-COVER = covering_rows(ADAPTIVE, 2, possible, np.random.default_rng(7))
+COVER = covering_rows(ADAPTIVE_AXES, 2, allowed, np.random.default_rng(7))
 
 
 @pytest.mark.parametrize("seed", range(len(COVER)))

@@ -95,7 +95,7 @@ def test_infinite_price_is_allowed():
 
 
 def test_axes_that_clash_say_why():
-    with pytest.raises(ValueError, match=r"[Ll]east_squares.*shared slack.*'ovr'"):
+    with pytest.raises(ValueError, match=r"[Ll]east squares.*shared slack.*'ovr'"):
         PassiveAggressiveClassifier(loss="least_squares").fit(X, y)
     PassiveAggressiveClassifier(loss="least_squares", max_iter=1, tol=None).fit(X, y > 0)
 

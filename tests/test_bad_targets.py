@@ -24,7 +24,8 @@ LABELS = {
 VALUES = {
     "nan": (np.where(y == 1, np.nan, NUMBERS), "NaN"),
     "inf": (np.where(y == 1, np.inf, NUMBERS), "infinity"),
-    "text": (y.astype(str).astype(object) + "x", "could not convert"),
+    "text": (y.astype(str).astype(object) + "x", "y must hold numbers: could not convert"),
+    "row": (np.where(np.arange(40) == 7, np.nan, NUMBERS), "row 7: nan"),
     "complex": (NUMBERS + 1j, "[Cc]omplex"),
 }
 
@@ -56,7 +57,9 @@ def test_values(name):
 WEIGHTS = {
     "nan": (np.where(y == 1, np.nan, 1.0), "NaN"),
     "inf": (np.where(y == 1, np.inf, 1.0), "infinity"),
-    "negative": (np.where(y == 1, -2.0, 1.0), "-2"),
+    "negative": (np.where(np.arange(40) == 7, -2.0, 1.0), "row 7: -2.0"),
+    "text": (np.array(["a"] * 40), "must hold numbers"),
+    "missing": ([None] * 40, "NaN"),
     "too short": (np.ones(39), r"\(39,\).*\(40,\)"),
     "two dimensions": (np.ones((40, 2)), r"\(40, 2\).*\(40,\)"),
 }
@@ -88,13 +91,14 @@ def test_class_weights():
     for weight, words in (
         ("even", "'even'.*'balanced'"),
         ({0: 1.0, 9: 2.0}, "9"),
-        ({0: -1.0}, "zero or more"),
-        ({0: np.nan}, "finite"),
+        ({0: -1.0}, r"class_weight\[0\]=-1.0.*at least 0"),
+        ({0: np.nan}, r"class_weight\[0\]=nan.*at least 0"),
+        ({0: np.inf}, "finite"),
         ([1, 2, 3], r"\[1, 2, 3\].*dict"),
     ):
         with pytest.raises(ValueError, match=words):
             PassiveAggressiveClassifier(class_weight=weight).fit(X, y)
-    model = PassiveAggressiveClassifier().partial_fit(X, y)
+    model = PassiveAggressiveClassifier().partial_fit(X, y, classes=[0, 1, 2])
     before = fingerprint(model)
     model.set_params(class_weight={9: 1.0})
     with pytest.raises(ValueError, match="9"):

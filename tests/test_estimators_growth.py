@@ -1,5 +1,6 @@
 """A class that enters late: the same as a twin to which a row of zeros was added by hand."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -35,8 +36,10 @@ def grown_twin(twin, settings, X, position, count):
     larger = twin_of(settings, twin.n_features, count)
     if twin.coupled:
         old, new = twin.groups[0], larger.groups[0]
-        new.W, new.total = (spread(rows, position, count) for rows in (old.W, old.total))
-        new.rounds, new.metric = old.rounds, old.metric
+        new.W, new.metric = spread(old.W, position, count), old.metric
+        if old.average:
+            new.average = copy.copy(old.average)
+            new.average.total = spread(old.average.total, position, count)
         new.means.sums = spread(old.means.sums, position, count)
         new.means.weights = spread(old.means.weights[:, None], position, count)[:, 0]
         for past in old.centre.queue:
@@ -50,7 +53,9 @@ def grown_twin(twin, settings, X, position, count):
         group = larger.groups[place] = OutputGroup(larger)  # so far, everybody was a negative
         other = twin.groups[0]
         group.means.absorb(twin._rows(X), np.zeros(len(X), dtype=int), np.ones(len(X)))
-        group.rounds = other.rounds
+        if other.average:
+            group.average = copy.copy(other.average)
+            group.average.total = np.zeros_like(other.average.total)
         for past in other.centre.queue:
             group.centre.queue.append(0 * past)
     return larger

@@ -201,3 +201,31 @@ def test_several_targets():
         np.testing.assert_allclose(model.coef_[k], one.coef_, atol=1e-12)
     with pytest.raises(ValueError, match=r"1 columns.*3"):
         model.partial_fit(X, Y[:, 0])
+
+
+def test_ties_go_to_the_first():
+    """A score of exactly zero speaks for the first class, and for no label."""
+    nothing = np.zeros((2, 6))
+    flat = {"fit_intercept": False}
+    two = PassiveAggressiveClassifier(**flat).partial_fit(X, np.where(y > 2, "yes", "no"))
+    assert two.predict(nothing).tolist() == ["no", "no"]
+    several = PassiveAggressiveClassifier(**flat).partial_fit(X, y)
+    assert several.predict(nothing).tolist() == [0, 0]
+    labels = PassiveAggressiveClassifier(**flat).partial_fit(X, np.column_stack([y > 2, y < 2]))
+    assert labels.predict(nothing).tolist() == [[0, 0], [0, 0]]
+    one = PassiveAggressiveClassifier().partial_fit(X, np.full(len(y), "only"))
+    assert set(one.predict(X)) == {"only"}
+
+
+def test_kinds_of_targets_cannot_change():
+    labels = np.column_stack([y > 2, y < 2]).astype(int)
+    for first, later, words in (
+        (y, labels, "indicator matrix of 2 columns.*begun with one label per row"),
+        (labels, y, "one label per row.*begun with an indicator matrix of 2 columns"),
+        (labels, labels[:, [0, 1, 1]], "of 3 columns.*of 2 columns"),
+    ):
+        model = PassiveAggressiveClassifier().partial_fit(X, first)
+        before = fingerprint(model)
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(X, later)
+        assert fingerprint(model) == before

@@ -126,5 +126,5 @@ def test_each_target_has_its_own_spread():
 @pytest.mark.parametrize("wrong", [-0.1, np.nan, "wide", None, True])
 def test_wrong_tubes(wrong, relative):
     X, y = numbers(20)
-    with pytest.raises(ValueError, match=r"epsilon=.* is not valid; give a number at least 0"):
+    with pytest.raises(ValueError, match=r"epsilon=.* is not valid; give a number of at least 0"):
         PassiveAggressiveRegressor(epsilon=wrong, relative_epsilon=relative).partial_fit(X, y)

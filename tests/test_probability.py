@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -20,9 +19,9 @@ from aggro import (
     Perceptron,
     SoftConfidenceWeightedClassifier,
 )
-from aggro.calibration import RING, Calibrator, capacity, fit
+from aggro.calibration import LATE, RING, Calibrator
 from aggro.models import ModelFileError
-from aggro.probability import pieces
+from aggro.typical import Typical
 
 CLASSIFIERS = [
     PassiveAggressiveClassifier,
@@ -125,7 +124,7 @@ def test_rows_of_weight_zero_are_not_recorded():
     X, y, _ = known_truth(rows=400)
     weights = np.tile([1.0, 0.0], 200)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y, sample_weight=weights)
-    assert len(model._calibrator.weights) == 200 - 8  # the first piece met an empty model
+    assert len(model._calibrator.weights) == 199  # the first example met an empty model
     assert (model._calibrator.weights == 1).all()
 
 
@@ -167,7 +166,7 @@ def test_pieces_do_not_change_what_is_learned(params, calls):
         for model in (plain, asked):
             model.partial_fit(X[rows], y[rows], [0, 1, 2], sample_weight=weights[rows])
     assert same_state(plain._learner, asked._learner)
-    assert len(asked._calibrator.weights) == RING
+    assert len(asked._calibrator.weights) == 5500 - params.get("batch_size", 1) < RING + LATE
 
 
 @pytest.mark.parametrize("warm_start", [False, True])
@@ -190,16 +189,16 @@ def test_fit_learns_the_same_in_all_its_ways(warm_start, early_stopping):
         assert same_state(*(model._learner for model in models))
 
 
-@pytest.mark.parametrize("batch", [1, 7, 100, 3000])
-@pytest.mark.parametrize("race", [False, True])
-@pytest.mark.parametrize("seen", [0, 500, 2500, 9000])
-def test_pieces_cover_all_rows_in_whole_batches(batch, race, seen):
+@pytest.mark.parametrize("batch", [1, 7, 100, 256])
+@pytest.mark.parametrize("met", [0, 1, 500, 2500, 9000])
+def test_pieces_cover_all_rows_in_whole_batches(batch, met):
+    model = PassiveAggressiveClassifier(batch_size=batch, probability=True)
+    model.partial_fit(np.eye(2), [0, 1])
+    model._typical = Typical.of(np.ones(2), met)
     for count in (1, 15, 1024, 7003):
-        cuts = list(pieces(count, seen, batch, race, RING))
+        cuts = model._pieces(count, model._learner, follow=True)
         assert np.concatenate([np.arange(count)[cut] for cut in cuts]).tolist() == [*range(count)]
         assert all(cut.start % batch == 0 for cut in cuts)
-        recorded = sum(cut.stop - cut.start for cut in cuts if cut.stop > count - RING)
-        assert recorded >= min(count, RING)
 
 
 # -- as scikit-learn has it ---------------------------------------------------------------------
@@ -278,7 +277,7 @@ def test_classes_that_come_later(kind):
     model = kind(C=0.1, probability=True)
     model.partial_fit(X[:50][y[:50] == 1], names[:50][y[:50] == 1])
     np.testing.assert_array_equal(model.predict_proba(X[:3]), np.ones((3, 1)))
-    assert len(model._calibrator.weights) == 0  # one class has no margins
+    assert (model._calibrator.labels == 0).all()
     for classes in (["b", "d"], ["b", "c", "d"], ["a", "b", "c", "d"]):
         known = np.isin(names, classes)
         model.partial_fit(X[known], names[known])
@@ -334,10 +333,32 @@ def test_pickles_and_files_say_the_same_and_go_on(kind, tmp_path):
 def test_forged_margins_are_refused(change, tmp_path):
     X, y, _ = known_truth(rows=100)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
-    one = Calibrator.empty(2).plus(*map(np.atleast_2d, ([0.1], [0.2])), np.array([1]), np.ones(1))
+    one = Calibrator.empty(2).plus(np.array([1]), np.ones(1), *map(np.atleast_2d, ([0.1], [0.2])))
     for name, value in change.items():
         setattr(one, name, value)
     model._calibrator = one
+    aggro.save(model, tmp_path / "model")
+    with pytest.raises(ModelFileError):
+        aggro.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"met": -1},
+        {"mean": np.array([np.nan, 1.0])},
+        {"features": np.array([0, 8])},
+        {"features": np.array([-1, 2])},
+        {"samples": ((np.ones(1), np.array([99])),)},
+        {"samples": ((np.ones(1, np.float32), np.array([1])),) * 200},
+    ],
+    ids=str,
+)
+def test_forged_typical_examples_are_refused(change, tmp_path):
+    X, y, _ = known_truth(rows=100)
+    model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
+    plain = {"met": 100, "mean": np.ones(2), "features": np.array([0, 1]), "samples": ()}
+    model._typical = Typical(**{**plain, **change})
     aggro.save(model, tmp_path / "model")
     with pytest.raises(ModelFileError):
         aggro.load(tmp_path / "model")
@@ -354,7 +375,8 @@ def test_a_bad_row_leaves_everything_as_it_was(params):
     with pytest.raises(ValueError, match="row 300"):
         model.partial_fit(bad, y[500:])
     assert same_state(model._learner, twin._learner)
-    np.testing.assert_array_equal(model._typical, twin._typical)
+    assert model._typical is not twin._typical
+    np.testing.assert_array_equal(model._typical.mean, twin._typical.mean)
     np.testing.assert_array_equal(model.predict_proba(X), twin.predict_proba(X))
     with pytest.raises(ValueError, match="row 3"):
         model.partial_fit(bad[297:310], y[797:810])
@@ -362,37 +384,3 @@ def test_a_bad_row_leaves_everything_as_it_was(params):
     with pytest.raises(ValueError, match="row 300"):
         model.fit(bad, y[500:])
     np.testing.assert_array_equal(model.predict_proba(X), twin.predict_proba(X))
-
-
-# -- the map itself ---------------------------------------------------------------------------
-
-
-def test_the_map_is_platts_for_two_classes_and_one_model():
-    X, y = make_classification(n_samples=400, random_state=0)
-    s = (X @ np.linspace(-1, 1, 20))[:, None]
-    found = fit(np.hstack([0 * s, s]), np.zeros((400, 2)), y, np.ones(400))
-    s = found[-1] * np.arcsinh(s / found[-1])
-    slope, offset = found[1], found[3] - found[2]
-    positive, negative = (y == 1).sum(), (y == 0).sum()
-    target = np.where(y == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
-    rest = 1 / (1 + np.exp(-(slope * s[:, 0] + offset))) - target
-    assert abs(rest.sum()) < 0.2  # the gradient, up to the ridge
-    assert abs((rest * s[:, 0]).sum()) < 0.5
-
-
-def test_empty_and_one_sided_records_give_sensible_answers():
-    empty = Calibrator.empty(3).probabilities(np.array([[5.0, 0.0, -5.0]]), np.zeros(3))
-    np.testing.assert_allclose(empty, 1 / 3)
-    scores = np.linspace(-1, 1, 50)[:, None]
-    one = Calibrator.empty(2).plus(scores, 0 * scores, np.ones(50, int), np.ones(50))
-    assert (one.probabilities(scores, np.zeros(1))[:, 1] > 0.9).all()
-    huge = one.plus(1e38 * scores, scores, np.ones(50, int), np.ones(50))
-    assert np.isfinite(huge.probabilities(1e300 * scores, np.zeros(1))).all()
-
-
-def test_the_record_is_bounded():
-    one = Calibrator.empty(600, seen=10)
-    for _ in range(3):
-        one = one.plus(np.zeros((900, 600)), np.zeros((900, 600)), np.zeros(900), np.ones(900))
-    assert len(one.scores) == capacity(600) == 1747
-    assert one.seen == 2710

@@ -59,19 +59,22 @@ def test_seed_makes_it_repeatable():
     assert not np.array_equal(reservoir(4, seed=3), reservoir(4, seed=4))
 
 
-def test_long_survivors_are_preferred():
-    """A classifier that lives through 200 examples is nearly always the one that is kept."""
-    x = np.array([[1.0], [-1.0]])
-    rows = np.concatenate([x[:1], np.tile(x[:1], (200, 1)), x[1:], np.tile(x[1:], (2, 1)), x[:1]])
-    labels = np.concatenate([np.ones(201), np.ones(1), np.ones(2), np.zeros(1)]).astype(int)
-    kept = []
-    for seed in range(40):
-        model = PassiveAggressiveClassifier(
+@pytest.mark.parametrize(("first", "second"), [(30, 10), (10, 30), (200, 2), (1, 1)])
+def test_long_survivors_are_preferred(first, second):
+    """Of two classifiers, each is kept as often as its share of the examples they survived."""
+    axis, other = np.eye(2)
+    rows = np.array([axis] * (1 + first) + [other] * (1 + second) + [axis])
+    labels = np.array([1] * (len(rows) - 1) + [0])  # the last example ends the second classifier
+    kept = np.array([
+        PassiveAggressiveClassifier(
             average="reservoir", reservoir_size=1, random_state=seed, loss="hard",
             fit_intercept=False,
-        ).partial_fit(rows, labels, classes=[0, 1])  # fmt: skip
-        kept.append(model.coef_[0, 0])
-    assert np.mean(np.array(kept) > 0) > 0.9
+        ).partial_fit(rows, labels, classes=[0, 1]).coef_[0]
+        for seed in range(400)
+    ])  # fmt: skip
+    assert set(map(tuple, kept)) == {(1.0, 0.0), (1.0, 1.0)}
+    share = first / (first + second)
+    assert abs(np.mean(kept[:, 1] == 0) - share) < 3.5 * (share * (1 - share) / 400) ** 0.5
 
 
 def test_the_last_weights_until_something_survived():

@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import aggro
+from aggro.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
+from aggro.rules import Settings
 
 ORDER = "repeated rows are met at other times in a shuffled stream"
 WEIGHTS = {
@@ -90,3 +92,26 @@ def test_pam_ii_with_half_a_price_is_arow():
         arow = aggro.AROWClassifier(r=1.0, metric=metric).partial_fit(X, y)
         pam = aggro.from_name("PAM-II", C=0.5, metric=metric).partial_fit(X, y)
         assert_allclose(arow.coef_, pam.coef_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["diagonal", "full"])
+@pytest.mark.parametrize("class_mean", [0.0, 0.3])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_arow_in_batches(metric, class_mean, classes, batch_size):
+    """The weight of an example counts in its precision, alone and among others."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 5))
+    y = (X @ rng.normal(size=(5, classes)) + 0.5 * rng.normal(size=(60, classes))).argmax(axis=1)
+    weights = rng.choice([0.0, 0.3, 1.0, 2.5], 60)
+    task, outputs = ("binary", 1) if classes == 2 else ("multiclass", 3)
+    axes = {"class_mean": class_mean, "batch_size": batch_size, "metric": metric, "r": 0.6}
+    twin = ReferenceLearner(task, 5, outputs, multiclass="ovr", rule="arow", **axes)
+    twin.learn_stream(X, 2 * y - 1 if classes == 2 else y, weights)
+    learner = Learner(Settings(task=task, loss="arow", multiclass="ovr", **axes), 5, classes)
+    learner.learn(rows_of(X), labels=y.astype(np.int64), weights=weights)
+    assert_allclose(learner.coef(), twin.W, rtol=1e-8, atol=1e-10)
+    assert_allclose(learner.intercept(), twin.b, rtol=1e-8, atol=1e-10)
+    plain = Learner(learner.settings, 5, classes)
+    plain.learn(rows_of(X), labels=y.astype(np.int64), weights=(weights > 0).astype(float))
+    assert not np.allclose(plain.coef(), twin.W, rtol=1e-3)

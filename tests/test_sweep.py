@@ -11,6 +11,7 @@ import aggro
 from aggro.bundle import same_shape, select
 from aggro.learner import Learner, rows_of
 from aggro.rules import Settings
+from aggro.variants import ROWS
 
 
 def problem(classes=3, n=300, d=12, seed=0):
@@ -102,6 +103,96 @@ def test_regression():
     assert result.best.curve[-1][1] == pytest.approx(result.best.error)
 
 
+LINEAR = [row for row in ROWS if not row.estimator.startswith("Kernel")]
+
+
+@pytest.mark.parametrize("variant", LINEAR, ids=lambda variant: variant.name)
+def test_every_variant_is_learned_under_its_own_name(variant):
+    """Alone and beside others, a variant is what its estimator learns, never another."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 5))
+    y = X @ np.arange(5.0)
+    if not variant.estimator.endswith("Regressor"):
+        y = np.digitize(y, [-2.0, 2.0])
+    others = ["PAR-II", "AROWR"] if y.dtype.kind == "f" else ["SPA-II", "PAm-1"]
+    result = aggro.sweep(X, y, algorithm=[variant.name, *others])
+    assert result.rows[0].params == {"algorithm": variant.name}
+    model, alone = result.model(0), variant.make().partial_fit(X, y)
+    assert type(model) is type(alone) and model.get_params() == alone.get_params()
+    assert result.rows[0].settings == alone._learner.settings
+    assert_allclose(model.coef_, alone.coef_, rtol=1e-9, atol=1e-12)
+    assert result.rows[0].updates == [alone.n_updates_]
+
+
+def test_variants_of_a_regression_differ():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = X @ np.arange(5.0) + rng.normal(size=200)
+    result = aggro.sweep(X, y, algorithm=["PAR", "PAR-I", "PAR-II", "AROWR"], C=0.01)
+    assert len({row.error for row in result.rows}) == 4
+    assert [row.settings.loss for row in result.rows] == [
+        "hard",
+        "epsilon_insensitive",
+        "squared_epsilon_insensitive",
+        "arow",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([1000.0, 1001.0], ["C=1000", "C=1001"]),
+        ([0.1, 0.1 + 1e-15], ["C=0.1", "C=0.100000000000001"]),
+        ([1 / 3, 2 / 3], ["C=0.333", "C=0.667"]),
+        ([1, 1.0, np.float32(1)], ["C=1"]),
+        (np.array([0.5, 2.0], np.float32), ["C=0.5", "C=2"]),
+        (np.float64(0.25), ["C=0.25"]),
+        (np.array(0.25), ["C=0.25"]),
+        (range(1, 3), ["C=1", "C=2"]),
+        ((10.0**k for k in (-1, 0)), ["C=0.1", "C=1"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_setting_has_a_row_and_a_name_of_its_own(values, names):
+    result = aggro.sweep(*problem(), C=values)
+    assert [row.name for row in result.rows] == names
+    for row in result.rows:
+        assert row.params["C"] == result.model(row).C
+
+
+def test_the_loss_decides_between_equal_errors_and_the_first_between_equal_losses():
+    result = aggro.sweep(*problem(), C=[0.1, 0.2, 0.3, 0.4])
+    standings = [(0.25, 3.0), (0.2, 2.0), (0.2, 1.0), (0.2, 1.0)]
+    for row, (error, loss) in zip(result.rows, standings, strict=True):
+        row.errors, row.losses = [error], [loss]
+    assert result.best is result.rows[2]
+    assert [line.endswith("*") for line in str(result).splitlines()[1:]] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_spellings_of_one_variant_are_one_row():
+    result = aggro.sweep(*problem(), algorithm=["spa-i", "SPA-I", "SPA_I"], C=0.1)
+    assert [row.name for row in result.rows] == ["algorithm=SPA-I, C=0.1"]
+
+
+def test_names_of_features_and_passes_are_remembered():
+    pandas = pytest.importorskip("pandas")
+    X, y = problem()
+    frame = pandas.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
+    result = aggro.sweep(frame, y, C=[0.1, 1.0], passes=3)
+    model, array_model = result.model(), aggro.sweep(X, y, C=[0.1, 1.0]).model()
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    assert (model.n_iter_, array_model.n_iter_) == (3, 1)
+    assert not hasattr(array_model, "feature_names_in_")
+    model.predict(frame)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[frame.columns[::-1]])
+
+
 def test_the_example_is_true():
     import aggro.sweeping
 
@@ -122,11 +213,44 @@ def test_plot(tmp_path):
         ({"C": [-1.0]}, "C=-1.0 is not valid"),
         ({"algorithm": ["KPA"]}, "kernel learner"),
         ({"algorithm": ["nonsense"]}, "no variant"),
+        ({"algorithm": ["PA-I", "PAR-I"]}, "PAR-I learns numbers, and y holds classes"),
+        ({"algorithm": "AROW", "C": [0.1, 1.0]}, "AROWClassifier has no C"),
+        ({"r": [1.0, 2.0]}, "PassiveAggressiveClassifier has no r"),
+        ({"C": []}, "C has no values"),
+        ({"C": np.array([])}, "C has no values"),
+        ({"algorithm": []}, "algorithm has no values"),
+        ({"passes": 0}, "passes=0 is not valid; give a whole number of at least 1"),
+        ({"passes": 1.5}, "passes=1.5"),
+        ({"orders": 0}, "orders=0"),
+        ({"orders": True}, "orders=True"),
+        ({"seed": -1}, "seed=-1"),
+        ({"n_jobs": 0}, "n_jobs=0"),
+        ({"task": "classification"}, "task='classification' is not valid"),
+        ({"task": "binary"}, r"task='binary', but y is multiclass \(3 classes\)"),
+        ({"task": "multilabel"}, "task='multilabel', but y is multiclass"),
     ],
+    ids=str,
 )
-def test_bad_axes(wrong, message):
+def test_bad_axes(wrong, message, monkeypatch):
+    monkeypatch.setattr(Learner, "learn", None)  # all is told before anything is learned
     with pytest.raises((TypeError, ValueError), match=message):
         aggro.sweep(*problem(), **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"algorithm": ["PAR-I", "SPA-I"]}, "SPA-I learns classes, and y holds numbers"),
+        ({"class_mean": [0.0, 0.1]}, "PassiveAggressiveRegressor has no class_mean"),
+        ({"loss": "hinge"}, "loss='hinge' is not valid"),
+    ],
+    ids=str,
+)
+def test_bad_axes_of_a_regression(wrong, message, monkeypatch):
+    monkeypatch.setattr(Learner, "learn", None)
+    X, _ = problem()
+    with pytest.raises((TypeError, ValueError), match=message):
+        aggro.sweep(X, X[:, 0] + 0.25, **wrong)
 
 
 def test_select_can_double_a_model():

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro import _core
 from aggro.auto import AutoLearner
-from aggro.grids import grid_of
+from aggro.grids import first_steps, grid_of
 from aggro.learner import Learner, rows_of
 from aggro.rules import Settings
 from tuning.data import Problem
@@ -69,9 +68,9 @@ def auto(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
 
 def fixed(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
     """Learn with every C of the grid side by side; return the error of each."""
-    size = rows_of(p.X).mean_square(1000, _core.Scale.none)
+    one = settings(p, 1.0, **axes)
     target = float(np.mean(np.abs(p.y[p.orders[order][:1000]]))) if p.is_regression else 1.0
-    grid = grid_of(settings(p, 1.0, **axes), size, target)
+    grid = grid_of(one, first_steps(one, 1.0 / p.unit() - 1.0, target))
     return {"C": grid, "errors": _lanes(p, order, [settings(p, C, **axes) for C in grid])}
 
 

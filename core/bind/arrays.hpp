@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 #include "examples.hpp"
@@ -29,11 +30,11 @@ inline bool is_wide(const AnyArray& a) {
 }
 
 /// Mistakes, recent mistakes, recent loss and recent examples of each model.
-inline nb::list list_of(const Record& r) {
-    nb::list out;
+using Records = std::vector<std::tuple<double, double, double, double>>;
+inline Records list_of(const Record& r) {
+    Records out;
     for (std::size_t i = 0; i < r.mistakes.size(); ++i)
-        out.append(nb::make_tuple(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i],
-                                  r.recent_examples));
+        out.emplace_back(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i], r.recent_examples);
     return out;
 }
 

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -13,25 +14,19 @@ using namespace aggro;
 
 namespace {
 
-/// Runs `work` while nobody writes.
-template <class Work>
-auto reading(KernelCore& core, Work&& work) {
-    std::shared_lock lock(core.mutex, std::defer_lock);
-    {
-        nb::gil_scoped_release release;
-        lock.lock();
-    }
-    return work();
-}
-
-template <class Work>
-void writing(KernelCore& core, Work&& work) {
-    std::unique_lock lock(core.mutex, std::defer_lock);
-    {
-        nb::gil_scoped_release release;
-        lock.lock();
-    }
-    work();
+/// Ids and coefficients of the same moment.
+std::pair<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, double>> expansion_of(
+    KernelCore& core) {
+    std::vector<std::int64_t> ids;
+    std::vector<double> coef;
+    core.guard.read([&] {
+        const Expansion& e = core.model.expansion;
+        ids = e.ids;
+        coef = unpadded(e, e.predictor(core.model.history.examples));
+    });
+    const std::size_t size = ids.size();
+    return {to_numpy(std::move(ids), {size}),
+            to_numpy(std::move(coef), {size, core.model.shape.outputs})};
 }
 
 /// The coefficients of a batch alone, or None if a hard batch contradicts itself.
@@ -39,7 +34,7 @@ nb::object solve_alone(const Group& group, const Table& gram, const Table& score
                        const Labels& labels, const Values& values, const Weights& weights) {
     const std::size_t n = gram.shape(0);
     const Lesson lesson = Targets{labels, values, weights}.lesson(n, n);
-    check_targets({group}, lesson, n);
+    check_targets({group}, lesson);
     if (gram.shape(1) != n || scores.shape(0) != n || scores.shape(1) != group.count)
         throw nb::value_error("gram must be n x n and scores n x outputs");
     std::vector<Target> targets;
@@ -89,77 +84,71 @@ void bind_kernel(nb::module_& m) {
         .def(
             "learn",
             [](KernelCore& self, const Rows& rows, Labels labels, Values values, Weights weights,
-               Labels order, std::size_t batch_size, std::int64_t first_id) {
-                self.learn(rows, {labels, values, weights}, order, batch_size, first_id);
+               Labels order, std::size_t batch_size, std::int64_t first_id, Margins<2> margins) {
+                const Targets targets{labels, values, weights, order};
+                self.learn(targets.lesson(rows, batch_size), first_id, margins);
             },
             "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
-            "first_id"_a = 0,
-            "Learn the rows, in order. A bad row raises and leaves the model as it was.")
+            "first_id"_a = 0, "margins"_a.none() = nb::none(),
+            "Learn the rows, in order. A bad row raises and leaves the model as it was. margins, "
+            "rows x outputs, is filled with the scores of each row before it is learned.")
         .def(
             "learn_values",
             [](KernelCore& self, const Table& with_support, const Table& within, Labels labels,
-               Values values, Weights weights, Column<std::int64_t> ids, std::size_t batch_size) {
-                self.learn_values(with_support, within, {labels, values, weights}, ids, batch_size);
+               Values values, Weights weights, Column<std::int64_t> ids, std::size_t batch_size,
+               Margins<2> margins) {
+                const Targets targets{labels, values, weights};
+                self.learn_values(with_support, within, targets.lesson(ids.size(), batch_size), ids,
+                                  margins);
             },
             "with_support"_a, "within"_a, "labels"_a.none(), "values"_a.none(), "weights"_a.none(),
-            "ids"_a, "batch_size"_a = 1,
+            "ids"_a, "batch_size"_a = 1, "margins"_a.none() = nb::none(),
             "Learn a block of examples from kernel values computed outside.")
         .def("score", &KernelCore::score, "rows"_a,
              "Scores, one row per example and one column per output.")
+        .def("expansion", &expansion_of,
+             "Which example each support vector was, and the coefficients that predict.")
         .def(
-            "coef",
-            [](KernelCore& self) {
-                return reading(self, [&] {
-                    const Expansion& e = self.model.expansion;
-                    return to_numpy(unpadded(e, e.predictor(self.model.history.examples)),
-                                    {e.size(), e.outputs});
-                });
-            },
+            "coef", [](KernelCore& self) { return expansion_of(self).second; },
             "The coefficients that predict, support vectors x outputs.")
         .def(
-            "ids",
-            [](KernelCore& self) {
-                return reading(self, [&] {
-                    return to_numpy(self.model.expansion.ids, {self.model.expansion.size()});
-                });
-            },
+            "ids", [](KernelCore& self) { return expansion_of(self).first; },
             "Which example each support vector was.")
-        .def(
-            "state", [](KernelCore& self) { return reading(self, [&] { return state_of(self); }); },
-            "All arrays of the state by name.")
-        .def(
-            "load_state",
-            [](KernelCore& self, const nb::dict& state) {
-                writing(self, [&] { load_state(self, state); });
-            },
-            "state"_a, "Put back what state() gave.")
+        .def("state", &state_of, "All arrays of the state by name.")
+        .def("load_state", &load_state, "state"_a, "Put back what state() gave.")
         .def(
             "set_groups",
             [](KernelCore& self, std::vector<Group> groups) {
-                if (groups.size() != self.model.groups.size())
-                    throw nb::value_error("the number of groups is fixed");
-                writing(self, [&] { self.model.groups = std::move(groups); });
+                self.guard.write([&] {
+                    if (groups.size() != self.model.groups.size())
+                        throw std::invalid_argument("the number of groups is fixed");
+                    self.model.groups = std::move(groups);
+                });
             },
             "groups"_a, "Change the rules; what was learned stays.")
         .def(
             "support",
             [](KernelCore& self) {
-                return reading(self, [&] {
-                    nb::dict rows;
-                    std::visit([&](const auto& kept) { put_rows(rows, kept); }, self.store);
-                    return rows;
-                });
+                nb::dict rows;
+                put_rows(rows, self.guard.read([&] { return self.store; }));
+                return rows;
             },
             "The support vectors: `support`, or `data`, `indices` and `indptr`; nothing if they "
             "are kept outside.")
         .def_prop_ro("features", [](KernelCore& self) { return self.model.shape.features; })
-        .def_prop_ro("size", [](KernelCore& self) { return self.model.expansion.size(); })
-        .def_prop_ro("examples", [](KernelCore& self) { return self.model.history.examples; })
+        .def_prop_ro("size",
+                     [](KernelCore& self) {
+                         return self.guard.peek([&] { return self.model.expansion.size(); });
+                     })
+        .def_prop_ro("examples",
+                     [](KernelCore& self) {
+                         return self.guard.peek([&] { return self.model.history.examples; });
+                     })
         .def_prop_ro(
             "history",
             [](KernelCore& self) {
-                const KernelHistory& h = self.model.history;
+                const KernelHistory h = self.guard.peek([&] { return self.model.history; });
                 return std::make_tuple(h.mistakes, h.updates, h.loss);
             },
             "Mistakes, updates and loss, each example judged before it was learned.");

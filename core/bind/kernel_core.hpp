@@ -3,57 +3,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <mutex>
-#include <optional>
-#include <shared_mutex>
 #include <variant>
 
 #include "arrays.hpp"
+#include "guard.hpp"
 #include "kernel_passes.hpp"
+#include "lesson.hpp"
 
 namespace aggro {
-
-using Labels = std::optional<Column<std::int64_t>>;
-using Weights = std::optional<Column<double>>;
-using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Values = std::optional<Table>;
-
-struct Targets {
-    Labels labels;
-    Values values;
-    Weights weights;
-
-    Lesson lesson(std::size_t rows, std::size_t batch_size) const {
-        const bool fits = (!labels || labels->size() == rows) &&
-                          (!values || values->shape(0) == rows) &&
-                          (!weights || weights->size() == rows);
-        if (!fits) throw nb::value_error("labels, targets and weights need one entry for each row");
-        Lesson lesson;
-        lesson.count = rows;
-        lesson.batch_size = batch_size;
-        if (labels) lesson.labels = labels->data();
-        if (values) lesson.values = values->data(), lesson.columns = values->shape(1);
-        if (weights) lesson.weights = weights->data();
-        lesson.interrupted = [] {
-            nb::gil_scoped_acquire hold;
-            return PyErr_CheckSignals() != 0;
-        };
-        return lesson;
-    }
-};
-
-inline void check_targets(const std::vector<Group>& groups, const Lesson& lesson,
-                          std::size_t rows) {
-    for (const Group& g : groups) {
-        const bool classes = g.task != Task::margin && g.task != Task::tube;
-        const bool column = lesson.values && g.positive < lesson.columns;
-        if (classes ? !lesson.labels : !column && (g.task == Task::tube || !lesson.labels))
-            throw nb::value_error("a label, or a value for each output, is needed for each row");
-        for (std::size_t r = 0; classes && r < rows; ++r)
-            if (lesson.labels[r] < 0 || lesson.labels[r] >= static_cast<std::int64_t>(g.count))
-                throw nb::value_error("a label is not one of the model's classes");
-    }
-}
 
 /// A model, its support vectors, and the lock that lets one thread write or several read.
 class KernelCore {
@@ -64,115 +21,114 @@ class KernelCore {
         : model(shape, std::move(groups)), store(store_for(shape, sparse)) {}
 
     /// Learns, or throws and leaves everything as it was.
-    void learn(const Rows& rows, const Targets& targets, const Labels& order,
-               std::size_t batch_size, std::int64_t first_id) {
-        Lesson lesson = targets.lesson(rows.matrix.rows, batch_size);
-        lesson.x = rows.matrix;
-        if (order) lesson.order = order->data(), lesson.count = order->size();
-        check(lesson);
-        guarded(harmless_now(lesson), [&] {
-            std::visit(
-                [&](auto& kept) {
-                    if constexpr (std::is_same_v<std::decay_t<decltype(kept)>, OutsideStore>)
-                        throw std::invalid_argument(
-                            "this kernel is computed outside: use learn_values");
-                    else
-                        learn_rows(model, kept, lesson, first_id);
-                },
-                store);
+    void learn(Lesson lesson, std::int64_t first_id, const Margins<2>& margins) {
+        change([&] {
+            check_features(lesson.x, model.shape.features);
+            check_order(lesson, lesson.x.rows);
+            check_targets(model.groups, lesson);
+            check_batch(lesson, model.shape.outputs);
+            watch(lesson, margins);
+            all_or_nothing(harmless(model, lesson), [&] {
+                std::visit(
+                    [&](auto& kept) {
+                        if constexpr (outside<decltype(kept)>)
+                            throw std::invalid_argument(
+                                "this kernel is computed outside: use learn_values");
+                        else
+                            learn_rows(model, kept, lesson, first_id);
+                    },
+                    store);
+            });
         });
     }
 
-    void learn_values(const Table& with_support, const Table& within, const Targets& targets,
-                      const Column<std::int64_t>& ids, std::size_t batch_size) {
+    void learn_values(const Table& with_support, const Table& within, Lesson lesson,
+                      const Column<std::int64_t>& ids, const Margins<2>& margins) {
         const std::size_t rows = ids.size();
-        const Lesson lesson = targets.lesson(rows, batch_size);
-        auto& kept = std::get<OutsideStore>(store);
-        check_targets(model.groups, lesson, rows);
-        if (with_support.shape(0) != rows || with_support.shape(1) != kept.size() ||
-            within.shape(0) != rows || within.shape(1) != rows)
-            throw nb::value_error(
-                "kernel values are needed with every support vector and every row");
-        guarded(false, [&] {
-            aggro::learn_values(model, kept, lesson, with_support.data(), within.data(),
-                                ids.data());
+        change([&] {
+            auto* kept = std::get_if<OutsideStore>(&store);
+            if (!kept) throw std::invalid_argument("this kernel is computed inside: use learn");
+            check_targets(model.groups, lesson);
+            if (with_support.shape(0) != rows || with_support.shape(1) != kept->size() ||
+                within.shape(0) != rows || within.shape(1) != rows)
+                throw std::invalid_argument(
+                    "kernel values are needed with every support vector and every row");
+            watch(lesson, margins);
+            all_or_nothing(false, [&] {
+                aggro::learn_values(model, *kept, lesson, with_support.data(), within.data(),
+                                    ids.data());
+            });
         });
     }
 
     nb::ndarray<nb::numpy, double> score(const Rows& rows) {
         const Matrix& x = rows.matrix;
-        check_features(x);
-        std::vector<double> out(x.rows * model.shape.outputs);
-        {
-            nb::gil_scoped_release release;
-            std::shared_lock lock(mutex);
-            std::visit(
-                [&](const auto& kept) {
-                    if constexpr (std::is_same_v<std::decay_t<decltype(kept)>, OutsideStore>)
-                        throw std::invalid_argument(
-                            "this kernel is computed outside: multiply by coef()");
-                    else
-                        score_rows(model, kept, x, out.data());
-                },
-                store);
-        }
+        std::vector<double> out;
+        in_python_words([&] {
+            guard.read([&] {
+                check_features(x, model.shape.features);
+                out = room_for_scores<double>(x, model.shape.outputs);
+                std::visit(
+                    [&](const auto& kept) {
+                        if constexpr (outside<decltype(kept)>)
+                            throw std::invalid_argument(
+                                "this kernel is computed outside: multiply by coef()");
+                        else
+                            score_rows(model, kept, x, out.data());
+                    },
+                    store);
+            });
+        });
         return to_numpy(std::move(out), {x.rows, model.shape.outputs});
     }
 
     KernelModel model;
     AnyStore store;
-    std::shared_mutex mutex;
+    Guard guard;
 
   private:
     static AnyStore store_for(const KernelShape& shape, bool sparse) {
         if (shape.kernel.kind == Kernel::external) return OutsideStore();
+        // rows meet the support vectors side by side, all their features laid out
+        constexpr double side_by_side = 8;
+        check_memory(side_by_side * static_cast<double>(shape.features) * sizeof(double),
+                     "a kernel on " + std::to_string(shape.features) + " features",
+                     "use fewer features");
         if (sparse) return SparseStore(shape.features);
         return DenseStore(shape.features);
     }
 
-    void check_features(const Matrix& x) const {
-        if (x.features == model.shape.features) return;
-        throw nb::value_error(("X has " + std::to_string(x.features) +
-                               " features, but the model has " +
-                               std::to_string(model.shape.features))
-                                  .c_str());
+    template <class Store>
+    static constexpr bool outside = std::is_same_v<std::decay_t<Store>, OutsideStore>;
+
+    /// Lets the margins be written down that the rows are given before they are learned.
+    void watch(Lesson& lesson, const Margins<2>& margins) const {
+        if (!margins) return;
+        if (margins->shape(0) != lesson.count || margins->shape(1) != model.shape.outputs)
+            throw std::invalid_argument("margins need room for rows x outputs");
+        Watch::check_all_count(lesson);
+        lesson.margins = margins->data();
     }
 
-    void check(const Lesson& lesson) const {
-        check_features(lesson.x);
-        for (std::size_t i = 0; i < lesson.count; ++i)
-            if (lesson.row(i) >= lesson.x.rows)
-                throw nb::value_error("order names a row that is not there");
-        check_targets(model.groups, lesson, lesson.x.rows);
-    }
-
-    bool harmless_now(const Lesson& lesson) {
-        nb::gil_scoped_release release;
-        std::shared_lock lock(mutex);
-        return harmless(model, lesson);
-    }
-
-    /// Without the interpreter's lock; goes back to a copy if an example turns out to be bad.
     template <class Work>
-    void guarded(bool safe, Work&& work) {
+    void change(Work&& work) {
+        in_python_words([&] { guard.write(work); });
+    }
+
+    /// Goes back to a copy if an example turns out to be bad. Asked to stop, it keeps what it has
+    /// learned.
+    template <class Work>
+    void all_or_nothing(bool safe, Work&& work) {
+        if (safe) return work();
+        const KernelModel model_before = model;
+        const AnyStore store_before = store;
         try {
-            nb::gil_scoped_release release;
-            std::unique_lock lock(mutex);
-            if (safe) return work();
-            const KernelModel model_before = model;
-            const AnyStore store_before = store;
-            try {
-                work();
-            } catch (const std::runtime_error&) {
-                model = model_before, store = store_before;
-                throw;
-            }
+            work();
         } catch (const Interrupted&) {
-            throw nb::python_error();
-        } catch (const BadRow& bad) {
-            throw nb::value_error(("row " + std::to_string(bad.row) + ": " + bad.what()).c_str());
-        } catch (const BadExample& bad) {
-            throw nb::value_error(bad.what());
+            throw;
+        } catch (...) {
+            model = model_before, store = store_before;
+            throw;
         }
     }
 };

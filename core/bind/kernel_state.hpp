@@ -59,6 +59,10 @@ inline void put_rows(nb::dict& state, const SparseStore& s) {
 
 inline void put_rows(nb::dict&, const OutsideStore&) {}
 
+inline void put_rows(nb::dict& state, const KernelCore::AnyStore& store) {
+    std::visit([&](const auto& kept) { put_rows(state, kept); }, store);
+}
+
 template <class Store>
 inline void load_matrix(Store& s, const Matrix& x, const std::vector<double>& norms) {
     Store fresh(x.features);
@@ -93,7 +97,7 @@ inline void load_rows(const nb::dict&, OutsideStore& s, std::size_t slots) { s.a
 
 inline nb::dict state_of(KernelCore& core) {
     nb::dict state;
-    const KernelModel& m = core.model;
+    const auto [m, store] = core.guard.read([&] { return std::pair(core.model, core.store); });
     const Expansion& e = m.expansion;
     put(state, "coef", unpadded(e, e.coefs));
     if (e.average) put(state, "trail", unpadded(e, e.trails));
@@ -106,12 +110,13 @@ inline nb::dict state_of(KernelCore& core) {
         std::vector<std::int64_t>{m.history.examples, m.history.mistakes, m.history.updates,
                                   e.next_birth, m.budget.gram.since_rebuilt});
     put(state, "loss", std::vector<double>{m.history.loss});
-    std::visit([&](const auto& kept) { put_rows(state, kept); }, core.store);
+    put(state, "ties", std::vector<std::int64_t>{m.history.ties});
+    put_rows(state, store);
     return state;
 }
 
 inline void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
-    const std::size_t square = slots * slots;
+    const std::size_t square = product(slots, slots);
     const bool projects = b.projects(), nearest = b.limit > 0 && b.strategy == Forget::nearest;
     b.table.assign(get<double>(state, "table", projects || nearest ? square : 0).data(),
                    projects || nearest ? slots : 0);
@@ -126,8 +131,7 @@ inline void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
 
 /// Puts back what `state_of` gave; the model is as before if something does not fit.
 inline void load_state(KernelCore& core, const nb::dict& state) {
-    KernelModel m = core.model;
-    auto store = core.store;
+    auto [m, store] = core.guard.read([&] { return std::pair(core.model, core.store); });
     Expansion& e = m.expansion;
     if (!state.contains("ids")) throw nb::key_error("ids");
     const std::size_t slots = nb::cast<Column<std::int64_t>>(state["ids"]).size();
@@ -142,10 +146,11 @@ inline void load_state(KernelCore& core, const nb::dict& state) {
     m.history.updates = counters[2];
     e.next_birth = counters[3], m.budget.gram.since_rebuilt = counters[4];
     m.history.loss = get<double>(state, "loss", 1)[0];
+    m.history.ties = state.contains("ties") ? get<std::int64_t>(state, "ties", 1)[0] : 0;
     e.rebuild_index();
     load_budget(state, m.budget, slots);
     std::visit([&](auto& kept) { load_rows(state, kept, slots); }, store);
-    core.model = std::move(m), core.store = std::move(store);
+    core.guard.write([&] { core.model = std::move(m), core.store = std::move(store); });
 }
 
 }  // namespace aggro

@@ -59,8 +59,13 @@ struct Knowledge {
     Recency recency;  ///< of the slots, where the oldest makes room
     std::unique_ptr<StreamModel> model;
     Waiting waiting;
+    std::vector<double> prices;  ///< the C of each lane
+    std::int64_t next_look = 0;  ///< after how many examples Python looks at the race: 0 for never,
+                                 ///< -1 before the first
 
-    Knowledge copy() const { return {features, classes, recency, model->copy(), waiting}; }
+    Knowledge copy() const {
+        return {features, classes, recency, model->copy(), waiting, prices, next_look};
+    }
 
     /// Gives slots to the features of a reading that were never met before.
     void settle(Reading& reading, const Bounds& bounds) {
@@ -144,7 +149,7 @@ struct Knowledge {
                               to_numpy(std::move(mine), {outputs}));
     }
 
-    nb::list records() const { return list_of(model->model.record); }
+    Records records() const { return list_of(model->model.record); }
 
   private:
     /// True for the numbers 0 .. n-1 in any order.

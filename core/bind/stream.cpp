@@ -1,9 +1,12 @@
 // Learners of streams: dicts in, predictions out, one at a time.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <mutex>
+#include <optional>
+#include <utility>
 
+#include "guard.hpp"
 #include "knowledge.hpp"
 
 namespace nb = nanobind;
@@ -21,7 +24,7 @@ class Stream {
 
     void learn(nb::handle self, nb::handle x, nb::handle y, double weight) {
         const Turn turn(*this);
-        read(x);
+        reading_.read(x, known_.features, bounds_.buckets());
         if (!(weight >= 0) || std::isinf(weight))
             throw nb::value_error("w must be zero or more, and finite: it multiplies C.");
         double target = 0;
@@ -31,25 +34,26 @@ class Stream {
         else
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
-        if (next_look < 0) self.attr("_begin_race")(x, y);
-        const bool stranger = !regression_ && label < 0;
-        if (!stranger && moderate(target, weight)) {
+        look_if_due(self);  // the last look may have been interrupted
+        const bool first = known_.next_look < 0, stranger = !regression_ && label < 0;
+        if (!first && !stranger && moderate(target, weight)) {
             take_in(label, target, weight);
         } else {
             all_or_nothing([&] {
+                if (first) self.attr("_begin_race")(x, y);
                 if (stranger) label = admit(self, y);
                 known_.waiting.extreme = true;
                 take_in(label, target, weight);
             });
         }
-        if (next_look > 0 && examples() >= next_look) self.attr("_look")();
+        look_if_due(self);
     }
 
     nb::object predict(nb::handle x) {
-        const Turn turn(*this);
-        read(x);
+        Look look(*this);
+        const StreamRow row = look.read(x);
         if (known_.classes.size() == 0 && !regression_) return nb::none();
-        const std::span<const double> scores = known_.model->scores(reading_.row());
+        const std::span<const double> scores = known_.model->scores(row);
         if (regression_) return nb::float_(scores[0]);
         std::size_t best = 0;
         if (known_.classes.size() == 2)
@@ -62,10 +66,10 @@ class Stream {
 
     /// The classes and the scores of the outputs, of the same moment.
     nb::tuple margins(nb::handle x) {
-        const Turn turn(*this);
-        read(x);
-        const std::span<const double> scores = known_.model->scores(reading_.row());
-        return nb::make_tuple(classes(), std::vector<double>(scores.begin(), scores.end()));
+        Look look(*this);
+        const std::span<const double> found = known_.model->scores(look.read(x));
+        const std::vector<double> scores(found.begin(), found.end());
+        return nb::make_tuple(classes(), scores);
     }
 
     void flush() {
@@ -78,8 +82,9 @@ class Stream {
     /// A model of another shape goes on; `position[c]` is the new number of class c.
     void rebuild(const nb::list& classes, const std::vector<std::int64_t>& position,
                  const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
-                 std::int64_t average_from, double memory, const nb::dict& arrays) {
-        const Hold hold(*this);
+                 std::int64_t average_from, double memory, const nb::dict& arrays,
+                 std::vector<double> prices, std::int64_t next_look) {
+        const Guard::Hold hold(guard_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
         load(model->model, arrays);
@@ -89,75 +94,92 @@ class Stream {
             if (label >= 0) label = position.at(static_cast<std::size_t>(label));
         known_.model = std::move(model);
         known_.classes = std::move(names);
+        known_.prices = std::move(prices);
+        known_.next_look = next_look;
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         known_.resume(names, arrays, bounds_);
     }
 
     /// Names, classes and arrays, of the same moment.
     nb::tuple dump() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return nb::make_tuple(names(), classes(), known_.arrays());
     }
 
-    nb::list names() const { return known_.features.list(); }
-    nb::list classes() const { return known_.classes.list(); }
+    nb::list names() {
+        const Guard::Hold hold(guard_);
+        return known_.features.list();
+    }
+    nb::list classes() {
+        const Guard::Hold hold(guard_);
+        return known_.classes.list();
+    }
 
     nb::tuple progress() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.progress();
     }
     nb::tuple weights() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.weights();
     }
-    nb::list records() {
-        const Hold hold(*this);
+    Records records() {
+        const Guard::Hold hold(guard_);
         return known_.records();
     }
     std::size_t chosen() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.model->chosen();
     }
 
-    std::int64_t examples() const { return known_.model->model.counters.examples; }
-    std::size_t slots() const { return known_.model->model.shape.features; }
+    std::int64_t examples() {
+        const Guard::Hold hold(guard_);
+        return known_.model->model.counters.examples;
+    }
+    std::size_t slots() {
+        const Guard::Hold hold(guard_);
+        return known_.model->model.shape.features;
+    }
+    /// The C of each lane: what the model was built with.
+    nb::tuple prices() {
+        const Guard::Hold hold(guard_);
+        return nb::tuple(nb::cast(known_.prices));
+    }
+    std::vector<double> unit() {
+        const Guard::Hold hold(guard_);
+        const auto& known = known_.model->model.unit.known;
+        return {known.begin(), known.end()};
+    }
+    std::int64_t next_look() {
+        const Guard::Hold hold(guard_);
+        return known_.next_look;
+    }
+    void set_next_look(std::int64_t examples) {
+        const Guard::Hold hold(guard_);
+        known_.next_look = examples;
+    }
 
     Knowledge remember() {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         return known_.copy();
     }
     void recall(const Knowledge& knowledge) {
-        const Hold hold(*this);
+        const Guard::Hold hold(guard_);
         known_ = knowledge.copy();
     }
 
-    /// After how many examples the Python side looks at the race: 0 for never, -1 before the first.
-    std::int64_t next_look = 0;
+    Guard& guard() { return guard_; }
 
   private:
-    /// Keeps other threads out; lets go of the interpreter while it waits for them.
-    class Hold {
-      public:
-        explicit Hold(Stream& stream) : lock_(stream.mutex_, std::try_to_lock) {
-            if (lock_.owns_lock()) return;
-            nb::gil_scoped_release release;
-            lock_.lock();
-        }
-
-      private:
-        std::unique_lock<std::recursive_mutex> lock_;
-    };
-
-    /// Also keeps out the code of names and values that are being read.
+    /// The turn of one call that learns: it keeps other threads out, and the code of names and
+    /// values that are being read.
     class Turn {
       public:
-        explicit Turn(Stream& stream) : hold_(stream), stream_(stream) {
-            if (stream.busy_)
-                throw std::runtime_error(
-                    "the names and values of x must not use the model themselves");
+        explicit Turn(Stream& stream) : hold_(stream.guard_), stream_(stream) {
+            if (stream.busy_) refuse();
             stream.busy_ = true;
         }
         ~Turn() {
@@ -166,11 +188,40 @@ class Stream {
         }
 
       private:
-        Hold hold_;
+        Guard::Hold hold_;
         Stream& stream_;
     };
 
-    void read(nb::handle x) { reading_.read(x, known_.features, bounds_.buckets()); }
+    /// One call that looks at the model. It may come amid another of the same thread, from a signal
+    /// handler, and then reads into memory of its own; but not while features find their slots.
+    class Look {
+      public:
+        explicit Look(Stream& stream)
+            : hold_(stream.guard_), stream_(stream), nested_(std::exchange(stream.busy_, true)) {
+            if (stream.settling_) refuse();
+        }
+        ~Look() {
+            if (nested_) return;
+            stream_.reading_.fresh.clear();
+            stream_.busy_ = false;
+        }
+
+        StreamRow read(nb::handle x) {
+            Reading& reading = nested_ ? own_ : stream_.reading_;
+            reading.read(x, stream_.known_.features, stream_.bounds_.buckets());
+            return reading.row();
+        }
+
+      private:
+        Guard::Hold hold_;
+        Stream& stream_;
+        bool nested_;
+        Reading own_;
+    };
+
+    [[noreturn]] static void refuse() {
+        throw std::runtime_error("the names and values of x must not use the model themselves");
+    }
 
     /// True if learning what was read cannot fail half-way.
     bool moderate(double target, double weight) {
@@ -200,6 +251,10 @@ class Stream {
         }
     }
 
+    void look_if_due(nb::handle self) {
+        if (known_.next_look > 0 && examples() >= known_.next_look) self.attr("_look")();
+    }
+
     /// A class never seen: the Python side makes a model with room for it.
     std::int64_t admit(nb::handle self, nb::handle label) {
         self.attr("_admit")(label);
@@ -207,7 +262,7 @@ class Stream {
     }
 
     void take_in(std::int64_t label, double target, double weight) {
-        known_.settle(reading_, bounds_);
+        settle();
         const StreamRow x = reading_.row();
         if (bounds_.batch_size == 1)
             return known_.model->learn(x, {label, regression_ ? &target : nullptr}, weight);
@@ -215,18 +270,49 @@ class Stream {
         if (known_.waiting.size() == bounds_.batch_size) known_.learn_waiting();
     }
 
+    /// Gives slots to new features. Their names may be compared, by code of their own.
+    void settle() {
+        settling_ = true;
+        try {
+            known_.settle(reading_, bounds_);
+        } catch (...) {
+            settling_ = false;
+            throw;
+        }
+        settling_ = false;
+    }
+
     bool regression_;
     Bounds bounds_;
     Knowledge known_;
     Reading reading_;
-    std::recursive_mutex mutex_;
-    bool busy_ = false;
+    Guard guard_;
+    bool busy_ = false;      ///< a call of this thread is using `reading_`
+    bool settling_ = false;  ///< what is known is between two examples
+};
+
+/// Keeps other threads out of a stream for several calls.
+class Door {
+  public:
+    explicit Door(Guard& guard) : guard_(guard) {}
+    Door(const Door&) = delete;
+    void enter() { hold_.emplace(guard_); }
+    void leave() { hold_.reset(); }
+
+  private:
+    Guard& guard_;
+    std::optional<Guard::Hold> hold_;
 };
 
 }  // namespace
 
 void bind_stream(nb::module_& m) {
     nb::class_<Knowledge>(m, "Knowledge", "All that a stream has learned, to go back to.");
+    nb::class_<Door>(m, "Door", "Keeps other threads out of a stream for several calls.")
+        .def("__enter__", &Door::enter)
+        .def(
+            "__exit__", [](Door& self, const nb::args&) { self.leave(); },
+            nb::sig("def __exit__(self, *error: object) -> None"));
     nb::class_<Stream>(m, "Stream", "A model that learns dicts one at a time.")
         .def(
             "__init__",
@@ -253,11 +339,12 @@ void bind_stream(nb::module_& m) {
         .def("_margins", &Stream::margins, "x"_a.none(),
              nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
         .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a,
-             "own_sum"_a, "average_from"_a, "memory"_a, "arrays"_a,
+             "own_sum"_a, "average_from"_a, "memory"_a, "arrays"_a, "prices"_a, "next_look"_a,
              nb::sig(
                  "def _rebuild(self, classes: list[typing.Any], position: list[int], shape: Shape, "
                  "groups: list[Group], own_sum: list[int], average_from: int, memory: float, "
-                 "arrays: dict[str, typing.Any]) -> None"))
+                 "arrays: dict[str, typing.Any], prices: collections.abc.Sequence[float], "
+                 "next_look: int) -> None"))
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
              nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
                      "None"))
@@ -274,7 +361,13 @@ void bind_stream(nb::module_& m) {
         .def("_records", &Stream::records,
              nb::sig("def _records(self) -> list[tuple[float, float, float, float]]"))
         .def_prop_ro("_chosen", &Stream::chosen)
-        .def_rw("_next_look", &Stream::next_look)
+        .def_prop_ro("_prices", &Stream::prices, nb::sig("def _prices(self) -> tuple[float, ...]"))
+        .def_prop_ro("_unit", &Stream::unit)
+        .def_prop_ro(
+            "_lock", [](Stream& self) { return new Door(self.guard()); },
+            nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
+            "Keeps other threads out for several calls: with stream._lock: ...")
+        .def_prop_rw("_next_look", &Stream::next_look, &Stream::set_next_look)
         .def("_remember", &Stream::remember)
         .def("_recall", &Stream::recall, "knowledge"_a)
         .def_prop_ro("_slots", &Stream::slots)

@@ -1,15 +1,20 @@
 // The text parsers and the hashing of names for Python. Arrays are handed over without a copy.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "checksum.hpp"
+#include "text_csv.hpp"
 #include "text_svmlight.hpp"
 #include "text_vw.hpp"
 #include "text_words.hpp"
@@ -53,6 +58,7 @@ nb::dict give_rows(Rows<Index, Value>& rows) {
     result["smallest"] = rows.smallest_index;
     result["largest"] = rows.largest_index;
     result["sorted"] = rows.sorted;
+    result["initials"] = rows.initials;
     rows = Rows<Index, Value>(labels.as_names, labels.several);
     return result;
 }
@@ -70,6 +76,7 @@ Rows<std::int64_t, Value> widened(Rows<std::int32_t, Value>&& narrow) {
     wide.smallest_index = narrow.smallest_index;
     wide.largest_index = narrow.largest_index;
     wide.sorted = narrow.sorted;
+    wide.initials = narrow.initials;
     return wide;
 }
 
@@ -109,8 +116,8 @@ class TextParser {
         return std::visit([](auto& rows) { return give_rows(rows); }, rows_);
     }
 
-    void set_first_index(std::int64_t first_index, std::int64_t n_features) {
-        format_ = Svmlight(first_index, n_features);
+    void set_first_index(std::int64_t first_index, std::int64_t n_features, std::int64_t widest) {
+        format_ = Svmlight(first_index, n_features, widest);
     }
 
     std::size_t rows() const {
@@ -135,12 +142,60 @@ class TextParser {
         rows_;
 };
 
-nb::list problems(TextParser& parser) {
-    nb::list list;
-    for (const Problem& problem : parser.progress().problems)
-        list.append(nb::make_tuple(problem.line, problem.column,
-                                   nb::bytes(problem.message.data(), problem.message.size())));
-    return list;
+// Reads a stream of blocks into columns of strings; records pile up until they are taken.
+class CsvParser {
+  public:
+    CsvParser(char delimiter, std::vector<int> places, bool skip_bad, std::size_t longest)
+        : csv_(delimiter, std::move(places), longest) {
+        progress_.skip_bad = skip_bad;
+    }
+
+    std::size_t feed(const Bytes& data, bool final, std::size_t most_rows) {
+        const nb::gil_scoped_release unlocked;
+        const std::string_view block(reinterpret_cast<const char*>(data.data()), data.size());
+        return csv_.parse(block, final, most_rows, progress_);
+    }
+
+    nb::tuple take() {
+        nb::list columns;
+        for (Strings& column : csv_.take_columns())
+            columns.append(nb::make_tuple(give(column.bytes), give(column.offsets)));
+        return nb::make_tuple(columns, give(csv_.lines));
+    }
+
+    std::size_t rows() const { return csv_.count(); }
+    Progress& progress() { return progress_; }
+
+  private:
+    Csv csv_;
+    Progress progress_;
+};
+
+// The face that all parsers of lines have.
+template <class Parser>
+void bind_parser(nb::class_<Parser>& parser) {
+    parser
+        .def("feed", &Parser::feed, "data"_a, "final"_a, "most_rows"_a,
+             "Parse whole lines until the data, the rows or the patience end; returns the bytes "
+             "used.")
+        .def("take", &Parser::take, "Hand over the rows read so far.")
+        .def(
+            "problems",
+            [](Parser& parser) {
+                nb::list list;
+                for (const Problem& problem : parser.progress().problems)
+                    list.append(nb::make_tuple(problem.line, problem.column,
+                                               nb::bytes(problem.word.data(), problem.word.size()),
+                                               problem.reason));
+                return list;
+            },
+            "The first bad lines: (line, column or 0, the word, what is wrong with it).")
+        .def_prop_ro("rows", &Parser::rows)
+        .def_prop_rw(
+            "line", [](Parser& parser) { return parser.progress().line; },
+            [](Parser& parser, std::int64_t line) { parser.progress().line = line; })
+        .def_prop_ro("bad", [](Parser& parser) { return parser.progress().bad; })
+        .def_prop_ro("stopped", [](Parser& parser) { return parser.progress().stopped; });
 }
 
 template <class Offset>
@@ -170,18 +225,19 @@ void bind_hashing(nb::module_& m) {
         "bytes"_a, "offsets"_a, "prefix"_a, "bits"_a,
         "Hash prefix + string for every string of an Arrow column.");
     m.def(
-        "parse_numbers",
+        "read_values",
         [](const Bytes& bytes, const Offsets<Offset>& offsets) {
             auto strings = column(bytes, offsets);
-            Buffer<double> numbers;
+            std::pair<Buffer<double>, Buffer<std::uint8_t>> read;
             {
                 const nb::gil_scoped_release unlocked;
-                numbers = parse_column(strings);
+                read = read_values(strings);
             }
-            return give(numbers);
+            return nb::make_tuple(give(read.first), give(read.second));
         },
         "bytes"_a, "offsets"_a,
-        "The number in every string of an Arrow column, NaN where there is none.");
+        "The number in every string of an Arrow column, NaN where there is none; and its kind: "
+        "0 text, 1 number, 2 whole number, 3 true or false, 4 missing.");
     m.def(
         "hash_words",
         [](const Bytes& bytes, const Offsets<Offset>& offsets, std::string_view prefix, int bits) {
@@ -200,33 +256,37 @@ void bind_hashing(nb::module_& m) {
 }  // namespace
 
 void bind_text(nb::module_& m) {
-    nb::class_<TextParser>(m, "TextParser", "Reads blocks of text lines into sparse rows.")
-        .def_static(
+    nb::class_<TextParser> text(m, "TextParser", "Reads blocks of text lines into sparse rows.");
+    text.def_static(
             "svmlight",
             [](bool float32, bool names, bool several, bool skip_bad, std::int64_t first_index,
-               std::int64_t n_features) {
-                return TextParser(Svmlight(first_index, n_features), float32, names, several,
-                                  skip_bad);
+               std::int64_t n_features, std::int64_t widest) {
+                return TextParser(Svmlight(first_index, n_features, widest), float32, names,
+                                  several, skip_bad);
             },
-            "float32"_a, "names"_a, "several"_a, "skip_bad"_a, "first_index"_a, "n_features"_a)
+            "float32"_a, "names"_a, "several"_a, "skip_bad"_a, "first_index"_a, "n_features"_a,
+            "widest"_a)
         .def_static(
             "vw",
-            [](bool float32, bool names, bool several, bool skip_bad, int bits) {
-                return TextParser(VowpalWabbit(bits), float32, names, several, skip_bad);
+            [](bool float32, bool names, bool several, bool skip_bad, int bits, bool need_labels) {
+                return TextParser(VowpalWabbit(bits, need_labels), float32, names, several,
+                                  skip_bad);
             },
-            "float32"_a, "names"_a, "several"_a, "skip_bad"_a, "bits"_a)
-        .def("feed", &TextParser::feed, "data"_a, "final"_a, "most_rows"_a,
-             "Parse whole lines until the data, the rows or the patience end; returns the bytes "
-             "used.")
-        .def("take", &TextParser::take, "Hand over the rows read so far.")
-        .def("set_first_index", &TextParser::set_first_index, "first_index"_a, "n_features"_a)
-        .def("problems", &problems, "The first bad lines: (line, column, message).")
-        .def_prop_ro("rows", &TextParser::rows)
-        .def_prop_rw(
-            "line", [](TextParser& parser) { return parser.progress().line; },
-            [](TextParser& parser, std::int64_t line) { parser.progress().line = line; })
-        .def_prop_ro("bad", [](TextParser& parser) { return parser.progress().bad; })
-        .def_prop_ro("stopped", [](TextParser& parser) { return parser.progress().stopped; });
+            "float32"_a, "names"_a, "several"_a, "skip_bad"_a, "bits"_a, "need_labels"_a = false)
+        .def("set_first_index", &TextParser::set_first_index, "first_index"_a, "n_features"_a,
+             "widest"_a);
+    bind_parser(text);
+    nb::class_<CsvParser> csv(m, "CsvParser", "Reads blocks of a table in text into columns.");
+    csv.def(
+        "__init__",
+        [](CsvParser* self, std::string_view delimiter, std::vector<int> places, bool skip_bad,
+           std::size_t longest) {
+            if (delimiter.size() != 1) throw nb::value_error("a delimiter is one byte");
+            new (self) CsvParser(delimiter[0], std::move(places), skip_bad, longest);
+        },
+        "delimiter"_a, "places"_a, "skip_bad"_a, "longest"_a,
+        "Fields of a record go to the column that `places` gives them, or nowhere if negative.");
+    bind_parser(csv);
     m.def(
         "parse_float",
         [](nb::bytes text) -> nb::object {

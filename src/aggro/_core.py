@@ -1,6 +1,7 @@
 """The compiled core, in the best version this machine can run.
 
-``AGGRO_LEVEL`` (``baseline``, ``avx2`` or ``avx512``) overrides the choice.
+``AGGRO_LEVEL`` (``baseline``, ``avx2`` or ``avx512``; ``sanitized`` and ``tsan`` where they were
+built) overrides the choice.
 """
 
 import os

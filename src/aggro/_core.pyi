@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 level: str = 'baseline'
 
+def machine_memory() -> float:
+    """The memory of the machine in bytes; infinity where it cannot be told."""
+
 class Task(enum.Enum):
     margin = 0
 
@@ -69,7 +72,7 @@ class Group:
 class Shape:
     """What kind of model to make."""
 
-    def __init__(self, *, features: int, outputs: int, intercept: bool, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1, scale: Scale = Scale.none, spreads: int = 0, forgetting: float = 0.0) -> None: ...
+    def __init__(self, *, features: int, outputs: int, intercept: bool, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1, scale: Scale = Scale.none, spreads: int = 0, forgetting: float = 0.0, one_class: bool = False) -> None: ...
 
 class Rows:
     """Rows to learn from or to score, read in place."""
@@ -86,9 +89,9 @@ class Rows:
     @property
     def sparse(self) -> bool: ...
 
-    def mean_square(self, most: int, scale: Scale = Scale.none) -> float:
+    def square(self, row: int, scale: Scale = Scale.none) -> float:
         """
-        Mean squared norm of the first rows, as they will be once they are scaled.
+        Squared norm of a row, as it will be once it is scaled, if it is the first one.
         """
 
 class Model32:
@@ -96,9 +99,9 @@ class Model32:
 
     def __init__(self, shape: Shape, groups: Sequence[Group], own_sum: Sequence[int]) -> None: ...
 
-    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1) -> None:
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, typical: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None) -> None:
         """
-        Learn the rows, in order. A bad row raises and leaves the model as it was.
+        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x 2 x outputs, is filled with the scores of each row, and of the typical row, before it is learned.
         """
 
     def score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float32]:
@@ -116,7 +119,9 @@ class Model32:
         """All arrays of the state by name."""
 
     def load_state(self, state: dict) -> None:
-        """Put back what state() gave."""
+        """
+        Put back what state() gave; what does not fit raises and changes nothing.
+        """
 
     def weights_view(self) -> NDArray[numpy.float32]:
         """The last weights in place, features x outputs."""
@@ -139,6 +144,9 @@ class Model32:
 
     def average_from(self, examples: int) -> None: ...
 
+    def set_memory(self, memory: float) -> None:
+        """What an example leaves of the recent records before it."""
+
     @property
     def features(self) -> int: ...
 
@@ -154,18 +162,24 @@ class Model32:
     @property
     def averaged(self) -> int: ...
 
-    def set_memory(self, memory: float) -> None:
-        """What an example leaves of the recent records before it."""
-
     @property
-    def tallies(self) -> list:
+    def tallies(self) -> list[tuple[int, int, float]]:
         """Mistakes, updates and loss of each group."""
 
     @property
     def memory(self) -> float: ...
 
     @property
-    def records(self) -> list:
+    def unit(self) -> list[float]:
+        """
+        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        """
+
+    def set_unit(self, steps: float) -> None:
+        """Note where the grid of C was put."""
+
+    @property
+    def records(self) -> list[tuple[float, float, float, float]]:
         """
         Mistakes, recent mistakes, recent loss and recent examples of each model.
         """
@@ -175,17 +189,41 @@ class Model32:
         """The model with the best recent record."""
 
     @property
-    def chosen_record(self) -> tuple:
+    def chosen_record(self) -> tuple[float, float]:
         """Mistakes and error of whichever model was the chosen one at its time."""
+
+class Before32:
+    """What models were before a lesson, as far as it can change them."""
+
+    def restore(self) -> None:
+        """Put them back, their rules included."""
+
+@overload
+def before_lesson(models: Sequence[Model32], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Before32: ...
+
+@overload
+def before_lesson(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Before64:
+    """
+    Remember what a lesson in several steps could change, to undo all of them. It costs what the rows cost.
+    """
+
+@overload
+def learn_together(models: Sequence[Model32], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, typical: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None, watched: int = 0) -> None: ...
+
+@overload
+def learn_together(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, typical: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None, watched: int = 0) -> None:
+    """
+    Learn the rows in every model, each as if it were alone. A bad row raises and leaves all as they were; after an interrupt all have learned the same rows. margins are those of the watched model.
+    """
 
 class Model64:
     """A linear model: weights, metric, centre and counters."""
 
     def __init__(self, shape: Shape, groups: Sequence[Group], own_sum: Sequence[int]) -> None: ...
 
-    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1) -> None:
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, undo: bool = True, threads: int = 1, typical: Rows | None = None, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None = None) -> None:
         """
-        Learn the rows, in order. A bad row raises and leaves the model as it was.
+        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x 2 x outputs, is filled with the scores of each row, and of the typical row, before it is learned.
         """
 
     def score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
@@ -203,7 +241,9 @@ class Model64:
         """All arrays of the state by name."""
 
     def load_state(self, state: dict) -> None:
-        """Put back what state() gave."""
+        """
+        Put back what state() gave; what does not fit raises and changes nothing.
+        """
 
     def weights_view(self) -> NDArray[numpy.float64]:
         """The last weights in place, features x outputs."""
@@ -226,6 +266,9 @@ class Model64:
 
     def average_from(self, examples: int) -> None: ...
 
+    def set_memory(self, memory: float) -> None:
+        """What an example leaves of the recent records before it."""
+
     @property
     def features(self) -> int: ...
 
@@ -241,18 +284,24 @@ class Model64:
     @property
     def averaged(self) -> int: ...
 
-    def set_memory(self, memory: float) -> None:
-        """What an example leaves of the recent records before it."""
-
     @property
-    def tallies(self) -> list:
+    def tallies(self) -> list[tuple[int, int, float]]:
         """Mistakes, updates and loss of each group."""
 
     @property
     def memory(self) -> float: ...
 
     @property
-    def records(self) -> list:
+    def unit(self) -> list[float]:
+        """
+        What is known of the unit of C: rows, their log squares, answers, their logs, steps.
+        """
+
+    def set_unit(self, steps: float) -> None:
+        """Note where the grid of C was put."""
+
+    @property
+    def records(self) -> list[tuple[float, float, float, float]]:
         """
         Mistakes, recent mistakes, recent loss and recent examples of each model.
         """
@@ -262,8 +311,14 @@ class Model64:
         """The model with the best recent record."""
 
     @property
-    def chosen_record(self) -> tuple:
+    def chosen_record(self) -> tuple[float, float]:
         """Mistakes and error of whichever model was the chosen one at its time."""
+
+class Before64:
+    """What models were before a lesson, as far as it can change them."""
+
+    def restore(self) -> None:
+        """Put them back, their rules included."""
 
 class Kernel(enum.Enum):
     linear = 0
@@ -295,16 +350,21 @@ class KernelModel:
 
     def __init__(self, shape: KernelShape, groups: Sequence[Group], sparse: bool) -> None: ...
 
-    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, first_id: int = 0) -> None:
+    def learn(self, rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, batch_size: int = 1, first_id: int = 0, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None = None) -> None:
         """
-        Learn the rows, in order. A bad row raises and leaves the model as it was.
+        Learn the rows, in order. A bad row raises and leaves the model as it was. margins, rows x outputs, is filled with the scores of each row before it is learned.
         """
 
-    def learn_values(self, with_support: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], within: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], batch_size: int = 1) -> None:
+    def learn_values(self, with_support: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], within: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], batch_size: int = 1, margins: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None = None) -> None:
         """Learn a block of examples from kernel values computed outside."""
 
     def score(self, rows: Rows) -> NDArray[numpy.float64]:
         """Scores, one row per example and one column per output."""
+
+    def expansion(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """
+        Which example each support vector was, and the coefficients that predict.
+        """
 
     def coef(self) -> NDArray[numpy.float64]:
         """The coefficients that predict, support vectors x outputs."""
@@ -347,6 +407,13 @@ def solve_batch(group: Group, gram: Annotated[NDArray[numpy.float64], dict(shape
 class Knowledge:
     """All that a stream has learned, to go back to."""
 
+class Door:
+    """Keeps other threads out of a stream for several calls."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
 class Stream:
     """A model that learns dicts one at a time."""
 
@@ -367,7 +434,7 @@ class Stream:
 
     def _margins(self, x: Any) -> tuple[list[Any], list[float]]: ...
 
-    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any]) -> None: ...
+    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any], prices: Sequence[float], next_look: int) -> None: ...
 
     def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
 
@@ -385,6 +452,16 @@ class Stream:
 
     @property
     def _chosen(self) -> int: ...
+
+    @property
+    def _prices(self) -> tuple[float, ...]: ...
+
+    @property
+    def _unit(self) -> list[float]: ...
+
+    @property
+    def _lock(self) -> Door:
+        """Keeps other threads out for several calls: with stream._lock: ..."""
 
     @property
     def _next_look(self) -> int: ...
@@ -407,10 +484,12 @@ class TextParser:
     """Reads blocks of text lines into sparse rows."""
 
     @staticmethod
-    def svmlight(float32: bool, names: bool, several: bool, skip_bad: bool, first_index: int, n_features: int) -> TextParser: ...
+    def svmlight(float32: bool, names: bool, several: bool, skip_bad: bool, first_index: int, n_features: int, widest: int) -> TextParser: ...
 
     @staticmethod
-    def vw(float32: bool, names: bool, several: bool, skip_bad: bool, bits: int) -> TextParser: ...
+    def vw(float32: bool, names: bool, several: bool, skip_bad: bool, bits: int, need_labels: bool = False) -> TextParser: ...
+
+    def set_first_index(self, first_index: int, n_features: int, widest: int) -> None: ...
 
     def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], final: bool, most_rows: int) -> int:
         """
@@ -420,10 +499,46 @@ class TextParser:
     def take(self) -> dict:
         """Hand over the rows read so far."""
 
-    def set_first_index(self, first_index: int, n_features: int) -> None: ...
+    def problems(self) -> list:
+        """
+        The first bad lines: (line, column or 0, the word, what is wrong with it).
+        """
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def line(self) -> int: ...
+
+    @line.setter
+    def line(self, arg: int, /) -> None: ...
+
+    @property
+    def bad(self) -> int: ...
+
+    @property
+    def stopped(self) -> bool: ...
+
+class CsvParser:
+    """Reads blocks of a table in text into columns."""
+
+    def __init__(self, delimiter: str, places: Sequence[int], skip_bad: bool, longest: int) -> None:
+        """
+        Fields of a record go to the column that `places` gives them, or nowhere if negative.
+        """
+
+    def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], final: bool, most_rows: int) -> int:
+        """
+        Parse whole lines until the data, the rows or the patience end; returns the bytes used.
+        """
+
+    def take(self) -> tuple:
+        """Hand over the rows read so far."""
 
     def problems(self) -> list:
-        """The first bad lines: (line, column, message)."""
+        """
+        The first bad lines: (line, column or 0, the word, what is wrong with it).
+        """
 
     @property
     def rows(self) -> int: ...
@@ -457,12 +572,12 @@ def hash_strings(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), orde
     """Hash prefix + string for every string of an Arrow column."""
 
 @overload
-def parse_numbers(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def read_values(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple: ...
 
 @overload
-def parse_numbers(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def read_values(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """
-    The number in every string of an Arrow column, NaN where there is none.
+    The number in every string of an Arrow column, NaN where there is none; and its kind: 0 text, 1 number, 2 whole number, 3 true or false, 4 missing.
     """
 
 @overload

@@ -1,39 +1,157 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all; the only place that opens a file for writing.
+
+- A regular file, or a new one, is written beside its path and takes its place when all is on the
+  disk. It keeps the mode and the owner of the file it replaces; a link leads to it as before.
+- A pipe, a character device or what is open already, such as ``/dev/stdout``, is written into.
+- Anything else, a folder, a socket or a disk, is refused.
+
+Errors name the path that was given, never the unfinished file.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+OPEN_FILES = ("/proc/", "/dev/fd")
+MOST_LINKS = 40  # what Linux follows
+PathLike = str | os.PathLike[str]
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a new file beside the path that takes its place when all is on the disk."""
+def replacing(path: PathLike) -> Iterator[IO[bytes]]:
+    """Open a path for writing; what was there stays until the new content is complete."""
+    if check_writable(path):
+        with io.BufferedWriter(_Raw(path, path)) as stream:
+            yield stream
+        return
     target = Path(path).resolve()  # a link stays a link
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    unfinished = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.tmp")
     try:
-        with unfinished.open("xb") as stream:
+        with io.BufferedWriter(_Raw(_create(unfinished, target, path), path)) as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
-        unfinished.replace(target)
+            _named(path, os.fsync, stream.fileno())
+        _named(path, unfinished.replace, target)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             unfinished.unlink()
         raise
     _sync_folder(target.parent)
 
 
+@contextlib.contextmanager
+def replacing_text(path: PathLike) -> Iterator[IO[str]]:
+    """Open a path for writing text, as ``replacing`` does."""
+    with replacing(path) as raw:
+        stream = io.TextIOWrapper(raw, encoding="utf-8", newline="")
+        try:
+            yield stream
+            stream.flush()
+        finally:
+            with contextlib.suppress(OSError):  # of a pipe that is broken, which was said already
+                stream.detach()
+
+
+def check_writable(path: PathLike) -> bool:
+    """Raise an OSError unless the path can be written; tell whether it is to be written into.
+
+    Whoever works long before writing calls this first.
+    """
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 -- of a path in any form
+    except (FileNotFoundError, NotADirectoryError):
+        mode = stat.S_IFREG
+    else:
+        if not os.access(path, os.W_OK):
+            raise _refusal(errno.EACCES, "the file may not be written", path)
+    if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or _is_open_already(path):
+        return True
+    if stat.S_ISDIR(mode):
+        raise _refusal(errno.EISDIR, "it is a folder; give the name of a file", path)
+    if not stat.S_ISREG(mode):
+        raise _refusal(errno.EINVAL, "it is neither a file nor a pipe; give another name", path)
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise _refusal(errno.ENOENT, f"there is no folder {folder}; make it first", path)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _refusal(errno.EACCES, f"the folder {folder} may not be written", path)
+    return False
+
+
+def _is_open_already(path: PathLike) -> bool:
+    """Tell whether a path names an open file, as /dev/stdout and /dev/fd/3 do."""
+    place = os.path.abspath(path)  # noqa: PTH100 -- links are followed one by one
+    for _ in range(MOST_LINKS):
+        folder = os.path.realpath(os.path.dirname(place))  # noqa: PTH120 -- a text, like place
+        if folder.startswith(OPEN_FILES):
+            return True
+        if not Path(place).is_symlink():
+            return False
+        place = os.path.join(folder, Path(place).readlink())  # noqa: PTH118 -- a text, like place
+    return False
+
+
+def _refusal(code: int, why: str, path: PathLike) -> OSError:
+    return OSError(code, why, os.fspath(path))
+
+
+class _Raw(io.FileIO):
+    """An open file whose errors name the path that was given."""
+
+    def __init__(self, file: PathLike | int, path: PathLike) -> None:
+        super().__init__(file, "a")
+        self.path = path
+
+    def write(self, data: Any) -> Any:
+        return _named(self.path, super().write, data)
+
+
+def _named(path: PathLike, act: Any, *arguments: Any) -> Any:
+    """Do something to a file; an error names the path that was given."""
+    try:
+        return act(*arguments)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def _create(unfinished: Path, target: Path, path: PathLike) -> int:
+    """Create the unfinished file, with the owner and the mode of the one it will replace."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return int(_named(path, os.open, unfinished, flags, 0o666))  # the umask has its say
+    handle = int(_named(path, os.open, unfinished, flags, 0o600))  # secret until it has its mode
+    if os.name == "posix":
+        _own(handle, old)
+        os.fchmod(handle, old.st_mode & 0o777)
+    return handle
+
+
+def _own(handle: int, old: os.stat_result) -> None:
+    """Give a file to the owner and the group of another, as far as that is allowed."""
+    new = os.fstat(handle)
+    for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
+        if owner not in (-1, new.st_uid) or group not in (-1, new.st_gid):
+            with contextlib.suppress(PermissionError):
+                os.fchown(handle, owner, group)
+
+
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last; only POSIX can."""
+    """Make the new name last; only POSIX can, and only where the folder may be read."""
     if os.name != "posix":
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with contextlib.suppress(PermissionError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -12,21 +11,27 @@ from aggro import _core
 from aggro.bundle import select
 from aggro.grids import (
     FAR_BEHIND,
-    PIECE,
     PREDICTORS,
-    SETTLED,
+    first_steps,
     grid_of,
+    is_settled,
     memory_of,
     move_grid,
+    next_look,
     places_of,
     standing,
 )
 from aggro.growth import grow_classes
 from aggro.learner import Array, Learner, Progress
-from aggro.rules import Settings, left_open
+from aggro.rules import Settings, check_same_shape, left_open
+from aggro.turns import Turns
 
-FEW = 64  # examples that are not worth a thread
-RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record")
+RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record", "turned_")
+
+
+def records_of(learner: Learner) -> dict[str, Array]:
+    """Return the records that say which lane is the best."""
+    return {name: array for name, array in learner.state().items() if name.startswith(RECORDS)}
 
 
 def make_learner(
@@ -58,13 +63,17 @@ class AutoLearner:
     ) -> None:
         self.settings = settings
         self.classes, self.seed = outputs, seed
-        self.learners: list[Learner] = []
-        self.fixed: tuple[int, int] | None = None
-        self._judged: list[dict[str, Array]] = []
-        self.mistakes = self.distance = 0.0  # of whoever led at the time, before learning
         self.outputs = 1 if settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
         self.features = features
+        self.fixed: tuple[int, int] | None = None
+        self.judged: list[dict[str, Array]] = []
+        # What only a look changes; all else is known to the models.
+        self.learners: list[Learner] = []
+        self.leading = 0  # the learner whose mistakes count until the next look
+        self.counted = (0.0, 0.0)  # mistakes and distance, less those that it had made itself
+        self.next_look = next_look(0)
+        self.turns = Turns()
 
     # -- learning ---------------------------------------------------------------------------
 
@@ -75,74 +84,102 @@ class AutoLearner:
         order: Array | None = None,
         undo: bool = True,
         threads: int = 1,
+        typical: _core.Rows | None = None,
+        margins: Array | None = None,
         **lesson: Any,
     ) -> None:
         """Learn rows in all lanes; raise without a trace when one of them is refused.
 
-        Threads share the learners: what is learned is the same for any number of them.
+        An interrupt leaves all lanes at the same example. Rows without weight were never there.
+        Threads share the learners: what is learned is the same for any number of them. ``margins``
+        is filled with what the learner that leads says of each row, and of the ``typical`` one,
+        before it is learned.
         """
-        before = (list(self.learners), self.mistakes, self.distance)
-        kept = [learner.state() for learner in self.learners] if undo else []
-        if not self.learners:
-            self._begin(rows, lesson)
-        count = len(order) if order is not None else rows.count
-        order = np.arange(count, dtype=np.int64) if order is None else order
+        order = np.arange(rows.count, dtype=np.int64) if order is None else order
+        with self.turns:
+            self._learn(rows, order, undo, threads, (typical, margins), lesson)
+
+    def _learn(
+        self,
+        rows: _core.Rows,
+        order: Array,
+        undo: bool,
+        threads: int,
+        watch: tuple[_core.Rows | None, Array | None],
+        lesson: dict[str, Any],
+    ) -> None:
+        typical, margins = watch
+        weights = lesson.get("weights")
+        counts = np.ones(len(order), bool) if weights is None else weights[order] > 0
+        learned = np.cumsum(counts)  # examples after each row
+        if not self.examples and not counts.any():
+            return self._blank().learn(rows, order=order, **lesson)  # which may refuse it
+        before = dict(self.__dict__)
+        kept = None
         try:
+            if not self.examples:
+                self._begin(rows, lesson, order[counts.argmax()])
+            elif undo:
+                kept = _core.before_lesson(self._models(), rows, order=order, **lesson)
+            each = {**lesson, "batch_size": self.settings.batch_size, "threads": threads}
             start = 0
-            while start < count:
-                end = start + self._until_next_look()
-                self._learn_piece(rows, order[start:end], lesson, threads)
+            while start < len(order):
+                done = learned[start] - counts[start]
+                end = int(np.searchsorted(learned, done + self._until_next_look())) + 1
+                if margins is not None:
+                    each |= {"typical": typical, "margins": margins[start:end]}
+                    each["watched"] = self.leading
+                piece = order[start:end]
+                _core.learn_together(self._models(), rows, order=piece, undo=False, **each)
+                self._look_if_due()
                 start = end
-        except ValueError:
-            self.learners, self.mistakes, self.distance = before
-            for learner, state in zip(self.learners, kept, strict=undo):
-                learner.load_state(state)
+        except Exception:  # but not for an interrupt: what was learned until then stays
+            self.__dict__.update(before)
+            if kept is not None:
+                kept.restore()
             raise
 
-    def _learn_piece(
-        self, rows: _core.Rows, order: Array, lesson: dict[str, Any], threads: int
-    ) -> None:
-        leader, start = self.learners[self.best[0]], self.examples
-        mistakes, distance = leader.model.chosen_record
-        together = min(threads, len(self.learners)) if len(order) >= FEW else 1
-        each = {**lesson, "order": order, "undo": False, "threads": threads // together}
-        if together == 1:
-            for learner in self.learners:
-                learner.learn(rows, **each)
-        else:
-            with ThreadPoolExecutor(together) as pool:
-                list(pool.map(lambda learner: learner.learn(rows, **each), self.learners))
-        self.mistakes += leader.model.chosen_record[0] - mistakes
-        self.distance += leader.model.chosen_record[1] - distance
-        # Counted from the beginning of the stream, so that the calls it comes in do not matter.
-        due = self.examples >= SETTLED and self.examples // PIECE > start // PIECE
-        if self.fixed is None and due:
-            best = self.learners[self.best[0]]
-            self.learners = [
-                move_grid(learner) for learner in self.learners if not self._hopeless(learner, best)
-            ]
+    def _models(self) -> list[Any]:
+        return [learner.model for learner in self.learners]
 
     def _until_next_look(self) -> int:
-        """Return how many examples may pass: one at first, and the same however rows arrive."""
-        step = min(1 << (self.examples // 32).bit_length(), PIECE)
+        """Return how many examples may pass, in whole batches; all there are when none looks."""
+        if self.fixed is not None:
+            return int(np.iinfo(np.int64).max // 2)
         batch = self.settings.batch_size
-        return -(-(step - self.examples % step) // batch) * batch
+        return -(-max(self.next_look - self.examples, 1) // batch) * batch
 
-    def _begin(self, rows: _core.Rows, lesson: dict[str, Any]) -> None:
-        """Lay out the grids, to the scale of the first rows."""
-        s = self.settings
+    def _begin(self, rows: _core.Rows, lesson: dict[str, Any], first: int) -> None:
+        """Lay out the grids by the first example; they follow when more is known."""
+        s, learners = self.settings, []
+        target = np.abs(lesson["values"][first]).max() if s.task == "regression" else 1.0
         for metric, scale in places_of(s, rows.sparse):
-            prices = [s.C]
-            if s.C == "auto":
-                size = rows.mean_square(1000, getattr(_core.Scale, scale))
-                target = np.mean(np.abs(lesson.get("values", np.ones(1))[:1000]))
-                prices = grid_of(replace(s, metric=metric, scale=scale), size, float(target))
+            place = replace(s, metric=metric, scale=scale)
+            steps = first_steps(place, rows.square(first, getattr(_core.Scale, scale)), target)
+            prices = grid_of(place, steps) if s.C == "auto" else [s.C]
             for average in PREDICTORS.get(s.average, (s.average,)):
-                choice: dict[str, Any] = {"metric": metric, "scale": scale, "average": average}
-                lanes = [replace(s, C=c, **choice) for c in prices]
+                lanes = [replace(place, C=c, average=average) for c in prices]
                 learner = Learner(lanes, self.features, self.classes, self.dtype, self.seed)
                 learner.model.set_memory(memory_of(s))
-                self.learners.append(learner)
+                if learner.models > 1:
+                    learner.model.set_unit(steps)
+                learners.append(learner)
+        self.learners = learners
+
+    def _look_if_due(self) -> None:
+        """Look who leads and who is far behind, and let the grids follow."""
+        if self.fixed is not None or self.examples < self.next_look:
+            return
+        learners, settled = self.learners, is_settled(self.examples, self.next_look)
+        if settled:
+            best = learners[self.best[0]]
+            learners = [each for each in learners if not self._hopeless(each, best)]
+        learners = [move_grid(learner, settled) for learner in learners]
+        leading = _best_of(learners)[0]
+        made = learners[leading].model.chosen_record
+        counted = (self.mistakes - made[0], self.distance - made[1])
+        looked = {"learners": learners, "leading": leading, "counted": counted}
+        self.__dict__.update(looked, next_look=next_look(self.examples))  # no signal in between
 
     def _hopeless(self, learner: Learner, best: Learner) -> bool:
         """Tell whether a learner is so far behind the best that chance cannot explain it."""
@@ -158,29 +195,60 @@ class AutoLearner:
     @property
     def best(self) -> tuple[int, int]:
         """The learner and the lane that predict."""
-        if self.fixed is not None:
-            return self.fixed
-        leaders = [(i, learner.model.chosen) for i, learner in enumerate(self.learners)]
-        return min(leaders, key=lambda at: self.learners[at[0]].model.records[at[1]][1:3])
+        return self._best_of(self.learners)
+
+    def _best_of(self, learners: list[Learner]) -> tuple[int, int]:
+        return _best_of(learners) if self.fixed is None else self.fixed
+
+    def _leader(self) -> tuple[Learner, int]:
+        """Return the learner and the lane that predict: one that knows nothing, at first."""
+        learners = self.learners  # a look in another thread puts others in their place
+        if not learners:
+            return self._blank(), 0
+        i, lane = self._best_of(learners)
+        return learners[i], lane
+
+    def _blank(self) -> Learner:
+        chosen = {name: getattr(Settings, name) for name in left_open(self.settings)}
+        settings = replace(self.settings, **chosen)
+        return Learner(settings, self.features, self.classes, self.dtype, self.seed)
+
+    @property
+    def mistakes(self) -> float:
+        """Mistakes of whoever led at the time, before learning."""
+        return self.counted[0] + self.made()[0]
+
+    @property
+    def distance(self) -> float:
+        """The same for regression: how far off it was."""
+        return self.counted[1] + self.made()[1]
+
+    def made(self) -> tuple[float, float]:
+        """Return what the learner that leads since the last look has made of them."""
+        learners, leading = self.learners, self.leading
+        return learners[leading].model.chosen_record if learners else (0.0, 0.0)
 
     @property
     def C(self) -> float:
         """The C of the leader."""
-        if not self.learners:
-            raise ValueError("C='auto' has nothing to choose by before the first example.")
-        i, lane = self.best
-        return float(self.learners[i].all_settings[lane].C)
+        return float(self._chosen().C)
 
     @property
     def choice(self) -> dict[str, Any]:
         """What the leader has chosen, by the names of the settings that were left open."""
-        i, lane = self.best
-        chosen = self.learners[i].all_settings[lane]
+        chosen = self._chosen()
         return {name: getattr(chosen, name) for name in left_open(self.settings)}
+
+    def _chosen(self) -> Settings:
+        if not self.learners:
+            raise ValueError("C='auto' has nothing to choose by before the first example.")
+        learner, lane = self._leader()
+        return learner.all_settings[lane]
 
     def lanes(self) -> list[dict[str, Any]]:
         """Return what is raced: the settings, mistakes and recent record of each lane."""
-        leader = self.best if self.learners else None
+        learners = self.learners
+        leader = self._best_of(learners) if learners else None
         return [
             {
                 "C": setting.C,
@@ -189,23 +257,24 @@ class AutoLearner:
                 "average": setting.average,
                 **standing(record, (i, lane) == leader),
             }
-            for i, learner in enumerate(self.learners)
+            for i, learner in enumerate(learners)
             for lane, (setting, record) in enumerate(
                 zip(learner.all_settings, learner.model.records, strict=True)
             )
         ]
 
     def winner(self) -> Learner:
-        """Return the leader alone, as a learner of its own."""
-        i, lane = self.best
-        return select(self.learners[i], [lane], [self.learners[i].all_settings[lane]])
+        """Return the leader alone, as a learner of its own that goes on as its lane would."""
+        self._chosen()  # there is one
+        learner, lane = self._leader()
+        return select(learner, [lane], [learner.all_settings[lane]])
 
     # -- what a Learner has -----------------------------------------------------------------
 
     def scores(self, rows: _core.Rows, threads: int = 1) -> Array:
         """Return the scores of the leader."""
-        i, lane = self.best
-        return self.learners[i].scores(rows, lane, threads)
+        learner, lane = self._leader()
+        return learner.scores(rows, lane, threads)
 
     def set_coef(self, coef: Array, intercept: Array) -> None:
         """Refuse: there is no one model to start from."""
@@ -216,45 +285,54 @@ class AutoLearner:
 
     def coef(self) -> Array:
         """Return the weights of the leader, outputs x features."""
-        i, lane = self.best
-        return self.learners[i].coef(lane)
+        learner, lane = self._leader()
+        return learner.coef(lane)
 
     def intercept(self) -> Array:
         """Return the intercepts of the leader."""
-        i, lane = self.best
-        return self.learners[i].intercept(lane)
+        learner, lane = self._leader()
+        return learner.intercept(lane)
 
     @property
     def examples(self) -> int:
         """Number of examples learned from."""
-        return self.learners[0].examples if self.learners else 0
+        learners = self.learners
+        return learners[0].examples if learners else 0
 
     @property
     def progress(self) -> Progress:
         """Mistakes of whoever led at the time; updates and loss of the present leader."""
-        if not self.learners:
-            return Progress()
-        i, lane = self.best
-        leader = self.learners[i].progress_of(lane)
+        learner, lane = self._leader()
+        leader = learner.progress_of(lane)
         return Progress(int(self.mistakes), leader.updates, leader.loss)
 
     def freeze_means(self, frozen: bool = True) -> None:
         """Stop the class means, and the judging: examples seen again are no fair test."""
         if frozen and self.fixed is None:
-            self.fixed, self._judged = self.best, [learner.state() for learner in self.learners]
+            judged = [records_of(learner) for learner in self.learners]
+            self.__dict__.update(fixed=self.best, judged=judged)
         elif not frozen and self.fixed is not None:
-            for learner, judged in zip(self.learners, self._judged, strict=True):
-                records = {name: judged[name] for name in RECORDS}
+            total = self.mistakes, self.distance
+            for learner, records in zip(self.learners, self.judged, strict=True):
                 learner.load_state({**learner.state(), **records})
-            self.fixed, self._judged = None, []
+            made = self.made()
+            counted = (total[0] - made[0], total[1] - made[1])  # of the passes in between, too
+            self.__dict__.update(fixed=None, judged=[], counted=counted)
         for learner in self.learners:
             learner.freeze_means(frozen)
 
     def configure(self, settings: Settings) -> None:
-        """Take over new parameters other than C for what comes."""
-        self.settings = settings
+        """Take over new parameters other than those that are raced, for what comes."""
+        check_same_shape(self.settings, settings)
         for learner in self.learners:
             learner.configure([_chosen_of(s, settings) for s in learner.all_settings])
+        self.settings = settings
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "turns"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept, turns=Turns())
 
 
 def grown(
@@ -263,8 +341,9 @@ def grown(
     """Return the same learner, or race, with more classes (see ``grow_classes``)."""
     if isinstance(learner, Learner):
         return grow_classes(learner, settings, position, classes)
-    new = AutoLearner(settings, learner.features, classes, learner.dtype)
-    new.mistakes, new.distance, new.fixed = learner.mistakes, learner.distance, learner.fixed
+    new = AutoLearner(settings, learner.features, classes, learner.dtype, learner.seed)
+    for name in ("fixed", "judged", "leading", "counted", "next_look"):
+        setattr(new, name, getattr(learner, name))
     for old in learner.learners:
         lanes = [_chosen_of(s, settings) for s in old.all_settings]
         new.learners.append(grow_classes(old, lanes, position, classes))
@@ -272,6 +351,12 @@ def grown(
 
 
 AnyLearner = Learner | AutoLearner
+
+
+def _best_of(learners: list[Learner]) -> tuple[int, int]:
+    """Return the learner and the lane with the best recent record."""
+    leaders = [(i, learner.model.chosen) for i, learner in enumerate(learners)]
+    return min(leaders, key=lambda at: learners[at[0]].model.records[at[1]][1:3])
 
 
 def _chosen_of(lane: Settings, settings: Settings) -> Settings:

@@ -10,9 +10,15 @@ import numpy as np
 from aggro.learner import Array, Learner
 from aggro.rules import Settings
 
-PER_GROUP = ("mistakes", "updates", "last_update", "loss", "ring_fill", "ring_next", "pool_fill")
-PER_MODEL = ("joint_mistakes", "recent_mistakes", "recent_loss")
-SHARED = ("class_", "record", "counters", "scale_", "target_")  # by all models
+TALLIES = ("mistakes", "updates", "last_update", "loss")
+PER_GROUP = (*TALLIES, "ring_fill", "ring_next", "pool_fill")
+PER_MODEL = (
+    *("joint_mistakes", "recent_mistakes", "recent_loss"),
+    *("turned_mistakes", "turned_recent"),
+)
+SHARED = (  # by all models
+    *("class_", "record", "counters", "scale_", "target_", "unit", "turned_chosen"),
+)
 PER_OUTPUT = ("bias", "bias_variance", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
 
 
@@ -38,7 +44,8 @@ def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]
     groups = (source[:, None] * each + np.arange(each)).ravel()
     after.update({name: before[name] for name in after if name.startswith(SHARED)})
     for name in PER_MODEL:
-        after[name] = before[name][source]
+        if name in after:
+            after[name] = before[name][source]
     for name in PER_GROUP:
         if name in after:
             after[name] = before[name][groups]
@@ -54,6 +61,27 @@ def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]
         if f"full_{group}" in before:
             after[f"full_{place}"] = before[f"full_{group}"]
     _select_lanes(before, after, learner, new, outputs)
+    new.load_state(after)
+    return new
+
+
+def begin_anew(learner: Learner, settings: Sequence[Settings]) -> Learner:
+    """Return a learner whose weights know nothing, while all that was counted goes on.
+
+    Every model takes over the record of the best one: it is as good as any to begin with.
+    """
+    new = Learner(settings, learner.features, learner.classes, learner.dtype)
+    new.model.set_memory(learner.model.memory)
+    before, after = learner.state(), new.state()
+    best, each = learner.model.chosen, len(before["updates"]) // learner.models
+    after.update({name: before[name] for name in after if name.startswith(SHARED)})
+    for name in PER_MODEL:
+        if name in after:
+            after[name][:] = before[name][best]
+    for name in TALLIES:
+        after[name] = np.tile(before[name][best * each : (best + 1) * each], new.models)
+    lanes = after["weights"].reshape(new.features, -1)
+    _copy_sums(before["weights"].reshape(learner.features, -1), lanes, learner, new)
     new.load_state(after)
     return new
 
@@ -75,11 +103,17 @@ def _select_lanes(
         target[:, :has] = source[:, outputs]
         if name != "weights":
             continue
-        sums = min(old.model.lanes - had, new.model.lanes - has)
-        target[:, has : has + sums] = source[:, had : had + sums]
+        _copy_sums(source, target, old, new)
         if new.settings.metric == "diagonal":
             target[:, new.model.lanes :][:, :has] = source[:, old.model.lanes :][:, outputs]
     for name in ("ring", "pool"):
         if name in after:
             slots = before[name].reshape(old.features, -1, had)[:, :, outputs]
             after[name] = slots.reshape(-1)
+
+
+def _copy_sums(source: Array, target: Array, old: Learner, new: Learner) -> None:
+    """Class sums lie behind the outputs."""
+    had, has = old.outputs * old.models, new.outputs * new.models
+    sums = min(old.model.lanes - had, new.model.lanes - has)
+    target[:, has : has + sums] = source[:, had : had + sums]

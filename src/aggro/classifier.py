@@ -11,10 +11,19 @@ from sklearn.utils import check_random_state
 
 from aggro.auto import AnyLearner, grown, make_learner
 from aggro.estimator import all_or_nothing
+from aggro.labels import shown, sorted_classes
 from aggro.learner import Array, rows_of
 from aggro.probability import Probabilities
 from aggro.rules import Settings, Task
-from aggro.targets import class_weights, classes_of, encode, known_labels, read_classes
+from aggro.stopping import mean_of
+from aggro.targets import (
+    class_weights,
+    classes_of,
+    encode,
+    joined,
+    known_labels,
+    read_classes,
+)
 from aggro.threads import threads_of
 from aggro.weights import LinearEstimator
 
@@ -32,10 +41,13 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
 
     def predict(self, X: Any) -> Array:
         """Return the class of each row, or the indicator matrix of its labels."""
-        scores = self.decision_function(X)
+        return self._answers(self._scores(X))
+
+    def _answers(self, scores: Array) -> Array:
+        """Return what scores speak for; the first class, or no label, where they are even."""
         if self._multilabel:
             return (scores > 0).astype(np.int64)
-        index = scores > 0.0 if scores.ndim == 1 else scores.argmax(axis=1)
+        index = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes_.take(index, mode="clip")  # a stream may know one class only
 
     def __sklearn_tags__(self) -> Any:
@@ -49,26 +61,40 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
     def _task(self) -> Task:
         if self._multilabel:
             return "multilabel"
-        return "binary" if len(self.classes_) == 2 else "multiclass"
+        return "binary" if len(self.classes_) <= 2 else "multiclass"
 
-    def _meet(self, X: Any, y: Any, classes: Any, first: bool) -> dict[str, Any]:
-        """Read the targets of a batch, making or growing the learner as they need."""
+    def _meet(
+        self, X: Any, y: Any, classes: Any, first: bool, weights: Array | None
+    ) -> dict[str, Any]:
+        """Read the targets of a batch, making or growing the learner as they need.
+
+        A row of weight zero was never there: its class is not admitted.
+        """
         labels = None if first else known_labels(y, self.classes_, X.shape[0])
         if labels is not None and not self._multilabel:
             self._check_same(classes)
             return {"labels": labels}
         y, multilabel = read_classes(y, X.shape[0])
+        present = None if weights is None else weights > 0
+        there = y if present is None else y[present]
         if first:
             self._multilabel = multilabel
             self._classes_given = classes is not None or multilabel
-            self.classes_ = self._given_classes(classes, y)
+            self.classes_ = self._given_classes(classes, there)
             self._counts = np.zeros(len(self.classes_))
             self._learner = self._new_learner(self._checked_settings(self._task()), X.dtype)
             self._known_prices = self._prices()
         elif multilabel != self._multilabel or (multilabel and y.shape[1] != len(self.classes_)):
+            was, now = (
+                f"an indicator matrix of {labels} columns" if several else "one label per row"
+                for labels, several in (
+                    (len(self.classes_), self._multilabel),
+                    (y.shape[-1], multilabel),
+                )
+            )
             raise ValueError(
-                "y must keep its kind: one label per row, or an indicator matrix with the same "
-                "number of columns, in all calls of partial_fit."
+                f"y is {now}, but the model was begun with {was}; y must keep its kind in all "
+                "calls of partial_fit, or begin anew with fit."
             )
         else:
             self._check_same(classes)
@@ -76,39 +102,61 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             return {"values": y}
         if not self._classes_given and not first:
             before = self.classes_, self._learner.settings
-            self._admit(y)
+            self._admit(there)
             self._grow_calibrator(*before)
-        return {"labels": encode(y, self.classes_)}
+        return {"labels": encode(y, self.classes_, present)}
 
     def _check_same(self, classes: Any) -> None:
-        if classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
+        if classes is not None and not np.array_equal(self.classes_, sorted_classes(classes)):
             raise ValueError(
                 f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
-                f"{self.classes_!r}."
+                f"{self.classes_!r}; give the same classes, or none."
             )
 
     def _new_learner(self, settings: Settings, dtype: Any) -> Any:
         """Return a learner for the classes known so far."""
         raise NotImplementedError
 
+    def _grown(self, settings: Settings, position: Array, classes: int) -> Any:
+        """Return the learner with more classes (see ``grow_classes``)."""
+        raise NotImplementedError
+
     def _admit(self, y: Array) -> None:
         """Let classes that were never seen enter."""
-        raise NotImplementedError
+        everybody, position = joined(self.classes_, y)
+        if len(everybody) == len(self.classes_):
+            return
+        self._reconfigure(self._task())
+        counts = np.zeros(len(everybody))
+        counts[position] = self._counts
+        self.classes_, self._counts = everybody, counts
+        settings = self._checked_settings(self._task())
+        self._learner = self._grown(settings, position, len(everybody))
 
     def _given_classes(self, classes: Any, y: Array) -> Array:
         if self._multilabel:
             return np.arange(y.shape[1])
-        return np.unique(y if classes is None else classes)
+        known = np.unique(y) if classes is None else sorted_classes(classes)
+        if len(known) == 0:
+            raise ValueError(
+                "No class is known: all weights are zero, or classes is empty; give classes, or a "
+                "row of positive weight."
+            )
+        return known
 
-    def _all_weights(self, labels: Array | None, sample_weight: Any, count: int) -> Array | None:
-        weights = self._weights(sample_weight, count)
+    def _all_weights(self, labels: Array | None, weights: Array | None) -> Array | None:
+        """Return the weights of the rows times those of their classes."""
         if self.class_weight is None:
             return weights
         if labels is None:
-            raise ValueError("class_weight needs one label per row; y is an indicator matrix.")
+            raise ValueError(
+                "class_weight needs one label per row, and y is an indicator matrix; use "
+                "sample_weight, or class_weight=None."
+            )
         present = labels if weights is None else labels[weights > 0]
         self._counts = self._counts + np.bincount(present, minlength=len(self.classes_))
-        by_class = class_weights(self.class_weight, self.classes_, self._counts)
+        growing = not self._classes_given
+        by_class = class_weights(self.class_weight, self.classes_, self._counts, growing)
         assert by_class is not None
         return by_class[labels] if weights is None else by_class[labels] * weights
 
@@ -139,7 +187,8 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             How many times each example counts: multiplies C.
         """
         self._check_schedule()
-        X = self._read(X, reset=True)
+        before = (self.classes_, self._multilabel) if self._continues() else None
+        X = self._read(X, reset=before is None)
         y, self._multilabel = read_classes(y, X.shape[0])
         lesson: dict[str, Any]
         if self._multilabel:
@@ -156,10 +205,15 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         self._classes_given = True
         self._counts = np.zeros(len(self.classes_))
         settings = self._checked_settings(self._task())
-        lesson["weights"] = self._all_weights(lesson.get("labels"), sample_weight, X.shape[0])
-        learner = self._first_learner(settings, X.dtype)
+        weights = self._weights(sample_weight, X.shape[0])
+        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
+        if before is None:
+            learner = self._new_learner(settings, X.dtype)
+        else:
+            self._check_continues(*before)
+            learner = self._continued(settings)
         self._start(learner, coef_init, intercept_init)
-        held_out, validate = self._validation(X, y)
+        held_out, validate = self._validation(X, y, weights)
         once = self._once(learner, X, lesson, sample_weight)
         self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate, once)
         if self.probability and once is None:
@@ -180,23 +234,22 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             Their classes.
         classes : array, optional
             All classes that may ever appear. When it is never given, classes may appear at any
-            time and enter with zero weights.
+            time: the first is learned against the second, others enter with zero weights.
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """
-        self._require_dense()
-        if self.early_stopping:
-            raise ValueError("early_stopping should be False with partial_fit.")
+        self._check_stream()
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
-        lesson = self._meet(X, y, classes, first)
-        lesson["weights"] = self._all_weights(lesson.get("labels"), sample_weight, X.shape[0])
+        weights = self._weights(sample_weight, X.shape[0])
+        lesson = self._meet(X, y, classes, first, weights)
+        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
         self._reconfigure(self._task())
+        self.n_iter_ = 1
         if self.probability:
             self._learn_and_record(X, lesson, sample_weight)
         else:
             self._learner.learn(rows_of(X), threads=threads_of(self.n_jobs), **lesson)
-        self.n_iter_ = 1
         return self
 
     # -- the learner -------------------------------------------------------------------------
@@ -213,49 +266,37 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return make_learner(settings, self.n_features_in_, len(self.classes_), dtype, seed)
 
-    def _first_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
-        """Return a new learner, or the old one when ``warm_start`` asks for it."""
-        old: AnyLearner | None = getattr(self, "_learner", None)
-        if not self.warm_start or old is None:
-            return self._new_learner(settings, dtype)
-        outputs = 1 if settings.task == "binary" else len(self.classes_)
-        if (old.features, old.outputs) != (self.n_features_in_, outputs):
-            raise ValueError(
-                f"warm_start continues a model of {old.features} features and {old.outputs} "
-                f"outputs, but the data have {self.n_features_in_} and {outputs}."
-            )
-        old.configure(settings)
-        return old
-
-    def _admit(self, y: Array) -> None:
-        """Let classes that were never seen enter, with zero weights."""
-        everybody = np.union1d(self.classes_, y)
-        if len(everybody) == len(self.classes_):
+    def _check_continues(self, classes: Array, multilabel: bool) -> None:
+        """Raise unless y has the classes, or as many labels, as the model that goes on."""
+        if multilabel == self._multilabel and np.array_equal(classes, self.classes_):
             return
-        self._reconfigure(self._task())
-        position = np.searchsorted(everybody, self.classes_)
-        counts = np.zeros(len(everybody))
-        counts[position] = self._counts
-        self.classes_, self._counts = everybody, counts
-        settings = self._checked_settings(self._task())
-        self._learner = grown(self._learner, settings, position, len(everybody))
+        was, now = (
+            f"{len(labels)} labels per row" if several else f"the classes {shown(labels)}"
+            for labels, several in ((classes, multilabel), (self.classes_, self._multilabel))
+        )
+        raise ValueError(
+            f"warm_start continues a model of {was}, but y has {now}. Give rows of the same "
+            "classes, use partial_fit to let new ones appear, or begin anew with warm_start=False."
+        )
+
+    def _grown(self, settings: Settings, position: Array, classes: int) -> AnyLearner:
+        return grown(self._learner, settings, position, classes)
 
     # -- early stopping ---------------------------------------------------------------------
 
-    def _validation(self, X: Any, y: Array) -> tuple[Array | None, Any]:
+    def _validation(self, X: Any, y: Array, weights: Array | None) -> tuple[Array | None, Any]:
         """Hold out a part of the rows and return it with the function that scores a learner."""
         if not self.early_stopping:
             return None, None
         split = ShuffleSplit if self._multilabel else StratifiedShuffleSplit
         parts = split(test_size=self.validation_fraction, random_state=self.random_state)
-        held_out = next(parts.split(np.zeros(len(y)), y))[1].astype(np.int64)
-        rows, truth = rows_of(X[np.sort(held_out)]), y[np.sort(held_out)]
+        held_out = np.sort(next(parts.split(np.zeros(len(y)), y))[1]).astype(np.int64)
+        score, truth = self._score_held_out(X, held_out), y[held_out]
+        some = None if weights is None else weights[held_out]
 
         def accuracy(learner: AnyLearner) -> float:
-            scores = learner.scores(rows)
-            if self._multilabel:
-                return float(((scores > 0) == (truth > 0)).all(axis=1).mean())
-            index = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(1)
-            return float((self.classes_[index] == truth).mean())
+            answers = self._answers(score(learner))
+            right = (answers == (truth > 0)).all(axis=1) if self._multilabel else answers == truth
+            return mean_of(right, some)
 
         return held_out, accuracy

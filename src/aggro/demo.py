@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learner import Array
+from aggro.pictures import close_figure, open_figure
 from aggro.variants import from_name
 
 NAMES = ("Perceptron", "PA-I", "SPA-I", "PAM-I-diag", "BPAI")
@@ -57,12 +58,8 @@ def table(name: str, history: list[tuple[int, int, int]]) -> str:
 
 def draw(histories: dict[str, list[tuple[int, int, int]]], path: Path) -> None:
     """Draw the error so far of every learner against the examples seen."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure, (axes,) = open_figure(path, size=(7.5, 4.5))
     styles = zip(("#999999", "#0072B2", "#D55E00", "#009E73", "#CC79A7"), "sovD^", strict=True)
     for (name, history), (colour, marker) in zip(histories.items(), styles, strict=True):
         seen, mistakes, _ = np.array(history).T
@@ -81,12 +78,8 @@ def draw(histories: dict[str, list[tuple[int, int, int]]], path: Path) -> None:
     axes.set_xlabel("examples seen (each predicted first, then learned)")
     axes.set_ylabel("mistakes so far, %")
     axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(title="one pass over noisy digits", frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    close_figure(figure, path)
 
 
 def main() -> None:

@@ -12,30 +12,51 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from aggro.auto import AnyLearner
 from aggro.learner import Array
-from aggro.rules import Settings, Task, check_count, check_number, check_settings
+from aggro.rules import Settings, Task, check_count, check_number, check_settings, same_values
+from aggro.stopping import Patience
+from aggro.targets import as_numbers
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def all_or_nothing(method: Method) -> Method:
-    """Leave the estimator exactly as it was when the method raises."""
+    """Leave the estimator, the settings of its learner included, as it was when the method raises.
+
+    What the learner has learned is its own to undo: it learns all rows of a call or none.
+    """
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(self.__dict__)
+        learner = before.get("_learner")
+        settings = None if learner is None else learner.settings
         try:
             return method(self, *args, **kwargs)
         except BaseException:  # Ctrl-C too
-            self.__dict__.clear()
+            for name in self.__dict__.keys() - before.keys():
+                del self.__dict__[name]
             self.__dict__.update(before)
+            if learner is not None:
+                learner.configure(settings)
             raise
 
     return guarded  # type: ignore[return-value]  # wraps keeps the signature
+
+
+def read_only(array: Any) -> Any:
+    """Return a view of an array, or a sparse matrix, that cannot be written to."""
+    if hasattr(array, "indptr"):
+        parts = (array.data, array.indices, array.indptr)
+        return type(array)(tuple(map(read_only, parts)), shape=array.shape)
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
@@ -50,7 +71,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     _losses: tuple[str, ...]
     _learner: AnyLearner
-    _known_prices: tuple[Any, ...]
+    _known_prices: tuple[Any, ...] | None
 
     # -- input ------------------------------------------------------------------------------
 
@@ -88,7 +109,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _weights(sample_weight: Any, count: int) -> Array | None:
         if sample_weight is None:
             return None
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = as_numbers(sample_weight, "sample_weight")
         if weights.ndim == 0:
             weights = np.full(count, float(weights))
         if weights.shape != (count,):
@@ -96,11 +117,16 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
                 f"sample_weight has shape {weights.shape}, expected ({count},): one for each row."
             )
         if not np.isfinite(weights).all():
-            raise ValueError("sample_weight contains NaN or infinity; give finite weights.")
-        if (weights < 0).any():
+            row = int(np.argmin(np.isfinite(weights)))
             raise ValueError(
-                f"sample_weight contains a negative weight ({weights.min()}); weights multiply C "
-                "and must be zero or more."
+                f"sample_weight contains NaN or infinity (row {row}: {weights[row]}); give finite "
+                "weights."
+            )
+        if (weights < 0).any():
+            row = int(np.argmax(weights < 0))
+            raise ValueError(
+                f"sample_weight contains a negative weight (row {row}: {weights[row]}); weights "
+                "multiply C and must be zero or more."
             )
         return weights
 
@@ -109,7 +135,9 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _settings(self, task: Task, **fixed: Any) -> Settings:
         """Return the point on every axis: the parameters that name one, and what is fixed."""
         names = Settings.__dataclass_fields__.keys() & set(self._parameter_names())
-        return Settings(task=task, **{name: getattr(self, name) for name in names}, **fixed)
+        given = {name: getattr(self, name) for name in names}
+        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
+        return Settings(task=task, **plain, **fixed)
 
     def _checked_settings(self, task: Task) -> Settings:
         settings = self._settings(task)
@@ -121,7 +149,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         if self.tol is not None:
             check_number("tol", self.tol, above=-np.inf)
         check_count("n_iter_no_change", self.n_iter_no_change)
-        if not 0 < self.validation_fraction < 1:
+        check_number("validation_fraction", self.validation_fraction, above=0)
+        if self.validation_fraction >= 1:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction!r} is not valid; give a number "
                 "between 0 and 1."
@@ -144,7 +173,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _reconfigure(self, task: Task) -> None:
         """Let changed parameters take effect, from here on."""
         prices = self._prices()
-        if prices == self._known_prices:
+        if same_values(prices, self._known_prices):
             return
         self._learner.configure(self._checked_settings(task))
         self._known_prices = prices
@@ -163,11 +192,53 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
             stacklevel=5,
         )
 
-    # -- what the linear and the kernel estimators do in their own ways ----------------------
+    # -- passes -----------------------------------------------------------------------------
 
-    def _judge(self, learner: Any, X: Any) -> Array:
-        """Return the scores of rows by a learner."""
-        raise NotImplementedError
+    def _run_epochs(
+        self,
+        learner: Any,
+        X: Any,
+        lesson: dict[str, Any],
+        held_out: Array | None = None,
+        validate: Callable[[Any], float] | None = None,
+        once: Callable[[Array | None], None] | None = None,
+    ) -> int:
+        """Learn pass after pass until nothing improves; return the number of passes.
+
+        ``once`` learns in place of the learner where one pass is all.
+        """
+        weights = lesson["weights"]
+        if weights is not None and not weights.any():
+            raise ValueError("The weights of all rows are zero; give at least one positive weight.")
+        random = check_random_state(self.random_state)
+        count = X.shape[0] - (0 if held_out is None else len(held_out))
+        tol = -np.inf if self.tol is None else self.tol * (1 if validate else count)
+        patience = Patience(tol, self.n_iter_no_change)
+        for epoch in range(1, self.max_iter + 1):
+            before = learner.progress.loss
+            order = random.permutation(X.shape[0]).astype(np.int64) if self.shuffle else None
+            if held_out is not None:
+                order = np.arange(X.shape[0]) if order is None else order
+                order = order[~np.isin(order, held_out)]
+            if once is not None:
+                once(order)
+            else:
+                self._teach(learner, X, lesson, order, again=epoch > 1)
+            self._end_pass(learner)
+            loss = learner.progress.loss - before
+            self._report(epoch, learner, loss / count)
+            if (
+                patience.ends_with(validate(learner) if validate else -loss)
+                and self.tol is not None
+            ):
+                break
+        else:
+            if self.tol is not None:
+                self._warn_of_end()
+        self._end_passes(learner)
+        return epoch
+
+    # -- what the linear and the kernel estimators do in their own ways ----------------------
 
     def _teach(
         self,
@@ -181,15 +252,21 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         """Let a learner learn rows in an order; ``again``: it knows X from the last call."""
         raise NotImplementedError
 
+    def _watch(
+        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool, undo: bool
+    ) -> Array:
+        """Teach; return the scores of each row, and of a typical one, before it was learned."""
+        raise NotImplementedError
+
     def _end_pass(self, learner: Any) -> None:
         """Tell a learner that the same rows may come again."""
+
+    def _end_passes(self, learner: Any) -> None:
+        """Tell a learner that what comes later is new."""
 
     def _twin(self, learner: Any) -> Any:
         """Return a new learner like this one."""
         raise NotImplementedError
-
-    def _meet_typical(self, X: Any) -> None:
-        """Let the typical row, if the scores have a use for one, follow the rows."""
 
     # -- fitted attributes ------------------------------------------------------------------
 
@@ -208,7 +285,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     @property
     def n_mistakes_(self) -> int:
-        """Wrong predictions, each made before its example was learned."""
+        """Wrong predictions of what predicts, each made before its example was learned."""
         return int(self._fitted("n_mistakes_", lambda: self._learner.progress.mistakes))
 
     @property
@@ -218,7 +295,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
     @property
     def cumulative_loss_(self) -> float:
-        """Sum of the losses, each suffered before its example was learned."""
+        """Sum of the losses that the last weights suffered, each before its example was learned."""
         return float(self._fitted("cumulative_loss_", lambda: self._learner.progress.loss))
 
     def _fitted(self, name: str, value: Callable[[], Any]) -> Any:

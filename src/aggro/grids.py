@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from aggro.bundle import select
+from aggro.bundle import begin_anew, select
 from aggro.learner import Learner
 from aggro.rules import SCALES, Settings
 
-# Grids are in units of 1/‖x‖² for the Euclidean metric, where a larger C than about
-# one changes nothing; the diagonal and full metrics bring features to one scale by themselves.
-STEP = 10**0.5
-GRIDS = {
-    "euclidean": 10.0 ** np.arange(-5.0, 1.1, 0.5),
-    "diagonal": 10.0 ** np.arange(-3.0, 3.1, 0.5),
-    "full": 10.0 ** np.arange(-3.0, 3.1, 0.5),
-}
+# Values of C are powers of the square root of ten; grids count them in steps from the unit. The
+# unit is 1/‖x‖² for the Euclidean metric, where a larger C than about one changes nothing; the
+# diagonal and full metrics bring features to one scale by themselves.
+GRIDS = {"euclidean": range(-10, 3), "diagonal": range(-6, 7), "full": range(-6, 7)}
+STEP = math.log(10.0) / 2
+MOST_STEPS = 550  # beyond which a C is no longer a number
 PREDICTORS: dict[Any, tuple[bool, ...]] = {"auto": (False, True)}
 # Metric and scale, each pair with a grid of its own. Unscaled features in the Euclidean metric are
 # left out when both are to be chosen: of 43 real sets they led on one.
@@ -34,6 +32,9 @@ MEMORY = 5000
 PIECE = 1024  # most examples between two looks at who leads
 SETTLED = 3 * PIECE  # examples before the grid may move, or who is far behind may leave
 FAR_BEHIND = 1.2  # so many times the error of the leader
+KNOWN_UNIT = (1024.0, 0.0, 1024.0, 0.0, 0.0)  # of a grid that was laid out once and for all
+NEAR = 0.8  # steps that the unit may be away from where the grid was put
+FAR = 24  # steps that the edges may move away from the unit
 
 
 def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
@@ -47,16 +48,50 @@ def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
     return [place for place in places if not (sparse and s.scale == "auto" and "standard" in place)]
 
 
-def grid_of(s: Settings, size: float, target: float) -> list[float]:
-    """Return a grid of C for rows of squared length ``size`` and targets about so large.
+def grid_of(s: Settings, steps: int) -> list[float]:
+    """Return the grid of C around a unit that is so many steps away from one."""
+    return [price(place + steps) for place in GRIDS[s.metric]]
+
+
+def price(place: int) -> float:
+    """Return the C at a place of the endless grid."""
+    return float(10.0 ** (place / 2))
+
+
+def first_steps(s: Settings, square: float, target: float) -> int:
+    """Return where the unit lies, by the squared length and the target of one example."""
+    unit = []
+    for size in (square + s.fit_intercept, target):
+        known = 0.0 < size < math.inf
+        unit += [float(known), math.log(size) if known else 0.0]
+    return round(steps_of(s, [*unit, 0.0]))
+
+
+def steps_of(s: Settings, unit: Sequence[float]) -> float:
+    """Return where the unit lies, in steps from one, by what the core knows of the examples.
 
     A step of C x changes a prediction by C‖x‖². Where C caps the step of a regression, it is in
-    units of the target, too.
+    units of the target, too. What is not known yet counts as one.
     """
-    unit = 1.0 / max(size + s.fit_intercept, 1e-300) if s.metric == "euclidean" else 1.0
-    if s.loss == "epsilon_insensitive":
-        unit *= target or 1.0
-    return [float(c * unit) for c in GRIDS[s.metric]]
+    rows, squares, answers, targets, _ = unit
+    log = -squares / rows if s.metric == "euclidean" and rows else 0.0
+    if s.loss == "epsilon_insensitive" and answers:
+        log += targets / answers
+    return max(-MOST_STEPS, min(log / STEP, MOST_STEPS))
+
+
+def next_look(examples: int) -> int:
+    """Return when to look at the race again: after one example at first, later after a piece."""
+    step = min(1 << (examples // 32).bit_length(), PIECE)
+    return (examples // step + 1) * step
+
+
+def is_settled(examples: int, look: int) -> bool:
+    """Tell whether a look that was due at ``look`` may do more than follow the unit.
+
+    Pieces are counted from the beginning of the stream, so that calls do not matter.
+    """
+    return examples >= SETTLED and examples // PIECE > (look - 1) // PIECE
 
 
 def memory_of(s: Settings) -> float:
@@ -75,16 +110,45 @@ def standing(record: tuple[float, float, float, float], chosen: bool) -> dict[st
     }
 
 
-def move_grid(learner: Learner) -> Learner:
-    """Return the learner with its grid moved by one step when the best lane sits at its edge."""
-    last, best = learner.models - 1, learner.model.chosen
-    if last == 0:  # one C that was given
+def off_unit(s: Settings, unit: Sequence[float]) -> int:
+    """Return how many steps the grid has to follow its unit: none while it is near."""
+    off = steps_of(s, unit) - unit[-1]
+    return round(off) if abs(off) > NEAR else 0
+
+
+def off_edge(prices: Sequence[float], chosen: int, unit: Sequence[float]) -> int:
+    """Return the step that a grid has to move when its best lane sits at its edge."""
+    last = len(prices) - 1
+    low, high = (round(math.log(prices[at]) / STEP - unit[-1]) for at in (0, last))
+    return int(chosen == last and high < FAR) - int(chosen == 0 and low > -FAR)
+
+
+def move_grid(learner: Learner, settled: bool) -> Learner:
+    """Return the learner with its grid where it should be: at the unit, or a step off its edge."""
+    if learner.models == 1:  # one C that was given
         return learner
-    settings = list(learner.all_settings)
-    if best == last and settings[last].C < 1e12:
-        fresh = replace(settings[last], C=settings[last].C * STEP)
-        return select(learner, [*range(1, last + 1), last], [*settings[1:], fresh])
-    if best == 0 and settings[0].C > 1e-12:
-        fresh = replace(settings[0], C=settings[0].C / STEP)
-        return select(learner, [0, *range(last)], [fresh, *settings[:-1]])
-    return learner
+    unit, chosen = learner.model.unit, learner.model.chosen
+    follow = off_unit(learner.settings, unit)
+    away = follow
+    if settled and not follow:
+        away = off_edge([lane.C for lane in learner.all_settings], chosen, unit)
+    if away == 0:
+        return learner
+    moved = _shift(learner, away)
+    moved.model.set_unit(unit[-1] + follow)
+    return moved
+
+
+def _shift(learner: Learner, steps: int) -> Learner:
+    """Return the learner with each C so many steps on; a C that is new begins as the leader.
+
+    By more than one step, which happens to the first few examples only, all begin anew: what they
+    have learned is of another size, and a small C could not put it right.
+    """
+    settings, last = learner.all_settings, learner.models - 1
+    sources, lanes = [], []
+    for place in range(steps, steps + learner.models):
+        edge = min(max(place, 0), last)
+        sources.append(place if place == edge else learner.model.chosen)
+        lanes.append(replace(settings[edge], C=settings[edge].C * price(place - edge)))
+    return begin_anew(learner, lanes) if abs(steps) > 1 else select(learner, sources, lanes)

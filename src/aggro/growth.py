@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,32 +10,43 @@ import numpy as np
 from aggro.learner import Array, Learner
 from aggro.rules import Settings
 
+TABLES = ("weights", "trail", "ring", "pool", "pool_mean")
+BIASES = ("bias", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
+State = dict[str, Array]
+
 
 def grow_classes(
     old: Learner, settings: Settings | Sequence[Settings], position: Array, classes: int
 ) -> Learner:
     """Return a learner of ``classes`` classes that continues ``old``.
 
-    ``position[c]`` is the new index of the old class c. New classes enter with zero weights. The
-    single output w of a binary model becomes the scores -w/2 and +w/2 (one-vs-rest: -w and +w),
-    which keeps its margins.
+    ``position[c]`` is the new index of the old class c. A learner of one class has learned it
+    against the class to come: the second one finds the model that knew both from the beginning,
+    to the last bit. Further classes enter with zero weights (see ``output_map``).
     """
     new = Learner(settings, old.features, classes, old.dtype)
     new.model.set_memory(old.model.memory)
+    if old.classes == 1 and classes == 2:
+        state = _settled(old.state(), first=position[0] == 0)
+        new.load_state(_turned(old, state) if position[0] == 0 else state)
+        return new
+    old = copy.deepcopy(old)  # the call that brought a class may yet be refused
     old.model.fold()
     before, after = old.state(), new.state()
+    if old.classes == 1:
+        before = _settled(before, first=position[0] == 0)
     one = output_map(old.settings, new.settings, position, classes)
     change = np.kron(np.eye(old.models), one)
-    for name in ("weights", "trail", "ring", "pool", "pool_mean"):
+    for name in TABLES:
         if name in before:
             _move_lanes(before, after, name, change, old, new)
-    for name in ("bias", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias"):
+    for name in BIASES:
         if name in before:
             after[name] = (before[name].reshape(-1, change.shape[1]) @ change.T).ravel()
     _move_variances(before, after, old, new, position)
     if "class_weight_seen" in after:
         _move_sums(before, after, old, new, position)
-    _move_histories(before, after, old, new)
+    _move_histories(before, after, old, position)
     new.load_state(after)
     return new
 
@@ -43,17 +55,64 @@ def output_map(old: Settings, new: Settings, position: Array, classes: int) -> A
     """Return the matrix that turns the outputs of some classes into those of more classes.
 
     ``position[c]`` is the new index of the old class c. The one output f of a binary model becomes
-    the scores -f/2 and +f/2 (one-vs-rest: -f and +f), which keeps its margins.
+    the scores -f/2 and +f/2 (one-vs-rest: -f and +f), which keeps its margins; so it is where one
+    class is known and f speaks for it, against all that come.
     """
+    if len(position) == 1:
+        change = np.full((classes, 1), -1.0 if new.multiclass == "ovr" else -1.0 / classes)
+        change[position[0]] += 2.0 if new.multiclass == "ovr" else 1.0
+        return change if classes > 2 else np.array([[1.0 if position[0] == 1 else -1.0]])
     if old.task == "binary":
         half = 1.0 if new.multiclass == "ovr" else 0.5
         change = np.zeros((classes, 1))
         change[position[0], 0], change[position[1], 0] = -half, half
         return change
-    change = np.zeros((1 if new.task == "binary" else classes, len(position)))
-    if new.task != "binary":  # else: one class was known, and nothing could be learned from it
-        change[position, np.arange(len(position))] = 1.0
+    change = np.zeros((classes, len(position)))
+    change[position, np.arange(len(position))] = 1.0
     return change
+
+
+# -- the second class ------------------------------------------------------------------------
+
+
+def _settled(state: State, first: bool) -> State:
+    """Return the state with the record that holds now that the known class has its place.
+
+    A score of zero speaks for the first class: ties were mistakes, unless that class was known.
+    """
+    kept = {name: array for name, array in state.items() if not name.startswith("turned_")}
+    if first:
+        kept["mistakes"] -= (state["joint_mistakes"] - state["turned_mistakes"]).astype(np.int64)
+        kept["joint_mistakes"] = state["turned_mistakes"]
+        kept["recent_mistakes"] = state["turned_recent"]
+        kept["record"][1:2] = state["turned_chosen"]
+    return kept
+
+
+def _turned(old: Learner, state: State) -> State:
+    """Return the state with the sign of every output turned: rounding knows no sign.
+
+    The class sum is that of the positive class, which has no examples now.
+    """
+    sums = state["weights"].reshape(old.features, -1)[:, old.models : old.model.lanes].copy()
+    variances = state["weights"].reshape(old.features, -1)[:, old.model.lanes :].copy()
+    for name in (*TABLES, *BIASES):
+        if name in state:
+            state[name] = 0.0 - state[name]
+    table = state["weights"].reshape(old.features, -1)
+    table[:, old.models : old.model.lanes], table[:, old.model.lanes :] = sums, variances
+    mixture = state["mixture"].reshape(-1, 2, 3)  # of the weights, and of their sums over rounds
+    mixture[:, :, 1:] = 0.0 - mixture[:, :, :0:-1]
+    if "class_weight_seen" in state:
+        table[:, old.models] = 0.0
+        if "class_sum_rest" in state:
+            _by_feature(old, state["class_sum_rest"])[:, 0] = 0.0
+        for name in ("class_weight_seen", "class_sum_norm", "class_sum_cross"):
+            state[name][:] = 0.0
+    return state
+
+
+# -- more than two ---------------------------------------------------------------------------
 
 
 def _by_feature(learner: Learner, array: Array) -> Array:
@@ -61,12 +120,7 @@ def _by_feature(learner: Learner, array: Array) -> Array:
 
 
 def _move_lanes(
-    before: dict[str, Array],
-    after: dict[str, Array],
-    name: str,
-    change: Array,
-    old: Learner,
-    new: Learner,
+    before: State, after: State, name: str, change: Array, old: Learner, new: Learner
 ) -> None:
     source, target = _by_feature(old, before[name]), _by_feature(new, after[name])
     if name in ("ring", "pool"):  # several classifiers side by side
@@ -77,15 +131,13 @@ def _move_lanes(
 
 
 def _move_variances(
-    before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner, position: Array
+    before: State, after: State, old: Learner, new: Learner, position: Array
 ) -> None:
     """A shared metric is every class's; independent outputs bring their own."""
-    shared = new.settings.task == "multiclass" and new.settings.multiclass != "ovr"
-    source = np.full(new.outputs, 0 if shared or new.settings.task == "binary" else -1)
-    if not shared and new.settings.task != "binary":
+    one_vs_rest = new.settings.multiclass == "ovr"
+    source = np.full(new.outputs, -1 if one_vs_rest and old.classes > 1 else 0)
+    if one_vs_rest:
         source[position] = 0 if old.outputs == 1 else np.arange(old.outputs)
-    if old.settings.task == "multiclass" and old.outputs == 1:
-        source[:] = -1  # one class so far: nothing was learned
     to = [m * new.outputs + k for m in range(old.models) for k in np.flatnonzero(source >= 0)]
     of = [
         m * old.outputs + source[k] for m in range(old.models) for k in np.flatnonzero(source >= 0)
@@ -95,12 +147,10 @@ def _move_variances(
         variance = _by_feature(new, after["weights"])[:, new.model.lanes :]
         variance[:, to] = _by_feature(old, before["weights"])[:, old.model.lanes :][:, of]
     if new.settings.metric == "full":
-        _move_matrices(before, after, old, source, shared)
+        _move_matrices(before, after, old, source)
 
 
-def _move_matrices(
-    before: dict[str, Array], after: dict[str, Array], old: Learner, source: Array, shared: bool
-) -> None:
+def _move_matrices(before: State, after: State, old: Learner, source: Array) -> None:
     groups_before, groups_after = (sum(n.startswith("full_") for n in s) for s in (before, after))
     each, was = groups_after // old.models, groups_before // old.models
     for model in range(old.models):
@@ -110,55 +160,61 @@ def _move_matrices(
                 after[f"full_{model * each + group}"] = before[f"full_{of}"]
 
 
-def _move_sums(
-    before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner, position: Array
-) -> None:
+def _move_sums(before: State, after: State, old: Learner, new: Learner, position: Array) -> None:
     """Class sums and their norms, laid out anew."""
-    table = _by_feature(old, before["weights"])[:, old.outputs * old.models :]
+    table = _sums(before, old)
     sums, counts = table[:, : old.outputs], before["class_weight_seen"]
-    if old.settings.task == "binary":
-        rest = table[:, old.outputs] - table[:, 0]
-        sums = np.column_stack([rest, table[:, 0]])
+    if old.classes == 2:
+        sums = np.column_stack([table[:, old.outputs] - table[:, 0], table[:, 0]])
         counts = np.array([before["class_total"][0] - counts[0], counts[0]])
-    everything = np.zeros((old.features, len(after["class_weight_seen"])), dtype=np.float64)
-    seen = np.zeros(everything.shape[1])
-    binary = new.settings.task == "binary"
-    for c, place in enumerate(position):
-        if binary and place == 0:
-            continue
-        everything[:, 0 if binary else place] = sums[:, c]
-        seen[0 if binary else place] = counts[c]
+    width = len(after["class_weight_seen"])
+    everything, seen = np.zeros((old.features, width), dtype=np.float64), np.zeros(width)
+    everything[:, position], seen[position] = sums, counts
     total = sums.sum(axis=1, dtype=np.float64)
     lanes = _by_feature(new, after["weights"])
-    width = everything.shape[1]
     first = new.outputs * new.models
-    lanes[:, first : first + width] = everything
     if new.model.keeps_total:
-        lanes[:, first + width] = total
+        everything = np.column_stack([everything, total])
+    sums = lanes[:, first : first + everything.shape[1]]
+    sums[:] = everything
+    if "class_sum_rest" in after:
+        after["class_sum_rest"] = (everything - sums).astype(old.dtype).ravel()
+    everything = everything[:, :width]
     after["class_weight_seen"] = seen
     after["class_sum_norm"] = (everything**2).sum(axis=0)
     after["class_sum_cross"] = total @ everything
     after["class_total"] = np.array([counts.sum(), total @ total])
 
 
-def _move_histories(
-    before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner
-) -> None:
+def _sums(state: State, learner: Learner) -> Array:
+    """Return the class sums and, where it is kept, their total, with all their digits."""
+    lanes = _by_feature(learner, state["weights"])[:, learner.outputs * learner.models :]
+    sums = lanes[:, : learner.outputs + learner.model.keeps_total].astype(np.float64)
+    if "class_sum_rest" in state:
+        sums += _by_feature(learner, state["class_sum_rest"])
+    return sums
+
+
+def _move_histories(before: State, after: State, old: Learner, position: Array) -> None:
     """Counters and records go on; what a model's groups have counted moves to its first one."""
     for name in before:
-        if name.startswith(("counters", "record", "scale_", "class_emphasis")):
+        if name.startswith(("counters", "record", "scale_", "class_emphasis", "unit")):
             after[name] = before[name]
     for name in ("joint_mistakes", "recent_mistakes", "recent_loss"):
         after[name] = before[name]
+    was, each = (len(state["updates"]) // old.models for state in (before, after))
     for name in ("mistakes", "updates", "loss"):
-        each = len(after[name]) // old.models
         after[name][::each] = before[name].reshape(old.models, -1).sum(axis=1)
-    last = before["last_update"]
-    after["last_update"][:] = last if len(last) == len(after["last_update"]) else last.max()
-    for name in ("ring_fill", "ring_next", "pool_fill"):
+    after["last_update"] = np.repeat(before["last_update"].reshape(-1, was).max(axis=1), each)
+    source = np.zeros(each, int)  # of the groups of a model; one class was learned against all
+    if each > 1 and old.classes > 1:
+        source[:] = -1
+        source[position] = 0 if was == 1 else np.arange(was)
+    to = np.flatnonzero(np.tile(source >= 0, old.models))
+    of = (np.arange(old.models)[:, None] * was + source[source >= 0]).ravel()
+    for name in ("last_update", "ring_fill", "ring_next", "pool_fill"):
         if name in before:
-            after[name][:] = before[name][0]
+            after[name][to] = before[name][of]
     if "pool_key" in before:
-        groups = len(after["pool_key"]) // new.settings.reservoir_size
-        keys = before["pool_key"].reshape(-1, old.settings.reservoir_size)
-        after["pool_key"] = np.tile(keys[:1], (groups, 1)).ravel()
+        size = old.settings.reservoir_size
+        after["pool_key"].reshape(-1, size)[to] = before["pool_key"].reshape(-1, size)[of]

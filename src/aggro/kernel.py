@@ -136,12 +136,13 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
         lesson: dict[str, Array | None] = {"values": y}
         if not self._multilabel:
             lesson = {"labels": np.searchsorted(self.classes_, y).astype(np.int64)}
-        lesson["weights"] = self._all_weights(lesson.get("labels"), sample_weight, X.shape[0])
+        weights = self._weights(sample_weight, X.shape[0])
+        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
         settings = self._checked_settings(self._task())
-        self._look_at(X)
+        self._look_at(X, weights)
         learner = self._kernel_learner(settings, len(self.classes_))
         once = self._once(learner, X, lesson, sample_weight)
-        self.n_iter_ = self._passes(learner, X, lesson, once)
+        self.n_iter_ = self._run_epochs(learner, X, lesson, once=once)
         if self.probability and once is None:
             self._calibrate(learner, X, lesson, sample_weight)
         self._learner, self._known_prices = learner, self._prices()
@@ -159,23 +160,24 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
             Their classes.
         classes : array, optional
             All classes that may ever appear. When it is never given, classes may appear at any
-            time and enter with zero coefficients.
+            time: the first is learned against the second, others enter with zero coefficients.
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """
         self._check_stream()
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
+        weights = self._weights(sample_weight, X.shape[0])
         if first:
-            self._look_at(X)
-        lesson = self._meet(X, y, classes, first)
-        lesson["weights"] = self._all_weights(lesson.get("labels"), sample_weight, X.shape[0])
+            self._look_at(X, weights)
+        lesson = self._meet(X, y, classes, first, weights)
+        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
         self._reconfigure(self._task())
+        self.n_iter_ = 1
         if self.probability:
             self._learn_and_record(X, lesson, sample_weight)
         else:
             self._learner.learn_rows(X, lesson)
-        self.n_iter_ = 1
         return self
 
     def _checked_settings(self, task: Any) -> Settings:
@@ -188,17 +190,8 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     def _twin(self, learner: Any) -> Any:
         return self._kernel_learner(learner.settings, len(self.classes_))
 
-    def _admit(self, y: Array) -> None:
-        """Let classes that were never seen enter, with zero coefficients."""
-        everybody = np.union1d(self.classes_, y)
-        if len(everybody) == len(self.classes_):
-            return
-        position = np.searchsorted(everybody, self.classes_)
-        counts = np.zeros(len(everybody))
-        counts[position] = self._counts
-        self.classes_, self._counts = everybody, counts
-        settings = self._checked_settings(self._task())
-        self._learner = self._learner.grown(settings, position, len(everybody))
+    def _grown(self, settings: Settings, position: Array, classes: int) -> Any:
+        return self._learner.grown(settings, position, classes)
 
 
 class KernelPassiveAggressiveRegressor(KernelEstimator, OnlineRegressor):
@@ -276,7 +269,7 @@ tol, n_iter_no_change, shuffle, verbose, random_state, average
         self._check_schedule()
         X = self._read(X, reset=True)
         lesson, learner = self._begin(X, y, sample_weight)
-        self.n_iter_ = self._passes(learner, X, lesson)
+        self.n_iter_ = self._run_epochs(learner, X, lesson)
         self._learner, self._known_prices = learner, self._prices()
         return self
 
@@ -301,29 +294,21 @@ tol, n_iter_no_change, shuffle, verbose, random_state, average
             self._known_prices = self._prices()
         else:
             lesson = self._lesson(X, y, sample_weight)
+        self._check_columns(lesson["values"])
         self._reconfigure("regression")
-        values = lesson["values"]
-        assert values is not None
-        if values.shape[1] != self._learner.outputs:
-            raise ValueError(
-                f"y has {values.shape[1]} columns, but the model has {self._learner.outputs}."
-            )
-        self._learner.learn_rows(X, lesson)
         self.n_iter_ = 1
+        self._learner.learn_rows(X, lesson)
         return self
 
-    def _lesson(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Array | None]:
+    def _lesson(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         weights = self._weights(sample_weight, X.shape[0])
         return {"values": read_values(y, X.shape[0]), "weights": weights}
 
-    def _begin(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[dict[str, Array | None], KernelLearner]:
+    def _begin(self, X: Any, y: Any, sample_weight: Any) -> tuple[dict[str, Any], KernelLearner]:
         """Read the targets and make a learner for them."""
         lesson = self._lesson(X, y, sample_weight)
         values = lesson["values"]
-        assert values is not None
-        self._flat = np.asarray(y).ndim == 1 or values.shape[1] == 1
+        self._flat = values.shape[1] == 1
         settings = self._checked_settings("regression")
-        self._look_at(X)
+        self._look_at(X, lesson["weights"])
         return lesson, self._kernel_learner(settings, values.shape[1])

@@ -67,10 +67,13 @@ class KernelChoice:
 
 
 def groups_of(s: Settings, outputs: int) -> list[Any]:
-    """Return the outputs as the core groups them: those that answer one question together."""
+    """Return the outputs as the core groups them: those that answer one question together.
+
+    Two classes are one output for the second of them, or for the only one that is known.
+    """
     rule, margin = s.rule(), _core.Task.margin
     if s.task == "binary":
-        return [_core.Group(first=0, count=1, task=margin, positive=1, rule=rule)]
+        return [_core.Group(first=0, count=1, task=margin, positive=outputs - 1, rule=rule)]
     if s.task == "multiclass" and s.multiclass != "ovr":
         task = getattr(_core.Task, s.multiclass)
         return [_core.Group(first=0, count=outputs, task=task, positive=0, rule=rule)]

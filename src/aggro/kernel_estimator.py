@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from aggro.estimator import OnlineEstimator
+from aggro.estimator import OnlineEstimator, read_only
 from aggro.kernel_choice import KernelChoice
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array
-from aggro.rules import Settings, check_count, check_number
+from aggro.rules import Settings, check_count, check_number, check_unchanged
 
 
 class KernelEstimator(OnlineEstimator):
     """A scikit-learn estimator around a ``KernelLearner``."""
 
     _learner: Any  # a KernelLearner
+    _has_typical = False
 
     # -- input and settings -----------------------------------------------------------------
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return X as the core reads it: C-ordered or CSR, every value finite."""
-        precomputed = self.kernel == "precomputed"
+        precomputed = (self.kernel if reset else self._kernel()) == "precomputed"
         X = validate_data(
             self,
             X,
@@ -42,7 +41,10 @@ class KernelEstimator(OnlineEstimator):
                 f"shape {X.shape}."
             )
         if precomputed and reset and not np.allclose(X, X.T, rtol=1e-6, atol=1e-8):
-            raise ValueError("A precomputed kernel must be a symmetric matrix; X is not.")
+            raise ValueError(
+                "A precomputed kernel must be a symmetric matrix; X differs from its transpose by "
+                f"up to {np.abs(X - X.T).max():.3g}. Give the kernel of all rows with all rows."
+            )
         return X
 
     def _choice(self) -> KernelChoice:
@@ -71,9 +73,10 @@ class KernelEstimator(OnlineEstimator):
             check_number("tol", self.tol, above=-np.inf)
         check_count("n_iter_no_change", self.n_iter_no_change)
 
-    def _look_at(self, X: Any) -> None:
+    def _look_at(self, X: Any, weights: Array | None) -> None:
         """Take from the first rows what the kernel needs to know of them."""
-        self._gamma, self._sparse = self._choice().gamma_for(X), hasattr(X, "indptr")
+        there = X if weights is None or not weights.any() else X[weights > 0]
+        self._gamma, self._sparse = self._choice().gamma_for(there), hasattr(X, "indptr")
 
     def _kernel_learner(self, settings: Settings, outputs: int) -> KernelLearner:
         shape = (self.n_features_in_, outputs)
@@ -81,12 +84,9 @@ class KernelEstimator(OnlineEstimator):
 
     def _reconfigure(self, task: Any) -> None:
         """Let changed prices take effect; the kernel and its budget are fixed at the first call."""
+        for name, was in vars(self._learner.choice).items():
+            check_unchanged(name, was, getattr(self, name))
         super()._reconfigure(task)
-        if self._choice() != self._learner.choice:
-            raise ValueError(
-                "The kernel and the budget cannot change between calls of partial_fit; "
-                f"the model was begun with {self._learner.choice}."
-            )
 
     def _check_stream(self) -> None:
         if self.kernel == "precomputed":
@@ -95,42 +95,7 @@ class KernelEstimator(OnlineEstimator):
                 "or a kernel by name or function."
             )
 
-    # -- passes -----------------------------------------------------------------------------
-
-    def _passes(
-        self,
-        learner: Any,
-        X: Any,
-        lesson: dict[str, Array | None],
-        once: Callable[[Array | None], None] | None = None,
-    ) -> int:
-        """Learn pass after pass until the loss no longer falls; return the number of passes.
-
-        ``once`` learns in place of the learner where one pass is all.
-        """
-        weights = lesson["weights"]
-        if weights is not None and not weights.any():
-            raise ValueError("All sample weights are zero: there is nothing to learn from.")
-        random = check_random_state(self.random_state)
-        count, best, idle = X.shape[0], np.inf, 0
-        for epoch in range(1, self.max_iter + 1):
-            before = learner.progress.loss
-            order = random.permutation(count).astype(np.int64) if self.shuffle else None
-            if once is not None:
-                once(order)
-            else:
-                self._teach(learner, X, lesson, order, again=epoch > 1)
-            loss = learner.progress.loss - before
-            self._report(epoch, learner, loss / count)
-            if self.tol is None:
-                continue
-            idle = idle + 1 if loss > best - self.tol * count else 0
-            best = min(best, loss)
-            if idle >= self.n_iter_no_change:
-                return epoch
-        if self.tol is not None:
-            self._warn_of_end()
-        return epoch
+    # -- learning ---------------------------------------------------------------------------
 
     def _teach(
         self,
@@ -143,9 +108,12 @@ class KernelEstimator(OnlineEstimator):
     ) -> None:
         learner.learn_rows(X, lesson, order, again)
 
-    def _judge(self, learner: Any, X: Any) -> Array:
-        scores: Array = learner.score_rows(X)
-        return scores
+    def _watch(
+        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool, undo: bool
+    ) -> Array:
+        scores = np.empty((len(order), learner.outputs))
+        learner.learn_rows(X, lesson, order, again, scores)
+        return np.stack([scores, np.zeros_like(scores)], axis=1)
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -157,18 +125,18 @@ class KernelEstimator(OnlineEstimator):
     @property
     def support_vectors_(self) -> Any:
         """Support vectors, an array or a CSR matrix; empty for a precomputed kernel."""
-        return self._fitted("support_vectors_", lambda: self._learner.support())
+        return self._fitted("support_vectors_", lambda: read_only(self._learner.support()))
 
     @property
     def dual_coef_(self) -> Array:
         """Coefficients of the support vectors, one row per output."""
-        result: Array = self._fitted("dual_coef_", lambda: self._learner.coef())
+        result: Array = self._fitted("dual_coef_", lambda: read_only(self._learner.coef()))
         return result
 
     @property
     def support_(self) -> Array:
         """Rows of the training data that became support vectors, counted over all calls."""
-        result: Array = self._fitted("support_", lambda: self._learner.model.ids())
+        result: Array = self._fitted("support_", lambda: read_only(self._learner.model.ids()))
         return result
 
     @property
@@ -179,16 +147,21 @@ class KernelEstimator(OnlineEstimator):
     @property
     def intercept_(self) -> Array:
         """Intercept of each output: the sum of its coefficients."""
-        result: Array = self._fitted("intercept_", lambda: self._learner.intercept())
+        result: Array = self._fitted("intercept_", lambda: read_only(self._learner.intercept()))
         return result
 
     @property
     def coef_(self) -> Array:
         """Weights of the features, one row per output; for the linear kernel only."""
-        if self.kernel != "linear":
+        if self._kernel() != "linear":
             raise AttributeError("coef_ is only available when kernel='linear'.")
-        result: Array = self._fitted("coef_", lambda: self.dual_coef_ @ self.support_vectors_)
+        product = self._fitted("coef_", lambda: self.dual_coef_ @ self.support_vectors_)
+        result: Array = read_only(product)
         return result
+
+    def _kernel(self) -> Any:
+        """Return the kernel that the model was begun with; before that, the parameter."""
+        return self._learner.choice.kernel if hasattr(self, "_learner") else self.kernel
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

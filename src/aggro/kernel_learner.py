@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,16 +12,29 @@ from aggro import _core
 from aggro.growth import output_map
 from aggro.kernel_choice import KernelChoice, groups_of, vote_of
 from aggro.learner import Array, Progress, rows_of
-from aggro.rules import Settings
+from aggro.rules import Settings, check_same_shape
+from aggro.turns import Turns
 
 SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
 OUTSIDE_BLOCK = 64  # rows whose kernel values are asked for together
 
 
+class Outside(NamedTuple):
+    """What predicts where the kernel is computed outside, all of the same moment.
+
+    It is replaced as a whole, so that other threads and signal handlers never see a half of it.
+    """
+
+    rows: Any  # support vectors of a kernel that is a Python function
+    ids: Array
+    coef: Array  # support vectors x outputs
+
+
 class KernelLearner:
     """f = sum_i a_i k(x_i, .), learned by one variant.
 
-    ``outputs`` is the number of classes (2 for a binary task) or target columns.
+    ``outputs`` is the number of classes, labels or target columns; a binary task has two classes,
+    or one that is known.
     """
 
     def __init__(
@@ -33,11 +47,11 @@ class KernelLearner:
         sparse: bool = False,
     ) -> None:
         self.settings, self.choice, self.gamma = settings, choice, gamma
+        self.classes = outputs
         self.outputs = 1 if settings.task == "binary" else outputs
         self.sparse = sparse and features >= SPARSE_FROM
         self.next_id = 0
-        self.kept: Any = None  # support vectors of a kernel that is a Python function
-        self.kept_ids = np.empty(0, dtype=np.int64)
+        self.turns = Turns()
         name = "external" if choice.outside else str(choice.kernel)
         shape = _core.KernelShape(
             features=features,
@@ -52,8 +66,9 @@ class KernelLearner:
             budget=choice.budget or 0,
             forget=getattr(_core.Forget, choice.budget_strategy),
         )
-        groups = groups_of(settings, self.outputs)
+        groups = groups_of(settings, outputs)
         self.model: Any = _core.KernelModel(shape, groups, self.sparse)
+        self.outside = Outside(None, *self.model.expansion())
 
     # -- learning and predicting ------------------------------------------------------------
 
@@ -63,30 +78,42 @@ class KernelLearner:
         lesson: dict[str, Array | None],
         order: Array | None = None,
         again: bool = False,
+        margins: Array | None = None,
     ) -> None:
         """Learn rows in the given order; ``again``: the same rows as in the last call.
 
-        The lesson holds ``labels`` or ``values``, and ``weights``.
+        The lesson holds ``labels`` or ``values``, and ``weights``. ``margins``, rows x outputs, is
+        filled with what the predictor says of each row before it is learned.
         """
-        first = self.next_id - X.shape[0] if again else self.next_id
         parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
-        if self.choice.outside:
-            self._learn_outside(X, parts, order, first)
-        else:
-            self.model.learn(rows_of(X), *parts, order, self.settings.batch_size, first)
-        self.next_id = first + X.shape[0]
+        with self.turns:
+            before, examples = self.next_id, self.examples
+            first = before - X.shape[0] if again else before
+            self.next_id = first + X.shape[0]
+            try:
+                if self.choice.outside:
+                    self._learn_outside(X, parts, order, first, margins)
+                else:
+                    batch = self.settings.batch_size
+                    self.model.learn(rows_of(X), *parts, order, batch, first, margins)
+            except BaseException:
+                if self.examples == examples:  # else interrupted: what was learned has its numbers
+                    self.next_id = before
+                raise
 
     def score_rows(self, X: Any) -> Array:
         """Return one row per example and one column per output."""
         if not self.choice.outside:
             return np.asarray(self.model.score(rows_of(X)))
-        coef = self.model.coef()
-        return np.asarray(self._values(X, self.kept) @ coef + self.intercept())
+        known = self.outside
+        constant = known.coef.sum(axis=0) * bool(self.settings.fit_intercept)
+        return np.asarray(self._values(X, known) @ known.coef + constant)
 
     def configure(self, settings: Settings) -> None:
         """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
-        self.model.set_groups(groups_of(settings, self.outputs))
+        check_same_shape(self.settings, settings)
         self.settings = settings
+        self.model.set_groups(groups_of(settings, self.classes))
 
     # -- what was learned -------------------------------------------------------------------
 
@@ -116,7 +143,7 @@ class KernelLearner:
     def support(self) -> Any:
         """Return the support vectors, an array or a CSR matrix."""
         if self.choice.outside:
-            return np.empty((0, 0)) if self.kept is None else self.kept
+            return np.empty((0, 0)) if self.outside.rows is None else self.outside.rows
         rows = self.model.support()
         if not self.sparse:
             return rows["support"]
@@ -126,53 +153,69 @@ class KernelLearner:
         return csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=shape)
 
     def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
-        """Return a learner of more classes that continues this one; new ones begin with zero."""
+        """Return a learner of more classes that continues this one (see ``grow_classes``)."""
         shape = (self.features, classes, self.sparse)
         new = KernelLearner(settings, self.choice, self.gamma, *shape)
-        new.next_id, new.kept, new.kept_ids = self.next_id, self.kept, self.kept_ids
+        new.next_id = self.next_id
         state = self.model.state()
         change = output_map(self.settings, settings, position, classes)
         for name in ("coef", "trail"):
             if name in state:
                 state[name] = (state[name].reshape(-1, self.outputs) @ change.T).ravel()
-        new.model.load_state(state)
+        if self.classes == 1 and position[0] == 0:  # scores of zero were no mistakes
+            state["counters"][1] -= state["ties"][0]
+        new.load_state(state, self.outside.rows)
         return new
 
+    def load_state(self, state: dict[str, Array], rows: Any = None) -> None:
+        """Put back the state of the model, and the support vectors that are kept outside."""
+        self.model.load_state(state)
+        if self.choice.outside:
+            self.outside = Outside(rows, *self.model.expansion())
+
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: value for name, value in self.__dict__.items() if name != "model"}
-        return {**kept, "features": self.features, "state": self.model.state()}
+        with self.turns if self.choice.outside else nullcontext():
+            own = ("model", "turns")
+            kept = {name: value for name, value in self.__dict__.items() if name not in own}
+            return {**kept, "features": self.features, "state": self.model.state()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        make = ("settings", "choice", "gamma", "features", "outputs", "sparse")
+        make = ("settings", "choice", "gamma", "features", "classes", "sparse")
         KernelLearner.__init__(self, *(kept[name] for name in make))
-        for name in ("next_id", "kept", "kept_ids"):
-            setattr(self, name, kept[name])
-        self.model.load_state(kept["state"])
+        self.next_id = kept["next_id"]
+        self.load_state(kept["state"], kept["outside"].rows)
 
     # -- kernels that are computed outside --------------------------------------------------
 
     def _learn_outside(
-        self, X: Any, lesson: tuple[Array | None, ...], order: Array | None, first: int
+        self,
+        X: Any,
+        lesson: tuple[Array | None, ...],
+        order: Array | None,
+        first: int,
+        margins: Array | None,
     ) -> None:
         """Learn block by block; if the kernel fails on the way, everything is as it was."""
-        before = self.model.state(), self.kept, self.kept_ids
+        before, done = (self.model.state(), self.outside), 0
         try:
             for rows in self._blocks(X.shape[0], lesson[2], order):
                 some = X[rows]
-                within = self._values(some, some) if callable(self.choice.kernel) else some[:, rows]
+                function = callable(self.choice.kernel)
+                within = self._call(some, some) if function else some[:, rows]
                 ids = rows + first
                 self.model.learn_values(
-                    self._values(some, self.kept),
+                    self._values(some, self.outside),
                     np.ascontiguousarray(within, dtype=np.float64),
                     *(None if part is None else part[rows] for part in lesson),
                     ids,
                     self.settings.batch_size,
+                    None if margins is None else margins[done : done + len(rows)],
                 )
-                if callable(self.choice.kernel):
-                    self._keep(some, ids)
+                done += len(rows)
+                self.outside = self._after(some if function else None, ids)
         except BaseException:  # an interrupt too: rows and coefficients belong together
             self.model.load_state(before[0])
-            self.kept, self.kept_ids = before[1:]
+            self.outside = before[1]
             raise
 
     def _blocks(self, count: int, weights: Array | None, order: Array | None) -> Iterator[Array]:
@@ -184,34 +227,37 @@ class KernelLearner:
         for start in range(0, len(present), size):
             yield present[start : start + size].astype(np.int64)
 
-    def _values(self, X: Any, support: Any) -> Array:
-        """Return k between rows, and support vectors (with a precomputed kernel: their columns)."""
+    def _values(self, X: Any, known: Outside) -> Array:
+        """Return k between rows and support vectors (with a precomputed kernel: their columns)."""
         if not callable(self.choice.kernel):
-            return np.ascontiguousarray(X[:, self.model.ids()], dtype=np.float64)
-        count = 0 if support is None else support.shape[0]
-        if count == 0:
+            return np.ascontiguousarray(X[:, known.ids], dtype=np.float64)
+        if known.rows is None or known.rows.shape[0] == 0:
             return np.zeros((X.shape[0], 0))
-        values = self.choice.kernel(X, support)
+        return self._call(X, known.rows)
+
+    def _call(self, X: Any, others: Any) -> Array:
+        """Return what the kernel function says of rows and other rows, if it makes sense."""
+        values = self.choice.kernel(X, others)  # type: ignore[operator]  # a function here
         values = np.ascontiguousarray(getattr(values, "toarray", lambda: values)(), np.float64)
-        if values.shape != (X.shape[0], count):
+        if values.shape != (X.shape[0], others.shape[0]):
             raise ValueError(
                 f"The kernel function returned an array of shape {values.shape} for {X.shape[0]} "
-                f"and {count} rows; expected ({X.shape[0]}, {count})."
+                f"and {others.shape[0]} rows; expected {(X.shape[0], others.shape[0])}."
             )
         if not np.isfinite(values).all():
             raise ValueError("The kernel function returned NaN or infinity.")
         return values
 
-    def _keep(self, X: Any, ids: Array) -> None:
-        """Put the support vectors in the order in which the core holds them."""
-        now = self.model.ids()
-        if self.kept is not None and np.array_equal(now, self.kept_ids):
-            return
-        rows, everybody = X, np.concatenate([self.kept_ids, ids])
-        if self.kept is not None:
+    def _after(self, X: Any, ids: Array) -> Outside:
+        """Return the support vectors in the order in which the core holds them, X among them."""
+        old, (now, coef) = self.outside, self.model.expansion()
+        if X is None or (old.rows is not None and np.array_equal(now, old.ids)):
+            return Outside(old.rows, now, coef)
+        rows, everybody = X, np.concatenate([old.ids, ids])
+        if old.rows is not None:
             from scipy.sparse import issparse, vstack
 
-            both = [self.kept, X]
+            both = [old.rows, X]
             rows = vstack(both, format="csr") if issparse(X) else np.vstack(both)
         where = {int(example): k for k, example in enumerate(everybody)}
-        self.kept, self.kept_ids = rows[[where[int(example)] for example in now]], now
+        return Outside(rows[[where[int(example)] for example in now]], now, coef)

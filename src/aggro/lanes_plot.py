@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from aggro.sweeping_plot import COLOURS, close_figure, open_figure
+from aggro.pictures import COLOURS, MARKERS, close_figure, open_figure
 
 RACED = ("metric", "scale", "average")
-MARKERS = "osD^vP"
 
 
 def draw_lanes(lanes: list[dict[str, Any]], regression: bool, path: str | Path | None) -> Any:

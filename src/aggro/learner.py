@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +34,8 @@ class Progress:
 class Learner:
     """Linear models that learn side by side from the same rows; most often just one.
 
-    ``outputs`` is the number of classes (2 for a binary task), labels or target columns. All
+    ``outputs`` is the number of classes, labels or target columns. A binary task has two classes,
+    or one that is known: it is learned against the class to come (see ``grow_classes``). All
     settings must agree in what makes the shape of a model (see ``same_shape``): one walk over a
     row then serves all of them.
     """
@@ -80,15 +80,20 @@ class Learner:
         order: Array | None = None,
         undo: bool = True,
         threads: int = 1,
+        typical: _core.Rows | None = None,
+        margins: Array | None = None,
     ) -> None:
         """Learn rows in the given order, by class label or by target values.
 
         A row that cannot be learned raises and leaves the learner as it was, unless ``undo`` is
         false because the caller will throw the learner away. Threads share the outputs that do not
-        depend on each other; what is learned is the same for any number of them.
+        depend on each other; what is learned is the same for any number of them. ``margins``, rows
+        x 2 x outputs, is filled with what the predictor says of each row, and of the ``typical``
+        row, before it is learned; where models race, with what the leader says.
         """
         batch = self.settings.batch_size
-        self.model.learn(rows, labels, values, weights, order, batch, undo, threads)
+        parts = (rows, labels, values, weights, order, batch, undo, threads)
+        self.model.learn(*parts, typical, margins)
 
     def scores(self, rows: _core.Rows, which: int = 0, threads: int = 1) -> Array:
         """Return the scores of one model: a row per example and a column per output."""
@@ -126,7 +131,7 @@ class Learner:
         """Return the weights that predict, outputs x features: in place where that is possible."""
         s = self.settings
         plain = (
-            s.average is False
+            not s.average
             and s.scale == "none"
             and all(each.class_mean == 0 for each in self.all_settings)
         )
@@ -137,15 +142,37 @@ class Learner:
         """Return the intercepts that predict."""
         return self.model.bias().astype(self.dtype)[self._part(which)]
 
-    def set_coef(self, coef: Array, intercept: Array) -> None:
-        """Start from these weights, outputs x features, and intercepts."""
+    def set_coef(self, coef: Array | None, intercept: Array | None) -> None:
+        """Predict with these weights, outputs x features, and intercepts; None: as they are.
+
+        Learning goes on from there. What was made of earlier weights (average, queue, reservoir)
+        begins anew; class means, metric and counters stay.
+        """
         if self.settings.scale != "none":
             raise ValueError(
                 f"scale={self.settings.scale!r} learns the size of the features, so weights cannot "
                 "be set; use scale='none' to give coef_init, or to set coef_ or intercept_."
             )
-        self.model.weights_view()[...] = np.tile(np.asarray(coef, dtype=self.dtype).T, self.models)
-        self.model.set_bias(np.tile(np.asarray(intercept, dtype=np.float64), self.models).tolist())
+        with np.errstate(over="ignore"):
+            weights = self.model.weights() if coef is None else self._for_all(coef, self.dtype)
+        bias = self.model.bias() if intercept is None else self._for_all(intercept, np.float64)
+        if not np.isfinite(weights).all():
+            raise ValueError(f"The weights are too large for {self.dtype}; give smaller ones.")
+        state = self.state()
+        state["weights"].reshape(self.features, -1)[:, : weights.shape[1]] = weights
+        state["bias"][:] = bias
+        state["mixture"].reshape(-1, 6)[:] = (1, 0, 0, 0, 0, 0)  # the weights are written out
+        for name in ("trail", "bias_sum", "ring_fill", "ring_next", "pool_fill", "pool_key"):
+            if name in state:
+                state[name][:] = 0
+        examples, averaged = 0, 1  # places in the counters
+        state["counters"][averaged] = 0
+        state["last_update"][:] = state["counters"][examples]
+        self.load_state(state)
+
+    def _for_all(self, given: Array, dtype: npt.DTypeLike) -> Array:
+        """Return one table, or row, for the outputs of all models: side by side."""
+        return np.tile(np.asarray(given, dtype=dtype).T, self.models)
 
     @property
     def progress(self) -> Progress:
@@ -184,6 +211,11 @@ class Learner:
         self.model.set_memory(kept["memory"])
         self.load_state(kept["state"])
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Learner:
+        twin = Learner.__new__(Learner)
+        twin.__setstate__(self.__getstate__())  # whose arrays are copies already
+        return twin
+
     # -- how the settings look in the core --------------------------------------------------
 
     def _shape(self, features: int) -> tuple[_core.Shape, list[int]]:
@@ -193,8 +225,6 @@ class Learner:
         predictor = "reservoir" if reservoir else "average" if averages else "last"
         one_margin = not (s.task == "multiclass" and s.multiclass != "ovr")
         sums = self.outputs if any(s.class_mean > 0 for s in self.all_settings) else 0
-        if s.metric == "full":
-            self._check_memory(features)
         shape = _core.Shape(
             features=features,
             outputs=self.outputs * self.models,
@@ -210,6 +240,7 @@ class Learner:
             scale=getattr(_core.Scale, s.scale),
             spreads=self.outputs if s.task == "regression" and s.relative_epsilon else 0,
             forgetting=s.forgetting,
+            one_class=s.task == "binary" and self.classes == 1,
         )
         return shape, list(range(self.outputs)) * self.models
 
@@ -225,7 +256,8 @@ class Learner:
         }
         margin = _core.Task.margin
         if s.task == "binary":
-            return [_core.Group(first=first, count=1, task=margin, positive=1, **common)]
+            last = self.classes - 1  # the second class, or the only one that is known
+            return [_core.Group(first=first, count=1, task=margin, positive=last, **common)]
         if s.task == "multiclass" and s.multiclass != "ovr":
             task = getattr(_core.Task, s.multiclass)
             return [_core.Group(first=first, count=self.outputs, task=task, positive=0, **common)]
@@ -245,21 +277,3 @@ class Learner:
     def _average_from(self) -> int:
         average = self.settings.average
         return 0 if isinstance(average, (bool, str)) else max(0, int(average) - 1)
-
-    def _check_memory(self, features: int) -> None:
-        size = features + self.settings.fit_intercept
-        needed = len(self._groups()) * size * (size + 1) / 2 * self.dtype.itemsize / 2**30
-        if needed > _memory_gib():
-            raise MemoryError(
-                f"metric='full' on {features} features needs {needed:.1f} GiB for its matrices, "
-                f"but this machine has {_memory_gib():.1f} GiB; use metric='diagonal' or fewer "
-                "features."
-            )
-
-
-def _memory_gib() -> float:
-    """Return the memory of the machine, or no limit where it cannot be told."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    except (AttributeError, ValueError, OSError):
-        return float("inf")

@@ -51,9 +51,11 @@ class PassiveAggressiveClassifier(LinearClassifier):
     random_state : int, RandomState or None
         Seed of the orders and of the reservoir.
     warm_start : bool, default=False
-        Continue from the model as it is when ``fit`` is called again.
+        Continue from the model as it is when ``fit`` is called again, with the same features and
+        classes. A fit that fails leaves the model as it was.
     class_weight : dict, "balanced" or None
-        Weight of each class: multiplies C. "balanced" follows the counts seen so far.
+        Weight of each class: multiplies C. "balanced" follows the counts seen since it was set. In
+        a stream whose classes were not given, a dict may name classes that are still to come.
     average : bool, int, "reservoir" or "auto", default=False
         Predict with the mean of the weights of all rounds (from the given example on), or of a
         reservoir of classifiers that survived long. "auto" races the last weights against their

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from aggro.auto import AutoLearner
 from aggro.calibration import RING, Calibrator
 from aggro.estimator import OnlineEstimator
-from aggro.grids import PIECE, SETTLED
 from aggro.growth import output_map
 from aggro.learner import Array
 from aggro.rules import Settings, Task
+from aggro.typical import Typical, next_change
 
-SHORTEST, LONGEST = 16, 64  # rows that one and the same model scores before it learns them
 UNSEEN = 5  # the twin of a model of several passes leaves every fifth row for the last pass
 FEW = 1000  # margins; for less than that there are more twins
 
@@ -33,35 +33,12 @@ def _wanted(estimator: Any) -> bool:
     return True
 
 
-def pieces(count: int, seen: int, batch: int, race: bool, recorded: int) -> Iterator[slice]:
-    """Cut rows to be learned where a cut changes nothing of what is learned.
-
-    Mini-batches stay whole. A race looks at its leader at the end of a block, or of a call, and
-    moves its grid from ``SETTLED`` examples on: from there on its blocks stay whole too. What
-    comes before the rows to be recorded is one piece.
-
-    >>> list(pieces(40, 0, 1, False, 5000))
-    [slice(0, 16, None), slice(16, 32, None), slice(32, 40, None)]
-    """
-    block = max(PIECE // batch, 1) * batch if race else batch
-    start = max(0, count - recorded) // block * block
-    if start:
-        yield slice(0, start)
-    while start < count:
-        length = max(SHORTEST, min((start + seen) // 8, LONGEST))
-        end = start + -(-length // batch) * batch
-        if race:
-            wall = (start // block + 1) * block
-            end = min(end, wall) if seen + wall < SETTLED else wall
-        yield slice(start, min(end, count))
-        start = end
-
-
 class Probabilities(OnlineEstimator):
     """Classifiers that can tell how sure they are, once ``probability=True``."""
 
     _calibrator: Calibrator
-    _typical: Array  # the mean of recent rows; the kernel estimators have none
+    _typical: Typical  # the kernel estimators have no use for one
+    _has_typical = True
 
     @available_if(_wanted)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
@@ -79,8 +56,10 @@ class Probabilities(OnlineEstimator):
         check_is_fitted(self)
         if not hasattr(self, "_calibrator"):
             raise NotFittedError("The model was learned without probability=True; learn it anew.")
-        centre = self._centre(self._learner)
-        return self._calibrator.probabilities(self._scores(X), centre)
+        scores, centre = self._scores(X), np.zeros(self._learner.outputs)
+        if self._has_typical:
+            centre = self._learner.scores(self._typical.rows(self._learner.features))[0]
+        return self._calibrator.probabilities(scores, centre)
 
     @available_if(_wanted)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
@@ -101,13 +80,6 @@ class Probabilities(OnlineEstimator):
 
     # -- recording ---------------------------------------------------------------------------
 
-    def _centre(self, learner: Any) -> Array:
-        """Return the scores of a typical row."""
-        if not hasattr(self, "_typical"):
-            return np.zeros(learner.outputs)
-        centre: Array = self._judge(learner, self._typical)[0]
-        return centre
-
     def _walk(
         self,
         learner: Any,
@@ -116,41 +88,43 @@ class Probabilities(OnlineEstimator):
         sample_weight: Any,
         order: Array | None,
         unseen: Array | None = None,
+        follow: bool = True,
         undo: bool = False,
     ) -> None:
         """Learn rows in an order; record how those never seen (default: all) are scored before.
 
-        The record is kept only when all are learned.
+        The typical example follows the rows, if it shall. A model that has learned nothing gives no
+        margins. What has no weight was never there. The record is kept only when all are learned.
         """
+        weights = self._weights(sample_weight, X.shape[0])
+        weights = np.ones(X.shape[0]) if weights is None else weights
         order = np.arange(X.shape[0]) if order is None else order
-        batch, weights = learner.settings.batch_size, lesson["weights"]
-        if batch > 1 and weights is not None:
-            order = order[weights[order] > 0]  # others take no place in a mini-batch
-        recorded = RING if unseen is None else RING * UNSEEN
-        known, race = unseen is not None and learner.examples > 0, isinstance(learner, AutoLearner)
-        found: list[tuple[Array, Array, Array]] = []
-        for part in pieces(len(order), learner.examples, batch, race, recorded):
-            rows = order[part] if unseen is None else order[part][unseen[order[part]]]
-            if learner.examples > 0 and len(rows) and part.stop > len(order) - recorded:
-                self._record(learner, X, rows, found)
-            self._teach(learner, X, lesson, order[part], known or part.start > 0, undo)
-        if found and (len(self.classes_) > 1 or self._multilabel):
-            self._keep(found, lesson, self._weights(sample_weight, X.shape[0]))
+        if lesson["weights"] is not None:
+            order = order[lesson["weights"][order] > 0]
+        news = order if unseen is None else order[unseen[order]]
+        recorded = self._calibrator.most * (1 if unseen is None else UNSEEN)
+        known = unseen is not None and learner.examples > 0
+        margins = [np.empty((0, 2, learner.outputs))]
+        for part in self._pieces(len(order), learner, follow):
+            rows, again = order[part], known or part.start > 0
+            if learner.examples > 0 and part.stop > len(order) - recorded:
+                found = self._watch(learner, X, lesson, rows, again, undo)
+                margins.append(found if unseen is None else found[unseen[rows]])
+            else:
+                self._teach(learner, X, lesson, rows, again, undo)
+            if follow and self._has_typical:
+                self._typical = self._typical.after(X, rows, learner.settings.batch_size)
+        scores, centres = np.concatenate(margins).transpose(1, 0, 2)
+        labels = lesson["values" if self._multilabel else "labels"][news]
+        self._calibrator = self._calibrator.plus(labels, weights[news], scores, centres)
 
-    def _record(self, learner: Any, X: Any, rows: Array, found: list[Any]) -> None:
-        try:
-            scores, centre = self._judge(learner, X[rows]), self._centre(learner)
-        except ValueError:
-            return  # a bad row: learning it will tell which
-        found.append((rows, scores, np.tile(centre, (len(rows), 1))))
-
-    def _keep(self, found: list[Any], lesson: dict[str, Any], weights: Array | None) -> None:
-        rows, scores, centres = map(np.concatenate, zip(*found, strict=True))
-        weights = np.ones(len(rows)) if weights is None else weights[rows]
-        labels = lesson["values" if self._multilabel else "labels"][rows]
-        heavy = weights > 0
-        parts = (part[heavy] for part in (scores, centres, labels, weights))
-        self._calibrator = self._calibrator.plus(*parts)
+    def _pieces(self, count: int, learner: Any, follow: bool) -> list[slice]:
+        """Cut rows in whole batches: where the typical example changes, and after the first."""
+        met = self._typical.met if follow and self._has_typical else learner.examples
+        cuts = [0]
+        while cuts[-1] < count:
+            cuts.append(cuts[-1] + next_change(met + cuts[-1], learner.settings.batch_size))
+        return [slice(start, min(end, count)) for start, end in itertools.pairwise(cuts)]
 
     # -- partial_fit and fit -----------------------------------------------------------------
 
@@ -158,14 +132,15 @@ class Probabilities(OnlineEstimator):
         """Learn new rows once, in the given order; a failure leaves the old learner as it was."""
         if not hasattr(self, "_calibrator"):
             self._begin_record(self._learner.examples)
-        self._meet_typical(X)
-        one_piece = X.shape[0] <= SHORTEST
-        if not one_piece:
+        whole = len(self._pieces(X.shape[0], self._learner, follow=True)) == 1
+        if not whole:
             self._learner = copy.deepcopy(self._learner)
-        self._walk(self._learner, X, lesson, sample_weight, None, undo=one_piece)
+        self._walk(self._learner, X, lesson, sample_weight, None, undo=whole)
 
     def _begin_record(self, seen: int = 0) -> None:
         self._calibrator = Calibrator.empty(len(self.classes_), self._multilabel, seen)
+        if self._has_typical:
+            self._typical = Typical.of(np.zeros(self.n_features_in_))
 
     def _once(
         self, learner: Any, X: Any, lesson: dict[str, Any], sample_weight: Any
@@ -176,7 +151,6 @@ class Probabilities(OnlineEstimator):
         if not self.probability:
             return None
         self._begin_record()
-        self._meet_typical(X)
         if self.max_iter > 1 or learner.examples > 0 or isinstance(learner, AutoLearner):
             return None
         return functools.partial(self._walk, learner, X, lesson, sample_weight)
@@ -191,10 +165,11 @@ class Probabilities(OnlineEstimator):
         count, random = X.shape[0], np.random.default_rng(0)
         passes = max(1, round(learner.examples / count))
         last = random.permutation(count) if self.shuffle else np.arange(count)
+        self._begin_record(learner.examples if passes > 1 else 0)
+        self._take_mean(X, lesson["weights"])
         if passes == 1:
-            self._walk(self._twin(learner), X, lesson, sample_weight, last)
+            self._walk(self._twin(learner), X, lesson, sample_weight, last, follow=False)
             return
-        self._begin_record(learner.examples)
         for first in range(min(UNSEEN, -(-FEW * UNSEEN // count))):
             unseen = np.zeros(count, bool)
             unseen[last[-RING * UNSEEN :][first::UNSEEN]] = True
@@ -203,7 +178,14 @@ class Probabilities(OnlineEstimator):
                 order = random.permutation(order) if self.shuffle else order
                 self._teach(twin, X, lesson, order, again > 0)
                 self._end_pass(twin)
-            self._walk(twin, X, lesson, sample_weight, last, unseen)
+            self._walk(twin, X, lesson, sample_weight, last, unseen, follow=False)
+
+    def _take_mean(self, X: Any, weights: Array | None) -> None:
+        """Let the mean of all rows be the typical one, where all are there at once."""
+        if self._has_typical:
+            rows = X if weights is None else X[np.flatnonzero(weights > 0)]
+            mean = np.asarray(rows.mean(axis=0, dtype=np.float64))
+            self._typical = Typical.of(mean, met=rows.shape[0])
 
     def _grow_calibrator(self, before: Array, old: Settings) -> None:
         """Let the recorded margins follow the classes that were admitted."""

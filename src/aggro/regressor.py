@@ -11,6 +11,7 @@ from sklearn.model_selection import ShuffleSplit
 from aggro.auto import AnyLearner, make_learner
 from aggro.estimator import OnlineEstimator, all_or_nothing
 from aggro.learner import Array, rows_of
+from aggro.stopping import Determination
 from aggro.targets import read_values
 from aggro.threads import threads_of
 from aggro.weights import LinearEstimator
@@ -23,6 +24,13 @@ class OnlineRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):  # typ
         """Return the predicted target of each row."""
         scores = self._scores(X)
         return scores.ravel() if self._flat else scores
+
+    def _check_columns(self, values: Array) -> None:
+        if values.shape[1] != self._learner.outputs:
+            raise ValueError(
+                f"y has {values.shape[1]} columns, but the model has {self._learner.outputs}; give "
+                "as many targets as at first, or begin anew with fit and warm_start=False."
+            )
 
 
 class LinearRegressor(OnlineRegressor, LinearEstimator):
@@ -51,17 +59,19 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
             How many times each example counts: multiplies C.
         """
         self._check_schedule()
-        X = self._read(X, reset=True)
+        warm = self._continues()
+        X = self._read(X, reset=not warm)
         settings = self._checked_settings("regression")
         values = read_values(y, X.shape[0])
-        self._flat = values.shape[1] == 1
         lesson = {"values": values, "weights": self._weights(sample_weight, X.shape[0])}
-        learner = getattr(self, "_learner", None) if self.warm_start else None
-        if learner is None:
+        if warm:
+            self._check_columns(values)
+            learner = self._continued(settings)
+        else:
+            self._flat = values.shape[1] == 1
             learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
-        learner.configure(settings)
         self._start(learner, coef_init, intercept_init)
-        held_out, validate = self._validation(X, values)
+        held_out, validate = self._validation(X, values, lesson["weights"])
         self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate)
         self._learner, self._known_prices = learner, self._prices()
         self.__dict__.pop("_sparse_coef", None)
@@ -80,9 +90,7 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         sample_weight : array of shape (n_samples,), optional
             How many times each example counts: multiplies C.
         """
-        self._require_dense()
-        if self.early_stopping:
-            raise ValueError("early_stopping should be False with partial_fit.")
+        self._check_stream()
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
         values = read_values(y, X.shape[0])
@@ -92,14 +100,11 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
             settings = self._checked_settings("regression")
             self._learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
             self._known_prices = self._prices()
-        elif values.shape[1] != self._learner.outputs:
-            raise ValueError(
-                f"y has {values.shape[1]} columns, but the model has {self._learner.outputs}."
-            )
+        self._check_columns(values)
         self._reconfigure("regression")
+        self.n_iter_ = 1
         threads = threads_of(self.n_jobs)
         self._learner.learn(rows_of(X), values=values, weights=weights, threads=threads)
-        self.n_iter_ = 1
         return self
 
     def _adopt(self, learner: AnyLearner, classes: Any, multilabel: bool) -> Any:
@@ -110,19 +115,16 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         return self
 
     def _coef(self) -> Array:
-        coef = self._learner.coef()
+        coef = super()._coef()
         return coef.ravel() if self._flat else coef
 
-    def _validation(self, X: Any, values: Array) -> tuple[Array | None, Any]:
+    def _validation(self, X: Any, values: Array, weights: Array | None) -> tuple[Array | None, Any]:
         """Hold out a part of the rows and return it with the function that scores a learner."""
         if not self.early_stopping:
             return None, None
         parts = ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
         held_out = np.sort(next(parts.split(values))[1]).astype(np.int64)
-        rows, truth = rows_of(X[held_out]), values[held_out]
-        spread = ((truth - truth.mean(axis=0)) ** 2).sum()
-
-        def r2(learner: AnyLearner) -> float:
-            return float(1 - ((truth - learner.scores(rows)) ** 2).sum() / max(spread, 1e-300))
-
-        return held_out, r2
+        scores = self._score_held_out(X, held_out)
+        some = None if weights is None else weights[held_out]
+        quality = Determination(values[held_out], values, some)
+        return held_out, lambda learner: quality(scores(learner))

@@ -94,8 +94,8 @@ CLASHES: tuple[Clash, ...] = (
     Clash(
         ("loss", "multiclass"),
         lambda s: s.loss == "least_squares" and _shares_slack(s),
-        "loss='least_squares' asks for margins of exactly 1, which all wrong classes cannot meet "
-        "with one shared slack; use multiclass='ovr' or 'top'",
+        "least squares ask for margins of exactly 1, which all wrong classes cannot meet with one "
+        "shared slack; use multiclass='ovr' or 'top'",
     ),
     Clash(
         ("loss", "multiclass"),
@@ -110,7 +110,7 @@ CLASHES: tuple[Clash, ...] = (
     Clash(
         ("task", "class_mean"),
         lambda s: s.task == "regression" and s.class_mean > 0,
-        "class_mean pulls to the means of classes, and regression has none; use class_mean=0",
+        "the pull is to the means of classes, and regression has none; use class_mean=0",
     ),
     Clash(
         ("loss", "batch_size"),
@@ -159,7 +159,7 @@ def check_number(name: str, value: Any, *, above: float, strict: bool = True) ->
     )
     fine = real and not isinstance(value, bool) and (value > above if strict else value >= above)
     if not fine:
-        bound = f"{'greater than' if strict else 'at least'} {above:g}"
+        bound = f"{'greater than' if strict else 'of at least'} {above:g}"
         choice = ", or 'auto'" if name == "C" else ""
         raise ValueError(f"{name}={value!r} is not valid; give a number {bound}{choice}.")
 
@@ -174,9 +174,17 @@ def check_count(name: str, value: Any, *, least: int = 1, most: int | None = Non
         )
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless value is True or False."""
+    if value is not True and value is not False:
+        raise ValueError(f"{name}={value!r} is not valid; give True or False.")
+
+
 def check_settings(s: Settings, losses: Iterable[str]) -> None:
     """Raise a ValueError that says what is wrong with the settings, and what to do."""
     check_choice("loss", s.loss, losses)
+    check_flag("fit_intercept", s.fit_intercept)
+    check_flag("relative_epsilon", s.relative_epsilon)
     if s.C != "auto":
         check_number("C", s.C, above=0)
     check_number("epsilon", s.epsilon, above=0, strict=False)
@@ -191,7 +199,8 @@ def check_settings(s: Settings, losses: Iterable[str]) -> None:
     check_count("batch_size", s.batch_size, most=MAX_BATCH)
     check_count("reservoir_size", s.reservoir_size)
     check_number("r", s.r, above=0)
-    if not 0.5 <= s.eta < 1:
+    check_number("eta", s.eta, above=0.5, strict=False)
+    if s.eta >= 1:
         raise ValueError(
             f"eta={s.eta!r} is not valid; give a probability of at least 0.5, below 1."
         )
@@ -217,19 +226,37 @@ def left_open(s: Settings) -> list[str]:
 
 def check_same_shape(old: Settings, new: Settings) -> None:
     """Raise unless a model made with the old settings has room for the new ones."""
-    shape = ["fit_intercept", "metric", "queue", "average"]
+    shape = ["C"] * ((old.C == "auto") != (new.C == "auto"))  # a race, or one model
+    shape += ["fit_intercept", "metric", "queue", "average"]
     shape += ["scale", "relative_epsilon", "forgetting"]
     shape += ["reservoir_size"] * (new.average == "reservoir")
     one_each = [s.task == "multiclass" and s.multiclass == "ovr" for s in (old, new)]
     shape += ["multiclass"] * any(one_each)
     shape += ["class_mean"] * ((old.class_mean > 0) != (new.class_mean > 0))
+    shape += ["C"] * ("auto" in (old.C, new.C))
     for name in shape:
-        was, is_now = getattr(old, name), getattr(new, name)
-        if was != is_now:
-            raise ValueError(
-                f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; set "
-                "it before the first partial_fit, or begin anew with fit."
-            )
+        check_unchanged(name, getattr(old, name), getattr(new, name))
+
+
+def same_values(some: Any, others: Any) -> bool:
+    """Tell whether parameters are equal; those that cannot be compared are not."""
+    try:
+        return bool(some == others)
+    except ValueError:  # an array among them: some of it may be equal
+        return False
+
+
+def check_unchanged(name: str, was: Any, is_now: Any) -> None:
+    """Raise if a parameter that makes the shape of a model has changed since it was begun."""
+    if same_values(was, is_now):
+        return
+    instead = "set it before the first partial_fit"
+    if name in OPEN and same_values(was, "auto"):
+        instead = "call settle(), which keeps what leads, and set it then"
+    raise ValueError(
+        f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; "
+        f"{instead}, or begin anew with fit."
+    )
 
 
 def check_average(average: Any) -> None:

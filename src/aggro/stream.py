@@ -37,8 +37,9 @@ class StreamClassifier(RecordingStream):
 
     Stay when the margin is met, else step just far enough. An example is a dict of names to
     numbers; any hashable name will do, and what a dict does not name is zero. A string value v of
-    feature k stands for the feature ``(k, v)`` with value 1. Classes enter with zero weights;
-    before any is known, ``predict_one`` returns None.
+    feature k stands for the feature ``(k, v)`` with value 1. The first class is learned against
+    the second, which is to come; later ones enter with zero weights. Before any is known,
+    ``predict_one`` returns None.
 
     Parameters
     ----------
@@ -108,9 +109,7 @@ class StreamClassifier(RecordingStream):
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return the probability of each class; a mere softmax without ``probability=True``."""
-        classes, margins = self._margins(x)
-        calibrated = self.probability and len(classes) > 1
-        return self._calibrated(classes, margins) if calibrated else probabilities(classes, margins)
+        return self._calibrated(x) if self.probability else probabilities(*self._margins(x))
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a table with one column of probabilities for each class."""

@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from aggro.grids import next_look
 from aggro.learner import Array, Learner
 from aggro.rules import Settings, check_count, check_number
 from aggro.stream_frames import column_like, rows_of_frame, values_of
-from aggro.stream_race import RacingStream, next_look
+from aggro.stream_race import RacingStream
 from aggro.stream_river import RiverProtocol
 from aggro.stream_settings import check_bounds, keywords_of, refuse_races, settings_of
 
@@ -42,8 +43,8 @@ class StreamLearner(RacingStream, RiverProtocol):
             self._regression, settings.batch_size, max_features or 0, self._buckets > 0
         )
         self._enter(settings)
-        self._install([], [], Learner(self._lanes(0), self._buckets or 1, 1, seed=seed))
-        self._next_look = -1 if self._races else 0
+        blank = Learner(self._first_lanes(), self._buckets or 1, 1, seed=seed)
+        self._install([], [], blank, -1 if self._races else 0)
         self._meet_river()
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -60,17 +61,17 @@ class StreamLearner(RacingStream, RiverProtocol):
         """
         answers = values_of(y, "y", len(X))
         weights = [1.0] * len(X) if w is None else values_of(w, "w", len(X))
-        before = self._remember(), self._prices, self._next_look
-        i = 0
-        try:
-            for i, x in enumerate(rows_of_frame(X)):
-                self.learn_one(x, answers[i], weights[i])
-        except BaseException as error:
-            self._recall(before[0])
-            self._prices, self._next_look = before[1:]
-            if type(error) in (TypeError, ValueError):
-                raise type(error)(f"row {i}: {error}") from None
-            raise
+        with self._lock:
+            before = self._remember()
+            i = 0
+            try:
+                for i, x in enumerate(rows_of_frame(X)):
+                    self.learn_one(x, answers[i], weights[i])
+            except BaseException as error:
+                self._recall(before)
+                if type(error) in (TypeError, ValueError):
+                    raise type(error)(f"row {i}: {error}") from None
+                raise
 
     def predict_many(self, X: Any) -> Any:
         """Predict the answer for each row of a table, as a column of the same kind."""
@@ -110,11 +111,15 @@ class StreamLearner(RacingStream, RiverProtocol):
     def _settings(self, classes: int) -> Settings:
         return settings_of(self._keywords, self._regression, classes)
 
-    def _install(self, classes: list[Any], position: list[int], learner: Learner) -> None:
-        """Go on with what this learner knows."""
+    def _install(
+        self, classes: list[Any], position: list[int], learner: Learner, look: int | None = None
+    ) -> None:
+        """Go on with what this learner knows; the next look is due then, or when it was."""
         shape, own_sum = learner._shape(learner.features)
         blueprint = (shape, learner._groups(), own_sum, learner._average_from(), self._memory)
-        self._rebuild(classes, position, *blueprint, learner.state())
+        prices = [float(lane.C) for lane in learner.all_settings]
+        look = self._next_look if look is None else look
+        self._rebuild(classes, position, *blueprint, learner.state(), prices, look)
 
     def _learner(self, classes: int) -> Learner:
         """Return a learner that knows what this one knows."""
@@ -152,8 +157,9 @@ class StreamLearner(RacingStream, RiverProtocol):
 
     def _pieces(self) -> tuple[list[Any], list[Any], dict[str, Array]]:
         """Return names, classes and arrays; the grid too, where there is a race."""
-        names, classes, arrays = self._dump()
-        prices = {"prices": np.array(self._prices)} if self._races else {}
+        with self._lock:
+            names, classes, arrays = self._dump()
+            prices = {"prices": np.array(self._prices)} if self._races else {}
         return names, classes, {**arrays, **prices}
 
     def __repr__(self) -> str:
@@ -179,17 +185,15 @@ def _revive(
 ) -> Stream:
     """Return the model that was put apart in these pieces."""
     model = cls(**params)
-    if model._races:
-        model._prices = tuple(arrays["prices"].tolist())
-        for price in model._prices:
-            check_number("C", price, above=0)
-    learner = Learner(
-        model._lanes(len(classes)), max(len(names), model._slots), max(len(classes), 1)
-    )
+    prices = arrays["prices"].tolist() if model._races else model._prices
+    for C in prices:
+        check_number("C", C, above=0)
+    lanes = model._lanes(len(classes), prices)
+    learner = Learner(lanes, max(len(names), model._slots), max(len(classes), 1))
     learner.load_state(arrays)
     model._install(classes, [], learner)
     model._resume(names, arrays)
-    if model._races and model.examples:
+    if model._races and (model.examples or len(arrays["waiting_ends"])):
         model._next_look = next_look(model.examples)
     return model
 

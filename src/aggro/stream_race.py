@@ -2,77 +2,117 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from aggro import _core
-from aggro.grids import GRIDS, PIECE, SETTLED, grid_of, memory_of, move_grid, standing
+from aggro.bundle import select
+from aggro.grids import (
+    first_steps,
+    grid_of,
+    is_settled,
+    memory_of,
+    move_grid,
+    next_look,
+    off_edge,
+    off_unit,
+    standing,
+)
 from aggro.learner import Learner
 from aggro.rules import Settings
-
-
-def next_look(examples: int) -> int:
-    """Return when to look at the grid again, however often the stream was stored in between."""
-    return max(SETTLED, (examples // PIECE + 1) * PIECE)
 
 
 class RacingStream(_core.Stream):
     """A stream whose lanes differ in C; with a fixed C there is one lane and no race."""
 
-    _prices: tuple[float, ...]  # the C of each lane
+    C: Any
+    seed: int
+    _keywords: dict[str, Any]
     _memory: float
     _settings: Any
     _learner: Any
     _install: Any
 
     def _enter(self, settings: Settings) -> None:
-        """Lay out a grid that the first example will bring to scale, or the one C there is."""
+        """Tell what is raced."""
         self._races = settings.C == "auto"
-        self._prices = tuple(GRIDS[settings.metric]) if self._races else (settings.C,)
         self._memory = memory_of(settings) if self._races else 1.0
 
-    def _lanes(self, classes: int) -> list[Settings]:
+    def _first_lanes(self, steps: int = 0) -> list[Settings]:
+        """Return a grid around its unit, or the one C there is."""
+        settings = self._settings(0)
+        return self._lanes(0, grid_of(settings, steps) if self._races else (settings.C,))
+
+    def _lanes(self, classes: int, prices: Sequence[float] = ()) -> list[Settings]:
         settings = self._settings(classes)
-        return [replace(settings, C=price) for price in self._prices]
+        return [replace(settings, C=C) for C in prices or self._prices]
 
     def _begin_race(self, x: Any, y: Any) -> None:
-        """Bring the grid to the scale of the first example; the core calls this before it."""
+        """Lay out the grid by the first example; the core calls this before it."""
         settings = self._settings(2)
         numbers = [1.0 if isinstance(value, str) else float(value) for value in x.values()]
-        size = float(len(numbers)) if settings.scale != "none" else sum(v * v for v in numbers)
+        squares = {
+            "none": sum(v * v for v in numbers),
+            "online": float(sum(v != 0 for v in numbers)),
+            "standard": 0.0,
+        }
         target = abs(float(y)) if settings.task == "regression" else 1.0
-        self._prices = tuple(grid_of(settings, size, target))
-        self._go_on(self._learner(0))
-        self._next_look = next_look(0)
+        steps = first_steps(settings, squares[settings.scale], target)
+        learner = Learner(self._first_lanes(steps), self._slots, 1, seed=self.seed)
+        learner.model.set_unit(steps)
+        self._go_on(learner, next_look(0))
 
     def _look(self) -> None:
-        """Move the grid when its edge leads; the core calls this now and then."""
-        learner = self._learner(len(self._classes()))
-        moved = move_grid(learner)
-        if moved is not learner:
-            self._prices = tuple(lane.C for lane in moved.all_settings)
-            self._go_on(moved)
-        self._next_look = next_look(self.examples)
+        """Let the grid follow its unit and its leader; the core calls this when it is due."""
+        unit, look = self._unit, next_look(self.examples)
+        if not unit:  # it was settled
+            self._next_look = 0
+            return
+        settled, classes = is_settled(self.examples, self._next_look), len(self._classes())
+        off = off_unit(self._settings(classes), unit)
+        if off or (settled and off_edge(self._prices, self._chosen, unit)):
+            self._go_on(move_grid(self._learner(classes), settled), look)
+        else:
+            self._next_look = look
 
-    def _go_on(self, learner: Learner) -> None:
+    def _go_on(self, learner: Learner, look: int) -> None:
         classes = self._classes()
-        self._install(classes, list(range(len(classes))), learner)
+        self._install(classes, list(range(len(classes))), learner, look)
+
+    def settle(self) -> None:
+        """End the race: keep the leader alone, with its C, as if there had been no other.
+
+        Its weights stay the same, to the last bit, and take a small part of the memory. ``C``
+        becomes the value that was chosen. Without a race nothing happens.
+        """
+        if not self._races:
+            return
+        if self._next_look < 0:
+            raise ValueError("C='auto' has nothing to choose by before the first example.")
+        with self._lock:
+            C, classes = self.C_, len(self._classes())
+            lanes = [replace(self._settings(classes), C=C)]
+            self._go_on(select(self._learner(classes), [self._chosen], lanes), 0)
+            self.__dict__.update(C=C, _races=False, _keywords={**self._keywords, "C": C})
 
     @property
     def C_(self) -> float:
         """The C in use: that of the lane that leads when ``C="auto"``."""
-        return float(self._prices[self._chosen])
+        with self._lock:
+            return float(self._prices[self._chosen])
 
     @property
     def lanes_(self) -> list[dict[str, Any]]:
         """What ``C="auto"`` races: each lane's C, mistakes and recent record."""
         if not self._races:
             raise AttributeError("lanes_ exists only with C='auto'.")
-        leader = self._chosen
+        with self._lock:
+            leader, prices, records = self._chosen, self._prices, self._records()
         return [
             {"C": price, **standing(record, lane == leader)}
-            for lane, (price, record) in enumerate(zip(self._prices, self._records(), strict=True))
+            for lane, (price, record) in enumerate(zip(prices, records, strict=True))
         ]
 
     def plot_lanes(self, path: str | Path | None = None) -> Any:

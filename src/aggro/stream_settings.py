@@ -61,10 +61,9 @@ def keywords_of(algorithm: str, regression: bool, params: dict[str, Any]) -> dic
 
 def settings_of(keywords: dict[str, Any], regression: bool, classes: int = 2) -> Settings:
     """Return the checked settings for this many classes."""
-    task: Task = "regression" if regression else "binary" if classes == 2 else "multiclass"
+    task: Task = "regression" if regression else "binary" if classes <= 2 else "multiclass"
     settings = Settings(task=task, **keywords)
-    if classes > 1:  # a single class asks for nothing yet
-        check_settings(settings, LOSSES_OF_REGRESSORS if regression else LOSSES_OF_CLASSIFIERS)
+    check_settings(settings, LOSSES_OF_REGRESSORS if regression else LOSSES_OF_CLASSIFIERS)
     return settings
 
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import product
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, get_args
 
 import numpy as np
 
 from aggro.bundle import same_shape
 from aggro.learner import Array, Learner, rows_of
-from aggro.rules import (
-    CLASSIFIER_LOSSES,
-    LOSSES,
-    REGRESSOR_LOSSES,
-    Settings,
-    Task,
-    check_settings,
-    left_open,
-)
+from aggro.rules import Task, check_choice, check_count
+from aggro.sweeping_axes import read_axes, rows_for
 from aggro.sweeping_data import Data, Part, open_data
 from aggro.sweeping_result import SweepResult, SweepRow
 from aggro.threads import threads_of
-from aggro.variants import find
 
-AXES = Settings.__dataclass_fields__.keys() - {"task"}
+TASKS = get_args(Task)
 
 
 def sweep(
@@ -63,8 +54,9 @@ def sweep(
     **axes
         A value or a list of values for any axis: ``C``, ``loss``, ``multiclass``, ``metric``,
         ``class_mean``, ``trigger``, ``queue``, ``batch_size``, ``average``, ``epsilon``,
-        ``fit_intercept`` ...; or ``algorithm``, names from the catalogue. Values only: what
-        "auto" leaves open is chosen by the estimators.
+        ``fit_intercept`` ...; or ``algorithm``, names from the catalogue that suit the task; an
+        axis then counts for those variants that have it. Values only: what "auto" leaves open is
+        chosen by the estimators.
 
     Examples
     --------
@@ -75,11 +67,16 @@ def sweep(
     >>> result.best.params
     {'C': 0.1, 'scale': 'standard'}
     """
-    data, threads = open_data(X, y, task, orders), threads_of(n_jobs)
-    rows = list(
-        {row.name: row for row in (_row(p, data.task) for p in _combinations(axes))}.values()
-    )
-    result = SweepResult(rows, data.count, orders, data.task, data.classes)
+    check_count("orders", orders)
+    check_count("passes", passes)
+    check_count("seed", seed, least=0)
+    lists, threads = read_axes(axes), threads_of(n_jobs)
+    if task is not None:
+        check_choice("task", task, TASKS)
+    data = open_data(X, y, task, orders)
+    rows = rows_for(lists, data.task)
+    facts = (data.task, data.classes, data.names)
+    result = SweepResult(rows, data.count, orders, passes, *facts)
     bundles = _bundles(rows)
     for order in _orders(data.count, orders, seed):
         courses = [_Course([rows[i] for i in members], data, threads) for members in bundles]
@@ -91,51 +88,6 @@ def sweep(
             course.learner.freeze_means(False)  # what comes later is new
             result._homes.update({i: (course.learner, at) for at, i in enumerate(members)})
     return result
-
-
-def _combinations(axes: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for name in axes:
-        if name not in AXES and name != "algorithm":
-            listed = ", ".join(sorted(AXES | {"algorithm"}))
-            raise TypeError(f"sweep has no axis {name!r}; the axes are {listed}.")
-    lists = [v if isinstance(v, (list, tuple, np.ndarray)) else [v] for v in axes.values()]
-    for values in product(*lists):
-        yield {
-            k: v.item() if isinstance(v, np.generic) else v
-            for k, v in zip(axes, values, strict=True)
-        }
-
-
-def _row(params: dict[str, Any], task: Task) -> SweepRow:
-    if "algorithm" in params:  # an axis that the variant does not have is no setting of it
-        known = find(params["algorithm"]).make().get_params().keys() | {"algorithm"}
-        params = {k: v for k, v in params.items() if k in known}
-    named = {k: v for k, v in params.items() if k != "algorithm"}
-    losses: Iterable[str] = REGRESSOR_LOSSES if task == "regression" else CLASSIFIER_LOSSES
-    if task == "regression":
-        named = {"loss": "epsilon_insensitive", "epsilon": 0.1, **named}
-    if "algorithm" in params:
-        named, losses = {**settings_of(params["algorithm"]), **named}, LOSSES
-    settings = Settings(task=task, **named)
-    for name in left_open(settings):
-        raise ValueError(
-            f"sweep compares values, and {name}='auto' is none; give a list of them, or use "
-            f"{name}='auto' in an estimator, which chooses while it learns."
-        )
-    check_settings(settings, losses)
-    return SweepRow(params, settings)
-
-
-def settings_of(name: str) -> dict[str, Any]:
-    """Return the settings that make a variant of the catalogue; only linear ones have them."""
-    import aggro
-
-    variant = find(name)
-    if variant.estimator.startswith("Kernel"):
-        raise ValueError(f"{variant.name} is a kernel learner; sweep learns linear variants.")
-    model = getattr(aggro, variant.estimator)(**variant.params)
-    found = model._settings("regression" if variant.estimator.endswith("Regressor") else "binary")
-    return {axis: getattr(found, axis) for axis in AXES if axis != "C"}
 
 
 def _bundles(rows: list[SweepRow]) -> list[list[int]]:

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from aggro.files import Reader, read
+from aggro.files.labels import first_labels, looks_continuous
 from aggro.files.sources import STANDARD_INPUT
 from aggro.learner import Array
 from aggro.rules import Task
-
-MOST_CLASSES = 100_000  # more whole numbers than this in files are targets, not classes
 
 
 @dataclass
@@ -57,6 +56,7 @@ class Data:
     features: int
     dtype: Any
     count: int
+    names: Array | None  # of the features
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return one pass over the rows, in this order or as they are."""
@@ -93,23 +93,26 @@ class ArrayData(Data):
     @classmethod
     def of(cls, X: Any, y: Any, task: Task | None) -> ArrayData:
         """Check arrays, and tell what they are."""
-        from sklearn.utils import check_array
+        from sklearn.base import BaseEstimator
+        from sklearn.utils.validation import validate_data
 
         from aggro.targets import read_classes, read_values
 
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        reader, floats = BaseEstimator(), [np.float64, np.float32]
+        X = validate_data(reader, X, accept_sparse="csr", dtype=floats, order="C")
         count, features = X.shape
-        shape = (features, X.dtype, count, X)
-        if task is None and _looks_continuous(np.asarray(y)):
-            task = "regression"
+        shape = (features, X.dtype, count, getattr(reader, "feature_names_in_", None), X)
+        if task is None and np.asarray(y).dtype.kind == "f" and looks_continuous(y):
+            task = "regression"  # whole numbers of an integer type are classes, as everywhere
         if task == "regression":
             values = read_values(y, count)
             return cls("regression", None, values.shape[1], *shape, {"values": values})
         y, multilabel = read_classes(y, count)
         if multilabel:
+            check_task(task, "multilabel")
             return cls("multilabel", np.arange(y.shape[1]), y.shape[1], *shape, {"values": y})
         classes, labels = np.unique(y, return_inverse=True)
-        kind = task_of(classes)
+        kind = task_of(classes, task)
         return cls(kind, classes, len(classes), *shape, {"labels": labels.astype(np.int64)})
 
     def parts(self, order: Array | None) -> Iterator[Part]:
@@ -117,22 +120,20 @@ class ArrayData(Data):
         yield Part(self.X, self.lesson, np.arange(self.count) if order is None else order)
 
 
-def task_of(classes: Array) -> Task:
+def task_of(classes: Array, asked: Task | None) -> Task:
     """Return the task of telling these classes apart."""
     if len(classes) < 2:
         raise ValueError(f"y holds one class only ({classes[0]!r}); two or more are needed.")
-    return "binary" if len(classes) == 2 else "multiclass"
+    found: Task = "binary" if len(classes) == 2 else "multiclass"
+    if asked != "multiclass":  # two classes are several
+        check_task(asked, found, f" ({len(classes)} classes)")
+    return found
 
 
-def _looks_continuous(y: Array) -> bool:
-    """Tell targets of a regression from class labels that happen to be floats."""
-    if y.dtype.kind != "f" or not np.isfinite(y).all():
-        return False
-    return bool(np.any(y % 1 != 0)) or _too_many(len(np.unique(y)), len(y))
-
-
-def _too_many(different: int, count: int) -> bool:
-    return different > max(20, count // 10)
+def check_task(asked: Task | None, found: Task, why: str = "") -> None:
+    """Raise if the task that was asked for is not that of the answers."""
+    if asked not in (None, found):
+        raise ValueError(f"task={asked!r}, but y is {found}{why}; leave task out, or mend y.")
 
 
 @dataclass
@@ -146,15 +147,19 @@ class FileData(Data):
         """Read the files once; only the classes are kept."""
         if STANDARD_INPUT in reader.files:
             raise ValueError("sweep reads its files more than once; write the input to a file.")
+        reader = reader.labelled()
+        first, batches = first_labels(reader)
+        if task is None and first is not None and looks_continuous(first):
+            task = "regression"
         labels, count, features = Labels(task), 0, 0
-        for X, y, _ in map(_counted, reader):
+        for X, y, _ in map(_counted, batches):
             labels.meet(y)
             count, features = count + X.shape[0], max(features, X.shape[1])
         if count == 0:
             raise ValueError("There are no rows to learn from.")
-        kind, classes = labels.verdict(count)
+        kind, classes = labels.verdict()
         outputs = 1 if classes is None else len(classes)
-        return cls(kind, classes, outputs, features, reader.options.dtype, count, reader)
+        return cls(kind, classes, outputs, features, reader.options.dtype, count, None, reader)
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return the batches of the files, one at a time."""
@@ -216,27 +221,15 @@ class Labels:
             if self.several:
                 raise ValueError("Rows with several labels are no regression; leave task out.")
             return
-        if y.dtype.kind == "f":
-            if not np.isfinite(y).all():
-                raise ValueError("A label is NaN or infinite; every answer must be finite.")
-            if self._tells_numbers(y):
-                self.task, self.known = "regression", None
-                return
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("A label is NaN or infinite; every answer must be finite.")
         self.known = np.unique(y) if self.known is None else np.union1d(self.known, y)
 
-    def _tells_numbers(self, y: Array) -> bool:
-        if self.task is not None or self.several:
-            return False
-        many = self.known is not None and len(self.known) > MOST_CLASSES
-        return many or bool(np.any(y % 1 != 0))
-
-    def verdict(self, count: int) -> tuple[Task, Array | None]:
+    def verdict(self) -> tuple[Task, Array | None]:
         """Return the task, and the classes if it has some."""
         if self.task == "regression" or self.known is None:
             return "regression", None
         if self.several:
+            check_task(self.task, "multilabel")
             return "multilabel", self.known
-        floats = self.task is None and self.known.dtype.kind == "f"
-        if floats and _too_many(len(self.known), count):
-            return "regression", None
-        return task_of(self.known), self.known
+        return task_of(self.known, self.task), self.known

@@ -7,45 +7,15 @@ from typing import Any
 
 import numpy as np
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+from aggro.pictures import COLOURS, close_figure, open_figure
 
 
 def draw(result: Any, path: str | Path | None, against: str) -> Any:
     """Draw both pictures side by side; save them when a path is given."""
-    figure, (left, right) = open_figure(path, columns=2)
+    figure, (left, right) = open_figure(path, columns=2, size=(11.0, 4.2))
     _against_parameter(left, result, against)
     _over_time(right, result)
     return close_figure(figure, path)
-
-
-def open_figure(path: str | Path | None, columns: int = 1) -> tuple[Any, list[Any]]:
-    """Return an empty figure and its axes; one that goes to a file needs no screen."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ImportError(
-            "A picture needs the package matplotlib; install it with: pip install 'aggro[plot]'"
-        ) from error
-    if path is not None:
-        matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    size = (5.5 * columns, 4.2) if columns > 1 else (7.0, 4.2)
-    figure, axes = plt.subplots(1, columns, figsize=size, layout="constrained", squeeze=False)
-    for each in axes[0]:
-        each.grid(alpha=0.25)
-        each.spines[["top", "right"]].set_visible(False)
-    return figure, list(axes[0])
-
-
-def close_figure(figure: Any, path: str | Path | None) -> Any:
-    """Save the figure when a path is given; return it."""
-    if path is not None:
-        import matplotlib.pyplot as plt
-
-        figure.savefig(path, dpi=150)
-        plt.close(figure)
-    return figure
 
 
 def _scale(result: Any) -> tuple[float, str]:

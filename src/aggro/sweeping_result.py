@@ -24,6 +24,7 @@ class SweepRow:
     losses: list[float] = field(default_factory=list)
     updates: list[int] = field(default_factory=list)
     curve: list[tuple[int, float]] = field(default_factory=list)
+    digits: int = 3  # that numbers in the name are shown with
 
     @property
     def error(self) -> float:
@@ -38,11 +39,11 @@ class SweepRow:
     @property
     def name(self) -> str:
         """The parameters that were swept, as text."""
-        return ", ".join(f"{k}={_short(v)}" for k, v in self.params.items()) or "defaults"
+        shown = (f"{k}={self._short(v)}" for k, v in self.params.items())
+        return ", ".join(shown) or "defaults"
 
-
-def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    def _short(self, value: Any) -> str:
+        return f"{value:.{self.digits}g}" if isinstance(value, float) else str(value)
 
 
 class SweepResult:
@@ -53,13 +54,15 @@ class SweepResult:
         rows: list[SweepRow],
         examples: int,
         orders: int,
+        passes: int,
         task: Task,
         classes: Array | None,
+        names: Array | None = None,
     ) -> None:
         self.rows = rows
         self.examples = examples
-        self.orders = orders
-        self._task, self._classes = task, classes
+        self.orders, self._passes = orders, passes
+        self._task, self._classes, self._names = task, classes, names
         self._homes: dict[int, tuple[Learner, int]] = {}
 
     @property
@@ -73,7 +76,11 @@ class SweepResult:
         learner, which = self._homes[self.rows.index(chosen)]
         model = self._unfitted(chosen.params)
         alone = select(learner, [which], [chosen.settings])
-        return model._adopt(alone, self._classes, self._task == "multilabel")
+        model._adopt(alone, self._classes, self._task == "multilabel")
+        model.n_iter_ = self._passes
+        if self._names is not None:
+            model.feature_names_in_ = self._names.copy()
+        return model
 
     def _unfitted(self, params: dict[str, Any]) -> Any:
         """Return the scikit-learn estimator that has these parameters."""

@@ -8,8 +8,17 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
+from aggro.labels import check_same_kind, kind_of, plain_labels, shown, united
 from aggro.learner import Array
-from aggro.rules import near
+from aggro.rules import check_number, near
+
+
+def as_numbers(values: Any, name: str) -> Array:
+    """Return values as doubles; raise with their name if they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from None
 
 
 def check_length(y: Any, count: int) -> None:
@@ -24,17 +33,24 @@ def check_length(y: Any, count: int) -> None:
 def read_classes(y: Any, count: int) -> tuple[Array, bool]:
     """Return y as labels, or as an indicator matrix of doubles; and whether it is the latter."""
     if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None; give one label for "
+            "each row."
+        )
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub":
         check_length(y, count)  # whole numbers are always classes
         return y, False
-    if hasattr(y, "toarray"):
-        y = y.toarray()
-    if np.asarray(y).dtype.kind == "f":
-        assert_all_finite(np.asarray(y), input_name="y")
+    y = plain_labels(y.toarray() if hasattr(y, "toarray") else y)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
     if type_of_target(y, input_name="y").startswith("multilabel"):
         values = np.ascontiguousarray(np.asarray(y, dtype=np.float64))
         check_length(values, count)
+        if not np.isin(values, (-1, 0, 1)).all():
+            raise ValueError(
+                f"y is a table of {sorted(set(values.ravel().tolist()))}; an indicator matrix of "
+                "several labels holds 0 and 1, or -1 and 1."
+            )
         return values, True
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
@@ -45,18 +61,30 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
 def read_values(y: Any, count: int) -> Array:
     """Return y as a matrix of finite doubles, one column per output."""
     if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None; give one number for "
+            "each row."
+        )
     values = np.asarray(y)
     if values.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y must hold real numbers.")
+        raise ValueError(
+            f"Complex data not supported: y is of type {values.dtype}; give real numbers."
+        )
     if values.ndim == 2 and values.shape[1] == 1:
         values = column_or_1d(values, warn=True)
-    values = np.asarray(values, dtype=np.float64)
+    values = as_numbers(values, "y")
     if values.ndim not in (1, 2):
-        raise ValueError(f"y should be a 1d or 2d array, got an array of shape {values.shape}.")
+        raise ValueError(
+            f"y should be a 1d or 2d array, got an array of shape {values.shape}; give one number "
+            "for each row, or one column for each target."
+        )
     check_length(values, count)
     if not np.isfinite(values).all():
-        raise ValueError("Input y contains NaN or infinity; every target must be finite.")
+        row = int(np.argmin(np.isfinite(values.reshape(count, -1)).all(axis=1)))
+        raise ValueError(
+            f"Input y contains NaN or infinity (row {row}: {values[row]}); every target must be "
+            "finite: leave such rows out."
+        )
     return np.ascontiguousarray(values.reshape(count, -1))
 
 
@@ -64,10 +92,11 @@ def classes_of(y: Array) -> tuple[Array, Array]:
     """Return the sorted classes and the index of each label among them."""
     if y.dtype.kind in "iu" and len(y) > 0:
         low, high = int(y.min()), int(y.max())
-        if high - low <= 2 * len(y):  # a table of all numbers in between beats sorting
-            present = np.bincount(y - low) > 0
+        if high - low <= 2 * len(y) and high < 2**63:
+            offset = y.astype(np.int64, copy=False) - low  # narrow types would overflow
+            present = np.bincount(offset) > 0  # a table of all numbers in between beats sorting
             place = np.cumsum(present) - 1
-            return (np.flatnonzero(present) + low).astype(y.dtype), place[y - low]
+            return (np.flatnonzero(present) + low).astype(y.dtype), place[offset]
     classes = np.unique(y)
     return classes, np.searchsorted(classes, y).astype(np.int64, copy=False)
 
@@ -86,38 +115,53 @@ def known_labels(y: Any, classes: Array, count: int) -> Array | None:
 
 def _places(y: Array, classes: Array) -> tuple[Array, Array]:
     """Return where each label would stand among the sorted classes, and whether it does."""
+    if y.dtype != classes.dtype:
+        if (kind_of(y) == "text") != (kind_of(classes) == "text"):
+            return np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=bool)
+        if {y.dtype.kind, classes.dtype.kind} == {"i", "u"}:  # as doubles they would lose digits
+            y, classes = y.astype(object), classes.astype(object)
     index = classes.searchsorted(y)
-    return index.astype(np.int64, copy=False), classes.take(index, mode="clip") == y
+    known = np.asarray(classes.take(index, mode="clip") == y, dtype=bool)
+    return index.astype(np.int64, copy=False), known
 
 
-def encode(y: Array, classes: Array) -> Array:
-    """Return the index of each label among the sorted classes; raise on an unknown one."""
-    try:
-        index, known = _places(y, classes)
-    except TypeError:
-        known = np.array([False])
-    if not np.all(known):
-        strange = (y[~known] if np.shape(known) == np.shape(y) else y).tolist()[0]
-        shown = ", ".join(repr(c) for c in classes[:10].tolist())
-        more = ", ..." if len(classes) > 10 else ""
+def encode(y: Array, classes: Array, present: Array | None = None) -> Array:
+    """Return the index of each label among the sorted classes; raise on an unknown one.
+
+    Rows that are not ``present`` (their weight is zero) may have any label; their index is 0.
+    """
+    index, known = _places(y, classes)
+    strange = ~known if present is None else ~known & present
+    if strange.any():
+        label = y[strange].tolist()[0]
+        check_same_kind(y[strange], classes)
         raise ValueError(
-            f"y contains the label {strange!r}, which is not one of the classes given at first: "
-            f"{shown}{more}.{near(str(strange), map(str, classes.tolist()))} Leave classes out at "
-            "the first partial_fit to let new ones appear."
+            f"y contains the label {label!r} (row {int(np.argmax(strange))}), which is not one of "
+            f"the classes given at first: {shown(classes)}."
+            f"{near(str(label), map(str, classes.tolist()))} Leave classes out at the first "
+            "partial_fit to let new ones appear."
         )
-    return index
+    return index if present is None else np.where(known, index, 0)
 
 
-def class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | None:
-    """Return the weight of each class; 'balanced' from the numbers of examples seen so far."""
+def joined(classes: Array, y: Array) -> tuple[Array, Array]:
+    """Return all classes, sorted, and the new place of each old one."""
+    new = y[~_places(y, classes)[1]]
+    everybody = united(classes, new) if len(new) else classes
+    return everybody, _places(classes, everybody)[0]
+
+
+def class_weights(
+    class_weight: Any, classes: Array, counts: Array, growing: bool = False
+) -> Array | None:
+    """Return the weight of each class; 'balanced' from the numbers of examples seen so far.
+
+    A dict may name classes that are not there when more may come, or when none is left out: the
+    rows of a fold need not have all classes.
+    """
     if class_weight is None:
         return None
-    if isinstance(class_weight, str):
-        if class_weight != "balanced":
-            raise ValueError(
-                f"class_weight={class_weight!r} is not valid; give 'balanced', a dict from class "
-                "to weight, or None."
-            )
+    if isinstance(class_weight, str) and class_weight == "balanced":
         seen = counts > 0
         weights = np.ones(len(classes))
         weights[seen] = counts.sum() / (seen.sum() * counts[seen])
@@ -127,10 +171,17 @@ def class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | N
             f"class_weight={class_weight!r} is not valid; give 'balanced', a dict from class to "
             "weight, or None."
         )
-    weights = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
-    strange = [c for c in class_weight if c not in classes.tolist()]
+    for label, weight in class_weight.items():
+        check_number(f"class_weight[{label!r}]", weight, above=0, strict=False)
+        if weight == np.inf:
+            raise ValueError(f"class_weight[{label!r}]=inf is not valid; give a finite number.")
+    known = classes.tolist()
+    strange = [label for label in class_weight if label not in known]
     if strange:
-        raise ValueError(f"class_weight names {strange[0]!r}, which is not a class of y.")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("class_weight must hold finite weights of zero or more.")
-    return weights
+        check_same_kind(plain_labels(strange, "class_weight"), classes, "class_weight")
+    if strange and not growing and any(label not in class_weight for label in known):
+        raise ValueError(
+            f"class_weight names {strange[0]!r}, which is not a class of y: {shown(classes)}."
+            f"{near(str(strange[0]), map(str, known))} Name classes of y, or leave it out."
+        )
+    return np.array([float(class_weight.get(label, 1.0)) for label in known])

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from aggro.auto import AnyLearner
-from aggro.calibration import RING
-from aggro.estimator import OnlineEstimator
+from aggro.auto import AnyLearner, AutoLearner
+from aggro.estimator import OnlineEstimator, read_only
 from aggro.learner import Array, Learner, rows_of
+from aggro.rules import Settings
 from aggro.threads import threads_of
 
 
@@ -23,50 +24,31 @@ class LinearEstimator(OnlineEstimator):
 
     _learner: AnyLearner
 
-    # -- passes -----------------------------------------------------------------------------
+    # -- learning ---------------------------------------------------------------------------
 
-    def _run_epochs(
-        self,
-        learner: AnyLearner,
-        X: Any,
-        lesson: dict[str, Any],
-        held_out: Array | None = None,
-        validate: Callable[[AnyLearner], float] | None = None,
-        once: Callable[[Array | None], None] | None = None,
-    ) -> int:
-        """Learn pass after pass until nothing improves; return the number of passes.
+    def _continues(self) -> bool:
+        """Tell whether ``fit`` goes on with the model as it is."""
+        return bool(self.warm_start) and hasattr(self, "_learner")
 
-        ``once`` learns in place of the learner where one pass is all.
-        """
-        weights = lesson["weights"]
-        if weights is not None and not weights.any():
-            raise ValueError("The weights of all rows are zero; give at least one positive weight.")
-        random = check_random_state(self.random_state)
-        count = X.shape[0] - (0 if held_out is None else len(held_out))
-        best, idle = -np.inf, 0
-        needed = 0.0 if self.tol is None else self.tol * (1 if validate else count)
-        for epoch in range(1, self.max_iter + 1):
-            before = learner.progress.loss
-            order = random.permutation(X.shape[0]) if self.shuffle else None
-            if held_out is not None:
-                order = np.arange(X.shape[0]) if order is None else order
-                order = order[~np.isin(order, held_out)]
-            if once is not None:
-                once(order)
-            else:
-                self._teach(learner, X, lesson, order, undo=self.warm_start)
-            self._end_pass(learner)
-            loss = learner.progress.loss - before
-            self._report(epoch, learner, loss / count)
-            quality = validate(learner) if validate else -loss
-            idle = idle + 1 if quality < best + needed else 0
-            best = max(best, quality)
-            if self.tol is not None and idle >= self.n_iter_no_change:
-                break
-        learner.freeze_means(False)  # what comes later is new
-        if self.tol is not None and idle < self.n_iter_no_change:
-            self._warn_of_end()
-        return epoch
+    def _continued(self, settings: Settings) -> AnyLearner:
+        """Return a copy to go on with: a fit that fails half-way leaves the learner as it was."""
+        learner = copy.deepcopy(self._learner)
+        learner.configure(settings)
+        return learner
+
+    def _score_held_out(self, X: Any, held_out: Array) -> Callable[[AnyLearner], Array]:
+        """Return what scores the held-out rows; its errors name a row as the caller counts."""
+        rows = rows_of(X[held_out])
+
+        def scores(learner: AnyLearner) -> Array:
+            try:
+                return learner.scores(rows)
+            except ValueError as error:
+                place = re.compile(r"^row (\d+)")
+                words = place.sub(lambda found: f"row {held_out[int(found[1])]}", str(error))
+                raise ValueError(words) from None
+
+        return scores
 
     def _teach(
         self,
@@ -80,11 +62,27 @@ class LinearEstimator(OnlineEstimator):
         threads = threads_of(self.n_jobs)
         learner.learn(rows_of(X), order=order, undo=undo, threads=threads, **lesson)
 
+    def _watch(
+        self,
+        learner: AnyLearner,
+        X: Any,
+        lesson: dict[str, Any],
+        order: Array,
+        again: bool,
+        undo: bool,
+    ) -> Array:
+        margins = np.empty((len(order), 2, learner.outputs))
+        watch = {"typical": self._typical.rows(learner.features), "margins": margins}
+        learner.learn(
+            rows_of(X), order=order, undo=undo, threads=threads_of(self.n_jobs), **lesson, **watch
+        )
+        return margins
+
     def _end_pass(self, learner: AnyLearner) -> None:
         learner.freeze_means()
 
-    def _judge(self, learner: AnyLearner, X: Any) -> Array:
-        return learner.scores(rows_of(X))
+    def _end_passes(self, learner: AnyLearner) -> None:
+        learner.freeze_means(False)
 
     def _scores(self, X: Any) -> Array:
         if not hasattr(self, "_learner"):
@@ -97,74 +95,68 @@ class LinearEstimator(OnlineEstimator):
         leader = learner if isinstance(learner, Learner) else learner.winner()
         return Learner(leader.settings, leader.features, leader.classes, leader.dtype)
 
-    def _meet_typical(self, X: Any) -> None:
-        """Let the mean row follow the rows, as far back as margins are remembered."""
-        count, seen = X.shape[0], self._learner.examples if hasattr(self, "_learner") else 0
-        with np.errstate(all="ignore"):  # learning will refuse what is not finite
-            mean = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(1, -1)
-            known = getattr(self, "_typical", mean)
-            moved = known + count / (min(seen, RING) + count) * (mean - known)
-            self._typical = np.nan_to_num(moved.astype(X.dtype))
-
     def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""
+        if coef_init is None and intercept_init is None:
+            return
         shape = (learner.outputs, learner.features)
         coef, intercept = np.zeros(shape), np.zeros(shape[0])
         if coef_init is not None:
-            coef = np.asarray(coef_init, dtype=np.float64)
-            if coef.size != shape[0] * shape[1] or coef.shape not in (shape, (shape[1],)):
-                raise ValueError(
-                    f"coef_init of shape {coef.shape} does not match dataset: expected {shape}."
-                )
+            coef = _fitting("coef_init", coef_init, shape)
         if intercept_init is not None:
-            intercept = np.asarray(intercept_init, dtype=np.float64).ravel()
-            if intercept.shape != (shape[0],):
-                raise ValueError(
-                    f"intercept_init has {intercept.size} values and does not match dataset: "
-                    f"expected {shape[0]}."
-                )
-        if coef_init is not None or intercept_init is not None:
-            learner.set_coef(coef.reshape(shape), intercept)
+            intercept = _fitting("intercept_init", intercept_init, shape[:1])
+        learner.set_coef(coef, intercept)
 
     # -- fitted attributes ------------------------------------------------------------------
 
     @property
     def coef_(self) -> Any:
-        """Weights, one row per output; sparse after ``sparsify``."""
+        """Weights, one row per output; sparse after ``sparsify``.
+
+        The array cannot be written to. Assign to ``coef_`` to change the weights: averages, queue
+        and reservoir then begin anew from what was given.
+        """
         return self._fitted("coef_", lambda: getattr(self, "_sparse_coef", self._coef()))
 
     @coef_.setter
     def coef_(self, value: Any) -> None:
-        dense = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
-        shape = (self._learner.outputs, self._learner.features)
-        self._learner.set_coef(dense.reshape(shape), self._learner.intercept())
+        dense = value.toarray() if hasattr(value, "toarray") else value
+        learner = self._fitted("coef_", lambda: self._learner)
+        shape = (learner.outputs, learner.features)
+        learner.set_coef(_fitting("coef_", dense, shape), None)
         self.__dict__.pop("_sparse_coef", None)
 
     def _coef(self) -> Array:
-        return self._learner.coef()
+        coef: Array = read_only(self._learner.coef())
+        return coef
 
     @property
     def intercept_(self) -> Array:
-        """Intercept of each output."""
-        result: Array = self._fitted("intercept_", lambda: self._learner.intercept())
+        """Intercept of each output. Like ``coef_``, assign to it to change it."""
+        result: Array = self._fitted("intercept_", lambda: read_only(self._learner.intercept()))
         return result
 
     @intercept_.setter
     def intercept_(self, value: npt.ArrayLike) -> None:
-        intercept = np.broadcast_to(np.asarray(value, np.float64), (self._learner.outputs,))
-        self._learner.set_coef(self._learner.coef(), intercept)
+        learner = self._fitted("intercept_", lambda: self._learner)
+        learner.set_coef(None, _fitting("intercept_", value, (learner.outputs,)))
 
     @property
     def C_(self) -> float:
         """The C in use: the chosen one when ``C="auto"``."""
-        return float(self._fitted("C_", lambda: getattr(self._learner, "C", self.C)))
+        if "C" not in self._parameter_names():
+            raise AttributeError(f"{type(self).__name__} has no C.")
+        learner = self._fitted("C_", lambda: self._learner)
+        return float(learner.settings.C if isinstance(learner, Learner) else learner.C)
 
     @property
     def lanes_(self) -> list[dict[str, Any]]:
         """What ``C="auto"`` raced: each lane's C, averaging, mistakes and recent record."""
         lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
         if lanes is None:
-            raise AttributeError("lanes_ exists only with C='auto' or average='auto'.")
+            raise AttributeError(
+                "lanes_ exists only while something is left 'auto': C, metric, scale or average."
+            )
         return list(lanes())
 
     def plot_lanes(self, path: str | Path | None = None) -> Any:
@@ -176,12 +168,28 @@ class LinearEstimator(OnlineEstimator):
 
         return draw_lanes(self.lanes_, self._learner.settings.task == "regression", path)
 
+    def settle(self) -> LinearEstimator:
+        """End the race: keep the leader alone, as if there had been no other; return the estimator.
+
+        Its weights stay the same, to the last bit; a copy or a file of it takes a small part of
+        the room, and learning goes on at a small part of the price. Parameters that were "auto"
+        become those of the leader; C may be set from then on. Without a race nothing happens.
+        """
+        check_is_fitted(self)
+        if isinstance(self._learner, AutoLearner):
+            chosen, winner = self._learner.choice, self._learner.winner()
+            current = self._known_prices == self._prices()
+            left = {name: value for name, value in chosen.items() if getattr(self, name) == "auto"}
+            self.__dict__.update(left, _learner=winner)
+            self._known_prices = self._prices() if current else None
+        return self
+
     def sparsify(self) -> LinearEstimator:
         """Show ``coef_`` as a sparse matrix. Learning more needs ``densify`` first."""
         check_is_fitted(self)
         from scipy.sparse import csr_matrix
 
-        self._sparse_coef = csr_matrix(self._coef())
+        self._sparse_coef = read_only(csr_matrix(self._coef()))
         return self
 
     def densify(self) -> LinearEstimator:
@@ -190,6 +198,30 @@ class LinearEstimator(OnlineEstimator):
         self.__dict__.pop("_sparse_coef", None)
         return self
 
-    def _require_dense(self) -> None:
+    def _check_stream(self) -> None:
+        """Raise unless the model is in a state to learn more of a stream."""
         if hasattr(self, "_sparse_coef"):
             raise ValueError("The model was sparsified; call densify() before learning more.")
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True holds rows out in the passes of fit; it should be False with "
+                "partial_fit."
+            )
+
+
+def _fitting(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """Return a value as finite numbers of this shape.
+
+    One number is the intercept of all outputs; one output needs no row of its own.
+    """
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim == 0 and len(shape) == 1:
+        array = np.full(shape, float(array))
+    if array.shape != shape and array.shape != shape[1:] * (shape[0] == 1):
+        raise ValueError(
+            f"{name} has shape {array.shape}, expected {shape}: one "
+            f"{'row of weights' if len(shape) == 2 else 'number'} for each output."
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} contains NaN or infinity; give finite numbers.")
+    return array.reshape(shape)

@@ -3,10 +3,13 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
 import numpy as np
+
+from aggro.cli import main
 
 WORDS = {"ham": "meeting lunch report monday", "spam": "money free winner click"}
 FILLER = ["the", "a", "of", "and", "to", "in", "is", "it", "you", "that"]
@@ -22,6 +25,11 @@ def aggro(*words, stdin=None, **env):
         timeout=120,
         env={**os.environ, **env},
     )
+
+
+def run(line, code=0):
+    """Run the command in this process; it must end with this code."""
+    assert main(shlex.split(line)) == code
 
 
 def normalise(text):
@@ -95,3 +103,12 @@ def write_parquet_folder(path, parts=3, seed=0):
         table = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "kind": y}
         pq.write_table(pa.table(table), path / f"part-{part}.parquet")
     return path
+
+
+def states(path):
+    """Every array that a model in a file has learned, as bytes."""
+    from aggro.cli.model import LinearModel
+
+    learner = LinearModel.load(path)[0].learner
+    parts = [each.state() for each in getattr(learner, "learners", [learner])]
+    return [{name: array.tobytes() for name, array in part.items()} for part in parts]

@@ -185,7 +185,7 @@ WRONG = {
     "train data.svm -o m --algorithm AROW --C 1": "AROW has no --C; its options are --metric",
     "train data.svm -o m --algorithm KPA-I": "kernel",
     "train data.svm -o m --task regression --algorithm PA-I": "use e.g. PAR-I",
-    "train data.svm -o m --C -1": "C=-1.0 is not valid",
+    "train data.svm -o m --C -1": "--C -1.0 is not valid",
     "train data.svm -o m --loss hinges": "Did you mean 'hinge'?",
     "train data.svm -o nowhere/m": "nowhere",
     "train t.csv -o m": "Give --label COLUMN; there are kind, body, size",

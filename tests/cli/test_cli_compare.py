@@ -8,11 +8,14 @@ import pytest
 from cli_helpers import write_numbers, write_svmlight
 from numpy.testing import assert_allclose
 
+from aggro import from_name, sweep
 from aggro.cli import main
+from aggro.cli.compare import _show
+from aggro.cli.console import Console
 from aggro.cli.model import LinearModel
 from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
 from aggro.cli.watch import Watch
-from aggro.files import read
+from aggro.files import load_svmlight, read
 from aggro.variants import find
 
 
@@ -68,7 +71,7 @@ def test_wrong_C_is_wrong_usage(capsys):
     line = ["compare", "data.svm", "--algorithms", "PA-I", "--C"]
     assert main([*line, "0.1,much"]) == 2
     assert main([*line, "0.1,-1"]) == 1
-    assert "C=-1.0 is not valid" in capsys.readouterr().err
+    assert "--C -1.0 is not valid" in capsys.readouterr().err
 
 
 def models(prices=(0.01, 0.1, 1.0), name="SPA-I", **params):
@@ -105,3 +108,95 @@ def test_who_learns_together():
     group = [*models(), *models(name="PA-I"), *models(metric="diagonal")]
     group += models(("auto", 1.0), average="reservoir")
     assert [len(bundle) for bundle in bundles(group)] == [6, 3, 1, 1]
+
+
+# -- one error for one setting ------------------------------------------------------------------
+
+
+def trained(line):
+    assert main(f"train {line} -o m.aggro --json t.json --quiet".split()) == 0
+    return json.loads(Path("t.json").read_text())["progress"][-1]["so_far"]
+
+
+@pytest.mark.parametrize("data", ["data.svm", "numbers.svm"])
+@pytest.mark.parametrize("average", [False, True, 100])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
+def test_train_compare_sweep_and_estimator_show_the_same_error(data, average, metric):
+    """The error of what predicts, alone and side by side: one record, read by all."""
+    name = "PAR-I" if data == "numbers.svm" else "SPA-I"
+    options = f"--metric {metric}" + {False: "", True: " --average"}.get(average, " --average 100")
+    alone = trained(f"{data} --algorithm {name} --C 0.1 {options}")
+    rows = compare(f"{data} --algorithms {name} --C 0.01,0.1,1 {options}")
+    assert rows[f"{name} C=0.1"]["side_by_side"] == 3
+    assert rows[f"{name} C=0.1"]["so_far"] == pytest.approx(alone, rel=1e-9)
+    axes = {"average": average, "metric": metric}
+    for prices in (0.1, [0.01, 0.1, 1.0]):
+        result = sweep(data, algorithm=name, C=prices, **axes)
+        (row,) = (row for row in result.rows if row.params["C"] == 0.1)
+        assert row.error == pytest.approx(alone, rel=1e-9)
+    assert told(data, name, axes) == pytest.approx(alone, rel=1e-9)
+
+
+def told(data, name, axes):
+    """Ask an estimator before each example; the first is a mistake, or an answer of zero."""
+    X, y = load_svmlight(data)
+    regression = name == "PAR-I"
+    model, more = from_name(name, C=0.1, **axes), {} if regression else {"classes": np.unique(y)}
+    total = abs(y[0]) if regression else float(y[0] != 0)
+    for i in range(1, len(y)):
+        model.partial_fit(X[i - 1 : i], y[i - 1 : i], **more)
+        guess = model.predict(X[i : i + 1])[0]
+        total += abs(guess - y[i]) if regression else float(guess != y[i])
+    model.partial_fit(X[-1:], y[-1:], **more)
+    assert regression or total == model.n_mistakes_
+    return total / len(y)
+
+
+def test_rows_without_weight_are_as_if_they_were_not_there():
+    lines = [line.split(" ", 1) for line in Path("data.svm").read_text().splitlines()]
+    weights = np.random.default_rng(0).integers(0, 3, len(lines))
+    some = [f"{c} {w} | {x}\n" for (c, x), w in zip(lines, weights, strict=True)]
+    Path("all.vw").write_text("7 0 | 1:1\n" + "".join(some))  # a class of its own, too
+    kept = "".join(line for line, w in zip(some, weights, strict=True) if w)
+    Path("kept.vw").write_text(kept)
+    for options in ("", "--batch-size 7", "--average"):
+        names = "--algorithms SPA-I,PAM-I-diag --hash-bits 8 --C 0.1"
+        one, two = (compare(f"{name}.vw {names} {options}") for name in ("all", "kept"))
+        for name, row in two.items():
+            for figure in ("so_far", "constant", "updates"):
+                assert one[name][figure] == row[figure]
+        assert trained(f"all.vw --hash-bits 8 {options}") == trained(
+            f"kept.vw --hash-bits 8 {options}"
+        )
+    assert sweep("kept.vw", C=1.0).rows[0].error == pytest.approx(trained("kept.vw"))
+
+
+# -- the table ----------------------------------------------------------------------------------
+
+
+def shown_order(results, capsys, percent):
+    _show(Console(), results, percent=percent)
+    return [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:-1]]
+
+
+def row(name, so_far, test=None):
+    rest = {"constant": 0.5, "updates": 1, "seconds": 0.0, "side_by_side": 1}
+    return {"algorithm": name, "so_far": so_far, "test": test, **rest}
+
+
+def test_the_best_is_first_and_ties_keep_the_order_in_which_they_were_named(capsys):
+    rows = [row("c", 0.2), row("b", 0.1), row("a", 0.2), row("d", 0.1)]
+    for percent in (True, False):
+        assert shown_order(rows, capsys, percent) == ["b", "d", "c", "a"]
+
+
+def test_tests_decide_where_there_are_some(capsys):
+    rows = [row("c", 0.1, 0.7), row("b", 0.2, 0.9), row("a", 0.3, 0.9), row("d", 0.0, 0.1)]
+    assert shown_order(rows, capsys, percent=True) == ["b", "a", "c", "d"]  # accuracy
+    assert shown_order(rows, capsys, percent=False) == ["d", "c", "b", "a"]  # RMSE
+    _show(Console(), rows, percent=True)
+    assert "10.00%" in capsys.readouterr().out.splitlines()[1]
+
+
+def test_names_given_twice_take_part_once():
+    assert len(compare("data.svm --algorithms PA-I,pa-i,PA-I --C 0.1,0.10,1")) == 2

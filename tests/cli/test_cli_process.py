@@ -23,10 +23,7 @@ sys.exit(code)
 """
 
 
-@pytest.fixture(autouse=True)
-def inside(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("inside")
 
 
 def modules(*words):

@@ -38,10 +38,15 @@ VW = [
     (b"1|a b", 1, "touches the '|'"),
     (b"1 x |a b", 3, "'x' is not an importance"),
     (b"1 -1 |a b", 3, "'-1' is not an importance"),
-    (b"1 1 0.5 |a b", 5, "one word too many"),
+    (b"1 1 x |a b", 5, "'x' is not an initial prediction"),
+    (b"1 1 0.5 2 |a b", 9, "'2' is one word too many"),
+    (b"1\t2\t3 |a b", 1, "'1' has a second tab"),
+    (b"1 |a: b", 4, "namespace weight"),
     (b"1 |a:x b", 4, "namespace weight"),
     (b"1 |:2 b", 4, "namespace weight"),
-    (b"1 |a b:", 6, "no usable value"),
+    (b"1 |a b:inf", 6, "no usable value"),
+    (b"1 |a b: c", 6, "'b:' has a colon and no value"),
+    (b"1 |a b:|c d", 6, "has a colon and no value"),
     (b"1 |a b:2x", 6, "no usable value"),
     (b"1 |a b:NaN", 6, "no usable value"),
     (b"1 |a b:1e999", 6, "too large"),
@@ -164,7 +169,7 @@ def check_any_bytes(content, is_vw, names, several, float32, most_rows):
     parser = (
         _core.TextParser.vw(bits=8, **common)
         if is_vw
-        else _core.TextParser.svmlight(first_index=0, n_features=2**62, **common)
+        else _core.TextParser.svmlight(first_index=0, n_features=2**62, widest=2**62, **common)
     )
     data = memoryview(b"\n".join(content))
     rows = 0
@@ -185,11 +190,48 @@ def test_any_bytes_give_rows_or_bad_lines(content, is_vw, names, several, float3
     check_any_bytes(content, is_vw, names, several, float32, most_rows)
 
 
+def check_any_table(content, cut):
+    """Any bytes give the same rows, in one block or in two."""
+
+    def parsed(*blocks):
+        parser = _core.CsvParser(",", [0, -1, 1], skip_bad=True, longest=100)
+        left = b""
+        for number, block in enumerate(blocks, 1):
+            left += block
+            left = left[parser.feed(left, number == len(blocks), 2**60) :]
+        columns, lines = parser.take()
+        strings = [(data.tobytes(), offsets.tolist()) for data, offsets in columns]
+        return strings, lines.tolist(), parser.bad, parser.line, left
+
+    cut %= len(content) + 1
+    whole = parsed(content)
+    assert whole == parsed(content[:cut], content[cut:])
+    strings, lines, bad, line, left = whole
+    assert left == b""
+    assert len(lines) + bad <= line
+    for data, offsets in strings:
+        assert (offsets[-1], len(offsets)) == (len(data), len(lines) + 1)
+        data.decode()
+
+
+fields = st.sampled_from(
+    [b"1", b"a", b"", b'"', b'""', b'"x,y"', b'"x\ny"', b",", b"\r", b"\n", b"\xff", b"\xc3\xa9"]
+)
+
+
+@given(st.lists(fields, max_size=30).map(b"".join), st.integers(0, 100))
+def test_any_bytes_give_a_table_or_bad_lines(content, cut):
+    check_any_table(content, cut)
+
+
 SEEDS = Path(__file__).parents[2] / "fuzz" / "seeds"
 
 
 @pytest.mark.parametrize("seed", sorted(SEEDS.iterdir()), ids=lambda seed: seed.name)
 def test_seeds_of_the_fuzzer(seed):
-    settings, _, *content = seed.read_bytes()
+    settings, cut, *content = seed.read_bytes()
+    if settings & 64:
+        check_any_table(bytes(content), cut)
+        return
     lines = bytes(content).split(b"\n")
     check_any_bytes(lines, bool(settings & 8), bool(settings & 1), bool(settings & 2), False, 4)

@@ -8,6 +8,7 @@ from file_helpers import collect, random_svmlight
 
 from aggro import files
 from aggro.files import reader as reader_module
+from aggro.files.cache import RECORD
 
 
 @pytest.fixture
@@ -55,6 +56,98 @@ def test_second_pass_reads_the_cache(path, parses):
     assert [file.name for file in path.parent.iterdir() if "aggrocache" in file.name] == [
         "a.svm.aggrocache"
     ]
+
+
+def test_a_cache_of_the_good_lines_is_no_strict_reading(path, parses):
+    collect(path, **SETTINGS)
+    for _ in range(2):
+        with pytest.raises(files.BadLine, match="line 201"):
+            collect(path, **{**SETTINGS, "skip_bad": False})
+    assert_same(collect(path, **SETTINGS), collect(path, batch_bytes=1000, skip_bad=True))
+    assert len(parses) == 4  # once each, and once to compare
+
+
+@pytest.mark.parametrize(
+    "setting", [{"unseen": "ignore", "n_features": 50}, {"labels": "text"}, {"zero_based": True},
+                {"batch_rows": 7}, {"multilabel": True}, {"unlabelled": "error"}], ids=str,
+)  # fmt: skip
+def test_a_cache_of_other_settings_is_not_used(path, parses, setting):
+    collect(path, **SETTINGS)
+    expected = collect(path, **{**SETTINGS, **setting, "cache": None})
+    assert_same(collect(path, **{**SETTINGS, **setting}), expected)
+    assert len(parses) == 3
+
+
+def records_of(content):
+    """Where the records of a cache begin, and where their payloads do."""
+    at = content.index(b"\n") + 1
+    while at < len(content):
+        kind, length, _ = RECORD.unpack_from(content, at)
+        yield kind, at, at + RECORD.size, at + RECORD.size + length
+        at += RECORD.size + length
+
+
+def test_every_byte_counts(path, parses):
+    """The first and last byte of each part of each record, under its checksum or not."""
+    expected = collect(path, **SETTINGS)
+    cache = path.with_name("a.svm.aggrocache")
+    content = cache.read_bytes()
+    records = list(records_of(content))
+    assert [kind for kind, *_ in records[:3]] == [b"HEAD", b"FIND", b"ROWS"]
+    assert records[-1][0] == b"DONE"
+    some = records[:3] + records[-2:]
+    places = {0, len(content) - 1}
+    for _, start, payload, end in some:
+        places |= {start, start + 4, payload - 1, payload, payload + 1, end - 2, end - 1}
+    for place in sorted(places):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x01
+        cache.write_bytes(damaged)
+        before = len(parses)
+        assert_same(collect(path, **SETTINGS), expected)
+        assert len(parses) == before + 1, place
+        assert cache.read_bytes() == content
+
+
+def test_what_was_found_is_known_before_the_first_rows(path):
+    """A pass over the cache that is broken off has told how the files are to be read."""
+    collect(path, **SETTINGS)
+    reader = files.read(path, **SETTINGS)
+    passing = iter(reader)
+    next(passing)
+    passing.close()
+    assert reader.zero_based is False
+    csv = path.with_name("t.csv")
+    csv.write_text("y,a,c\n" + "1,2,x\n" * 50)
+    list(files.read(csv, label="y", cache=True))
+    reader = files.read(csv, label="y", cache=True)
+    next(iter(reader))
+    assert reader.columns == {"a": "number", "c": "category"}
+
+
+def test_a_cache_takes_the_place_of_a_cache_alone(path, tmp_path):
+    precious = tmp_path / "model.aggro"
+    precious.write_bytes(b"a model")
+    for place in (precious, path):
+        with pytest.raises(files.ReadingError, match="name another file"):
+            files.read(path, cache=place)
+    assert precious.read_bytes() == b"a model"
+    (tmp_path / "empty").touch()
+    for _ in range(2):
+        collect(path, skip_bad=True, cache=tmp_path / "empty")
+    assert (tmp_path / "empty").read_bytes().startswith(b"AGGROCACHE")
+
+
+def test_caches_in_a_folder_are_no_data(tmp_path):
+    folder = tmp_path / "days"
+    folder.mkdir()
+    (folder / "1.svm").write_bytes(b"1 1:1\n")
+    for given in (folder, folder / "*"):
+        for _ in range(2):
+            assert collect(given, cache=True)[0].shape == (1, 1)
+    assert (folder / "1.svm.aggrocache").exists()
+    with pytest.raises(files.ReadingError, match="is a cache of other files"):
+        files.read(folder / "1.svm.aggrocache")
 
 
 @pytest.mark.parametrize("change", ["content", "time", "settings"])

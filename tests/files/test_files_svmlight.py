@@ -121,6 +121,19 @@ def test_the_base_is_decided_by_the_first_batch(tmp_path):
     assert collect(path, batch_rows=2, zero_based=True)[0].shape == (3, 3)
 
 
+@pytest.mark.parametrize("start", [0, 1])
+def test_an_index_that_no_memory_could_hold(tmp_path, start):
+    path = tmp_path / "a.svm"
+    path.write_text(f"1 {start}:1\n0 9:1\n2 576460752303423491:1\n1 10:1\n")
+    message = r"line 3, column 3: '576460752303423491:1' asks for 576,460,752,303,423,492 columns"
+    with pytest.raises(files.BadLine, match=message + r".* 4,294,967,296\.0 GiB"):
+        list(files.read(path, widest=2**40))
+    for widest, rows in ((2**40, 3), (10 + 1 - start, 3), (10 - start, 2)):
+        reader = files.read(path, widest=widest, skip_bad=True, zero_based=start == 0)
+        assert sum(batch.n_rows for batch in reader) == rows
+    assert sum(batch.n_rows for batch in files.read(path)) == 4
+
+
 @pytest.mark.skipif(DATA is None, reason="AGGRO_DATA is not set")
 @pytest.mark.parametrize(
     "name", ["a1a/a1a.t", "ionosphere/ionosphere.svm", "letter/letter.scale", "news20/news20"]

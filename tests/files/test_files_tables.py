@@ -80,7 +80,7 @@ def test_columns_of_other_types_are_refused(tmp_path):
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"when": pa.array([1], pa.timestamp("ms")), "a": [1]}), path)
     with pytest.raises(
-        ValueError, match=r"'when' is of type timestamp\[ms\]; expected .* features="
+        ValueError, match=r"'when' is of type timestamp\[ms\]; expected .* in features"
     ):
         list(files.read(path))
     assert collect(path, features=["a"])[0].tolist() == [[1]]
@@ -102,14 +102,15 @@ def test_missing_values(tmp_path, kind, column):
         parquet.write_table(pa.table(content), path)
     reader = iter(files.read(path, label="y"))
     assert next(reader).n_rows == 2
-    with pytest.raises(files.BadLine, match=f"row 3: column '{column}' is missing"):
+    place = "line 4" if kind == "csv" else "row 3"
+    with pytest.raises(files.BadLine, match=f"{place}: column '{column}' is missing"):
         next(reader)
     X, y, _ = collect(path, label="y", missing="zero", hash_bits=8)
     assert (X.shape, y) == ((4, 257), [1, 0, 1, 0])
     assert np.count_nonzero(X[2]) == 1
     skipping = files.read(path, label="y", skip_bad=True)
     assert sum(batch.n_rows for batch in skipping) == 3
-    assert (skipping.n_bad, skipping.bad_lines[0].line) == (1, 3)
+    assert (skipping.n_bad, skipping.bad_lines[0].line) == (1, int(place[-1]))
 
 
 def test_bad_csv_values_and_rows(tmp_path):
@@ -118,11 +119,13 @@ def test_bad_csv_values_and_rows(tmp_path):
     reader = files.read(path, label="y", skip_bad=True)
     assert sum(batch.n_rows for batch in reader) == 51
     assert reader.n_bad == 3
-    with pytest.raises(files.BadLine, match="2 fields, but the header has 3"):
+    with pytest.raises(
+        files.BadLine, match="line 3: '1,2' starts a record of 2 fields; expected 3"
+    ):
         list(files.read(path, label="y"))
     path.write_text("a\n" + "2\n" * 600_000 + "x\n")
     with pytest.raises(
-        files.BadLine, match="row 600001: column 'a' is 'x'; expected a finite float64"
+        files.BadLine, match="line 600002: column 'a' is 'x'; expected a finite float64"
     ):
         list(files.read(path))
 
@@ -159,11 +162,10 @@ def test_json_lines(tmp_path):
     ]
     path.write_text("\n".join(map(json.dumps, records)) + "\n\n")
     X, y, _ = collect(path, label="y", text="t", hash_bits=16, missing="zero")
-    names = ["n", "ok", "city=rome", "deep.x", "deep.kind=k", "t=hi", "t=there", "7"]
-    assert X[:, files.hash_names(names, 16)].tolist() == [
-        [2.5, 1, 1, 1, 1, 0, 0, 0],
-        [0, 0, 0, 0, 0, 2, 1, 3],
-    ]
+    assert X[:, :4].tolist() == [[2.5, 1, 1, 0], [0, 0, 0, 3]]  # n, ok, deep.x and 7
+    names = ["city=rome", "deep.kind=k", "t=hi", "t=there"]
+    assert X[:, 4 + files.hash_names(names, 16)].tolist() == [[1, 1, 0, 0], [0, 0, 2, 1]]
+    assert X.shape == (2, 4 + 2**16)
     assert y == ["a", "b"]
 
 
@@ -174,8 +176,8 @@ def test_json_lines(tmp_path):
         ("[1]", "a JSON list; expected an object"),
         ('{"a": 1}', "no 'y'; its keys are 'a'"),
         ('{"y": 1, "a": null}', "'a' is missing"),
-        ('{"y": 1, "a": [1]}', "expected a finite number"),
-        ('{"y": 1, "a": NaN}', "expected a finite number"),
+        ('{"y": 1, "a": [1]}', "expected a finite float64"),
+        ('{"y": 1, "a": NaN}', "expected a finite float64"),
         ("[" * 100_000, ""),
     ],
 )

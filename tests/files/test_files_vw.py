@@ -55,8 +55,8 @@ space = st.builds(
 
 
 @pytest.fixture(scope="module")
-def vowpal_wabbit():
-    """A function from a line to Vowpal Wabbit's own features."""
+def whole_line():
+    """A function from a line to Vowpal Wabbit's own reading of it: label, weight and features."""
     package = pytest.importorskip("vowpalwabbit")
     with package.Workspace("--quiet --noconstant -b 18") as workspace:
 
@@ -65,10 +65,87 @@ def vowpal_wabbit():
             found = {}
             for index, weight in example.iter_features():
                 found[index & MASK] = found.get(index & MASK, 0.0) + weight
+            label = example.get_simplelabel_label()
+            head = (None if label > 3e38 else label, example.get_simplelabel_weight(),
+                    example.get_simplelabel_initial())  # fmt: skip
             workspace.finish_example(example)
-            return found
+            return head, found
 
         yield read
+
+
+@pytest.fixture(scope="module")
+def vowpal_wabbit(whole_line):
+    """A function from a line to Vowpal Wabbit's own features."""
+    return lambda line: whole_line(line)[1]
+
+
+HEADS = [
+    *["", "1 ", "-1.5 ", "1e1 ", "1 2 ", "1  0.5 ", " 1 ", "1 2 0.5 ", "1 2 -3 'tag", "1 'tag "],
+    *["'tag", "tag", "1 tag", "1 2|", "1\t2 ", "\t1 2 ", "1 2\t", "x\t1 3 ", "\t", "1 \t2 "],
+]
+SPACES = ["|a", "|", "|a:2", "|a:.5", "|a:.", "|é", "|12"]
+VALUES = [
+    *["x", "x:.", "x:-", "x:-.", "x:+", "x:e5", "x:.e5", "x:1e", "x:1e-", "x:1e3", "x:1E-2"],
+    *["x:.5", "x:5.", "x:-5", "x:+5", "x:0", "x:red", "x:-red", "x:.red", "x:--5", ":2", "é:2"],
+    *["x:é", "12", "12:3", "x|b y", "x:2|b:3 y", "x\ty:2\tz", "x  y ", "# z", "x:r:s"],
+]
+
+
+@pytest.mark.parametrize("end", ["", "\r", "\n"])
+@pytest.mark.parametrize("head", HEADS)
+def test_heads_as_vowpal_wabbit_reads_them(whole_line, head, end):
+    (label, weight, initial), expected = whole_line(f"{head}|a x{end}")
+    parsed = parse(f"{head}|a x{end}")
+    assert parsed["weights"].tolist() == [pytest.approx(weight)]
+    assert parsed["initials"] == (initial != 0)
+    (ours,) = parsed["labels"].tolist()
+    assert math.isnan(ours) if label is None else ours == pytest.approx(label)
+    assert dict(zip(parsed["indices"].tolist(), parsed["values"].tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("value", VALUES)
+def test_values_as_vowpal_wabbit_reads_them(vowpal_wabbit, space, value):
+    for line in (f"1 {space} {value} last", f"1 {space} first {value}"):
+        expected, found = vowpal_wabbit(line), features(line)
+        assert found.keys() == expected.keys()
+        for index, weight in expected.items():
+            assert found[index] == pytest.approx(weight, rel=1e-5)
+
+
+@pytest.mark.parametrize("line", ["1 |a x:", "1 |a :", "1 |a:2 y x:", "1 |a x:\r"])
+def test_a_colon_at_the_end_of_a_line(vowpal_wabbit, line):
+    assert features(line) == vowpal_wabbit(line.rstrip())
+
+
+def test_initial_predictions_are_counted(tmp_path):
+    path = tmp_path / "a.vw"
+    path.write_text("1 2 0.5 |a b\n1 1 0 |a b\n1 1 -3 'x|a b\n")
+    reader = files.read(path)
+    with pytest.warns(UserWarning, match="2 initial predictions were read and not used"):
+        list(reader)
+    assert reader.n_initials == 2
+    assert collect_quietly(path)[1:] == ([1, 1, 1], [2, 1, 1])
+
+
+def collect_quietly(path):
+    with pytest.warns(UserWarning, match="initial"):
+        X, y, weights = collect(path)
+    return X, y, weights.tolist()
+
+
+@pytest.mark.parametrize("line", ["| x", "'tag |a x", "tag|a x", "1\t|a x"])
+@pytest.mark.parametrize("good", ["1 |a b\n", "spam |a b\n"])
+def test_lines_without_a_label_cannot_be_learned_from(tmp_path, line, good):
+    path = tmp_path / "a.vw"
+    path.write_text(good + line + "\n" + good)
+    kept = files.read(path)
+    assert sum(batch.n_rows for batch in kept) == 3
+    with pytest.raises(files.BadLine, match=r"line 2, column 1: .* without a label"):
+        list(kept.labelled())
+    reader = files.read(path, unlabelled="error", skip_bad=True)
+    assert (sum(batch.n_rows for batch in reader), reader.n_bad) == (2, 1)
 
 
 @settings(deadline=None)

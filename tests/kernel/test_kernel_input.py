@@ -37,7 +37,7 @@ PARAMETERS = [
     ({"average": 10}, "True or False"),
     ({"average": True, "budget": 5}, "'projection' or 'nearest'"),
     ({"class_weight": "even"}, "'balanced'"),
-    ({"class_weight": {0: -1.0}}, "zero or more"),
+    ({"class_weight": {0: -1.0}}, "at least 0"),
 ]
 
 
@@ -58,7 +58,7 @@ DATA = [
     (X, Y, {"sample_weight": -np.ones(30)}, "negative weight"),
     (X, Y, {"sample_weight": np.ones(3)}, "one for each row"),
     (X, Y, {"sample_weight": np.full(30, np.nan)}, "NaN"),
-    (X, Y, {"sample_weight": np.zeros(30)}, "nothing to learn"),
+    (X, Y, {"sample_weight": np.zeros(30)}, "weights of all rows are zero"),
 ]
 
 

@@ -43,7 +43,7 @@ def plain(value):
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     if type(value).__module__.startswith("aggro."):
-        state = value.__getstate__() if hasattr(value, "model") else vars(value)
+        state = value.__getstate__() if hasattr(value, "__setstate__") else vars(value)
         return type(value).__name__, plain(state)
     return value
 

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from aggro.models import load
@@ -26,3 +27,20 @@ def test_golden_files_load_and_say_what_they_said(path):
     for now, then in zip(scores(model, X), said, strict=True):
         assert now == pytest.approx(then, rel=1e-12, abs=1e-12)
     learn(model, X, y)
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*-class*.aggro")), ids=lambda path: path.stem)
+def test_a_class_that_was_only_counted_is_learned_from_now_on(path):
+    X, y = data(path.stem.removeprefix("format-1-"))
+    model = load(path)
+    examples = getattr(model, "examples", None) or getattr(model, "t_", 1) - 1
+    assert examples == (0 if "no-class" in path.stem else 40)
+    learn(model, X, y)
+    kinds = np.where(X[:, 0] > 0, "bee", "ant")
+    for _ in range(5):
+        learn(model, X, kinds)
+    rows = [dict(zip("abcd", x, strict=True)) for x in X.tolist()]
+    stream = hasattr(model, "predict_one")
+    told = list(map(model.predict_one, rows)) if stream else model.predict(X)
+    assert (np.array(told) == kinds).mean() > 0.8
+    assert list(model.classes if stream else model.classes_) == ["ant", "bee"]

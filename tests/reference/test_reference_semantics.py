@@ -188,7 +188,7 @@ def test_frozen_means_stay():
         {"task": "multiclass", "n_outputs": 1},
         {"task": "multiclass", "n_outputs": 3, "loss": "least_squares"},
         {"task": "binary", "rule": "arow"},
-        {"task": "binary", "rule": "arow", "metric": "full", "queue": 2},
+        {"task": "binary", "rule": "cw", "metric": "full", "queue": 2},
         {"task": "binary", "rule": "perceptron", "metric": "full"},
         {"task": "binary", "metric": "cubic"},
         {"task": "binary", "loss": "log"},
@@ -201,6 +201,6 @@ def test_settings_without_a_meaning_are_refused(settings):
 
 
 def test_confidence_rules_take_one_example_at_a_time():
-    learner = ReferenceLearner("binary", 2, rule="arow", metric="full")
+    learner = ReferenceLearner("binary", 2, rule="cw", metric="full")
     with pytest.raises(ValueError, match="one example"):
         learner.learn_batch(np.eye(2), [1.0, -1.0])

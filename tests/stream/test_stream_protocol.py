@@ -25,7 +25,7 @@ def test_one_class():
     model.learn_one({"a": 1.0}, "only")
     assert model.predict_one({"b": 1.0}) == "only"
     assert model.predict_proba_one({}) == {"only": 1.0}
-    assert model.score_one({}) == {"only": 0.0}
+    assert model.score_one({}) == {"only": 0.5}  # against the class to come
 
 
 def test_two_classes_have_one_margin():

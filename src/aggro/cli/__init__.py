@@ -34,23 +34,27 @@ examples:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit code: 0 fine, 1 an error, 2 usage, 130 interrupted."""
     argv = sys.argv[1:] if argv is None else argv
+    parser: argparse.ArgumentParser | None = None
     try:
         if argv and argv[0] in COMMANDS:
             module = command(argv[0])
-            return int(module.run(module.parser().parse_args(argv[1:])))
+            parser = module.parser()
+            return int(module.run(parser.parse_args(argv[1:])))
         _top_parser().parse_args(argv)
         return 2
     except SystemExit as exit:  # argparse: 0 for --help, 2 for bad usage
         return int(exit.code or 0)
     except KeyboardInterrupt:
         return _say("interrupted", 130)
-    except BrokenPipeError:  # who read our output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and error.filename is None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0  # who read our output has had enough
         if os.environ.get("AGGRO_DEBUG"):
             raise
-        return _say(f"error: {_one_line(error)}", 1)
+        from aggro.cli.messages import in_words
+
+        return _say(f"error: {in_words(error, parser)}", 1)
 
 
 def command(name: str) -> ModuleType:
@@ -71,13 +75,6 @@ def _top_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"aggro {__version__}")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     return parser
-
-
-def _one_line(error: Exception) -> str:
-    text = str(error) or type(error).__name__
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        text = f"{error.filename}: {error.strerror.lower()}"
-    return " ".join(text.split())
 
 
 def _say(text: str, code: int) -> int:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggro.cli.begin import new_model
+from aggro.cli.begin import naming_examples, new_model, no_examples, no_labels
 from aggro.cli.console import Console
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.metrics import metrics_for
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
+from aggro.cli.outputs import check_files, write_report
 from aggro.cli.reading import Reading, guess_rows
 from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
+from aggro.cli.values import names
 from aggro.cli.variant import CHOICES
 from aggro.cli.watch import Watch
 from aggro.files import Batch
+from aggro.files.labels import first_labels
+from aggro.files.sources import expand
+from aggro.learner import Array
 from aggro.variants import find
 
 EXAMPLES = """
@@ -34,14 +37,16 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = new_parser("compare", "Race several variants over one reading.", EXAMPLES)
     parser.add_argument("data", nargs="+", help="files, folders or patterns; - for standard input")
-    parser.add_argument("--algorithms", required=True, metavar="NAME,...", help="who takes part")
+    parser.add_argument(
+        "--algorithms", required=True, type=names, metavar="NAME,...", help="who takes part"
+    )
     parser.add_argument("--task", default="auto", choices=("auto", "classification", "regression"))
     parser.add_argument("--test", action="append", metavar="FILE", help="data to measure on")
     parser.add_argument("--plot", metavar="PICTURE", help="draw the learning curves")
     parser.add_argument("--json", metavar="FILE", help="write a report")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     add_reading(parser)
-    add_variant(parser, prices=True)
+    add_variant(parser, several=True)
     return parser
 
 
@@ -83,34 +88,46 @@ class Runner:
 
 def run(args: argparse.Namespace) -> int:
     """Let every variant learn each batch, then rank them."""
-    reading = Reading.from_arguments(args).with_columns(args.data)
+    outputs = {"--json": args.json, "--plot": args.plot}
+    check_files(outputs, args.data, args.cache, *(expand(args.test) if args.test else ()))
+    reading = Reading.from_arguments(args)
+    reading.check_label(args.data)
     dtype = np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     runners: list[Runner] = []
     with Console(guess_rows(args.data, reading.format), args.quiet) as console:
         with Interrupt() as interrupt:
-            for batch in reader:
+            seen = 0
+            first, batches = first_labels(reader)
+            for batch in batches:
                 if batch.y is None:
-                    raise ValueError("The data have no labels; name their column with --label.")
+                    raise no_labels(reader)
                 if not runners:
-                    runners = [Runner(group) for group in bundles(_models(args, batch))]
-                for runner in runners:
-                    runner.learn(batch)
+                    told_by = batch.y if first is None else first
+                    runners = [Runner(group) for group in bundles(_models(args, batch.X, told_by))]
+                with naming_examples(reader, seen, batch.X):
+                    for runner in runners:
+                        runner.learn(batch)
+                seen += batch.n_rows
                 console.advance(batch.n_rows)
                 if interrupt.asked:
                     break
         if not runners:
-            raise ValueError("There were no examples to learn from.")
+            raise no_examples(reader)
         console.stop()
         results = [result for runner in runners for result in runner.results()]
         watches = [watch for runner in runners for watch in runner.watches]
         models = [watch.model for watch in watches]
-        tests = _test(args, reading, models) if args.test else [None] * len(models)
+        tests = (
+            _test(args, reading.learned_from(reader, models[0].classes), models)
+            if args.test
+            else [None] * len(models)
+        )
         results = [{**result, "test": test} for result, test in zip(results, tests, strict=True)]
         _show(console, results, percent=not models[0].regression)
         console.tell_bad_lines(reader)
     if args.json:
-        Path(args.json).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        write_report(args.json, results)
     if args.plot:
         from aggro.cli.plots import draw_curves
 
@@ -119,14 +136,14 @@ def run(args: argparse.Namespace) -> int:
     return 130 if interrupt.asked else 0
 
 
-def _models(args: argparse.Namespace, batch: Batch) -> list[LinearModel]:
+def _models(args: argparse.Namespace, X: Any, y: Array) -> list[LinearModel]:
     """Return a model for every name, and for every C where the variant has one."""
     models = []
-    for name in filter(None, args.algorithms.split(",")):
+    for name in dict.fromkeys(find(name).name for name in args.algorithms):
         prices = (args.C or [None]) if "C" in CHOICES.get(find(name).estimator, ()) else [None]
         for price in prices:
             given = argparse.Namespace(**{**vars(args), "C": price})
-            models.append(new_model(given, name, batch.X, batch.y, strict=False))
+            models.append(new_model(given, name, X, y, strict=False))
             if len(prices) > 1:
                 models[-1].title += f" C={price}"
     if len({model.regression for model in models}) > 1:
@@ -148,7 +165,7 @@ def _test(args: argparse.Namespace, reading: Reading, models: Sequence[LinearMod
 
 
 def _show(console: Console, results: list[dict[str, Any]], *, percent: bool) -> None:
-    what, test = ("error so far", "test error") if percent else ("loss so far", "test RMSE")
+    what, test = ("error so far", "test error") if percent else ("|error| so far", "test RMSE")
     tested = results[0]["test"] is not None
     if tested and percent:
         results = [{**row, "test": 1 - row["test"]} for row in results]

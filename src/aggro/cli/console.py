@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
+from aggro.cli.messages import in_words
 from aggro.files import Reader
+from aggro.files.reader import initials_note
+from aggro.files.sources import STANDARD_INPUT
+
+
+def listed(files: Sequence[str]) -> str:
+    """Name some files in a message."""
+    names = ["standard input" if file == STANDARD_INPUT else file for file in files[:1]]
+    return names[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "")
 
 
 class Console:
@@ -64,7 +74,10 @@ class Console:
     def tell_bad_lines(self, reader: Reader) -> None:
         """Say how many lines were skipped, and why the first one was."""
         if reader.n_bad:
-            self.note(f"skipped {reader.n_bad:,} bad lines, the first: {reader.bad_lines[0]}")
+            first = in_words(reader.bad_lines[0])
+            self.note(f"skipped {reader.n_bad:,} bad lines, the first: {first}")
+        if reader.n_initials:
+            self.note(initials_note(reader.n_initials))
 
     def __enter__(self) -> Console:
         return self

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import contextlib
+import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from aggro.atomic import replacing
 from aggro.cli.console import Console
 from aggro.cli.metrics import label_text
 from aggro.cli.options import add_reading, new_parser
+from aggro.cli.outputs import STANDARD_OUTPUT, check_files, opened
 from aggro.cli.reading import Reading
 from aggro.files import Batch, Reader
-from aggro.files.cache import SUFFIX
+from aggro.files.compress import compressor_of
+from aggro.files.sources import CACHE_SUFFIX, COMPRESSIONS, format_of
 
 EXAMPLES = """
 aggro convert data.csv data.svm --label price
@@ -37,28 +41,53 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Convert, a batch at a time."""
-    reading = Reading.from_arguments(args).with_columns([args.data])
-    if args.output.endswith(SUFFIX):
-        reader = reading.open([args.data], skip_bad=args.skip_bad, cache=args.output)
+    cache = args.output.endswith(CACHE_SUFFIX)
+    if not cache:
+        check_name(args.output)
+    check_files({"OUT": args.output}, [args.data], None if cache else args.cache)
+    reading = Reading.from_arguments(args)
+    reading.check_label([args.data])
+    stored = args.output if cache else args.cache
+    reader = reading.open([args.data], skip_bad=args.skip_bad, cache=stored)
+    if cache:
         for _ in reader:
             pass
     else:
-        reader = reading.open([args.data], skip_bad=args.skip_bad, cache=args.cache)
-        _write_text(reader, args.output)
+        with _opened(args.output) as stream:
+            stream.writelines(_text(reader))
     console = Console(bar=False)
     console.note(f"{reader.n_rows:,} examples, {reader.n_features:,} features")
     console.tell_bad_lines(reader)
     return 0
 
 
-def _write_text(reader: Reader, path: str) -> None:
-    if path == "-":
-        sys.stdout.writelines(_text(reader))
+def check_name(path: str) -> None:
+    """Raise if a name promises another format than svmlight text, compressed or not."""
+    plain = Path(path)
+    if plain.suffix.lower() in COMPRESSIONS:
+        plain = plain.with_suffix("")
+        compressor_of(path)  # its package may be missing
+    if plain.suffix == CACHE_SUFFIX or format_of(path) != "svmlight":
+        raise ValueError(
+            f"{path}: convert writes svmlight text, which may be compressed, or a cache; give a "
+            f"name that ends in .svm, {', '.join(f'.svm{each}' for each in COMPRESSIONS)} or "
+            f"{CACHE_SUFFIX}."
+        )
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[IO[str]]:
+    """Open a file for text, compressed as its name says, or standard output."""
+    compress = compressor_of(path)
+    if compress is None or path == STANDARD_OUTPUT:
+        with opened(path) as stream:
+            yield stream
         return
-    if Path(path).exists() and path in reader.files:
-        raise ValueError(f"{path} is the input too; give another output.")
-    with Path(path).open("w", encoding="utf-8") as stream:
-        stream.writelines(_text(reader))
+    with replacing(path) as raw, compress(raw) as inner:
+        text = io.TextIOWrapper(inner, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()
 
 
 def _text(reader: Reader) -> Iterator[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
+from aggro.cli.begin import no_labels
 from aggro.cli.metrics import Classification, Regression, metrics_for
 from aggro.cli.model import LinearModel
 from aggro.cli.options import FORMATS, add_tolerance, new_parser
+from aggro.cli.outputs import check_files, write_report
 from aggro.cli.reading import Reading
 
 EXAMPLES = """
@@ -33,12 +33,12 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Print the figures."""
+    check_files({"--json": args.json}, args.data, args.cache, args.model)
     model, reading = LinearModel.load(args.model)
     figures = measure(model, reading.but(args.format), args.data, args.skip_bad, args.cache)
     print("\n".join(figures.lines()))
     if args.json:
-        text = json.dumps(figures.report(), indent=2) + "\n"
-        Path(args.json).write_text(text, encoding="utf-8")
+        write_report(args.json, figures.report())
     return 0
 
 
@@ -52,8 +52,9 @@ def measure(
     """Return how good a model's predictions for some files are."""
     figures = metrics_for(model)
     width, dtype = model.features, model.dtype
-    for X, y, _ in reading.open(paths, width=width, skip_bad=skip_bad, cache=cache, dtype=dtype):
+    reader = reading.open(paths, width=width, skip_bad=skip_bad, cache=cache, dtype=dtype)
+    for X, y, _ in reader:
         if y is None:
-            raise ValueError("The data have no labels to compare with.")
+            raise no_labels(reader)
         figures.add(model, model.scores(X), np.asarray(y))
     return figures

@@ -12,7 +12,8 @@ from aggro.auto import AutoLearner
 from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import new_parser
-from aggro.cli.reading import HASHED, Reading
+from aggro.cli.reading import SVMLIGHT, Reading
+from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.learner import Array, Learner
 from aggro.models.record import Record, read_record
@@ -28,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = new_parser("info", "Show what a model is and what it has learned.", EXAMPLES)
     parser.add_argument("model", help="a model file")
-    parser.add_argument("--top", type=int, default=5, help="strongest features to show (default 5)")
+    parser.add_argument(
+        "--top", type=at_least(0), default=5, help="strongest features to show (default 5)"
+    )
     return parser
 
 
@@ -56,8 +59,9 @@ def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
         found.insert(0, ("algorithm", origin["variant"]))
     if "classes_" in record.attributes:
         found.append(("classes", _listed(record.attributes["classes_"])))
-    if isinstance(learner, AutoLearner):
-        found.append(("chosen", chosen(learner)))
+    choice = learner.choice if isinstance(learner, AutoLearner) else origin.get("settled")
+    if choice:
+        found.append(("chosen", chosen(choice)))
     if isinstance(learner, (Learner, AutoLearner)):
         progress = learner.progress
         found += [
@@ -91,16 +95,22 @@ def strongest(model: LinearModel, reading: Reading, top: int) -> list[str]:
     lines = ["strongest features"]
     for head, weights in list(zip(heads, coef, strict=True))[:FEW_CLASSES]:
         best = np.argsort(-np.abs(weights), kind="stable")[:top]
-        named = (f"{feature_name(int(j), reading)} {weights[j]:+.4g}" for j in best if weights[j])
+        named = (
+            f"{feature_name(int(j), reading, model.features)} {weights[j]:+.4g}"
+            for j in best
+            if weights[j]
+        )
         lines.append(f"  {head}: {', '.join(named) or 'none'}")
     return lines
 
 
-def feature_name(column: int, reading: Reading) -> str:
+def feature_name(column: int, reading: Reading, width: int) -> str:
     """Return a feature's name as the data show it; hashed ones have a number only."""
-    names = reading.features or ()
-    if column < len(names) and not reading.text:
-        return names[column]
-    if reading.format in HASHED or names:
+    if reading.columns is not None:
+        numbers = [name for name, kind in reading.columns.items() if kind == "number"]
+        return numbers[column] if column < len(numbers) else f"#{column}"
+    if reading.features is not None and len(reading.features) == width:  # all of them are numbers
+        return reading.features[column]
+    if reading.made_by != SVMLIGHT and (reading.made_by is not None or reading.hashes_json):
         return f"#{column}"
     return str(column + (reading.zero_based is False))

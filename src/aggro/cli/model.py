@@ -19,6 +19,7 @@ from aggro.learner import Array, Learner, Progress, rows_of
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
+from aggro.probability_map import softmax
 from aggro.rules import LOSSES, Settings, Task, check_settings
 from aggro.variants import Variant
 
@@ -33,6 +34,7 @@ class LinearModel:
         self.dtype = np.dtype(dtype)
         self.classes: Array = np.empty(0)
         self.learner: Learner | AutoLearner | None = None
+        self.settled: dict[str, Any] = {}  # what a race chose before it ended
 
     @classmethod
     def create(cls, variant: Variant, params: dict[str, Any], dtype: Any, seed: int) -> LinearModel:
@@ -48,8 +50,11 @@ class LinearModel:
 
     # -- learning ---------------------------------------------------------------------------
 
-    def meet(self, X: Any, y: Array) -> dict[str, Any]:
-        """Make room for new features and classes; return the targets as the core reads them."""
+    def meet(self, X: Any, y: Array, counted: Array) -> dict[str, Any]:
+        """Make room for new features and classes; return the targets as the core reads them.
+
+        Only the rows that are ``counted`` bring classes; the others will not be learned.
+        """
         if self.regression:
             values = np.ascontiguousarray(y, dtype=np.float64).reshape(-1, 1)
             if not np.isfinite(values).all():
@@ -58,8 +63,9 @@ class LinearModel:
                 self.learner = self._first(X.shape[1], 1)
             lesson = {"values": values}
         else:
-            self._admit(X.shape[1], y)
-            lesson = {"labels": np.searchsorted(self.classes, y).astype(np.int64)}
+            self._admit(X.shape[1], y[counted])
+            labels = np.searchsorted(self.classes, y).astype(np.int64)
+            lesson = {"labels": np.minimum(labels, len(self.classes) - 1)}
         self._grow(X.shape[1])
         return lesson
 
@@ -80,11 +86,8 @@ class LinearModel:
         else:
             learner.model.grow(features)
 
-    def learn(
-        self, X: Any, lesson: dict[str, Any], weights: Array | None, begin: int, end: int
-    ) -> None:
-        """Learn the rows from begin to end."""
-        order = np.arange(begin, end, dtype=np.int64)
+    def learn(self, X: Any, lesson: dict[str, Any], weights: Array | None, order: Array) -> None:
+        """Learn some rows."""
         self._learner.learn(self._rows(X), weights=weights, order=order, **lesson)
 
     def _first(self, features: int, outputs: int) -> Learner | AutoLearner:
@@ -94,11 +97,11 @@ class LinearModel:
         return make_learner(self._settings_for(outputs), features, outputs, self.dtype, seed)
 
     def _settings_for(self, classes: int) -> Settings:
-        task: Task = "binary" if classes == 2 else "multiclass"
+        task: Task = "binary" if classes <= 2 else "multiclass"
         return dataclasses.replace(self.settings, task="regression" if self.regression else task)
 
     def _admit(self, features: int, y: Array) -> None:
-        """Let classes that were never seen enter, with zero weights."""
+        """Let classes that were never seen enter."""
         if self.learner is None:
             self.classes = np.unique(y)
             self.learner = self._first(features, len(self.classes))
@@ -129,9 +132,11 @@ class LinearModel:
     def probabilities(self, scores: Array) -> Array:
         """Return the probability of each class; a mere softmax if no margins were recorded."""
         fitted = self.record.attributes
+        if len(self.classes) == 1:
+            return np.ones((len(scores), 1))
         if "_calibrator" not in fitted:
             return softmax(scores)
-        centre = self.scores(fitted["_typical"])[0]
+        centre = self._learner.scores(fitted["_typical"].rows(self.features))[0]
         calibrated: Array = fitted["_calibrator"].probabilities(scores, centre)
         return calibrated
 
@@ -145,6 +150,10 @@ class LinearModel:
         return best
 
     def _rows(self, X: Any) -> Any:
+        if X.shape[1] > self.features:
+            raise ValueError(
+                f"The data have {X.shape[1]:,} columns, but the model knows {self.features:,}."
+            )
         if hasattr(X, "indptr"):  # a block has the columns seen up to it; this copies nothing
             X.resize((X.shape[0], self.features))
         return rows_of(X)
@@ -161,9 +170,32 @@ class LinearModel:
         return Progress() if self.learner is None else self.learner.progress
 
     @property
+    def suffered(self) -> float:
+        """Mistakes, or the sum of absolute errors, of what predicted, each before it learned."""
+        learner = self.learner
+        if learner is None or not self.regression:
+            return float(self.progress.mistakes)
+        if isinstance(learner, AutoLearner):
+            return learner.distance
+        return float(learner.model.chosen_record[1])
+
+    @property
     def features(self) -> int:
         """Number of features met so far."""
         return self._learner.features
+
+    # -- races --------------------------------------------------------------------------------
+
+    def settle(self) -> dict[str, Any]:
+        """End a race: keep the leader alone; return the settings that it stands for."""
+        race = self.learner
+        if not isinstance(race, AutoLearner):
+            return {}
+        chosen = race.choice
+        self.learner, self.settings = race.winner(), dataclasses.replace(self.settings, **chosen)
+        self.record.params.update(chosen)
+        self.settled = {**self.settled, **chosen}
+        return chosen
 
     # -- files ------------------------------------------------------------------------------
 
@@ -176,7 +208,7 @@ class LinearModel:
             "n_features_in_": learner.features,
             "n_iter_": passes,
             "_known_prices": True,
-            "_origin": {"variant": self.title, **reading.origin()},
+            "_origin": {"variant": self.title, "settled": self.settled, **reading.origin()},
         }
         if self.regression:
             attributes["_flat"] = True
@@ -202,30 +234,33 @@ class LinearModel:
         origin = record.attributes.get("_origin", {})
         title = str(origin.get("variant", record.name))
         model = cls(record, learner.settings, learner.dtype, title)
-        model.learner = learner
+        model.learner, model.settled = learner, dict(origin.get("settled", {}))
         model.classes = record.attributes.get("classes_", model.classes)
-        return model, Reading.from_origin(origin)
+        return model, Reading.from_origin(origin, learner.features)
 
     def go_on_with(self, params: dict[str, Any]) -> None:
         """Change prices for what comes."""
+        params = {n: value for n, value in params.items() if not self._has(n, value)}
         fixed = sorted(params.keys() - set(PRICES))
         if fixed:
-            raise ValueError(f"{fixed[0]} is part of the model and cannot change with --resume.")
+            option = fixed[0].replace("fit_", "no_").replace("_", "-")
+            raise ValueError(f"--{option} is part of the model and cannot change with --resume.")
         if self.record.params.get("class_weight") is not None:
             raise ValueError("A model with class_weight is continued in Python, by partial_fit.")
         strange = sorted(params.keys() - CHOICES[self.record.name])
         if strange:
-            raise ValueError(f"{self.title} has no {strange[0]}.")
-        self.settings = dataclasses.replace(self.settings, **params)
-        check_settings(self.settings, LOSSES)
+            raise ValueError(f"{self.title} has no --{strange[0].replace('_', '-')}.")
+        if "C" in params and "auto" in (params["C"], self.settings.C):
+            raise ValueError(
+                f"{self.title} learns with --C {self.settings.C}, which cannot change to "
+                f"{params['C']} with --resume; leave --C out, or train a new model."
+            )
+        settings = dataclasses.replace(self.settings, **params)
+        check_settings(settings, LOSSES)
+        self._learner.configure(settings)
+        self.settings = settings
         self.record.params.update(params)
-        self._learner.configure(self.settings)
 
-
-def softmax(scores: Array) -> Array:
-    """Return the scores as probabilities of all classes: the same order, but not calibrated."""
-    if scores.shape[1] == 1:
-        scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Array = powers / powers.sum(axis=1, keepdims=True)
-    return shares
+    def _has(self, name: str, value: Any) -> bool:
+        """Tell whether a setting is that of the model, or the race that chose it."""
+        return getattr(self.settings, name) == value or (value == "auto" and name in self.settled)

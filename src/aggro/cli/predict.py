@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import IO
 
 from aggro.cli.console import Console
 from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import FORMATS, add_tolerance, new_parser
+from aggro.cli.outputs import check_files, opened
 from aggro.learner import Array
 
 EXAMPLES = """
@@ -33,8 +29,8 @@ def parser() -> argparse.ArgumentParser:
     shown.add_argument(
         "--proba",
         action="store_true",
-        help="the probability of each class too: calibrated where probability=True "
-        "recorded margins, else a softmax",
+        help="the probability of each class too: calibrated where the model recorded margins, "
+        "else a softmax",
     )
     parser.add_argument("--format", choices=FORMATS, help="default: told from the file's name")
     add_tolerance(parser)
@@ -43,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Write the predictions."""
+    check_files({"-o": args.output}, args.data, args.cache, args.model)
     model, reading = LinearModel.load(args.model)
     if args.proba and model.regression:
         raise ValueError("A regression has no probabilities; leave --proba out.")
@@ -50,27 +47,18 @@ def run(args: argparse.Namespace) -> int:
     reader = reading.open(
         args.data,
         width=model.features,
+        labelled=False,
         skip_bad=args.skip_bad,
         cache=args.cache,
         dtype=model.dtype,
     )
     writer = Writer(model, args.scores, args.proba)
-    with _opened(args.output) as stream:
+    with opened(args.output) as stream:
         stream.write(writer.heading())
         for batch in reader:
             stream.write(writer.lines(model.scores(batch.X)))
     Console(bar=False).tell_bad_lines(reader)
     return 0
-
-
-@contextlib.contextmanager
-def _opened(path: str | None) -> Iterator[IO[str]]:
-    if path is None or path == "-":
-        yield sys.stdout
-        sys.stdout.flush()
-        return
-    with Path(path).open("w", encoding="utf-8") as stream:
-        yield stream
 
 
 class Writer:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
-import json
+import math
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from aggro.files import Reader, read
-from aggro.files.errors import optional
-from aggro.files.sources import STANDARD_INPUT, expand, format_of, open_bytes
+import numpy as np
 
-TABLES = ("csv", "tsv", "parquet", "arrow")
-HASHED = ("vw", "jsonl")
+from aggro import _core
+from aggro.files import Reader, ReadingError, read
+from aggro.files.blocks import blocks_of, sampled
+from aggro.files.columns import OTHERS
+from aggro.files.csv import header_of
+from aggro.files.errors import optional
+from aggro.files.options import Options
+from aggro.files.sources import STANDARD_INPUT, expand, format_of
+from aggro.learner import Array
+
+SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # what makes the columns of X
+MADE_BY = {SVMLIGHT: SVMLIGHT, VW: VW}  # all other formats are tables
+COLUMNS_OF = {
+    SVMLIGHT: "the numbered columns of svmlight",
+    VW: "the hashed columns of Vowpal Wabbit's format",
+    TABLE: "the columns of a table",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +40,14 @@ class Reading:
     weight: str | None = None
     text: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
+    columns: dict[str, str] | None = None  # what becomes of each, once it is known
+    made_by: str | None = None  # SVMLIGHT, VW or TABLE, once it is known
     header: bool = True
     missing_zero: bool = False
     hash_bits: int = 18
     zero_based: bool | None = None
     labels: str = "auto"
+    hashes_json: bool = False  # models once hashed all numbers of JSON objects
 
     @classmethod
     def from_arguments(cls, args: Namespace) -> Reading:
@@ -46,13 +61,23 @@ class Reading:
             header=not args.no_header,
             missing_zero=args.missing_zero,
             hash_bits=18 if args.hash_bits is None else args.hash_bits,
+            zero_based=True if args.zero_based else None,
+            labels=args.labels or "auto",
         )
 
     @classmethod
-    def from_origin(cls, origin: dict[str, Any]) -> Reading:
-        """Return what a model file says, or the defaults for a model that was made elsewhere."""
+    def from_origin(cls, origin: dict[str, Any], width: int) -> Reading:
+        """Return what the file of a model with so many features says; defaults for others."""
         known = cls.__dataclass_fields__.keys()
-        return cls(**{name: value for name, value in origin.items() if name in known})
+        reading = cls(**{name: value for name, value in origin.items() if name in known})
+        if "made_by" in origin or not origin:
+            return reading
+        # Older files do not say it. Their JSON objects had hashed columns alone.
+        made_by = SVMLIGHT if reading.zero_based is not None else None
+        if reading.label is not None:
+            made_by = TABLE
+        hashes_json = width == 1 << reading.hash_bits
+        return dataclasses.replace(reading, made_by=made_by, hashes_json=hashes_json)
 
     def origin(self) -> dict[str, Any]:
         """Return all this as a model file holds it."""
@@ -63,48 +88,89 @@ class Reading:
         other = format is not None and format != self.format
         return dataclasses.replace(self, format=format) if other else self
 
-    def with_columns(self, paths: Sequence[str]) -> Reading:
-        """Return the same with the columns named, so that they keep their order for ever."""
+    def learned_from(self, reader: Reader, classes: Array) -> Reading:
+        """Return how later data are to be read: what was found out is fixed."""
+        kind = classes.dtype.kind
+        labels = "text" if kind == "U" else "number" if kind in "iuf" else self.labels
+        made_by = self.made_by or made_by_format(self.format or format_of(reader.files[0]))
+        return dataclasses.replace(
+            self,
+            zero_based=reader.zero_based,
+            columns=reader.columns,
+            made_by=made_by,
+            labels=labels,
+        )
+
+    def check(self, paths: Sequence[str]) -> None:
+        """Refuse files that have not all the columns of the model, or of each other."""
+        made_by = self.made_by
+        for path in expand(paths):
+            format = self.format or format_of(path)
+            given = made_by_format(format)
+            if made_by is None:
+                made_by = given
+            if self.made_by is None and given != made_by:
+                raise ReadingError(
+                    path,
+                    f"is {format}, but the files before it have {COLUMNS_OF[made_by]}; "
+                    "give files of one kind",
+                )
+            if given != made_by:
+                raise ReadingError(
+                    path,
+                    f"is {format}, but the model was learned from {COLUMNS_OF[made_by]}, "
+                    "which are others; give data of that kind, or say with --format what this is",
+                )
+
+    def check_label(self, paths: Sequence[str]) -> None:
+        """Refuse data of other columns, and a table of which nobody said what the label is."""
+        self.check(paths)
         first = expand(paths)[0]
         format = self.format or format_of(first)
-        if format not in TABLES:
-            return self
-        if self.label is None:
+        if self.label is None and made_by_format(format) == TABLE and format != "jsonl":
             present = ", ".join(column_names(first, format, self.header))
             raise ValueError(
                 f"{first}: which column is the label? Give --label COLUMN; there are {present}."
             )
-        if self.features is not None or first == STANDARD_INPUT:
-            return self
-        others = (self.label, self.weight, *self.text)
-        names = [n for n in column_names(first, format, self.header) if n not in others]
-        return dataclasses.replace(self, features=tuple(names))
 
     def without_label(self, paths: Sequence[str]) -> Reading:
         """Return the same for data whose labels do not matter, and may be absent."""
-        first = expand(paths)[0]
-        format = self.format or format_of(first)
-        if format in TABLES and self.features is not None:
-            return dataclasses.replace(self, label=None, weight=None)
-        if format == "jsonl" and first != STANDARD_INPUT and not _has_key(first, self.label):
-            return dataclasses.replace(self, label=None, weight=None)
-        return self
+        columns = self._columns(paths)
+        if columns is None and self.features is None:
+            return self
+        if columns is not None:
+            apart = [name for name in (self.label, self.weight) if name is not None]
+            columns = {**columns, **dict.fromkeys(apart, "ignored")}
+        return dataclasses.replace(self, label=None, weight=None, columns=columns)
+
+    def _columns(self, paths: Sequence[str]) -> dict[str, str] | None:
+        """Return what becomes of the columns, if it is known."""
+        is_json = (self.format or format_of(expand(paths)[0])) == "jsonl"
+        if self.columns is not None or not self.hashes_json:
+            return self.columns
+        if self.features is not None and not is_json:
+            return None
+        named = dict.fromkeys(self.features or (OTHERS,), "hashed")
+        return {**named, **dict.fromkeys(self.text, "text")}
 
     def open(
         self,
         paths: Sequence[str],
         *,
         width: int | None = None,
+        labelled: bool = True,
         skip_bad: bool = False,
         cache: Any = None,
         dtype: Any = float,
     ) -> Reader:
         """Return a reader; ``width`` makes it drop the features that a model does not know."""
-        return read(
+        self.check(paths)
+        columns = self._columns(paths)
+        reader = read(
             list(paths),
             format=self.format,  # type: ignore[arg-type]
             label=self.label,
-            features=self.features,
+            features=self.features if columns is None else columns,
             text=self.text,
             weight=self.weight,
             labels=self.labels,  # type: ignore[arg-type]
@@ -115,9 +181,23 @@ class Reading:
             zero_based="auto" if self.zero_based is None else self.zero_based,
             hash_bits=self.hash_bits,
             missing="zero" if self.missing_zero else "error",
+            unlabelled="error" if labelled else "keep",
+            widest=None if width is not None else most_columns(dtype),
             skip_bad=skip_bad,
             cache=cache,
         )
+        return reader.without_scipy()
+
+
+def made_by_format(format: str) -> str:
+    """Return what makes the columns of X in files of a format."""
+    return MADE_BY.get(format, TABLE)
+
+
+def most_columns(dtype: Any) -> int | None:
+    """Return for how many columns the memory can hold one weight; None where it cannot be told."""
+    memory = _core.machine_memory()
+    return int(memory // np.dtype(dtype).itemsize) if math.isfinite(memory) else None
 
 
 def column_names(path: str, format: str, header: bool) -> list[str]:
@@ -129,22 +209,10 @@ def column_names(path: str, format: str, header: bool) -> list[str]:
     if format == "arrow":
         return list(optional("pyarrow.dataset", "Reading Arrow files")
                     .dataset(path, format="ipc").schema.names)  # fmt: skip
-    with open_bytes(path) as raw:
-        lines = csv.reader(
-            io.TextIOWrapper(raw, encoding="utf-8", newline=""),
-            delimiter="\t" if format == "tsv" else ",",
-        )
-        first = next(lines, [])
-    return first if header else [f"f{i}" for i in range(len(first))]
-
-
-def _has_key(path: str, key: str | None) -> bool:
-    with open_bytes(path) as raw:
-        line = raw.readline()
-    try:
-        return key in json.loads(line)
-    except (ValueError, TypeError):
-        return False
+    options = Options(format=format, header=header)  # type: ignore[arg-type]  # Options checks it
+    with closing(blocks_of(path, options)) as blocks:
+        sample, _ = sampled(blocks)
+    return header_of(sample.data, options, path)[0]
 
 
 def guess_rows(paths: Sequence[str], format: str | None) -> int | None:

@@ -23,8 +23,7 @@ def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:
     for number, model in enumerate(models):
         s = model.settings
         draws = s.average == "reservoir"  # random numbers, which should not depend on company
-        # the tube is also that of the constant answer to beat
-        key = number if left_open(s) or draws else (same_shape(s), s.epsilon)
+        key = number if left_open(s) or draws else same_shape(s)
         groups.setdefault(key, []).append(model)
     return list(groups.values())
 
@@ -37,9 +36,9 @@ class SideBySide(LinearModel):
         super().__init__(first.record, first.settings, first.dtype, first.title)
         self.members = [Member(model, self, which) for which, model in enumerate(models)]
 
-    def meet(self, X: Any, y: Array) -> dict[str, Any]:
+    def meet(self, X: Any, y: Array, counted: Array) -> dict[str, Any]:
         """Make room for new features and classes, in all members."""
-        lesson = super().meet(X, y)
+        lesson = super().meet(X, y, counted)
         for member in self.members:
             member.classes = self.classes
         return lesson
@@ -70,6 +69,14 @@ class Member(LinearModel):
         """Mistakes, updates and loss so far."""
         learner = self.home.learner
         return learner.progress_of(self.which) if isinstance(learner, Learner) else Progress()
+
+    @property
+    def suffered(self) -> float:
+        """Mistakes, or the sum of absolute errors, of what predicted, each before it learned."""
+        learner = self.home.learner
+        if not isinstance(learner, Learner):
+            return 0.0
+        return float(learner.model.records[self.which][2 if self.regression else 0])
 
     @property
     def features(self) -> int:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import shlex
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggro.auto import AutoLearner
-from aggro.cli.begin import new_model
-from aggro.cli.console import Console
+from aggro.cli.begin import naming_examples, new_model, no_examples, no_labels
+from aggro.cli.console import Console, listed
 from aggro.cli.evaluate import measure
 from aggro.cli.interrupt import Interrupt
+from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import add_reading, add_variant, new_parser
+from aggro.cli.outputs import STANDARD_OUTPUT, check_files, write_report
 from aggro.cli.reading import Reading, guess_rows
-from aggro.cli.variant import CHOICES, chosen, given
+from aggro.cli.resume import resume
+from aggro.cli.values import at_least
+from aggro.cli.variant import CHOICES, chosen
 from aggro.cli.watch import Watch, heading
 from aggro.files import Batch, Reader
+from aggro.files.labels import first_labels
+from aggro.files.sources import expand
 from aggro.learner import Array
 
 EXAMPLES = """
@@ -42,12 +46,14 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="where to save")
     parser.add_argument("--algorithm", help="a variant; aggro algorithms lists them")
     parser.add_argument("--task", default="auto", choices=("auto", "classification", "regression"))
-    parser.add_argument("--passes", type=_count, default=1, help="over the data (default 1)")
+    parser.add_argument("--passes", type=at_least(1), default=1, help="over the data (default 1)")
     parser.add_argument("--test", action="append", metavar="FILE", help="data to measure on")
     parser.add_argument("--plot", metavar="PICTURE", help="draw the learning curve")
     parser.add_argument("--json", metavar="FILE", help="write a report")
     parser.add_argument("--resume", metavar="MODEL", help="go on with a saved model")
-    parser.add_argument("--skip", type=_count, default=0, help="leave out the first examples")
+    parser.add_argument("--keep-race", action="store_true",
+                        help="save all that 'auto' raced, to go on to the last bit")  # fmt: skip
+    parser.add_argument("--skip", type=at_least(0), default=0, help="leave out the first examples")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     add_reading(parser)
     add_variant(parser)
@@ -56,18 +62,23 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Train, test, report and save."""
+    if args.output == STANDARD_OUTPUT:
+        raise ValueError("A model needs a file; for standard output use -o /dev/stdout --quiet.")
+    outputs = {"-o": args.output, "--json": args.json, "--plot": args.plot}
+    check_files(outputs, args.data, args.cache, *(expand(args.test) if args.test else ()))
     model: LinearModel | None = None
-    reading = Reading.from_arguments(args)
     if args.resume:
-        model, kept = LinearModel.load(args.resume)
-        reading = kept.but(args.format)
-        model.go_on_with(given(args))
-    reading = reading.with_columns(args.data)
+        model, reading = resume(args)
+    else:
+        reading = Reading.from_arguments(args)
+    reading.check_label(args.data)
     dtype = model.dtype if model else np.float32 if args.float32 else np.float64
     reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
     expected = guess_rows(args.data, reading.format)
     total = None if expected is None else expected * args.passes
     with Console(total, args.quiet) as console, Interrupt() as interrupt:
+        if model and model.settled:
+            console.note(f"{args.resume}: its race is over; {chosen(model.settled)} goes on")
         training = Training(args, reading, reader, console, interrupt, model)
         training.all_passes()
     if training.interrupted_in:
@@ -105,24 +116,44 @@ class Training:
                 self.interrupted_in = number
                 break
             if number < self.args.passes:
-                self._model.learner.freeze_means()  # type: ignore[union-attr]
                 self.console.expect(self.position * self.args.passes)
+                if self.model is not None and self.model.learner is not None:
+                    self.model.learner.freeze_means()
         if self.watch is None:
-            left = f" after the first {self.args.skip:,}" if self.args.skip else ""
-            raise ValueError(f"There were no examples to learn from{left}.")
+            raise no_examples(self.reader, self.args.skip)
         shown = len(self.watch.lines)
         self.watch.report()
         for line in self.watch.lines[shown:]:
             self.console.line(line.text(not self._model.regression))
+        if not self.interrupted_in:
+            self._end()
         self._model.save(self.args.output, self._final_reading(), self.args.passes)
+
+    def _end(self) -> None:
+        """Get ready for new rows; what a race did not choose is thrown away, unless kept."""
+        model = self._model
+        assert model.learner is not None
+        model.learner.freeze_means(False)
+        if isinstance(model.learner, AutoLearner) and self.args.keep_race:
+            self.console.line(f"leads: {chosen(model.learner.choice)}; the race is saved")
+        elif isinstance(model.learner, AutoLearner):
+            self.console.line(
+                f"chosen: {chosen(model.settle())}; the rest of the race is not saved "
+                "(--keep-race saves it, to go on to the last bit)"
+            )
 
     def _one_pass(self, skip: int) -> None:
         self.position = 0
-        for X, y, weights in self._batches(skip):
+        batches: Iterator[Batch] = self._batches(skip)
+        if self.watch is None:
+            first, batches = first_labels(batches)
+        for X, y, weights in batches:
             if self.watch is None:
-                self._begin(X, y)
+                self._begin(X, y if first is None else first)
             assert self.watch is not None
-            for line in self.watch.learn(X, y, weights):
+            with naming_examples(self.reader, self.position, X):
+                lines = self.watch.learn(X, y, weights)
+            for line in lines:
                 self.console.line(line.text(not self._model.regression))
             self.console.advance(X.shape[0])
             self.position += X.shape[0]
@@ -133,7 +164,7 @@ class Training:
         """Yield the batches without the first ``skip`` rows."""
         for batch in self.reader:
             if batch.y is None:
-                raise ValueError("The data have no labels; name their column with --label.")
+                raise no_labels(self.reader)
             drop = min(skip - self.position, batch.n_rows) if self.position < skip else 0
             self.position += drop
             if drop == 0:
@@ -150,7 +181,7 @@ class Training:
         self.watch = Watch(self.model)
         priced = "C" in CHOICES[self.model.record.name]
         price = f", C={self.model.settings.C}" if priced else ""
-        what = "loss" if self.model.regression else "error"
+        what = "absolute error" if self.model.regression else "error"
         self.console.line(f"{self.model.title}{price}: {what}, judged before learning")
         self.console.line(heading())
 
@@ -158,7 +189,8 @@ class Training:
         known = self._model.classes
         if len(known) and (known.dtype.kind in "UO") != (y.dtype.kind in "UO"):
             raise ValueError(
-                f"The model knows classes such as {known[0]!r}, but the data have {y[0]!r}."
+                f"{listed(self.reader.files)}: labels such as {label_text(y[0])}, but the model of "
+                f"{self.args.resume} knows classes such as {label_text(known[0])}."
             )
 
     @property
@@ -169,15 +201,16 @@ class Training:
 
     def _final_reading(self) -> Reading:
         """Return how later data are to be read: what was found out is fixed."""
-        texts = self._model.classes.dtype.kind == "U"
-        labels = "text" if texts else self.reading.labels
-        return dataclasses.replace(self.reading, zero_based=self.reader.zero_based, labels=labels)
+        return self.reading.learned_from(self.reader, self._model.classes)
 
     def how_to_go_on(self) -> str:
         """Return the command that does the rest."""
         left = self.args.passes - self.interrupted_in + 1
         words = ["aggro", "train", *self.args.data, "--resume", self.args.output]
         words += ["-o", self.args.output, "--skip", str(self.position), "--passes", str(left)]
+        words += ["--skip-bad"] * self.args.skip_bad + ["--keep-race"] * self.args.keep_race
+        for option in ("cache", "test", "plot", "json"):
+            words += _repeated(option, getattr(self.args, option))
         return f"Interrupted; the model is saved. Go on with:\n  {shlex.join(words)}"
 
     def finish(self) -> None:
@@ -190,8 +223,6 @@ class Training:
             f"{watch.examples:,} examples, {model.features:,} features, {outputs} "
             f"in {seconds:.2f} s ({watch.examples / seconds:,.0f} examples/s)"
         )
-        if isinstance(model.learner, AutoLearner):
-            console.line(f"chosen: {chosen(model.learner)}")
         console.tell_bad_lines(self.reader)
         report = {
             "model": self.args.output,
@@ -209,7 +240,7 @@ class Training:
             for line in ["", "test", *figures.lines()]:
                 console.line(line)
         if self.args.json:
-            Path(self.args.json).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+            write_report(self.args.json, report)
         if self.args.plot:
             from aggro.cli.plots import draw_curves
 
@@ -217,11 +248,15 @@ class Training:
         console.note(f"saved {self.args.output}")
 
 
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
-    return number
+def _repeated(option: str, value: Any) -> list[str]:
+    """Return the words that give an option again."""
+    values = value if isinstance(value, list) else [value]
+    return [
+        word
+        for each in values
+        if each is not None
+        for word in [f"--{option}", *([] if each is True else [each])]
+    ]
 
 
 def _plain(value: Any) -> Any:

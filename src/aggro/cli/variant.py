@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from aggro.auto import AutoLearner
 from aggro.cli.options import AXES
 from aggro.rules import Settings
 from aggro.stream_settings import keywords_of, settings_of
@@ -75,11 +74,10 @@ def allowed(variant: Variant, params: dict[str, Any], *, strict: bool = True) ->
     return {name: value for name, value in params.items() if name in choices}
 
 
-def chosen(race: AutoLearner) -> str:
+def chosen(choice: dict[str, Any]) -> str:
     """Return what a race has chosen, as text."""
     return ", ".join(
-        f"{name}={value:g}" if name == "C" else f"{name}={value}"
-        for name, value in race.choice.items()
+        f"{name}={value:g}" if name == "C" else f"{name}={value}" for name, value in choice.items()
     )
 
 

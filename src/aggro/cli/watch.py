@@ -15,7 +15,7 @@ FIRST = 16
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """What is known after so many examples; losses are shares of mistakes for classes."""
+    """What is known after so many examples: shares of mistakes, or mean absolute errors."""
 
     examples: int
     since_last: float
@@ -46,18 +46,22 @@ class Watch:
         self.next = FIRST
         self.constant = Constant(model)
         self._reported = (0, 0.0)
-        self._before = self._suffered()
+        self._before = model.suffered
 
     def learn(self, X: Any, y: Array, weights: Array | None) -> list[Line]:
-        """Learn a batch; return the lines that became due."""
-        lesson, new = self.model.meet(X, y), len(self.lines)
-        step, begin, rows = self.model.step, 0, X.shape[0]
-        while begin < rows:
+        """Learn a batch; return the lines that became due. Rows without weight do not count."""
+        counted = np.flatnonzero(np.ones(len(y)) if weights is None else weights)
+        if len(counted) == 0:
+            return []
+        lesson, new = self.model.meet(X, y, counted), len(self.lines)
+        step, begin = self.model.step, 0
+        while begin < len(counted):
             due = self.next - self.examples
-            end = min(rows, begin + -(-due // step) * step)  # whole steps only
-            self.constant.judge(y[begin:end])
-            self.model.learn(X, lesson, weights, begin, end)
-            self.examples += end - begin
+            end = begin + -(-due // step) * step  # whole steps only
+            order = counted[begin:end]
+            self.constant.judge(y[order])
+            self.model.learn(X, lesson, weights, order)
+            self.examples += len(order)
             begin = end
             if self.examples >= self.next:
                 self.report()
@@ -69,7 +73,7 @@ class Watch:
         examples, loss = self._reported
         if self.examples == examples:
             return
-        now = self._suffered() - self._before
+        now = self.model.suffered - self._before
         recent = (now - loss) / (self.examples - examples)
         updates = self.model.progress.updates
         baseline = self.constant.loss()
@@ -77,16 +81,12 @@ class Watch:
         self.lines.append(line)
         self._reported = (self.examples, now)
 
-    def _suffered(self) -> float:
-        progress = self.model.progress
-        return progress.loss if self.model.regression else float(progress.mistakes)
-
 
 class Constant:
     """The best that a constant answer could do: what any model must beat."""
 
     def __init__(self, model: LinearModel) -> None:
-        self.regression, self.epsilon = model.regression, model.settings.epsilon
+        self.regression = model.regression
         self.counts: dict[Any, int] = {}
         self.seen, self.total, self.suffered = 0, 0.0, 0.0
 
@@ -94,7 +94,7 @@ class Constant:
         """Take in some answers: classes are counted, numbers compared with the mean so far."""
         if self.regression:
             mean = self.total / self.seen if self.seen else 0.0
-            self.suffered += float(np.maximum(np.abs(y - mean) - self.epsilon, 0).sum())
+            self.suffered += float(np.abs(y - mean).sum())
             self.total += float(np.sum(y))
         else:
             for label, count in zip(*np.unique(y, return_counts=True), strict=True):
@@ -102,7 +102,7 @@ class Constant:
         self.seen += len(y)
 
     def loss(self) -> float:
-        """Return the mean loss of the constant."""
+        """Return the error of the constant."""
         if self.regression:
             return self.suffered / self.seen
         return 1 - max(self.counts.values()) / self.seen

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from aggro.datasets.fetch import find, unpack
 from aggro.datasets.table import Source, files_of
-from aggro.files.batch import csr
 from aggro.files.hashing import hash_names
+from aggro.files.matrix import SparseRows
 from aggro.files.svmlight import load_svmlight
 
 BITS = 18  # texts become rows of 2**18 columns
@@ -135,7 +135,8 @@ def bag_of_words(texts: list[str], dtype: Any = np.float64) -> Any:
     indices = np.zeros(0, np.int32)
     if known:
         indices = hash_names(list(known), BITS)[np.frombuffer(words, np.int64)]
-    X = csr(np.ones(len(indices), dtype), indices, np.array(ends), 2**BITS, is_sorted=False)
+    values = np.ones(len(indices), dtype)
+    X = SparseRows(values, indices, np.array(ends), (len(ends) - 1, 2**BITS)).to_scipy()
     X.sum_duplicates()
     X.data = np.log1p(X.data)
     rows = np.repeat(np.arange(len(texts)), np.diff(X.indptr))

@@ -6,9 +6,9 @@
 """
 
 from aggro.files.batch import Batch
-from aggro.files.errors import BadLine
+from aggro.files.errors import BadLine, ReadingError
 from aggro.files.hashing import hash_names
 from aggro.files.reader import Reader, read
 from aggro.files.svmlight import load_svmlight
 
-__all__ = ["BadLine", "Batch", "Reader", "hash_names", "load_svmlight", "read"]
+__all__ = ["BadLine", "Batch", "Reader", "ReadingError", "hash_names", "load_svmlight", "read"]

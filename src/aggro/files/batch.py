@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aggro.files.errors import BadLine
+from aggro.files.matrix import SparseRows
 
 MOST_KEPT_PROBLEMS = 10
 
@@ -30,6 +30,19 @@ class Batch(NamedTuple):
         """How many rows there are."""
         return int(self.X.shape[0])
 
+    def with_scipy(self) -> Batch:
+        """Return the same with X as a SciPy matrix, where it is sparse."""
+        return self._replace(X=self.X.to_scipy()) if isinstance(self.X, SparseRows) else self
+
+
+@dataclasses.dataclass
+class Findings:
+    """What the first rows of some files say about all of them; later files and passes follow."""
+
+    zero_based: bool | None = None  # svmlight
+    labels: str | None = None  # text or number; in tables text, bool, int or float
+    columns: dict[str, str] | None = None  # tables and JSON: what becomes of each column
+
 
 @dataclasses.dataclass
 class Report:
@@ -44,48 +57,11 @@ class Report:
     n_rows: int = 0
     n_bad: int = 0
     n_features: int = 0
-    zero_based: bool | None = None
-    labels: str | None = None
+    n_initials: int = 0  # initial predictions of Vowpal Wabbit's format
+    found: Findings = dataclasses.field(default_factory=Findings)
     bad_lines: list[BadLine] = dataclasses.field(default_factory=list)
 
-    def add_bad(self, problem: BadLine) -> None:
-        """Count a bad line; the first few are kept."""
-        self.n_bad += 1
-        if len(self.bad_lines) < MOST_KEPT_PROBLEMS:
-            self.bad_lines.append(problem)
-
-
-def sparse() -> Any:
-    """scipy.sparse, imported when it is first needed.
-
-    >>> sparse().csr_matrix((1, 2)).shape
-    (1, 2)
-    """
-    return import_module("scipy.sparse")
-
-
-def csr(
-    values: NDArray[Any],
-    indices: NDArray[Any],
-    indptr: NDArray[Any],
-    n_features: int,
-    *,
-    is_sorted: bool,
-) -> Any:
-    """Make a CSR matrix of these arrays, without copying the large ones.
-
-    >>> csr(np.ones(2), np.array([0, 2], "i4"), np.array([0, 1, 2]), 3, is_sorted=True).toarray()
-    array([[1., 0., 0.],
-           [0., 0., 1.]])
-    """
-    # scipy wants one type for both index arrays and would find it by looking at every index.
-    most = max(len(indices), n_features)
-    index_type = np.int32 if indices.dtype == np.int32 and most < 2**31 else np.int64
-    matrix = sparse().csr_matrix(
-        (values, indices.astype(index_type, copy=False), indptr.astype(index_type, copy=False)),
-        shape=(len(indptr) - 1, n_features),
-    )
-    if is_sorted:
-        matrix.has_sorted_indices = True
-        matrix.has_canonical_format = True
-    return matrix
+    def add_bad(self, *problems: BadLine, count: int | None = None) -> None:
+        """Count bad lines, of which some are given; the first few are kept."""
+        self.n_bad += len(problems) if count is None else count
+        self.bad_lines += problems[: MOST_KEPT_PROBLEMS - len(self.bad_lines)]

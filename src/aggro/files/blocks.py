@@ -5,10 +5,16 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Generator, Iterator
+from itertools import chain
 from typing import IO, Generic, NamedTuple, TypeVar
+
+from aggro.files.options import Options
+from aggro.files.sources import open_bytes
 
 T = TypeVar("T")
 READ_AHEAD = 2
+SAMPLE_BYTES = 1 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
 
 
 class Block(NamedTuple):
@@ -30,10 +36,14 @@ def whole_lines(stream: IO[bytes], size: int, longest_line: int) -> Iterator[Blo
     >>> [bytes(block.data) for block in whole_lines(io.BytesIO(b"ab\ncd\nef"), 4, 100)]
     [b'ab\n', b'cd\n', b'ef']
     """
-    carry: memoryview | bytes = b""
+    start_of_file = bytearray(len(BYTE_ORDER_MARK))
+    start_of_file = start_of_file[: _fill(stream, memoryview(start_of_file))]
+    carry: memoryview | bytes = bytes(start_of_file).removeprefix(BYTE_ORDER_MARK)
+    wanted = max(size - len(carry), 0)
     dropping = False
     while True:
-        buffer = bytearray(len(carry) + size)
+        buffer = bytearray(len(carry) + wanted)
+        wanted = size
         buffer[: len(carry)] = carry
         filled = len(carry) + _fill(stream, memoryview(buffer)[len(carry) :])
         is_last = filled < len(buffer)
@@ -54,13 +64,52 @@ def whole_lines(stream: IO[bytes], size: int, longest_line: int) -> Iterator[Blo
             carry = view[end:]
 
 
-def long_line(limit: int) -> str:
-    """Say what is wrong with a line that was dropped.
+def blocks_of(path: str, options: Options) -> Generator[Block, None, None]:
+    """Blocks of a file's lines, read ahead by a thread."""
+
+    def opened() -> Iterator[Block]:
+        with open_bytes(path) as stream:
+            yield from whole_lines(stream, options.batch_bytes, options.longest_line)
+
+    return read_ahead(opened())
+
+
+class Sample(NamedTuple):
+    """Whole lines from the beginning of a file, or all of it."""
+
+    data: bytes
+    is_whole: bool
+
+
+def sampled(blocks: Iterator[Block], size: int = SAMPLE_BYTES) -> tuple[Sample, Iterator[Block]]:
+    r"""Return the first lines, about `size` bytes whatever the size of the blocks, and all blocks.
+
+    >>> blocks = [Block(memoryview(b"a\nb\n"), False, False), Block(memoryview(b"c"), True, False)]
+    >>> sample, again = sampled(iter(blocks), 3)
+    >>> sample, len(list(again))
+    (Sample(data=b'a\n', is_whole=False), 2)
+    """
+    held: list[Block] = []
+    total = 0
+    for block in blocks:
+        held.append(block)
+        total += len(block.data)
+        if total > size:
+            break
+    data = b"".join(block.data for block in held)
+    is_whole = total <= size
+    if not is_whole:
+        data = data[: data.rfind(b"\n", 0, size) + 1 or data.find(b"\n", size) + 1 or len(data)]
+    return Sample(data, is_whole), chain(held, blocks)
+
+
+def long_line(limit: int) -> tuple[str, str]:
+    """Say what is wrong with a line that was dropped, and what to do.
 
     >>> long_line(10)
-    'longer than longest_line=10 bytes; raise it if this is a text file'
+    ('longer than 10 bytes', '; raise {longest_line} if this is a text file')
     """
-    return f"longer than longest_line={limit} bytes; raise it if this is a text file"
+    return f"longer than {limit} bytes", "; raise {longest_line} if this is a text file"
 
 
 def _fill(stream: IO[bytes], view: memoryview) -> int:

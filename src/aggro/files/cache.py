@@ -1,34 +1,36 @@
 r"""Parsed batches kept in one file, so that later passes need not parse.
 
-AGGROCACHE2\n, then records of (kind, length, checksum of the payload) and payload:
+AGGROCACHE3\n, then records of (kind, length, checksum of the payload) and payload:
 HEAD  JSON: what was read and how; a cache with another head is stale
+FIND  JSON: what the first rows say about all of them; before the rows that it was found in
 ROWS  one batch, see pack.py; any number of them
-DONE  JSON: what the pass found out; a cache without it is damaged
+DONE  JSON: how the pass went; a cache without it is damaged
 """
 
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
 
 from aggro.atomic import replacing
-from aggro.files.batch import Batch, Report
-from aggro.files.errors import BadLine
+from aggro.files.batch import Batch, Findings, Report
+from aggro.files.errors import BadLine, ReadingError
 from aggro.files.native import core
 from aggro.files.options import Options
 from aggro.files.pack import pack, unpack
-from aggro.files.sources import PathLike
+from aggro.files.sources import CACHE_SUFFIX, PathLike
 
-MAGIC = b"AGGROCACHE2\n"
+MAGIC = b"AGGROCACHE3\n"
+FAMILY = b"AGGROCACHE"  # of every version
 RECORD = struct.Struct("<4sQQ")
-SUFFIX = ".aggrocache"
 
 
 class _Unusable(Exception):
@@ -43,7 +45,23 @@ def path_for(cache: PathLike | Literal[True] | None, files: Sequence[str]) -> st
     """
     if cache is None:
         return None
-    return files[0] + SUFFIX if cache is True else os.fspath(cache)
+    path = files[0] + CACHE_SUFFIX if cache is True else os.fspath(cache)
+    _check_place(path, files)
+    return path
+
+
+def _check_place(path: str, files: Sequence[str]) -> None:
+    """Refuse to write the cache over anything but a cache."""
+    if any(Path(path).exists() and Path(file).exists() and Path(path).samefile(file)
+           for file in files):  # fmt: skip
+        raise ReadingError(path, "is read, so it cannot be its own cache; name another file")
+    if Path(path).is_file() and not path.endswith(CACHE_SUFFIX):
+        with Path(path).open("rb") as stream:
+            start = stream.read(len(FAMILY))
+        if start and start != FAMILY:
+            raise ReadingError(
+                path, "is a file, but not a cache, and would be lost; name another file for it"
+            )
 
 
 def through(
@@ -52,7 +70,7 @@ def through(
     options: Options,
     report: Report,
     source: Callable[[], Iterator[Batch]],
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """Yield the batches of the cache if it is good; else the source's, which renew it."""
     head = _head(files, options)
     n_yielded = 0
@@ -78,6 +96,8 @@ def _head(files: Sequence[str], options: Options) -> bytes:
 
 
 def _stored(path: str, head: bytes, report: Report) -> Iterator[Batch]:
+    if Path(path).exists() and not Path(path).is_file():
+        raise OSError(errno.EINVAL, "a cache must be a file; give another name", path)
     try:
         stream = Path(path).open("rb")  # noqa: SIM115 -- only opening may fail to find it
     except FileNotFoundError as error:
@@ -93,6 +113,11 @@ def _stored(path: str, head: bytes, report: Report) -> Iterator[Batch]:
             if kind == b"DONE":
                 _restore(report, json.loads(payload.tobytes()))
                 return
+            if kind == b"FIND":
+                report.found = Findings(**json.loads(payload.tobytes()))
+                continue
+            if kind != b"ROWS":
+                raise _Unusable
             batch = unpack(payload)
             report.n_rows += batch.n_rows
             yield batch
@@ -118,7 +143,12 @@ def _storing(path: str, head: bytes, report: Report, batches: Iterator[Batch]) -
     with replacing(path) as stream:
         stream.write(MAGIC)
         _write_record(stream, b"HEAD", head)
+        written = b""
         for batch in batches:
+            found = json.dumps(dataclasses.asdict(report.found)).encode()
+            if found != written:
+                _write_record(stream, b"FIND", found)
+                written = found
             _write_record(stream, b"ROWS", pack(batch))
             yield batch
         _write_record(stream, b"DONE", json.dumps(_facts(report)).encode())
@@ -130,21 +160,15 @@ def _write_record(stream: IO[bytes], kind: bytes, payload: bytes | bytearray) ->
     stream.write(payload)
 
 
+FACTS = ("n_bad", "n_features", "n_initials")
+
+
 def _facts(report: Report) -> dict[str, Any]:
-    facts = {
-        name: getattr(report, name) for name in ("n_bad", "n_features", "zero_based", "labels")
-    }
-    facts["bad_lines"] = [
-        [bad.file, bad.line, bad.message, bad.column, bad.unit] for bad in report.bad_lines
-    ]
-    return facts
+    bad_lines = [bad.parts() for bad in report.bad_lines]
+    return {"bad_lines": bad_lines, **{name: getattr(report, name) for name in FACTS}}
 
 
 def _restore(report: Report, facts: dict[str, Any]) -> None:
-    bad_lines = facts.pop("bad_lines")
-    for name, value in facts.items():
-        setattr(report, name, value)
-    report.bad_lines = [
-        BadLine(file, line, message, column=column, unit=unit)
-        for file, line, message, column, unit in bad_lines
-    ]
+    report.bad_lines = [BadLine.rebuilt(*parts) for parts in facts["bad_lines"]]
+    for name in FACTS:
+        setattr(report, name, facts[name])

@@ -1,12 +1,22 @@
-"""What becomes of each column of a table: number, category, text, label or weight."""
+"""What becomes of each column of a table or key of JSON objects, the same for all such formats.
+
+number    a column of X of its own, before all others
+category  one of the hashed columns, "name=value"
+text      one hashed column for each word, "name=word"
+hashed    a number in the hashed column "name", a string in "name=value"
+ignored   nothing; as a label is where it is not wanted
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from aggro.files.errors import optional
-from aggro.files.options import Options
+from aggro.files.errors import ReadingError
+from aggro.files.options import KINDS, Options
+
+OTHERS = "*"  # with "hashed": the columns that are not named, as JSON objects may have some
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,66 +25,95 @@ class Plan:
 
     label: str | None
     weight: str | None
-    numbers: tuple[str, ...]
-    categories: tuple[str, ...]
-    texts: tuple[str, ...]
+    numbers: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    hashed: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    is_open: bool = False  # other columns are hashed, and those named may be absent
+
+    @classmethod
+    def of(cls, kinds: Mapping[str, str], options: Options) -> Plan:
+        """Return the plan of a mapping from names to kinds."""
+
+        def those(kind: str) -> tuple[str, ...]:
+            return tuple(n for n, k in kinds.items() if k == kind and (n, k) != (OTHERS, "hashed"))
+
+        is_open = kinds.get(OTHERS) == "hashed"
+        numbers, categories, texts, hashed, ignored = map(those, KINDS)
+        ends = (options.label, options.weight)
+        return cls(*ends, numbers, categories, texts, hashed, ignored, is_open)
 
     @property
     def is_hashed(self) -> bool:
         """Whether any column is."""
-        return bool(self.categories or self.texts)
+        return bool(self.categories or self.texts or self.hashed or self.is_open)
 
     def width(self, options: Options) -> int:
         """Columns of X: the numbers first, then the hashed ones."""
         return len(self.numbers) + (options.n_hashed if self.is_hashed else 0)
 
     @property
+    def features(self) -> tuple[str, ...]:
+        """All columns that are features."""
+        return self.numbers + self.categories + self.texts + self.hashed
+
+    @property
     def used(self) -> list[str]:
         """The columns that must be read."""
-        wanted = [self.label, self.weight, *self.numbers, *self.categories, *self.texts]
+        wanted = [self.label, self.weight, *self.features]
         return [name for name in dict.fromkeys(wanted) if name is not None]
 
+    def for_table(self, present: Iterable[str], path: str) -> Plan:
+        """Return the plan for a table with these columns; one that must be there and is not tells.
 
-def make_plan(schema: Any, options: Options, path: str) -> Plan:
-    """Sort the columns of an Arrow schema by what becomes of them."""
-    types = optional("pyarrow", "Reading tables").types
-    present = list(schema.names)
-    features = options.features
-    if features is None:
-        features = tuple(name for name in present if name not in (options.label, options.weight))
-    wanted = [
-        name
-        for name in (options.label, options.weight, *features, *options.text)
-        if name is not None
-    ]
-    absent = [name for name in wanted if name not in present]
-    if absent:
-        raise ValueError(
-            f"{path}: no column {absent[0]!r}; its columns are {', '.join(map(repr, present))}"
+        In an open plan, columns that are not named are hashed, and absent ones count as zero.
+        """
+        present = list(present)
+        needed = [self.label, self.weight] if self.is_open else self.used
+        absent = [name for name in needed if name is not None and name not in present]
+        if absent:
+            listed = ", ".join(map(repr, present))
+            raise ReadingError(path, f"no column {absent[0]!r}; its columns are {listed}")
+        if not self.is_open:
+            return self
+
+        def those(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(name for name in names if name in present)
+
+        new = tuple(name for name in present if name not in (*self.used, *self.ignored))
+        return dataclasses.replace(
+            self,
+            categories=those(self.categories),
+            texts=those(self.texts),
+            hashed=those(self.hashed) + new,
         )
-    numbers, categories = [], []
-    for name in features:
-        kind = schema.field(name).type
-        if name in options.text:
-            continue
-        if _is_number(types, kind):
-            numbers.append(name)
-        elif _is_string(types, kind):
-            categories.append(name)
-        else:
-            raise ValueError(
-                f"{path}: column {name!r} is of type {kind}; expected numbers or strings: "
-                "leave it out by naming the others in features=[...]"
+
+
+def check_names(names: list[str], path: str) -> None:
+    """Refuse a table two of whose columns have one name."""
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise ReadingError(path, f"two columns are called {twice[0]!r}; rename one of them")
+
+
+def chosen(found: Mapping[str, str], options: Options, path: str) -> dict[str, str]:
+    """Return what becomes of the columns that were asked for, of all that a file has."""
+    features: Iterable[str] | None = options.features
+    if features is None:
+        features = [name for name in found if name not in (options.label, options.weight)]
+    wanted: list[Any] = [options.label, options.weight, *features, *options.text]
+    absent = [name for name in wanted if name is not None and name not in found]
+    if absent and OTHERS not in found:
+        listed = ", ".join(map(repr, found))
+        raise ReadingError(path, f"no column {absent[0]!r}; its columns are {listed}")
+    kinds = {name: found.get(name, "hashed") for name in features}
+    kinds.update(dict.fromkeys(options.text, "text"))
+    for name, kind in kinds.items():
+        if kind not in KINDS:
+            raise ReadingError(
+                path,
+                f"column {name!r} is of type {kind}; expected numbers or strings",
+                "; leave it out by naming the others in {features}",
             )
-    return Plan(options.label, options.weight, tuple(numbers), tuple(categories), options.text)
-
-
-def _is_number(types: Any, kind: Any) -> bool:
-    is_plain = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    return bool(is_plain or types.is_boolean(kind) or types.is_null(kind))
-
-
-def _is_string(types: Any, kind: Any) -> bool:
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(types.is_string(kind) or types.is_large_string(kind))
+    return kinds

@@ -1,180 +1,226 @@
-"""Arrow tables to features: numbers kept, categories one-hot by hash, texts as hashed words."""
+"""Columns to features: numbers kept, categories one-hot by hash, texts as hashed words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aggro.files import hashing
-from aggro.files.batch import MOST_KEPT_PROBLEMS, Batch, Report, sparse
+from aggro.files.batch import MOST_KEPT_PROBLEMS, Batch, Report
 from aggro.files.columns import Plan
-from aggro.files.errors import BadLine, optional
+from aggro.files.errors import BadLine
+from aggro.files.matrix import from_entries
 from aggro.files.options import Options
+from aggro.files.strings import Buffers, lowered
+
+EXPECTED_LABELS = {
+    "text": "a label",
+    "bool": "true or false, as before",
+    "int": "a number of at most 64 bits, as before",
+    "float": "a finite number, as before",
+}
+NAMES_ADVICE = " (class names need {labels=text})"
+Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # row, column, value
+
+
+class Column(Protocol):
+    """Some values of a column, wherever they come from."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Each value as a number, NaN where it is none."""
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where there is no value."""
+
+    @property
+    def numeric(self) -> NDArray[np.bool_]:
+        """Where a value is a number or a boolean."""
+
+    @property
+    def kind(self) -> str:
+        """What becomes of the column: number or category; or the name of a type that is neither."""
+
+    @property
+    def label_kind(self) -> str | None:
+        """The type of the values as labels: text, bool, int or float."""
+
+    def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the values as labels, and which of them are none."""
+
+    def strings(self) -> Buffers:
+        """Return the values as strings."""
+
+    def at(self, row: int) -> Any:
+        """Return one value, None where there is none."""
 
 
 class Encoder:
-    """Turns the record batches of one file into batches."""
+    """Turns the columns of one file into batches."""
 
-    def __init__(self, plan: Plan, options: Options, report: Report, path: str) -> None:
-        self.plan = plan
-        self.options = options
-        self.report = report
-        self.path = path
-        self.row = 0  # rows before this record batch
+    def __init__(
+        self, plan: Plan, options: Options, report: Report, path: str, *, unit: str = "line"
+    ) -> None:
+        self.plan, self.options, self.report = plan, options, report
+        self.path, self.unit = path, unit
 
-    def encode(self, table: Any) -> Iterator[Batch]:
-        """Yield the good rows; raise at the first bad one unless they are skipped."""
-        columns = {name: table.column(name) for name in self.plan.used}
-        faults = _Faults(table.num_rows)
+    def encode(
+        self,
+        columns: Mapping[str, Column],
+        lines: NDArray[np.int64],
+        others: Sequence[BadLine] = (),
+        n_others: int = 0,
+    ) -> Iterator[Batch]:
+        """Yield the good rows; raise at the first bad one unless they are skipped.
+
+        `lines` says where the rows stand in the file; `others` are the first of `n_others` bad
+        lines among them that did not even become rows.
+        """
+        faults = _Faults(len(lines))
         numbers = self._numbers(columns, faults)
         weights = self._weights(columns, faults)
+        y = self._labels(columns, faults)
         self._require(columns, faults)
-        good = faults.rows_before_first() if not self.options.skip_bad else ~faults.bad
-        y = (
-            None
-            if self.plan.label is None
-            else _labels(columns[self.plan.label], self.options.labels, good)
-        )
+        good = ~faults.bad if self.options.skip_bad else np.cumsum(faults.bad) == 0
         X = self._features(numbers, columns)
         if not good.all():
-            X, weights = X[good], None if weights is None else weights[good]
+            X = X[good]
+            y, weights = (None if each is None else each[good] for each in (y, weights))
         if good.any():
             self.report.n_rows += X.shape[0]
             self.report.n_features = X.shape[1]
             yield Batch(X, y, weights)
-        self._raise_or_count(faults)
-        self.row += table.num_rows
+        self._raise_or_count(faults, lines, others, n_others)
 
-    def _numbers(self, columns: dict[str, Any], faults: _Faults) -> NDArray[Any]:
-        matrix = np.empty((faults.n_rows, len(self.plan.numbers)), self.options.dtype)
+    def _numbers(self, columns: Mapping[str, Column], faults: _Faults) -> NDArray[Any]:
+        matrix = np.zeros((faults.n_rows, len(self.plan.numbers)), self.options.dtype)
         for place, name in enumerate(self.plan.numbers):
-            values, absent = _to_float(columns[name])
+            if name not in columns:  # an open plan knows columns that this table does not have
+                continue
+            column = columns[name]
+            values = column.values
             if self.options.missing == "zero":
-                values[absent] = 0.0
+                values = np.where(column.missing, 0.0, values)
             with np.errstate(over="ignore"):
                 matrix[:, place] = values
             faults.add(
                 ~np.isfinite(matrix[:, place]),
-                columns[name],
+                column,
                 name,
-                f"a finite {self.options.dtype} (or pass missing='zero')",
+                f"; expected a finite {self.options.dtype}; "
+                "pass {missing=zero} to take a missing one as zero",
             )
         return matrix
 
-    def _weights(self, columns: dict[str, Any], faults: _Faults) -> NDArray[np.float64] | None:
+    def _weights(
+        self, columns: Mapping[str, Column], faults: _Faults
+    ) -> NDArray[np.float64] | None:
         name = self.plan.weight
         if name is None:
             return None
-        values, _ = _to_float(columns[name])
-        faults.add(
-            ~(np.isfinite(values) & (values >= 0)),
-            columns[name],
-            name,
-            "a finite weight that is not negative",
-        )
+        values = columns[name].values
+        wrong = ~(np.isfinite(values) & (values >= 0))
+        faults.add(wrong, columns[name], name, "; expected a finite weight that is not negative")
         return values
 
-    def _require(self, columns: dict[str, Any], faults: _Faults) -> None:
-        """Labels are always needed; categories and texts unless missing ones count as nothing."""
-        needed = {} if self.plan.label is None else {self.plan.label: "a label"}
-        if self.options.missing == "error":
-            others = self.plan.categories + self.plan.texts
-            needed.update(dict.fromkeys(others, "a string (or pass missing='zero')"))
-        for name, expected in needed.items():
-            if columns[name].null_count:
-                faults.add(_is_null(columns[name]), columns[name], name, expected)
+    def _labels(self, columns: Mapping[str, Column], faults: _Faults) -> NDArray[Any] | None:
+        name = self.plan.label
+        if name is None:
+            return None
+        kind = self.report.found.labels or "float"
+        kind = "float" if kind == "number" else kind  # told by a file of another format
+        y, wrong = columns[name].labels(kind)
+        advice = f"; expected {EXPECTED_LABELS[kind]}{NAMES_ADVICE if kind != 'text' else ''}"
+        faults.add(wrong, columns[name], name, advice)
+        return y
 
-    def _features(self, numbers: NDArray[Any], columns: dict[str, Any]) -> Any:
+    def _require(self, columns: Mapping[str, Column], faults: _Faults) -> None:
+        """Hashed numbers are finite, and values are there unless missing ones count as nothing."""
+        largest = np.finfo(self.options.dtype).max
+        for name in self.plan.hashed:
+            column = columns[name]
+            wrong = column.numeric & ~(np.abs(column.values) <= largest)
+            faults.add(wrong, column, name, f"; expected a finite {self.options.dtype}")
+        if self.options.missing == "zero":
+            return
+        for name in self.plan.categories + self.plan.texts + self.plan.hashed:
+            missing = columns[name].missing
+            advice = "; expected a value; pass {missing=zero} to do without"
+            faults.add(missing, columns[name], name, advice)
+
+    def _features(self, numbers: NDArray[Any], columns: Mapping[str, Column]) -> Any:
         if not self.plan.is_hashed:
             return numbers
-        bits, n_rows, first = self.options.hash_bits, len(numbers), numbers.shape[1]
-        row, column = np.nonzero(numbers)
-        parts = [(row, column, numbers[row, column])]
-        for name in self.plan.categories:
-            strings = _to_strings(columns[name])
-            present = np.flatnonzero(~_is_null(strings))
-            indices = hashing.hash_strings(strings, f"{name}=", bits)[present]
-            parts.append((present, indices.astype(np.int64) + first, np.ones(len(present))))
-        for name in self.plan.texts:
-            lowered = optional("pyarrow.compute", "Reading texts").utf8_lower(
-                _to_strings(columns[name])
-            )
-            indptr, indices, counts = hashing.count_words(lowered, f"{name}=", bits)
-            parts.append(
-                (
-                    np.repeat(np.arange(n_rows), np.diff(indptr)),
-                    indices.astype(np.int64) + first,
-                    counts,
-                )
-            )
+        rows, places = np.nonzero(numbers)
+        parts: list[Entries] = [(rows, places, numbers[rows, places])]
+        parts += [self._one_hot(name, columns[name]) for name in self.plan.categories]
+        parts += [self._words(name, columns[name]) for name in self.plan.texts]
+        for name in self.plan.hashed:
+            column = columns[name]
+            parts.append(self._one_hot(name, column, ~(column.missing | column.numeric)))
+            present = np.flatnonzero(column.numeric & np.isfinite(column.values))
+            place = self._hashed(hashing.hash_names([name], self.options.hash_bits))
+            parts.append((present, place.repeat(len(present)), column.values[present]))
         rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        shape = (n_rows, self.plan.width(self.options))
-        return sparse().csr_matrix((values.astype(self.options.dtype), (rows, places)), shape=shape)
+        shape = (len(numbers), self.plan.width(self.options))
+        with np.errstate(over="ignore"):  # of rows that are bad
+            return from_entries(rows, places, values.astype(self.options.dtype), shape)
 
-    def _raise_or_count(self, faults: _Faults) -> None:
+    def _one_hot(
+        self, name: str, column: Column, where: NDArray[np.bool_] | None = None
+    ) -> Entries:
+        rows = np.flatnonzero(~column.missing if where is None else where)
+        indices = hashing.hash_strings(column.strings(), f"{name}=", self.options.hash_bits)
+        return rows, self._hashed(indices[rows]), np.ones(len(rows))
+
+    def _words(self, name: str, column: Column) -> Entries:
+        words = lowered(column.strings())
+        indptr, indices, counts = hashing.count_words(words, f"{name}=", self.options.hash_bits)
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        there = ~column.missing[rows]  # "NA" is no word
+        return rows[there], self._hashed(indices[there]), counts[there]
+
+    def _hashed(self, indices: NDArray[np.int32]) -> NDArray[np.int64]:
+        return indices.astype(np.int64) + len(self.plan.numbers)
+
+    def _raise_or_count(
+        self, faults: _Faults, lines: NDArray[np.int64], others: Sequence[BadLine], n_others: int
+    ) -> None:
+        mine = {  # the first fault of each row
+            int(lines[row]): (message, advice)
+            for row, _, message, advice in sorted(faults.messages, reverse=True)
+        }
         problems = [
-            BadLine(self.path, self.row + row + 1, message, unit="row")
-            for row, message in sorted(faults.messages)
+            BadLine(self.path, line, message, advice, unit=self.unit)
+            for line, (message, advice) in mine.items()
         ]
+        problems = sorted([*problems, *others], key=lambda problem: problem.line)
         if problems and not self.options.skip_bad:
             raise problems[0]
-        one_per_row = {problem.line: problem for problem in reversed(problems)}
-        kept = [*self.report.bad_lines, *reversed(one_per_row.values())]
-        self.report.bad_lines = kept[:MOST_KEPT_PROBLEMS]
-        self.report.n_bad += int(faults.bad.sum())
+        self.report.add_bad(*problems, count=int(faults.bad.sum()) + n_others)
 
 
 class _Faults:
-    """Which rows of a record batch are bad, and why the first of them are."""
+    """Which rows of a batch are bad, and why the first of them are."""
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
         self.bad = np.zeros(n_rows, bool)
-        self.messages: list[tuple[int, str]] = []
+        self.messages: list[tuple[int, int, str, str]] = []
 
-    def add(self, wrong: NDArray[np.bool_], column: Any, name: str, expected: str) -> None:
+    def add(self, wrong: NDArray[np.bool_], column: Column, name: str, advice: str) -> None:
         self.bad |= wrong
         for row in np.flatnonzero(wrong)[:MOST_KEPT_PROBLEMS].tolist():
-            value = column[row].as_py()
-            given = "is missing" if value is None else f"is {value!r}"
-            self.messages.append((row, f"column {name!r} {given}; expected {expected}"))
-
-    def rows_before_first(self) -> NDArray[np.bool_]:
-        before: NDArray[np.bool_] = np.cumsum(self.bad) == 0
-        return before
+            value = column.at(row)
+            given = "is missing" if value is None else f"is {_short(value)}"
+            message = f"column {name!r} {given}"
+            self.messages.append((row, len(self.messages), message, advice))
 
 
-def _is_null(column: Any) -> NDArray[np.bool_]:
-    mask: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
-    return mask
-
-
-def _to_float(column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the values, and where there is none."""
-    pa = optional("pyarrow", "Reading tables")
-    if pa.types.is_string(column.type):
-        return hashing.parse_numbers(column), _is_null(column)
-    values = np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
-    absent = np.isnan(values) | _is_null(column)
-    return values, absent
-
-
-def _to_strings(column: Any) -> Any:
-    pa = optional("pyarrow", "Reading tables")
-    is_plain = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    return column if is_plain else column.cast(pa.string())
-
-
-def _labels(column: Any, labels: str, good: NDArray[np.bool_]) -> NDArray[Any]:
-    pa = optional("pyarrow", "Reading tables")
-    column = column.filter(pa.array(good))
-    if labels == "number":
-        return _to_float(column)[0]
-    is_string = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if is_string or labels == "text" or pa.types.is_dictionary(column.type):
-        return np.array(column.cast(pa.string()).to_pylist(), dtype=np.str_)
-    array: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    return array
+def _short(value: Any, most: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -1,159 +1,124 @@
-"""JSON lines: one object a line. Keys may differ from line to line, so features are hashed."""
+"""JSON lines: one object a line, encoded as a table is. Keys may differ from line to line."""
 
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-import numpy as np
-
-from aggro.files import hashing
-from aggro.files.batch import Batch, Report, sparse
-from aggro.files.blocks import long_line, read_ahead, whole_lines
+from aggro.files.batch import Batch, Report
+from aggro.files.blocks import Block, Sample, blocks_of, long_line, sampled
+from aggro.files.columns import OTHERS, Plan
 from aggro.files.errors import BadLine
+from aggro.files.objects import BadObject, ObjectRows, leaves
 from aggro.files.options import Options
-from aggro.files.sources import open_bytes
+from aggro.files.strings import settled
 
 DEFAULT_ROWS = 8192
-WORD = re.compile(r"[A-Za-z0-9_\u0080-\U0010ffff]+")
 
 
 def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
     """Batches of one file of JSON lines."""
-    rows = _Rows(options, report)
-    for number, line in _numbered_lines(path, options):
-        if line is not None and not line.strip():
-            continue
-        try:
-            rows.add(_parse(line, options))
-        except (ValueError, RecursionError) as error:
-            column = error.colno if isinstance(error, json.JSONDecodeError) else None
-            message = (
-                error.msg + "; expected one JSON object"
-                if isinstance(error, json.JSONDecodeError)
-                else str(error)
-            )
-            problem = BadLine(path, number, message, column=column)
-            if not options.skip_bad:
+    with closing(blocks_of(path, options)) as blocks:
+        sample, again = sampled(blocks)
+        rows = ObjectRows(_plan(sample, path, options, report), options, report)
+        for number, line in _numbered_lines(again):
+            if line is not None and not line.strip():
+                continue
+            try:
+                rows.add(_parse(line, options))
+            except BadObject as bad:
+                problem = BadLine(path, number, bad.message, bad.advice, column=bad.column)
+                if not options.skip_bad:
+                    yield from rows.take()
+                    raise problem from bad
+                report.add_bad(problem)
+            if rows.count >= (options.batch_rows or DEFAULT_ROWS):
                 yield from rows.take()
-                raise problem from error
-            report.add_bad(problem)
-        if rows.count >= (options.batch_rows or DEFAULT_ROWS):
-            yield from rows.take()
-    yield from rows.take()
+        yield from rows.take()
 
 
-def _parse(line: bytes | None, options: Options) -> Any:
+def _parse(line: bytes | None, options: Options) -> dict[str, Any]:
     if line is None:
-        raise ValueError(long_line(options.longest_line))
-    return json.loads(line)
+        raise BadObject(*long_line(options.longest_line))
+    try:
+        record = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise BadObject("is not valid UTF-8", column=error.start + 1) from error
+    except json.JSONDecodeError as error:
+        raise BadObject(f"{error.msg}; expected one JSON object", column=error.colno) from error
+    except (ValueError, RecursionError) as error:  # thousands of digits or brackets
+        raise BadObject(str(error)) from error
+    if not isinstance(record, dict):
+        raise BadObject(f"a JSON {type(record).__name__}; expected an object such as {{'a': 2.5}}")
+    return record
 
 
-def _numbered_lines(path: str, options: Options) -> Iterator[tuple[int, bytes | None]]:
+def _numbered_lines(blocks: Iterator[Block]) -> Iterator[tuple[int, bytes | None]]:
     number = 0
-    with (
-        open_bytes(path) as stream,
-        closing(
-            read_ahead(whole_lines(stream, options.batch_bytes, options.longest_line))
-        ) as blocks,
-    ):
-        for block in blocks:
-            if block.after_long_line:
-                number += 1
-                yield number, None
-            for line in bytes(block.data).split(b"\n"):
-                number += 1
-                yield number, line
-            number -= 1  # what follows the last line end belongs to the next block
+    for block in blocks:
+        if block.after_long_line:
+            number += 1
+            yield number, None
+        for line in bytes(block.data).split(b"\n"):
+            number += 1
+            yield number, line
+        number -= 1  # what follows the last line end belongs to the next block
 
 
-class _Rows:
-    """Rows gathered for the next batch: names and values, hashed all at once."""
-
-    def __init__(self, options: Options, report: Report) -> None:
-        self.options = options
-        self.report = report
-        self._clear()
-
-    def _clear(self) -> None:
-        self.count = 0
-        self.labels: list[Any] = []
-        self.weights: list[float] = []
-        self.ends: list[int] = [0]
-        self.names: list[str] = []
-        self.values: list[float] = []
-
-    def add(self, record: Any) -> None:
-        """Add one object as a row, or raise ValueError and add nothing."""
-        if not isinstance(record, dict):
-            raise ValueError(
-                f"a JSON {type(record).__name__}; expected an object such as {{'a': 2.5}}"
-            )
-        options = self.options
-        label = self._required(record, options.label)
-        weight = self._required(record, options.weight)
-        if options.weight is not None and not (_is_number(weight) and 0 <= weight < math.inf):
-            raise ValueError(f"weight {weight!r}; expected a finite number that is not negative")
-        keys = options.features
-        if keys is None:
-            keys = tuple(key for key in record if key not in (options.label, options.weight))
-        found: list[tuple[str, float]] = []
-        for key in [*keys, *(key for key in options.text if key not in keys)]:
-            found += self._features(key, record.get(key))
-        self.labels.append(label)
-        self.weights.append(float(weight) if options.weight is not None else 1.0)
-        self.names += [name for name, _ in found]
-        self.values += [value for _, value in found]
-        self.ends.append(len(self.names))
-        self.count += 1
-
-    def _required(self, record: dict[str, Any], key: str | None) -> Any:
-        if key is not None and record.get(key) is None:
-            raise ValueError(f"no {key!r}; its keys are {', '.join(map(repr, record))}")
-        return None if key is None else record[key]
-
-    def _features(self, key: str, value: Any) -> list[tuple[str, float]]:
-        if value is None:
-            if self.options.missing == "error":
-                raise ValueError(f"{key!r} is missing; give it a value, or pass missing='zero'")
-            return []
-        if key in self.options.text:
-            return [(f"{key}={word}", 1.0) for word in WORD.findall(str(value).lower())]
-        if isinstance(value, str):
-            return [(f"{key}={value}", 1.0)]
-        if isinstance(value, dict):
-            return [
-                feature
-                for inner, part in value.items()
-                for feature in self._features(f"{key}.{inner}", part)
-            ]
-        if isinstance(value, bool) or (_is_number(value) and math.isfinite(value)):
-            return [(key, float(value))]
-        raise ValueError(
-            f"{key!r} is {value!r}; expected a finite number, a boolean, a string or an object"
-        )
-
-    def take(self) -> Iterator[Batch]:
-        """Yield the rows gathered so far, if any."""
-        if not self.count:
-            return
-        options = self.options
-        indices = hashing.hash_names(self.names, options.hash_bits)
-        values = np.array(self.values, options.dtype)
-        X = sparse().csr_matrix(
-            (values, indices, np.array(self.ends)), shape=(self.count, options.n_hashed)
-        )
-        X.sum_duplicates()
-        y = None if options.label is None else np.array(self.labels)
-        self.report.n_rows += self.count
-        self.report.n_features = options.n_hashed
-        yield Batch(X, y, None if options.weight is None else np.array(self.weights))
-        self._clear()
+# -- what becomes of the keys ----------------------------------------------------------------
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _plan(sample: Sample, path: str, options: Options, report: Report) -> Plan:
+    """Return what becomes of the keys: as in the files before, as asked, or as they look."""
+    found = report.found
+    if found.columns is None and options.kinds is not None:
+        found.columns = dict(options.kinds)
+    if found.columns is None or (found.labels is None and options.label is not None):
+        records = list(_good_records(sample, options))
+        if found.columns is None:
+            found.columns = _kinds(records, path, options)
+        labels = [record.get(str(options.label)) for record in records]
+        found.labels = found.labels or settled(_label_kind(labels), options.labels)
+    return Plan.of(found.columns, options)
+
+
+def _good_records(sample: Sample, options: Options) -> Iterator[dict[str, Any]]:
+    for line in sample.data.split(b"\n"):
+        try:
+            yield _parse(line, options)
+        except BadObject:
+            continue
+
+
+def _kinds(records: list[dict[str, Any]], path: str, options: Options) -> dict[str, str]:
+    """Return the kinds of the keys: one is a category as soon as one of its values is a string."""
+    apart = (options.label, options.weight, *options.text)
+    kinds: dict[str, str] = {}
+    for record in records:
+        for key, value in record.items():
+            if key in apart or (options.features is not None and key not in options.features):
+                continue
+            for name, part in leaves(key, value):
+                if isinstance(part, str):
+                    kinds[name] = "category"
+                elif part is not None:
+                    kinds.setdefault(name, "number")
+    rest = (OTHERS,) if options.features is None else options.features
+    others = {name: "hashed" for name in rest if name not in (*kinds, *options.text)}
+    return {**kinds, **dict.fromkeys(options.text, "text"), **others}
+
+
+def _label_kind(values: list[Any]) -> str | None:
+    """Say which type labels have, as StringColumn.label_kind does."""
+    usable: list[Any] = [value for value in values if isinstance(value, (str, bool, int, float))]
+    if not usable:
+        return None
+    if any(isinstance(value, str) for value in usable):
+        return "text"
+    if all(isinstance(value, bool) for value in usable):
+        return "bool"
+    if not all(isinstance(value, int) and not isinstance(value, bool) for value in usable):
+        return "float"
+    return "int" if all(-(2**63) <= value < 2**63 for value in usable) else "text"

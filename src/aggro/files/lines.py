@@ -9,26 +9,23 @@ from typing import IO, Any
 import numpy as np
 
 from aggro.files import labels as label_arrays
-from aggro.files.batch import MOST_KEPT_PROBLEMS, Batch, Report, csr
-from aggro.files.blocks import Block, long_line, read_ahead, whole_lines
+from aggro.files.batch import Batch, Report
+from aggro.files.blocks import Block, blocks_of, long_line, read_ahead, whole_lines
 from aggro.files.errors import BadLine
+from aggro.files.matrix import SparseRows
 from aggro.files.native import core
 from aggro.files.options import UNLIMITED, Options
-from aggro.files.sources import open_bytes
+
+TOO_WIDE = "asks for more columns than the memory can hold a weight for"  # as the core says
 
 
 def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
     """Batches of one svmlight or Vowpal Wabbit file."""
     lines = _Lines(path, options, report)
-    with closing(read_ahead(_blocks_of(path, options))) as blocks:
+    with closing(blocks_of(path, options)) as blocks:
         for block in blocks:
             yield from lines.add(block)
     yield from lines.rest()
-
-
-def _blocks_of(path: str, options: Options) -> Iterator[Block]:
-    with open_bytes(path) as stream:
-        yield from whole_lines(stream, options.batch_bytes, options.longest_line)
 
 
 def load(stream: IO[bytes], name: str, options: Options, report: Report) -> dict[str, Any]:
@@ -82,24 +79,25 @@ class _Lines:
     def take(self) -> dict[str, Any]:
         """Take the parser's arrays, indices counted from 0."""
         parsed: dict[str, Any] = self.parser.take()
-        if not self.is_vw and self.report.zero_based is None:
+        if not self.is_vw and self.report.found.zero_based is None:
             self._decide_base(parsed)
         largest = int(parsed["largest"]) + 1
         self.report.n_features = max(self.report.n_features, largest)
         self.report.n_rows += len(parsed["indptr"]) - 1
+        self.report.n_initials += int(parsed["initials"])
         return parsed
 
     def _start(self, block: Block) -> None:
         if self.parser is None:
-            if self.report.labels is None:
+            if self.report.found.labels is None:
                 wanted = self.options.labels
-                self.report.labels = (
-                    label_arrays.guess(block.data, self.is_vw) if wanted == "auto" else wanted
-                )
+                guessed = label_arrays.guess(block.data, self.is_vw)
+                self.report.found.labels = guessed if wanted == "auto" else wanted
             self.parser = self._new_parser()
         if block.after_long_line:
             self.parser.line += 1
-            problem = BadLine(self.path, self.parser.line, long_line(self.options.longest_line))
+            too_long = long_line(self.options.longest_line)
+            problem = BadLine(self.path, self.parser.line, *too_long)
             if not self.options.skip_bad:
                 raise problem
             self.report.add_bad(problem)
@@ -108,36 +106,42 @@ class _Lines:
         options = self.options
         common = {
             "float32": options.dtype == np.float32,
-            "names": self.report.labels == "text",
+            "names": self.report.found.labels == "text",
             "several": options.multilabel,
             "skip_bad": options.skip_bad,
         }
         if self.is_vw:
-            return core().TextParser.vw(bits=options.hash_bits, **common)
+            return core().TextParser.vw(
+                bits=options.hash_bits, need_labels=options.unlabelled == "error", **common
+            )
         if options.zero_based != "auto":
-            self.report.zero_based = bool(options.zero_based)
-        first_index = int(self.report.zero_based is False)
+            self.report.found.zero_based = bool(options.zero_based)
+        first_index = int(self.report.found.zero_based is False)
         return core().TextParser.svmlight(
-            first_index=first_index, n_features=self._limit(first_index), **common
+            first_index=first_index,
+            n_features=self._limit(first_index),
+            widest=options.widest or UNLIMITED,
+            **common,
         )
 
     def _limit(self, first_index: int) -> int:
         if self.options.n_features is None or self.options.unseen == "ignore":
             return UNLIMITED
         # While the base is not known, the last column may still be called n_features.
-        undecided = first_index == 0 and self.report.zero_based is None
+        undecided = first_index == 0 and self.report.found.zero_based is None
         return self.options.n_features + int(undecided)
 
     def _decide_base(self, parsed: dict[str, Any]) -> None:
         """Without an index 0 among the first rows, indices start at 1."""
         if parsed["largest"] < 0:
             return
-        self.report.zero_based = parsed["smallest"] == 0
-        first_index = int(not self.report.zero_based)
+        self.report.found.zero_based = parsed["smallest"] == 0
+        first_index = int(not self.report.found.zero_based)
         if first_index:
             parsed["indices"] -= 1
             parsed["largest"] -= 1
-        self.parser.set_first_index(first_index, self._limit(first_index))
+        widest = self.options.widest or UNLIMITED
+        self.parser.set_first_index(first_index, self._limit(first_index), widest)
 
     def _batch(self, parsed: dict[str, Any]) -> Batch:
         options = self.options
@@ -146,16 +150,19 @@ class _Lines:
         values, indices, indptr = parsed["values"], parsed["indices"], parsed["indptr"]
         if parsed["largest"] >= width:
             values, indices, indptr = self._without_unseen(parsed, width)
-        X = csr(values, indices, indptr, width, is_sorted=parsed["sorted"])
+        shape = (len(indptr) - 1, width)
+        X = SparseRows(values, indices, indptr, shape, is_sorted=parsed["sorted"])
         return Batch(X, label_arrays.as_array(parsed), parsed["weights"] if self.is_vw else None)
 
     def _without_unseen(self, parsed: dict[str, Any], width: int) -> tuple[Any, Any, Any]:
         if self.options.unseen == "error":
-            message = (
+            raise BadLine(
+                self.path,
+                int(self.parser.line),
                 f"an index is beyond n_features={width}, since an index 0 says that indices start "
-                "at 0; raise n_features, or leave it out"
+                "at 0",
+                "; raise {n_features}, or leave it out",
             )
-            raise BadLine(self.path, int(self.parser.line), message)
         kept = parsed["indices"] < width
         before = np.concatenate(([0], np.cumsum(kept)))
         return parsed["values"][kept], parsed["indices"][kept], before[parsed["indptr"]]
@@ -164,11 +171,19 @@ class _Lines:
         new = int(self.parser.bad) - self.n_seen_bad
         if not new:
             return
-        for line, column, message in self.parser.problems()[self.n_seen_bad :]:
-            problem = BadLine(self.path, line, message.decode("utf-8", "replace"), column=column)
-            if self.parser.stopped:
-                raise problem
-            if len(self.report.bad_lines) < MOST_KEPT_PROBLEMS:
-                self.report.bad_lines.append(problem)
-        self.report.n_bad += new
+        problems = [self._problem(*each) for each in self.parser.problems()[self.n_seen_bad :]]
         self.n_seen_bad += new
+        if self.parser.stopped:
+            raise problems[0]
+        self.report.add_bad(*problems, count=new)
+
+    def _problem(self, line: int, column: int, word: bytes, reason: str) -> BadLine:
+        text = word.decode("utf-8", "backslashreplace")
+        if reason == TOO_WIDE:
+            columns = int(text.lstrip("'").partition(":")[0]) + 1
+            gib = columns * self.options.dtype.itemsize / 2**30
+            reason = (
+                f"asks for {columns:,} columns, and one weight for each takes {gib:,.1f} GiB, more "
+                "than this machine has; expected a smaller index"
+            )
+        return BadLine(self.path, line, text, f" {reason}", column=column)

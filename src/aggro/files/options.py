@@ -13,6 +13,7 @@ Format = Literal["svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl"]
 FORMATS: tuple[str, ...] = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
 UNLIMITED = 2**62
 MOST_HASH_BITS = 30
+KINDS = ("number", "category", "text", "hashed", "ignored")  # see columns.py
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Options:
     label: str | None = None
     weight: str | None = None
     features: tuple[str, ...] | None = None
+    kinds: tuple[tuple[str, str], ...] | None = None
     text: tuple[str, ...] = ()
     labels: Literal["auto", "number", "text"] = "auto"
     multilabel: bool = False
@@ -40,6 +42,8 @@ class Options:
     zero_based: bool | Literal["auto"] = "auto"
     hash_bits: int = 18
     missing: Literal["error", "zero"] = "error"
+    unlabelled: Literal["keep", "error"] = "keep"
+    widest: int | None = None
     skip_bad: bool = False
 
     def __post_init__(self) -> None:
@@ -48,10 +52,14 @@ class Options:
         _one_of("zero_based", self.zero_based, ("auto", True, False))
         _one_of("missing", self.missing, ("error", "zero"))
         _one_of("unseen", self.unseen, ("error", "ignore"))
+        _one_of("unlabelled", self.unlabelled, ("keep", "error"))
+        for name, kind in self.kinds or ():
+            _one_of(f"features[{name!r}]", kind, KINDS)
         _at_least_one("batch_rows", self.batch_rows)
         _at_least_one("batch_bytes", self.batch_bytes)
         _at_least_one("longest_line", self.longest_line)
         _at_least_one("n_features", self.n_features)
+        _at_least_one("widest", self.widest)
         if not 1 <= self.hash_bits <= MOST_HASH_BITS:
             raise ValueError(
                 f"hash_bits={self.hash_bits!r}: expected a whole number from 1 to {MOST_HASH_BITS}"

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aggro.files.batch import Batch, csr
+from aggro.files.batch import Batch
+from aggro.files.matrix import SparseRows
 
 ALIGNMENT = 64
 LENGTH = struct.Struct("<I")
@@ -27,7 +28,7 @@ def pack(batch: Batch) -> bytearray:
     facts = {
         "arrays": [[name, array.dtype.str, array.shape] for name, array in arrays.items()],
         "n_features": batch.X.shape[1],
-        "sorted": "X" in arrays or bool(batch.X.has_canonical_format),
+        "sorted": "X" in arrays or batch.X.is_sorted,
     }
     head = json.dumps(facts).encode()
     packed = bytearray(LENGTH.pack(len(head)) + head)
@@ -58,7 +59,8 @@ def unpack(packed: memoryview) -> Batch:
     X: Any = arrays.get("X")
     if X is None:
         values, indices, indptr = arrays["values"], arrays["indices"], arrays["indptr"]
-        X = csr(values, indices, indptr, facts["n_features"], is_sorted=facts["sorted"])
+        shape = (len(indptr) - 1, facts["n_features"])
+        X = SparseRows(values, indices, indptr, shape, is_sorted=facts["sorted"])
     return Batch(X, _labels_of(arrays), arrays.get("weights"))
 
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from aggro.files import arrow, csv, jsonl, lines
 from aggro.files import cache as cache_files
-from aggro.files import jsonl, lines, tables
 from aggro.files.batch import Batch, Report
-from aggro.files.errors import BadLine
+from aggro.files.errors import BadLine, ReadingError, naming
 from aggro.files.options import Format, Options, as_dtype, names
 from aggro.files.sources import STANDARD_INPUT, PathLike, expand, format_of
 
 BATCHES: dict[str, Callable[[str, Options, Report], Iterator[Batch]]] = {
     "svmlight": lines.batches,
     "vw": lines.batches,
-    "csv": tables.batches,
-    "tsv": tables.batches,
-    "parquet": tables.batches,
-    "arrow": tables.batches,
+    "csv": csv.batches,
+    "tsv": csv.batches,
+    "parquet": arrow.batches,
+    "arrow": arrow.batches,
     "jsonl": jsonl.batches,
 }
 
@@ -40,40 +43,65 @@ class Reader:
     (2, 1, 2)
     """
 
-    def __init__(self, files: Sequence[str], options: Options, cache: str | None = None) -> None:
+    def __init__(
+        self,
+        files: Sequence[str],
+        options: Options,
+        cache: str | None = None,
+        *,
+        scipy: bool = True,
+    ) -> None:
         if cache is not None and STANDARD_INPUT in files:
-            raise ValueError(
-                "standard input cannot be cached; write it to a file, or leave out cache="
-            )
+            raise ReadingError("standard input", "cannot be cached; write it to a file")
         self.files = list(files)
         self.options = options
         self.cache = cache
+        self.scipy = scipy
         self._report = Report()
         self._passes = 0
+
+    def without_scipy(self) -> Reader:
+        """Return a reader whose sparse X is a `SparseRows`, which needs NumPy alone."""
+        return self._but(scipy=False)
+
+    def labelled(self) -> Reader:
+        """Return a reader to learn from: a Vowpal Wabbit line without a label is a bad one."""
+        return self._but(options=dataclasses.replace(self.options, unlabelled="error"))
+
+    def _but(self, **changes: Any) -> Reader:
+        other = copy.copy(self)
+        vars(other).update(changes, _report=Report(), _passes=0)
+        return other
 
     def __iter__(self) -> Iterator[Batch]:
         self._passes += 1
         if self._passes > 1 and STANDARD_INPUT in self.files:
-            raise ValueError(
-                "standard input can be read once only; for several passes write it to a file"
+            raise ReadingError(
+                "standard input", "can be read once only; for several passes write it to a file"
             )
-        known = self._report
         # Later passes see the files as the first did.
-        self._report = Report(
-            zero_based=known.zero_based, labels=known.labels, n_features=known.n_features
-        )
-        if self.cache is None:
-            return self._from_files()
-        return cache_files.through(
-            self.cache, self.files, self.options, self._report, self._from_files
-        )
+        known = self._report
+        self._report = Report(n_features=known.n_features, found=known.found)
+        return self._one_pass()
 
-    def _from_files(self) -> Iterator[Batch]:
+    def _one_pass(self) -> Iterator[Batch]:
+        batches = self._from_files()
+        if self.cache is not None:
+            batches = cache_files.through(
+                self.cache, self.files, self.options, self._report, self._from_files
+            )
+        with closing(batches):
+            for batch in batches:
+                yield batch.with_scipy() if self.scipy else batch
+        if self.n_initials and self.scipy and self._passes == 1:
+            warnings.warn(initials_note(self.n_initials), stacklevel=2)
+
+    def _from_files(self) -> Generator[Batch, None, None]:
         for file in self.files:
             format = self.options.format or format_of(file)
-            yield from BATCHES[format](
-                file, dataclasses.replace(self.options, format=format), self._report
-            )
+            options = dataclasses.replace(self.options, format=format)
+            with naming(file):
+                yield from BATCHES[format](file, options, self._report)
 
     @property
     def n_rows(self) -> int:
@@ -98,7 +126,30 @@ class Reader:
     @property
     def zero_based(self) -> bool | None:
         """Whether svmlight indices start at 0; None until the first features were seen."""
-        return self._report.zero_based
+        return self._report.found.zero_based
+
+    @property
+    def columns(self) -> dict[str, str] | None:
+        """What became of the columns of a table; None until the first rows were seen.
+
+        Give it as ``features`` to read other files, of any table format, into the same X.
+        """
+        found = self._report.found.columns
+        return None if found is None else dict(found)
+
+    @property
+    def n_initials(self) -> int:
+        """Initial predictions of Vowpal Wabbit's format, which were read and not used."""
+        return self._report.n_initials
+
+
+def initials_note(count: int) -> str:
+    """Say that initial predictions are not used.
+
+    >>> initials_note(2)[:21]
+    '2 initial predictions'
+    """
+    return f"{count:,} initial predictions were read and not used: no model here starts from one."
 
 
 def read(
@@ -106,7 +157,7 @@ def read(
     *,
     format: Format | None = None,
     label: str | None = None,
-    features: Sequence[str] | None = None,
+    features: Sequence[str] | Mapping[str, str] | None = None,
     text: str | Sequence[str] = (),
     weight: str | None = None,
     labels: Literal["auto", "number", "text"] = "auto",
@@ -121,6 +172,8 @@ def read(
     zero_based: bool | Literal["auto"] = "auto",
     hash_bits: int = 18,
     missing: Literal["error", "zero"] = "error",
+    unlabelled: Literal["keep", "error"] = "keep",
+    widest: int | None = None,
     skip_bad: bool = False,
     cache: PathLike | Literal[True] | None = None,
 ) -> Reader:
@@ -135,11 +188,14 @@ def read(
         svmlight, vw, csv, tsv, parquet, arrow or jsonl; by default told from the name, else
         svmlight.
     label, features, weight
-        Columns of a table or keys of JSON objects; by default there is no label and no weight, and
-        all other columns are features. Numbers and booleans are kept, a string becomes the hashed
-        column "name=value". X is dense when all features are numbers; else the hashed columns
-        follow the numbers. A csv column is one of numbers if all its values in the first mebibyte
-        are. JSON objects are hashed throughout, inner ones as "outer.inner".
+        Columns of a table or keys of JSON objects (inner ones are "outer.inner"); by default there
+        is no label and no weight, and all other columns are features. Numbers and booleans are
+        kept, a string becomes the hashed column "name=value". The hashed columns of X follow the
+        numbers; without any, X is dense (of JSON it is sparse). A column is one of numbers if all
+        its values in the first mebibyte are; JSON keys that appear later are hashed. A mapping says
+        for each column what it is: "number", "category", "text" or "hashed" (a number in the column
+        "name", a string in "name=value") or "ignored"; ``{"*": "hashed"}`` stands for all others.
+        The ``columns`` of a reader are such a mapping.
     text
         Columns to take as texts: their words, lower-cased, are counted in columns "name=word".
     labels
@@ -156,8 +212,12 @@ def read(
         float32 or float64, of X.
     n_features
         The width of X for svmlight; by default the largest index seen so far.
+    unlabelled
+        Whether a Vowpal Wabbit line without a label has the label NaN (or "") or is a bad line.
     unseen
         Whether an index beyond n_features is an error or is ignored.
+    widest
+        An svmlight index that asks for more columns than this is a bad one: a slip, most likely.
     zero_based
         Whether svmlight indices start at 0; by default they do if the first batch has an index 0.
     hash_bits
@@ -166,10 +226,13 @@ def read(
         Whether a null or NaN feature is an error or counts as zero, an absent category.
     skip_bad
         Count lines that cannot be read instead of stopping at the first of them. The rows before
-        it are yielded in any case (of a csv, those of the blocks before it).
+        it are yielded in any case.
     cache
         A file that keeps the parsed batches for later passes and runs; True for one beside the
         first file. It is made anew when files or settings change, or when it is damaged.
+
+    What Vowpal Wabbit reads in its format is read the same, but an initial prediction is only
+    counted, since no model here starts from one.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -183,7 +246,8 @@ def read(
         format=format,
         label=label,
         weight=weight,
-        features=None if features is None else names(features),
+        features=None if features is None or isinstance(features, Mapping) else names(features),
+        kinds=tuple(features.items()) if isinstance(features, Mapping) else None,
         text=names(text),
         labels=labels,
         multilabel=multilabel,
@@ -197,6 +261,8 @@ def read(
         zero_based=zero_based,
         hash_bits=hash_bits,
         missing=missing,
+        unlabelled=unlabelled,
+        widest=widest,
         skip_bad=skip_bad,
     )
     files = expand(paths)

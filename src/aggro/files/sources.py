@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, cast
 
-from aggro.files.errors import optional
+from aggro.files.errors import ReadingError, optional
 from aggro.files.options import Format
 
 STANDARD_INPUT = "-"
+CACHE_SUFFIX = ".aggrocache"  # of files that hold what was read from others
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
 SUFFIXES: dict[str, Format] = {
     ".svm": "svmlight",
@@ -53,17 +54,25 @@ def expand(paths: PathLike | Iterable[PathLike]) -> list[str]:
 
 
 def _expand_one(path: str) -> list[str]:
+    if path.endswith(CACHE_SUFFIX) and Path(path).is_file():
+        raise ReadingError(
+            path, "is a cache of other files; name those, and", " give this one as {cache}"
+        )
     if path == STANDARD_INPUT or Path(path).is_file():
         return [path]
     if Path(path).is_dir():
         inside = sorted(
-            entry for entry in Path(path).iterdir() if entry.is_file() and entry.name[0] not in "._"
+            entry
+            for entry in Path(path).iterdir()
+            if entry.is_file() and entry.name[0] not in "._" and entry.suffix != CACHE_SUFFIX
         )
         if not inside:
             raise FileNotFoundError(f"{path}: the folder holds no files; expected data files in it")
         return [str(file) for file in inside]
     found = glob.glob(path, recursive=True)  # noqa: PTH207 -- Path.glob takes no absolute pattern
-    matches = [file for file in sorted(found) if Path(file).is_file()]
+    matches = [
+        file for file in sorted(found) if Path(file).is_file() and not file.endswith(CACHE_SUFFIX)
+    ]
     if matches:
         return matches
     if Path(path).exists():  # a pipe or a device
@@ -106,13 +115,11 @@ def open_bytes(path: str) -> IO[bytes]:
     if suffix in (".xz", ".lzma"):
         return cast("IO[bytes]", lzma.open(path, "rb"))
     if suffix == ".zst":
-        return _open_zstandard(path)
+        return cast("IO[bytes]", zstandard("Reading").open(path, "rb"))
     return Path(path).open("rb", buffering=0)
 
 
-def _open_zstandard(path: str) -> IO[bytes]:
-    if sys.version_info >= (3, 14):
-        module: Any = optional("compression.zstd", "Reading .zst files")
-    else:
-        module = optional("zstandard", "Reading .zst files")
-    return cast("IO[bytes]", module.open(path, "rb"))
+def zstandard(purpose: str) -> Any:
+    """Return the module that reads and writes .zst files."""
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
+    return optional(name, f"{purpose} .zst files")

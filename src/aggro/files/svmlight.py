@@ -10,7 +10,9 @@ from numpy.typing import DTypeLike
 
 from aggro.files import labels as label_arrays
 from aggro.files import lines
-from aggro.files.batch import Report, csr
+from aggro.files.batch import Report
+from aggro.files.errors import ReadingError
+from aggro.files.matrix import SparseRows
 from aggro.files.options import Options, as_dtype
 from aggro.files.sources import PathLike, open_bytes
 
@@ -51,21 +53,23 @@ def load_svmlight(
         with open_bytes(name) as stream:
             parsed = lines.load(stream, name, options, report)
     else:
-        parsed = lines.load(path, getattr(path, "name", "stream"), options, report)
-    width = _width(parsed, n_features)
-    X = csr(
-        parsed["values"], parsed["indices"], parsed["indptr"], width, is_sorted=parsed["sorted"]
-    )
+        name = str(getattr(path, "name", "stream"))
+        parsed = lines.load(path, name, options, report)
+    width = _width(parsed, n_features, name)
+    arrays = (parsed["values"], parsed["indices"], parsed["indptr"])
+    shape = (len(parsed["indptr"]) - 1, width)
+    X = SparseRows(*arrays, shape, is_sorted=parsed["sorted"]).to_scipy()
     X.sort_indices()
     result = (X, label_arrays.as_array(parsed))
     return (*result, parsed["queries"]) if query_id else result
 
 
-def _width(parsed: dict[str, Any], n_features: int | None) -> int:
+def _width(parsed: dict[str, Any], n_features: int | None, name: str) -> int:
     needed = max(int(parsed["largest"]) + 1, 1)
     if n_features is not None and n_features < needed:
-        raise ValueError(
-            f"n_features={n_features}, but the file has {needed} features; "
-            "raise n_features, or leave it out"
+        raise ReadingError(
+            name,
+            f"n_features={n_features}, but the file has {needed} features",
+            "; raise {n_features}, or leave it out",
         )
     return n_features or needed

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from aggro.auto import AutoLearner
+from aggro.auto import AutoLearner, records_of
+from aggro.grids import next_look
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import (
     decode_learner,
@@ -29,6 +31,8 @@ MOST_LEARNERS = 16
 
 def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[str, Any]:
     """Return the facts about a race; the arrays of its learners go to ``arrays``."""
+    for number, records in enumerate(race.judged):
+        arrays |= {f"{where}-judged.{number}.{name}": found for name, found in records.items()}
     return {
         "settings": encode_settings(race.settings, arrays),
         "features": race.features,
@@ -37,6 +41,8 @@ def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[s
         "seed": int(race.seed),
         "mistakes": float(race.mistakes),
         "distance": float(race.distance),
+        "leading": race.leading,
+        "next_look": race.next_look,
         "fixed": None if race.fixed is None else list(race.fixed),
         "learners": [
             encode_learner(learner, f"{where}.{number}", arrays)
@@ -53,14 +59,18 @@ def decode_auto_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Au
             raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
     if facts["dtype"] not in ("float32", "float64") or len(facts["learners"]) > MOST_LEARNERS:
         raise ModelFileError("it holds no race that makes sense")
+    if settings.task == "multiclass" and facts["classes"] == 1:
+        settings = replace(settings, task="binary")  # so it was in early versions
     shape = (facts["features"], facts["classes"], np.dtype(facts["dtype"]), facts["seed"])
     race = AutoLearner(settings, *shape)
     race.learners = [
         decode_learner(each, f"{where}.{number}", arrays)
         for number, each in enumerate(facts["learners"])
     ]
-    race.mistakes, race.distance = facts["mistakes"], facts["distance"]
     race.fixed = None if facts["fixed"] is None else _place(facts["fixed"], race)
+    _resume(race, facts)
+    if race.fixed is not None:
+        race.judged = _judged(race, where, arrays)
     for learner in race.learners:
         same = (learner.features, learner.outputs, learner.dtype, learner.settings.task)
         if same != (race.features, race.outputs, race.dtype, settings.task):
@@ -73,3 +83,30 @@ def _place(fixed: Any, race: AutoLearner) -> tuple[int, int]:
     if not (0 <= number < len(race.learners) and 0 <= lane < race.learners[number].models):
         raise ModelFileError("the chosen learner is not there")
     return number, lane
+
+
+def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
+    """Put back what the last look has found; the oldest files do not tell it."""
+    leading = facts.get("leading", race.best[0] if race.learners else 0)
+    look = facts.get("next_look", next_look(race.examples))
+    if type(leading) is not int or type(look) is not int:
+        raise ModelFileError("the last look at the race is not told in numbers")
+    if not 0 <= leading < max(len(race.learners), 1):
+        raise ModelFileError("the leading learner is not there")
+    race.leading, race.next_look = leading, look
+    made = race.made()
+    race.counted = (facts["mistakes"] - made[0], facts["distance"] - made[1])
+
+
+def _judged(race: AutoLearner, where: str, arrays: Arrays) -> list[dict[str, Any]]:
+    """Return the records at the end of the first pass; the oldest files have only the last."""
+    judged = []
+    for number, learner in enumerate(race.learners):
+        records = records_of(learner)
+        for name, now in records.items():
+            found = arrays.get(f"{where}-judged.{number}.{name}", now)
+            if found.shape != now.shape or found.dtype != now.dtype:
+                raise ModelFileError(f"{name} does not fit its learner")
+            records[name] = found
+        judged.append(records)
+    return judged

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from aggro.atomic import replacing
 from aggro.learner import Array
 from aggro.models.errors import ModelFileError
 from aggro.models.record import CLASSIFIERS, REGRESSORS
@@ -72,7 +72,8 @@ def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     opsets = [onnx.helper.make_opsetid("", OPSET)]
     whole = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     onnx.checker.check_model(whole)
-    Path(path).write_bytes(whole.SerializeToString())
+    with replacing(path) as stream:
+        stream.write(whole.SerializeToString())
 
 
 def _require_linear(model: Any) -> None:

@@ -31,6 +31,7 @@ def encode_kernel_learner(learner: KernelLearner, where: str, arrays: Arrays) ->
         "settings": encode_settings(learner.settings, arrays),
         "choice": {name: encode(value, name, arrays) for name, value in choice.items()},
         **{name: kind(getattr(learner, name)) for name, kind in FACTS.items()},
+        "one_class": learner.classes == 1 and learner.settings.task == "binary",
     }
 
 
@@ -48,9 +49,16 @@ def decode_kernel_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> 
     prefix = f"{where}."
     state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
     _check_sizes(facts, state)
-    shape = (facts["features"], 2 if settings.task == "binary" else facts["outputs"])
-    learner = KernelLearner(settings, choice, facts["gamma"], *shape, facts["sparse"])
-    learner.model.load_state(state)
+    counted = settings.task == "multiclass" and facts["outputs"] == 1  # of an early version
+    if counted:
+        settings = dataclasses.replace(settings, task="binary")
+    one = counted or facts.get("one_class") is True
+    classes = facts["outputs"] if settings.task != "binary" else 1 if one else 2
+    shape = (facts["features"], classes, facts["sparse"])
+    learner = KernelLearner(settings, choice, facts["gamma"], *shape)
+    if counted:  # what was known of the one class is how often it came
+        state = {**learner.model.state(), "counters": state["counters"] * [1, 0, 0, 0, 0]}
+    learner.load_state(state)
     learner.next_id = facts["next_id"]
     return learner
 

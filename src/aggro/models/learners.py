@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from aggro.bundle import same_shape
+from aggro.grids import KNOWN_UNIT, MOST_STEPS
 from aggro.learner import Learner
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
@@ -15,9 +16,10 @@ from aggro.models.values import Arrays, decode, encode
 from aggro.rules import LOSSES, Settings, Task, check_settings, left_open
 
 TABLES = (  # one line for each feature
-    *("weights", "trail", "ring", "pool", "pool_mean"),
+    *("weights", "class_sum_rest", "trail", "ring", "pool", "pool_mean"),
     *("scale_seen", "scale_square", "scale_mean", "scale_spread"),
 )
+LATER = ("class_sum_rest",)  # files of old lack these: they begin at zero
 FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
 MOST_FEATURES = 2**48
 
@@ -53,11 +55,41 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
         raise ModelFileError(f"dtype={facts['dtype']!r} is neither float32 nor float64")
     prefix = f"{where}."
     state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
-    _check_sizes(facts, settings, state)
-    learner = _empty(facts, settings, facts["features"])
+    state = {name: array.ravel() for name, array in state.items()}
+    if len(settings) > 1:
+        state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
+    outputs = _outputs(facts, settings, state)
+    _check_sizes(facts, settings, outputs, state)
+    learner = Learner(settings, facts["features"], outputs, facts["dtype"])
     learner.model.set_memory(facts["memory"])
-    learner.load_state({name: array.ravel() for name, array in state.items()})
-    return learner
+    learner.load_state(state)
+    return begun_anew(learner) if settings[0].task == "multiclass" and outputs == 1 else learner
+
+
+def begun_anew(old: Learner) -> Learner:
+    """Return the learner of one class that goes on where a file of an early version ends.
+
+    Such a file holds a model of several classes, of which one was known and only counted.
+    """
+    settings = [dataclasses.replace(each, task="binary") for each in old.all_settings]
+    new = Learner(settings, old.features, 1, old.dtype)
+    new.model.set_memory(old.model.memory)
+    new.load_state(counted_only(new.state(), old.state()))
+    return new
+
+
+def counted_only(fresh: Arrays, old: Arrays) -> Arrays:
+    """Return a fresh state with the examples that an old one has counted and measured."""
+    known = ("counters", "record", "scale_", "unit")
+    kept = {n: a for n, a in old.items() if n.startswith(known)}
+    return {**fresh, **{name: kept[name] for name in kept.keys() & fresh.keys()}}
+
+
+def check_unit(state: Arrays) -> None:
+    """Raise unless the unit of C is within what a grid can be laid out by."""
+    unit = state.get("unit", np.array(KNOWN_UNIT))
+    if not np.isfinite(unit).all() or abs(unit[-1]) > MOST_STEPS:
+        raise ModelFileError("the unit of C is out of range")
 
 
 def decode_settings(given: dict[str, Any], arrays: Arrays) -> Settings:
@@ -72,12 +104,16 @@ def decode_settings(given: dict[str, Any], arrays: Arrays) -> Settings:
     return settings
 
 
-def _empty(facts: dict[str, Any], settings: list[Settings], features: int) -> Learner:
-    outputs = 2 if settings[0].task == "binary" else facts["outputs"]
-    return Learner(settings, features, outputs, facts["dtype"])
+def _outputs(facts: dict[str, Any], settings: list[Settings], state: Arrays) -> int:
+    """Return the number of classes; a binary model that knows one keeps a second record."""
+    if settings[0].task != "binary":
+        return int(facts["outputs"])
+    return 1 if "turned_mistakes" in state else 2
 
 
-def _check_sizes(facts: dict[str, Any], all_settings: list[Settings], state: Arrays) -> None:
+def _check_sizes(
+    facts: dict[str, Any], all_settings: list[Settings], classes: int, state: Arrays
+) -> None:
     """Compare every array with a learner of one feature, before anything large is made."""
     settings, lanes = all_settings[0], facts["outputs"] * len(all_settings)
     features, outputs = facts["features"], facts["outputs"]
@@ -87,9 +123,11 @@ def _check_sizes(facts: dict[str, Any], all_settings: list[Settings], state: Arr
     for count, name in ((settings.queue, "ring_bias"), (slots, "pool_bias")):
         if count > 1 and len(state[name]) != count * lanes:
             raise ModelFileError(f"{name} does not fit the settings")
-    pattern = _empty(facts, all_settings, 1).state()
+    pattern = Learner(all_settings, 1, classes, facts["dtype"]).state()
     side = features + settings.fit_intercept
     for name, one in pattern.items():
+        if name in LATER and name not in state:
+            continue
         size = len(one) * features if name in TABLES else len(one)
         if name.startswith("full_"):
             size = side * (side + 1) // 2
@@ -99,6 +137,7 @@ def _check_sizes(facts: dict[str, Any], all_settings: list[Settings], state: Arr
     if state.keys() - pattern.keys():
         raise ModelFileError(f"an unknown array: {min(state.keys() - pattern.keys())}")
     check_places(settings.queue, settings.reservoir_size, state)
+    check_unit(state)
 
 
 def check_places(queue: int, reservoir_size: int, state: Arrays) -> None:

@@ -18,12 +18,19 @@ from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
 from aggro.models import container
 from aggro.models.autos import decode_auto_learner, encode_auto_learner
-from aggro.models.calibrators import decode_calibrator, encode_calibrator
+from aggro.models.calibrators import (
+    decode_calibrator,
+    decode_typical,
+    encode_calibrator,
+    encode_typical,
+    typical_row,
+)
 from aggro.models.errors import ModelFileError
 from aggro.models.kernels import decode_kernel_learner, encode_kernel_learner
 from aggro.models.learners import decode_learner, encode_learner
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
+from aggro.typical import Typical
 
 FORMAT = 1
 CLASSIFIERS = (
@@ -97,6 +104,8 @@ def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
         return {"kernel_learner": encode_kernel_learner(value, name, arrays)}
     if isinstance(value, Calibrator):
         return {"calibrator": encode_calibrator(value, name, arrays)}
+    if isinstance(value, Typical):
+        return {"typical": encode_typical(value, name, arrays)}
     return encode(value, name, arrays)
 
 
@@ -110,4 +119,7 @@ def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
         return decode_kernel_learner(value["kernel_learner"], name, arrays)
     if "calibrator" in kinds:
         return decode_calibrator(value["calibrator"], arrays)
-    return decode(value, arrays)
+    if "typical" in kinds:
+        return decode_typical(value["typical"], arrays)
+    plain = decode(value, arrays)
+    return typical_row(plain) if name == "_typical" else plain

@@ -24,6 +24,7 @@ from aggro.models.record import (
     write_record,
 )
 from aggro.models.streams import STREAMS, stream_learner, stream_record
+from aggro.typical import Typical
 
 ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
 # Fitted attributes of the estimators, and what they must be.
@@ -40,7 +41,7 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_gamma": float,
     "_sparse": bool,
     "_calibrator": Calibrator,
-    "_typical": np.ndarray,
+    "_typical": Typical,
     "_origin": dict,  # how the command line read the data
 }
 # Kept as a flag each: they follow from the rest.
@@ -148,9 +149,10 @@ def check_fitted(record: Record) -> None:
 
 def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
     classes, count = fitted["classes_"], len(fitted["classes_"])
-    task = "multilabel" if fitted["_multilabel"] else "binary" if count == 2 else "multiclass"
+    task = "multilabel" if fitted["_multilabel"] else "binary" if count <= 2 else "multiclass"
     return (
         learner.settings.task == task
+        and learner.classes == count
         and learner.outputs == (1 if task == "binary" else count)
         and fitted["_counts"].shape == classes.shape == (count,)
         and fitted["_counts"].dtype == np.float64
@@ -163,9 +165,9 @@ def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
 def _record_fits(fitted: dict[str, Any], learner: Learner) -> bool:
     """Tell whether the margins for ``probability=True``, if any, are those of this model."""
     found, typical = fitted.get("_calibrator"), fitted.get("_typical")
-    classes = (len(fitted["classes_"]), fitted["_multilabel"])
+    classes, features = (len(fitted["classes_"]), fitted["_multilabel"]), max(learner.features, 1)
     return (found is None or (found.classes, found.multilabel) == classes) and (
-        typical is None or (typical.shape == (1, learner.features) and typical.dtype.kind == "f")
+        typical is None or bool(max(part.max(initial=0) for part in typical.places()) < features)
     )
 
 

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 
 import aggro
-from aggro.models.calibrators import check_calibrator
+from aggro.grids import KNOWN_UNIT
+from aggro.learner import Learner
+from aggro.models.calibrators import check_calibrator, with_tallies
 from aggro.models.errors import ModelFileError
-from aggro.models.learners import check_places
+from aggro.models.learners import check_places, check_unit, counted_only
 from aggro.models.record import Record
 from aggro.models.values import Arrays
+from aggro.stream_probability import ARRAYS, FACTS, PREFIX
 from aggro.stream_settings import keywords_of
+from aggro.typical import next_change
 
 NOT_SETTINGS = ("algorithm", "max_features", "overflow", "seed", "probability")
 STREAMS = ("StreamClassifier", "StreamRegressor")
@@ -40,10 +44,42 @@ def stream_learner(record: Record) -> Any:
     names = fitted["names"]
     names = names.tolist() if isinstance(names, np.ndarray) else names
     description = {**fitted, "params": params, "names": names}
+    if record.name == "StreamClassifier" and len(fitted["classes"]) < 2:
+        state = _with_one_class(params, len(names), state)
+    if params.get("probability") and "record_counts" not in state:
+        description["record"], state = _with_tallies(fitted, state)
     model = getattr(aggro, record.name).from_state(description, state)
     if params.get("probability"):
         check_calibrator(model._record.calibrator)
     return model
+
+
+def _with_one_class(params: dict[str, Any], names: int, state: Arrays) -> Arrays:
+    """Return the state of a stream that knows one class at most, as it is learned now.
+
+    In early versions a first class was only counted, until a second one came.
+    """
+    if "turned_mistakes" in state:
+        return state
+    model = aggro.StreamClassifier(**params)
+    fresh = Learner(model._lanes(1), max(names, model._slots), 1).state()
+    if state["bias"].size != fresh["bias"].size:
+        raise ModelFileError("its classes are not those of the model")
+    return {**state, **counted_only(fresh, state)}
+
+
+def _with_tallies(fitted: dict[str, Any], state: Arrays) -> tuple[dict[str, Any], Arrays]:
+    """Return the facts and arrays of a record of an early version, with those of today."""
+    facts, classes = fitted["record"], max(len(fitted["classes"]), 1)
+    arrays = {n[len(PREFIX) :]: a for n, a in state.items() if n.startswith(PREFIX)}
+    parts = {**arrays, "classes": classes, "multilabel": False, "seen": facts["seen"]}
+    found = with_tallies(parts)
+    told = {name: found[name] for name in FACTS}
+    told |= {"next_mean": facts["met"] + next_change(facts["met"], 1)}
+    told |= {"recent": [*facts["recent"], [[], []]]}  # no mean until then
+    margins = {PREFIX + name: found[name] for name in ARRAYS if found[name] is not None}
+    others = {n: a for n, a in state.items() if not n.startswith(PREFIX)}
+    return {**facts, **told}, {**others, **margins}
 
 
 def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
@@ -61,3 +97,6 @@ def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
         if asked > most:
             raise ModelFileError(f"{key}={asked!r} does not fit the arrays")
     check_places(queue, slots, state)
+    if "prices" in state:
+        state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
+    check_unit(state)

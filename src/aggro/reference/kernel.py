@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .rules import Array, slack
-from .task import Task, batches
+from .task import EPSILON, Task, batches
 
 
 def kernel_matrix(
@@ -114,11 +114,12 @@ class ReferenceKernelLearner:
             raise ValueError("a budget must hold at least one batch")
         scores = self.scores(rows)
         self.n_mistakes += int(self.outputs.mistakes(scores, labels).sum())
-        self.cumulative_loss += float(self.outputs.losses(scores, labels).sum())
-        if not np.any(self.outputs.asks(scores, labels)):
+        rounding = self._rounding(rows)
+        self.cumulative_loss += float(self.outputs.losses(scores, labels, rounding).sum())
+        if not np.any(self.outputs.asks(scores, labels, rounding)):
             return
         prices = [slack(self.loss, self.C * o) for o in omega]
-        T = self.outputs.coefficients(scores, labels, self._kernel(rows, rows), prices)
+        T = self.outputs.coefficients(scores, labels, self._kernel(rows, rows), prices, rounding)
         new = np.any(T != 0, axis=1)
         self.n_updates += int(new.sum())
         self.support = np.vstack([self.support, rows[new]])
@@ -134,6 +135,18 @@ class ReferenceKernelLearner:
         omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
         for some in batches(omega, self.batch_size):
             self.learn_batch(rows[some], labels[some], omega[some])
+
+    def _rounding(self, rows: Array) -> Array:
+        """How far rounding may move each score: a kernel magnifies that of its products."""
+        own, other = (
+            np.array([self._kernel(x[None], x[None])[0, 0] for x in X])
+            for X in (rows, self.support)
+        )
+        size = np.maximum(
+            np.sqrt(np.abs(np.outer(own, other))), np.abs(self._kernel(rows, self.support))
+        )
+        unit = 8 * EPSILON * (64 + np.sqrt(len(self.support)))
+        return np.asarray(unit * size @ np.abs(self.beta))
 
     def _kernel(self, X: Array, Z: Array) -> Array:
         values = kernel_matrix(X, Z, self.kernel, self.gamma, self.degree, self.coef0)

@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike
 
 from . import rules
 from .geometry import Centre, ClassMeans, Metric
+from .predictor import Average, Reservoir, Uniform
 from .rules import TINY, Array
 from .scale import Moments, Scaler
-from .task import Task, batches
+from .task import Task, batches, rounding_of, settled
 
 CHOICES = {
     "task": ("binary", "multiclass", "regression", "multilabel"),
@@ -27,7 +28,8 @@ class ReferenceLearner:
 
     Labels: -1/+1 (binary), 0..n_outputs-1 (multiclass), a number or a row of them (regression),
     a row of -1/+1 or 0/1 (multilabel). ``W`` and ``b`` are the predictor: the average of the
-    weights after each round if ``average`` is set, else the last weights.
+    weights after each round if ``average`` is set (from example ``average`` on), the mean of a
+    sample of survivors if it is "reservoir", else the last weights.
     """
 
     task: str
@@ -43,7 +45,8 @@ class ReferenceLearner:
     trigger: str = "loss"
     queue: int = 1
     batch_size: int = 1
-    average: bool = False
+    average: bool | int | str = False
+    reservoir_size: int = 16
     rule: str = "pa"
     r: float = 1.0
     phi: float = 1.0
@@ -65,7 +68,8 @@ class ReferenceLearner:
             "class labels for class_mean": self.class_mean > 0 and self.task == "regression",
             "class labels for this rule": self.rule != "pa" and self.task == "regression",
             "multiclass='ovr' for this rule": self.rule != "pa" and self.coupled,
-            "rule='pa' for class_mean, queue and batch_size": self.rule != "pa" and axes,
+            "rule='pa' for class_mean, queue and batch_size": axes
+            and self.rule not in ("pa", "arow"),
             "a diagonal or full metric for this rule": second_order and self.metric == "euclidean",
             "a euclidean metric": self.rule == "perceptron" and self.metric != "euclidean",
         }
@@ -73,6 +77,7 @@ class ReferenceLearner:
             if missing:
                 raise ValueError(f"these settings need {need}")
         self.scaler = Scaler(self.scale, self.n_features)
+        self.random = Uniform()
         self.groups = [OutputGroup(self) for _ in range(1 if self.coupled else self.n_outputs)]
 
     def learn(self, x: ArrayLike, y: ArrayLike, weight: float = 1.0) -> None:
@@ -83,7 +88,7 @@ class ReferenceLearner:
         """Learn all rows in one step; rows of weight 0 are absent."""
         given, targets = np.asarray(X, dtype=np.float64), self._targets(y)
         omega = np.ones(len(given)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if self.rule != "pa" and len(given) > 1:
+        if self.rule not in ("pa", "arow") and len(given) > 1:
             raise ValueError("these settings need one example at a time")
         if np.any(present := omega > 0):
             rows = self._rows([self.scaler.learn(row) for row in given[present]])
@@ -158,6 +163,7 @@ class OutputGroup:
         n_outputs, kind = 1, "regression" if settings.task == "regression" else "binary"
         if settings.coupled:
             n_outputs, kind = settings.n_outputs, settings.multiclass
+        averages = settings.average not in (False, "reservoir")
         self.settings = settings
         self.task = Task(kind, settings.loss, settings.epsilon)
         self.W = np.zeros((n_outputs, size))
@@ -165,50 +171,81 @@ class OutputGroup:
         self.metric = Metric(settings.metric, size)
         self.means = ClassMeans(max(2, n_outputs), size)
         self.centre = Centre(settings.class_mean, settings.queue)
-        self.total, self.rounds = np.zeros_like(self.W), 0
+        self.average = Average(max(1, int(settings.average)), self.W) if averages else None
+        self.reservoir = Reservoir(settings.reservoir_size)
+        self.n_examples, self.last_update = 0, 0
         self.n_mistakes, self.n_updates, self.cumulative_loss = 0, 0, 0.0
 
     def learn(self, rows: Array, y: Array, omega: Array) -> None:
-        """One round: all rows are judged first, then learned together."""
+        """One round: all rows are judged first, then learned together.
+
+        A mistake is one of the predictor; the loss is that of the last weights, which learn from
+        it.
+        """
         if self.settings.relative_epsilon:
             for target in y:
                 self.targets.meet(np.array([target]))
             width = self.settings.epsilon * float(self.targets.deviation[0])
             self.task = replace(self.task, epsilon=width)
-        scores = rows @ self.W.T
-        self.n_mistakes += int(self.task.mistakes(scores, y).sum())
-        self.cumulative_loss += float(self.task.losses(scores, y).sum())
-        if self.settings.rule == "pa":
+        scores, rounding = rows @ self.W.T, rounding_of(rows, self.W)
+        self.n_mistakes += int(self.task.mistakes(rows @ self.predictor().T, y).sum())
+        self.cumulative_loss += float(self.task.losses(scores, y, rounding).sum())
+        if self.settings.rule in ("pa", "arow"):
             self._passive_aggressive(rows, y, omega)
         else:
             self._confidence(rows[0], y[0], omega[0])
-        self.total = self.total + len(y) * self.W
-        self.rounds += len(y)
+        self.n_examples += len(y)
+        if self.average:
+            self.average.follow(self.W, len(y))
 
     def predictor(self) -> Array:
         """Return the weights to predict with."""
-        return self.total / self.rounds if self.settings.average and self.rounds else self.W
+        if self.settings.average == "reservoir":
+            return self.reservoir.weights(self.W)
+        return self.average.weights(self.W) if self.average else self.W
+
+    def _move(self, weights: Array, updates: int, examples: int) -> None:
+        """Take over new weights, that so many updates have made of as many examples."""
+        if updates == 0:
+            return
+        if self.settings.average == "reservoir":
+            survived = self.n_examples - self.last_update
+            self.reservoir.offer(self.W, survived, self.settings.random)
+        self.W = weights
+        self.n_updates += updates
+        self.last_update = self.n_examples + examples
 
     def _passive_aggressive(self, rows: Array, y: Array, omega: Array) -> None:
         """PA and all its combinations: centre, losses there, steps, metric."""
         gamma = self.settings.class_mean
-        price = [rules.slack(self.settings.loss, self.settings.C * o / (1 + gamma)) for o in omega]
+        price, kappa = zip(*(self._price(o / (1 + gamma)) for o in omega), strict=True)
         if self.task.kind != "regression":
             self.means.absorb(rows, self.task.classes(y), omega, self.settings.forgetting)
         # no weights satisfy a hard constraint on an absent example: it is skipped
         possible = (np.sum(rows**2, axis=1) >= TINY) | ~np.array([p.hard for p in price])
-        always = self.settings.trigger == "always"
-        if not np.any(possible & (always | self.task.asks(rows @ self.W.T, y))):
+        asks = self.task.asks(rows @ self.W.T, y, rounding_of(rows, self.W))
+        if not np.any(possible & (asks | (self.settings.trigger == "always"))):
             return
         centre = self.centre.move(self.W, self._pull())
         shaped = self.metric.times_sigma(rows)
-        T = self.task.coefficients(rows @ centre.T, y, rows @ shaped.T, price)
-        self.W = centre + T.T @ shaped
+        rounding = rounding_of(rows, centre)
+        T = self.task.coefficients(rows @ centre.T, y, rows @ shaped.T, list(price), rounding)
         stepped = np.any(T != 0, axis=1)
-        for row in rows[stepped]:
-            self.metric.grow(row, forgetting=self.settings.forgetting)
         moved_centre = gamma > 0 or self.settings.queue > 1
-        self.n_updates += max(int(stepped.sum()), int(moved_centre))
+        updates = max(int(stepped.sum()), int(moved_centre))
+        self._move(centre + T.T @ shaped, updates, len(y))
+        for k in np.flatnonzero(stepped):
+            self.metric.grow(rows[k], kappa[k], self.settings.forgetting)
+
+    def _price(self, weight: float) -> tuple[rules.Slack, float]:
+        """Return the slack of an example of this weight, and how much it sharpens the metric.
+
+        AROW is PA-II with a ridge of r, whose weight counts in the precision as well.
+        """
+        settings = self.settings
+        if settings.rule == "arow":
+            return rules.slack("squared_hinge", weight / (2 * settings.r)), weight / settings.r
+        return rules.slack(settings.loss, settings.C * weight), 1.0
 
     def _pull(self) -> Array:
         """m: the class means as a classifier; for a binary output their difference."""
@@ -216,24 +253,27 @@ class OutputGroup:
         return means[1:] - means[:1] if self.task.kind == "binary" else means[: len(self.W)]
 
     def _confidence(self, x: Array, y: float, omega: float) -> None:
-        """Perceptron, AROW, CW, SCW: mean += alpha y Sigma x, precision += kappa x x'."""
+        """Perceptron, CW, SCW: mean += alpha y Sigma x, precision += kappa x x'."""
         shaped = self.metric.times_sigma(x)
         M, V = y * float(self.W[0] @ x), float(x @ shaped)
+        if self.settings.rule != "perceptron":
+            needed, rounding = self._needed(V), rounding_of(x[None], self.W)[0, 0]
+            M = needed - float(settled(needed - M, needed + abs(M), rounding))
         alpha, kappa = self._rule(M, V, omega)
         if alpha > 0 and V >= TINY:
-            self.W = self.W + alpha * y * shaped
+            self._move(self.W + alpha * y * shaped, 1, 1)
             self.metric.grow(x, kappa, self.settings.forgetting)
-            self.n_updates += 1
+
+    def _needed(self, V: float) -> float:
+        """Return the margin that a rule with doubt asks for."""
+        return self.settings.phi * (V if self.settings.rule == "cw" else float(np.sqrt(V)))
 
     def _rule(self, M: float, V: float, omega: float) -> tuple[float, float]:
         """Look up the rule; a weight multiplies its price."""
-        settings = self.settings
-        C, r, phi = settings.C * omega, settings.r / omega, settings.phi
-        match settings.rule:
+        C, phi = self.settings.C * omega, self.settings.phi
+        match self.settings.rule:
             case "perceptron":
                 return rules.perceptron(M, omega)
-            case "arow":
-                return rules.arow(M, V, r)
             case "cw":
                 return rules.cw_variance(M, V, phi)
             case "cw-stdev":

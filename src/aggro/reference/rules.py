@@ -17,6 +17,7 @@ Mask = NDArray[np.bool_]
 Labels = NDArray[np.int64]
 
 TINY = float(np.finfo(np.float64).tiny)  # squared norms below this belong to an absent example
+SURE = sqrt(TINY)  # a variance below this is none: its inverse squared would overflow
 
 
 class Slack(NamedTuple):
@@ -89,7 +90,7 @@ def arow(M: float, V: float, r: float) -> tuple[float, float]:
 
 def cw_variance(M: float, V: float, phi: float) -> tuple[float, float]:
     """Minimise KL(N || N_t)  s.t.  M' >= phi V' (Dredze 2008; paper 001, eqs 5-6, clipped at 0)."""
-    if phi * V <= M or V < TINY:
+    if phi * V <= M or V < SURE:
         return 0.0, 0.0
     B = 1 + 2 * phi * M
     D = sqrt((1 - 2 * phi * M) ** 2 + 8 * phi**2 * V)
@@ -111,7 +112,7 @@ def cw_stdev(M: float, V: float, phi: float) -> tuple[float, float]:
 
 def scw_i(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
     """Minimise KL(N || N_t) + C l  with  l = [phi sqrt(V') - M']+ (Wang 2012): CW-stdev, capped."""
-    if phi * sqrt(V) <= M or V < TINY:
+    if phi * sqrt(V) <= M or V < SURE:
         return 0.0, 0.0
     psi, zeta = 1 + phi**2 / 2, 1 + phi**2
     alpha = (-M * psi + sqrt(M**2 * phi**4 / 4 + V * phi**2 * zeta)) / (V * zeta)
@@ -120,7 +121,7 @@ def scw_i(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
 
 def scw_ii(M: float, V: float, phi: float, C: float) -> tuple[float, float]:
     """Minimise KL(N || N_t) + C l^2  with  l = [phi sqrt(V') - M']+ (Wang 2012)."""
-    if phi * sqrt(V) <= M or V < TINY:
+    if phi * sqrt(V) <= M or V < SURE:
         return 0.0, 0.0
     n = V + 1 / (2 * C)
     root = phi * sqrt(phi**2 * M**2 * V**2 + 4 * n * V * (n + V * phi**2))

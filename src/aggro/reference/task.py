@@ -15,6 +15,24 @@ from .rules import TINY, Array, Labels, Mask, Slack, slack, step_size
 KINDS = ("binary", "regression", "support", "top", "predicted")
 
 
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def rounding_of(rows: Array, W: Array) -> Array:
+    """How far rounding may move each score of rows @ W.T: by the size of its terms.
+
+    These are larger than the score where they cancel. The errors of n terms add up like a random
+    walk, and the weights carry those of the steps that made them.
+    """
+    terms = np.count_nonzero(rows, axis=1)[:, None]
+    return np.asarray(EPSILON * (64 + np.sqrt(terms)) * (np.abs(rows) @ np.abs(W).T))
+
+
+def settled(losses: Array | float, size: Array | float, rounding: Array | float) -> Array:
+    """A loss no larger than the rounding of its scores, and of numbers of this size, is none."""
+    return np.where(np.abs(losses) <= 64 * EPSILON * size + rounding, 0.0, losses)
+
+
 def batches(weights: Array, size: int) -> Iterator[Labels]:
     """Cut a stream into disjoint batches of row numbers; rows of weight 0 take no place."""
     present = np.flatnonzero(weights)
@@ -51,22 +69,31 @@ class Task:
         """Return the labels as class numbers from 0."""
         return (y > 0).astype(np.int64) if self.kind == "binary" else y.astype(np.int64)
 
-    def constraints(self, scores: Array, y: Array) -> tuple[Array, Array]:
+    def constraints(
+        self, scores: Array, y: Array, rounding: Array | float = 0.0
+    ) -> tuple[Array, Array]:
         """One margin per example: its direction over the outputs and its raw loss."""
-        if self.kind == "binary":
-            return y[:, None], 1 - y * scores[:, 0]
+        rounding = np.broadcast_to(rounding, scores.shape)
         if self.kind == "regression":
             gap = y - scores[:, 0]
-            return np.where(gap < 0, -1.0, 1.0)[:, None], np.abs(gap)
-        one_hot = np.eye(scores.shape[1])
-        true = one_hot[self.classes(y)]
-        best_wrong = one_hot[np.argmax(np.where(true > 0, -np.inf, scores), axis=1)]
-        direction = true - best_wrong
-        return direction, 1 - np.sum(direction * scores, axis=1)
+            size = np.abs(y) + np.abs(scores[:, 0])
+            loss = settled(np.abs(gap) - self.tube, size, rounding[:, 0])
+            return np.where(gap < 0, -1.0, 1.0)[:, None], loss + self.tube
+        if self.kind == "binary":
+            direction = y[:, None]
+        else:
+            one_hot = np.eye(scores.shape[1])
+            true = one_hot[self.classes(y)]
+            best_wrong = one_hot[np.argmax(np.where(true > 0, -np.inf, scores), axis=1)]
+            direction = true - best_wrong
+        taken = np.abs(direction)
+        size = 1 + np.sum(taken * np.abs(scores), axis=1)
+        loss = 1 - np.sum(direction * scores, axis=1)
+        return direction, settled(loss, size, np.sum(taken * rounding, axis=1))
 
-    def losses(self, scores: Array, y: Array) -> Array:
+    def losses(self, scores: Array, y: Array, rounding: Array | float = 0.0) -> Array:
         """Return the loss each example suffers, that of its worst constraint."""
-        raw = self.constraints(scores, y)[1] - self.tube
+        raw = self.constraints(scores, y, rounding)[1] - self.tube
         return np.abs(raw) if self.loss == "least_squares" else np.maximum(raw, 0.0)
 
     def mistakes(self, scores: Array, y: Array) -> Mask:
@@ -77,34 +104,52 @@ class Task:
             return np.asarray((scores[:, 0] > 0) != (y > 0))
         return np.asarray(np.argmax(scores, axis=1) != y)
 
-    def asks(self, scores: Array, y: Array) -> Mask:
+    def asks(self, scores: Array, y: Array, rounding: Array | float = 0.0) -> Mask:
         """Find the examples that want a step; ``predicted`` is content with a right label."""
-        violated = self.losses(scores, y) > 0
+        violated = self.losses(scores, y, rounding) > 0
         return violated & self.mistakes(scores, y) if self.kind == "predicted" else violated
 
-    def coefficients(self, scores: Array, y: Array, gram: Array, prices: list[Slack]) -> Array:
+    def coefficients(
+        self,
+        scores: Array,
+        y: Array,
+        gram: Array,
+        prices: list[Slack],
+        rounding: Array | float = 0.0,
+    ) -> Array:
         """T, examples x outputs: the weights move from the centre by T' (X Sigma).
 
         ``scores`` are those of the centre, ``gram`` is X Sigma X'.
         """
         T = np.zeros_like(scores)
+        rounding = np.broadcast_to(rounding, scores.shape)
         use = np.diag(gram) >= TINY  # an absent example moves nothing
         if self.kind == "predicted":
             use &= self.mistakes(scores, y)
         rows = np.flatnonzero(use)
-        if len(rows):
-            inner = gram[np.ix_(rows, rows)]
-            T[rows] = self._solve(scores[rows], y[rows], inner, [prices[k] for k in rows])
+        if len(rows) and np.any(self.asks(scores[rows], y[rows], rounding[rows])):
+            inner, price = gram[np.ix_(rows, rows)], [prices[k] for k in rows]
+            T[rows] = self._solve(scores[rows], y[rows], inner, price, rounding[rows])
         return T
 
-    def _solve(self, scores: Array, y: Array, gram: Array, prices: list[Slack]) -> Array:
+    def _solve(
+        self, scores: Array, y: Array, gram: Array, prices: list[Slack], rounding: Array
+    ) -> Array:
         """Solve for examples that all count; a single one has a closed form."""
-        if self.kind == "support":
-            return batch_support_classes(scores, self.classes(y), gram, prices)
-        direction, raw = self.constraints(scores, y)
+        direction, raw = self.constraints(scores, y, rounding)
         A = (direction @ direction.T) * gram
-        if len(y) == 1:
-            return step_size(raw[0] - self.tube, A[0, 0], prices[0]) * direction
         lo, cap, ridge = np.array(prices).T
-        lower = -cap if self.kind == "regression" else lo
-        return batch_dual(A, raw, cap, ridge, self.tube, lower)[:, None] * direction
+        if self.kind == "support":
+            T = batch_support_classes(scores, self.classes(y), gram, prices)
+        elif len(y) == 1:
+            T = step_size(raw[0] - self.tube, A[0, 0], prices[0]) * direction
+        else:
+            lower = -cap if self.kind == "regression" else lo
+            T = batch_dual(A, raw, cap, ridge, self.tube, lower)[:, None] * direction
+        # what the others have met, but for rounding, needs no step of its own
+        steps = np.abs(T).max(axis=1)
+        met = steps * (np.diag(gram) + ridge)
+        target = np.abs(y) if self.kind == "regression" else np.ones(len(y))
+        size = target + np.abs(scores).sum(axis=1) + np.abs(gram) @ steps
+        T[(settled(met, size, rounding.sum(axis=1)) == 0) & (steps < cap)] = 0.0
+        return T

@@ -32,6 +32,14 @@ MODELS = {
     "auto": aggro.PassiveAggressiveClassifier(C="auto"),
     "stream": aggro.StreamClassifier("SPA-I"),
     "stream-regressor": aggro.StreamRegressor("PAR-I", max_features=16, overflow="hash"),
+    # Written when a first class was only counted, until a second one came.
+    "one-class": aggro.PassiveAggressiveClassifier(class_mean=0.1, average=True),
+    "one-class-auto": aggro.PassiveAggressiveClassifier(C="auto", scale="online"),
+    "one-class-kernel": aggro.KernelPassiveAggressiveClassifier(budget=10, probability=True),
+    "one-class-probability": aggro.PassiveAggressiveClassifier(probability=True),
+    "one-class-stream": aggro.StreamClassifier("PA-I", class_mean=0.1, scale="online"),
+    "one-class-stream-auto": aggro.StreamClassifier("PA-I", C="auto", probability=True),
+    "no-class-stream": aggro.StreamClassifier("PA-I", class_mean=0.1),
 }
 
 
@@ -40,8 +48,10 @@ def data(name):
     X = (np.arange(160).reshape(40, 4) * 37 % 64 - 32) / 16
     if name.endswith("regressor"):
         return X, X @ [1.0, -2.0, 0.5, 0.0]
+    if name.startswith(("one-class", "no-class")):
+        return X, np.full(40, "bee")
     y = np.array(["ant", "bee", "wasp"])[X[:, :3].argmax(axis=1)]
-    return X, (y == "bee").astype(int) if name == "binary" else y
+    return X, (y == "bee").astype(int) if name.endswith("binary") else y
 
 
 def learn(model, X, y):
@@ -68,7 +78,8 @@ if __name__ == "__main__":
         if path.exists() and "--replace" not in sys.argv:
             continue
         X, y = data(name)
-        learn(model, X, y)
+        if not name.startswith("no-class"):
+            learn(model, X, y)
         save(model, path)
         path.with_suffix(".json").write_text(json.dumps(scores(model, X)) + "\n")
         print(path.name, path.stat().st_size)

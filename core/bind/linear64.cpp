@@ -1,0 +1,7 @@
+// Linear models with weights of 64 bits: compiled apart, so that two cores share the work.
+#include "linear_model.hpp"
+
+void bind_linear64(nanobind::module_& m) {
+    aggro::bind_model<double>(m, "Model64");
+    aggro::bind_several<double>(m, "Before64");
+}

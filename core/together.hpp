@@ -1,0 +1,81 @@
+// One lesson for one model or for several, block by block.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "undo.hpp"
+#include "watch.hpp"
+
+namespace aggro {
+
+/// Multiply-adds for a row of this lesson in a model, on average, when it is learned from.
+template <class T>
+inline std::size_t learning_work(const Model<T>& m, const Lesson& lesson) {
+    const std::size_t features = m.shape.features + 8;
+    std::size_t work = row_work(lesson.x, m.lanes) * lesson.batch_size;
+    if (m.shape.scale == Scale::standard) work += features * m.lanes;
+    if (m.shape.metric == Metric::full) work += features * features * m.groups.size();
+    if (m.shape.queue > 1) work += features * m.shape.queue * m.shape.outputs;
+    if (m.shape.reservoir > 0) work += features * m.shape.reservoir * m.shape.outputs;
+    return work;
+}
+
+/// How many of the rows from `done` on make a block of about `rows`. It ends with a whole batch:
+/// rows of weight zero take no place in one.
+inline std::size_t block_size(const Lesson& lesson, std::size_t done, std::size_t rows) {
+    const std::size_t left = lesson.count - done;
+    if (rows >= left) return left;
+    if (lesson.batch_size == 1) return rows;
+    std::size_t size = 0, waiting = 0;
+    while (size < left && (size < rows || waiting > 0)) {
+        const bool counts = lesson.weight(lesson.row(done + size++)) > 0;
+        if (counts) waiting = (waiting + 1) % lesson.batch_size;
+    }
+    return size;
+}
+
+/// Learns a lesson in all models, each as if it were alone; threads share the models, and what
+/// threads are left share the outputs of each. After each block all models stand at the same
+/// example, and the caller is asked whether to stop. A block takes some hundredths of a second.
+/// Of several refusals the one of the first row is thrown, whoever came to it first.
+template <class T>
+inline void learn_blocks(const std::vector<Model<T>*>& models, const Lesson& lesson) {
+    constexpr std::size_t enough = std::size_t{1} << 25;
+    std::size_t work = 1;
+    for (const Model<T>* m : models) work += learning_work(*m, lesson);
+    const std::size_t busy = std::clamp<std::size_t>(lesson.count * work >> 16, 1, lesson.threads),
+                      crews = std::min(busy, std::max<std::size_t>(models.size(), 1));
+    const std::size_t rows = std::max<std::size_t>(enough / work * crews, 1);
+    Lesson block = lesson;
+    block.threads = lesson.threads / crews;
+    for (std::size_t done = 0; done < lesson.count;) {
+        block.first = lesson.first + done;
+        block.count = block_size(lesson, done, rows);
+        together(models.size(), crews, [&](std::size_t i, std::size_t& at) {
+            if (lesson.margins && i == lesson.watched) return learn_watched(*models[i], block, at);
+            learn_all(*models[i], block, at);
+        });
+        done += block.count;
+        const bool more = done < lesson.count;
+        if (more && lesson.interrupted && lesson.interrupted()) throw Interrupted();
+    }
+}
+
+/// The same, all or nothing: where a row is refused, a model overflows or memory runs out, every
+/// model is as it was, unless the lesson does without. Asked to stop, all of them keep the examples
+/// that they have learned.
+template <class T>
+inline void learn_together(const std::vector<Model<T>*>& models, const Lesson& lesson) {
+    Before<T> before(models, lesson);
+    try {
+        learn_blocks(models, lesson);
+        if (!before.fine()) throw std::overflow_error(model_overflows);
+    } catch (const Interrupted&) {
+        throw;
+    } catch (...) {
+        before.restore();
+        throw;
+    }
+}
+
+}  // namespace aggro

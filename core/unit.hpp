@@ -1,0 +1,39 @@
+// How large the rows and targets of a race are: what its values of C are counted in.
+#pragma once
+#include <cmath>
+
+#include "block.hpp"
+
+namespace aggro {
+
+/// Means of logarithms over the first examples that are not zero: one odd example among them hardly
+/// matters, however large or small it is. Empty where nothing is raced.
+struct Unit {
+    static constexpr double enough = 1024;
+    enum Place { rows, squares, answers, targets, steps, size };
+    Aligned<double> known;  ///< counts and sums; steps: where the grid of C was put, by them
+
+    /// Classes are of size one, which is known.
+    void begin(bool regression) {
+        known.assign(size, 0.0);
+        if (!regression) known[answers] = enough;
+    }
+    bool open() const {
+        return !known.empty() && (known[rows] < enough || known[answers] < enough);
+    }
+
+    /// A row of the squared length `squared` in units of its `scale`, with its constant feature.
+    void meet_row(double squared, double scale, bool intercept) {
+        const double length = squared + (intercept ? 1 / (scale * scale) : 0);
+        if (known[rows] >= enough || !(length > 0)) return;
+        known[rows] += 1;
+        known[squares] += 2 * std::log(scale) + std::log(length);
+    }
+    void meet_answer(double target) {
+        if (known[answers] >= enough || target == 0) return;
+        known[answers] += 1;
+        known[targets] += std::log(std::abs(target));
+    }
+};
+
+}  // namespace aggro

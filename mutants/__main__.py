@@ -1,0 +1,88 @@
+"""Put faults into the code one by one and see whether the tests notice."""
+
+import argparse
+import json
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+
+from mutants import cpp_build, report
+from mutants.sample import sampled
+from mutants.trial import FOLDER, Court, Verdict
+
+RESULTS = FOLDER / "results.json"
+ENOUGH = 0.92  # part of the faults that must be noticed
+
+
+def main():
+    """Read the options and run."""
+    parser = argparse.ArgumentParser(prog="python -m mutants", description=__doc__)
+    parser.add_argument("--python", type=int, default=140, help="about so many faults in Python")
+    parser.add_argument("--cpp", type=int, default=70, help="about so many faults in C++")
+    parser.add_argument("--seed", default="0", help="another seed chooses other faults")
+    parser.add_argument("--jobs", type=int, default=2, help="tests that run at the same time")
+    parser.add_argument("--only", default="", help="faults whose file or id contains this text")
+    parser.add_argument("--most", type=int, help="stop after so many faults of each kind")
+    parser.add_argument("--resume", action="store_true", help="keep the verdicts of the last run")
+    parser.add_argument("--list", action="store_true", help="show the faults, and try none")
+    options = parser.parse_args()
+
+    python = [(each, 0) for each in sampled("python", options.python, options.seed)]
+    cpp = sampled("cpp", options.cpp, options.seed)
+    if options.list:
+        for each in [*(mutant for mutant, _ in python), *cpp]:
+            print(f"{each.id} {each.file}\n  - {each.before}\n  + {each.after}")
+        return 0
+    chosen = _only(python, options)
+    if options.cpp:
+        print("compiling the core with its faults", flush=True)
+        built = cpp_build.build(cpp)
+        chosen += _only([(each, number) for number, each in built.items()], options)
+    results = run(chosen, options)
+    return judge(results, whole=not (options.only or options.most))
+
+
+def _only(chosen, options):
+    kept = [pair for pair in chosen if options.only in pair[0].file + " " + pair[0].id]
+    return kept[:: max(1, len(kept) // options.most)][: options.most] if options.most else kept
+
+
+def run(chosen, options):
+    """Try all faults, the verdicts kept in a file as they come."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    known = json.loads(RESULTS.read_text()) if options.resume and RESULTS.exists() else {}
+    court = Court(options.jobs, any(number for _, number in chosen))
+    started, results = time.monotonic(), []
+
+    def trial(pair):
+        mutant, number = pair
+        if mutant.id not in known:
+            known[mutant.id] = asdict(court.judge(mutant, number))
+            RESULTS.write_text(json.dumps(dict(known), indent=1))
+            found = known[mutant.id]
+            word = "noticed " if found["noticed"] else "SURVIVED"
+            print(f"{word} {mutant.id} {mutant.file} {found['seconds']:.0f} s", flush=True)
+            print(f"  - {mutant.before}\n  + {mutant.after}\n  {found['witness']}", flush=True)
+        return mutant, Verdict(**known[mutant.id])
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(trial, chosen))
+    print(f"{len(results)} faults in {(time.monotonic() - started) / 60:.1f} minutes")
+    return results
+
+
+def judge(results, whole):
+    """Print the table and write the survivors; return 1 if too few faults were noticed."""
+    print("\n".join(report.table(results)))
+    if not whole:
+        return 0
+    report.SURVIVORS.write_text(report.survivors(results))
+    missing = report.unexplained(results)
+    share = sum(verdict.noticed for _, verdict in results) / len(results)
+    print(f"{share:.1%} noticed; {len(missing)} survivors without a reason in reasons.toml")
+    return 0 if share >= ENOUGH and not missing else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""One build of the core that holds all faults, each behind a switch that is set at import."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from mutants.mutant import ROOT
+from mutants.sample import SPARE
+
+FOLDER = ROOT / "build" / "mutants" / "cpp"
+SWITCH = """#pragma once
+#include <cstdlib>
+namespace aggro {
+inline const int mutant = [] {
+    const char* number = std::getenv("AGGRO_MUTANT");
+    return number ? std::atoi(number) : 0;
+}();
+}
+#define AGGRO_MUTANT(number) (::aggro::mutant == (number))
+"""
+PLACE = re.compile(r"(core/[\w/]+\.(?:hpp|cpp)):(\d+)")
+
+
+def build(mutants):
+    """Compile the core with these faults; return those that are in it, by their number."""
+    numbered = dict(enumerate(mutants, start=1))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "CMakeLists.txt", FOLDER)
+    (FOLDER / "switch.hpp").write_text(SWITCH)
+    while True:
+        lines = _write(numbered)
+        errors = _compile()
+        if errors is None:
+            break
+        broken = _broken(errors, lines)
+        if not broken:
+            raise RuntimeError(f"the core with its faults does not compile:\n{errors[-4000:]}")
+        print(f"  {len(broken)} faults do not compile and are left out", flush=True)
+        numbered = {n: each for n, each in numbered.items() if n not in broken}
+    return _wanted(numbered, mutants)
+
+
+def _broken(errors, lines):
+    """The faults on the lines that the compiler names, or close to them."""
+    named = [(file, int(line)) for file, line in PLACE.findall(errors)]
+    for reach in range(4):
+        near = {(file, line + step) for file, line in named for step in range(-reach, reach + 1)}
+        if found := {number for place in near for number in lines.get(place, ())}:
+            return found
+    return set()
+
+
+def _write(numbered):
+    """Write the sources with their switches; return which faults touch which line."""
+    lines, by_file = {}, {}
+    for number, each in numbered.items():
+        by_file.setdefault(each.file, []).append((number, each))
+    for path in [*ROOT.glob("core/*.?pp"), *ROOT.glob("core/bind/*")]:
+        file = str(path.relative_to(ROOT))
+        parts, at, line = [], 0, 1
+        source = path.read_bytes()
+        for number, each in sorted(by_file.get(file, []), key=lambda pair: pair[1].start):
+            text = each.text.replace("@", str(number)).encode()
+            parts += [source[at : each.start], text]
+            line += source[at : each.start].count(b"\n")
+            for touched in range(line, line + text.count(b"\n") + 1):
+                lines.setdefault((file, touched), []).append(number)
+            line += text.count(b"\n")
+            at = each.end
+        parts.append(source[at:])
+        target = FOLDER / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        contents = b"".join(parts)
+        if not target.exists() or target.read_bytes() != contents:
+            target.write_bytes(contents)
+    return lines
+
+
+def _compile():
+    """Return None, or what the compiler said."""
+    flags = f"-w -include {FOLDER / 'switch.hpp'}"
+    configure = ["cmake", "-G", "Ninja", "-S", FOLDER, "-B", FOLDER / "make"]
+    configure += ["-DCMAKE_BUILD_TYPE=Release"]
+    if shutil.which("ccache"):
+        configure += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+    configure += ["-DAGGRO_ONLY=baseline", f"-DPython_EXECUTABLE={sys.executable}"]
+    configure += ["-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_CXX_FLAGS={flags}"]
+    for command in (configure, ["cmake", "--build", FOLDER / "make", "-j", "2", "--", "-k", "0"]):
+        done = subprocess.run(command, capture_output=True, text=True, env=_environment())
+        if done.returncode:
+            return done.stdout + done.stderr
+    return None
+
+
+def _environment():
+    """The tools of the Python that runs this come first."""
+    folder = Path(sys.executable).parent
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def _wanted(numbered, mutants):
+    """Leave out the spare ones."""
+    room = {file: -(-count // SPARE) for file, count in Counter(m.file for m in mutants).items()}
+    kept = {}
+    for number, each in numbered.items():
+        if room[each.file] > 0:
+            room[each.file] -= 1
+            kept[number] = each
+    return kept
+
+
+def libraries():
+    """The compiled modules with their faults."""
+    return sorted((FOLDER / "make").glob("*.so"))

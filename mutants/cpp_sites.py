@@ -1,0 +1,159 @@
+"""Faults in C++, found in the text: in conditions, values and statements of one expression.
+
+Each becomes a switch: ``AGGRO_MUTANT(7) ? (changed) : (as it is)``.
+"""
+
+import re
+
+from mutants.mutant import ROOT, Mutant, line_with, numbered
+
+HIDDEN = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*',
+    re.DOTALL | re.MULTILINE,
+)
+CONDITION = re.compile(r"\b(?:if|while) \(")
+LOOP = re.compile(r"\bfor \(")
+RETURN = re.compile(r"\breturn ")
+VALUE = re.compile(r"(?<![=<>!+\-*/|&^%]) [+\-*/]?= ")
+STATEMENT = re.compile(r"(?<=[;{}\)\n])[ \n]*(?=[a-z_][\w.\->\[\]\(\)]*(?:\(| [+\-*/]?= |\+\+|--))")
+CHANGES = [
+    (re.compile(pattern), text)
+    for pattern, text in (
+        (r" < ", " <= "),
+        (r" <= ", " < "),
+        (r" > ", " >= "),
+        (r" >= ", " > "),
+        (r" == ", " != "),
+        (r" != ", " == "),
+        (r" && ", " || "),
+        (r" \|\| ", " && "),
+        (r"(?<=[\w\)\]]) \+ ", " - "),
+        (r"(?<=[\w\)\]]) - ", " + "),
+        (r"(?<=[\w\)\]]) \* ", " / "),
+        (r"(?<=[\w\)\]]) / ", " * "),
+        (r"\bstd::max\b", "std::min"),
+        (r"\bstd::min\b", "std::max"),
+        (r"\btrue\b", "false"),
+        (r"\bfalse\b", "true"),
+        (r"(?<![\w.:<])(?:0|[1-9]\d*)(?![\w.>:])", None),  # one more
+        (r"!(?=[\w\(])", ""),
+    )
+]
+# A statement that begins with one of these is no expression.
+WORDS = {
+    *("using", "template", "constexpr", "static", "enum", "typename", "namespace", "struct"),
+    *("class", "public", "private", "explicit", "friend", "return", "throw", "case", "break"),
+    *("continue", "else", "delete", "if", "for", "while", "do", "switch", "goto"),
+    "m",  # the binding's module: what it defines is not defined twice
+}
+
+
+def cpp_mutants(file):
+    """Return the faults of a source file; each text is a switch, with @ for its number."""
+    source = (ROOT / file).read_text()
+    masked = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), source)
+    found = []
+    for start, end in sorted({*_conditions(masked), *_values(masked)}):
+        expression, shown = source[start:end], masked[start:end]
+        if not expression.strip() or any(mark in shown for mark in "{};?") or "constexpr" in shown:
+            continue
+        for changed in _changes(expression, shown):
+            text = f"AGGRO_MUTANT(@) ? ({changed}) : ({expression})"
+            found.append(_mutant(file, source, start, end, text, changed))
+    for start, end in _statements(masked):
+        text = f"{{ if (!AGGRO_MUTANT(@)) {source[start:end]}; }}"
+        found.append(_mutant(file, source, start, end + 1, text, ";"))
+    return list(numbered(sorted(found, key=lambda each: (each.start, each.text))))
+
+
+def _mutant(file, source, start, end, text, changed):
+    raw = source.encode()
+    start, end = (len(source[:at].encode()) for at in (start, end))
+    before, after = line_with(raw, start, end, changed)
+    return Mutant(file, "", start, end, text, before, after)
+
+
+def _changes(expression, shown):
+    for pattern, text in CHANGES:
+        for hit in pattern.finditer(shown):
+            new = str(int(hit.group()) + 1) if text is None else text
+            yield expression[: hit.start()] + new + expression[hit.end() :]
+
+
+def _conditions(masked):
+    for hit in CONDITION.finditer(masked):
+        end = _closing(masked, hit.end())
+        yield hit.end(), end
+    for hit in LOOP.finditer(masked):
+        parts = _split(masked, hit.end(), _closing(masked, hit.end()))
+        if len(parts) == 3:
+            start, end = parts[1]
+            yield start + 1, end
+
+
+def _values(masked):
+    for pattern in (RETURN, VALUE):
+        for hit in pattern.finditer(masked):
+            line = masked[masked.rfind("\n", 0, hit.start()) + 1 : hit.start()]
+            if "constexpr" in line or "using" in line or "template" in line or "operator" in line:
+                continue
+            end = _end_of_statement(masked, hit.end())
+            if end is not None:
+                yield hit.end(), end
+
+
+def _statements(masked):
+    for hit in STATEMENT.finditer(masked):
+        start = hit.end()
+        word = re.match(r"\w+", masked[start:]).group()
+        end = _end_of_statement(masked, start)
+        if end is None or word in WORDS or any(mark in masked[start:end] for mark in "{}"):
+            continue
+        previous = masked[:start].rstrip()
+        if previous.endswith((";", "{", "}")) or _after_control(previous):
+            yield start, end
+
+
+def _after_control(previous):
+    """Whether what comes next is the body of an if or a for."""
+    if not previous.endswith(")"):
+        return previous.endswith(" else")
+    depth = 0
+    for at in range(len(previous) - 1, -1, -1):
+        depth += (previous[at] == ")") - (previous[at] == "(")
+        if depth == 0:
+            return bool(re.search(r"\b(if|for|while) $", previous[max(0, at - 8) : at]))
+    return False
+
+
+def _closing(masked, start):
+    """Where the bracket closes that was opened before ``start``."""
+    depth = 1
+    for at in range(start, len(masked)):
+        depth += (masked[at] in "([{") - (masked[at] in ")]}")
+        if depth == 0:
+            return at
+    return len(masked)
+
+
+def _end_of_statement(masked, start):
+    """Where the semicolon stands; None if a bracket closes, or a comma comes, first."""
+    depth = 0
+    for at in range(start, len(masked)):
+        depth += (masked[at] in "([{") - (masked[at] in ")]}")
+        if depth < 0 or (depth == 0 and masked[at] == ","):
+            return None
+        if depth == 0 and masked[at] == ";":
+            return at
+    return None
+
+
+def _split(masked, start, end):
+    """The parts of the head of a loop."""
+    parts, depth, first = [], 0, start
+    for at in range(start, end):
+        depth += (masked[at] in "([{") - (masked[at] in ")]}")
+        if depth == 0 and masked[at] == ";":
+            parts.append((first, at))
+            first = at + 1
+    return [*parts, (first, end)]

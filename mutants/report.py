@@ -1,0 +1,55 @@
+"""The table, and the survivors with the reasons why they do not matter."""
+
+from collections import Counter
+from pathlib import Path
+
+import tomllib
+
+REASONS = Path(__file__).parent / "reasons.toml"
+SURVIVORS = Path(__file__).parent / "survivors.md"
+
+
+def reasons():
+    return tomllib.loads(REASONS.read_text())
+
+
+def table(results):
+    """Return lines with how many faults of each module were noticed."""
+    total, noticed = Counter(), Counter()
+    for mutant, verdict in results:
+        total[mutant.file] += 1
+        noticed[mutant.file] += verdict.noticed
+    width = max(map(len, total), default=0)
+    lines = [f"{file:<{width}}  {noticed[file]:>3} of {total[file]:>3}" for file in sorted(total)]
+    return [*lines, f"{'all':<{width}}  {noticed.total():>3} of {total.total():>3}"]
+
+
+def survivors(results):
+    """Return the page of survivors."""
+    known, left = reasons(), [mutant for mutant, verdict in results if not verdict.noticed]
+    count = len(results)
+    share = 100 * (count - len(left)) / max(count, 1)
+    lines = [
+        "# Faults that no test noticed",
+        "",
+        f"{count - len(left)} of {count} faults were noticed ({share:.1f} %). `make mutants` "
+        "writes this page; the reasons are in `reasons.toml`.",
+    ]
+    for mutant in sorted(left, key=lambda each: (each.file, each.start)):
+        where = f"{mutant.file}, {mutant.place}" if mutant.place else mutant.file
+        lines += [
+            "",
+            f"## {mutant.id}: {where}",
+            "",
+            f"    - {mutant.before}",
+            f"    + {mutant.after}",
+            "",
+            known.get(mutant.id, "**No reason is known: a test is missing.**"),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def unexplained(results):
+    """The survivors without a reason."""
+    known = reasons()
+    return [m for m, verdict in results if not verdict.noticed and m.id not in known]

@@ -1,0 +1,46 @@
+"""How many faults of each module, and which: the same for the same code."""
+
+import hashlib
+
+from mutants.cpp_sites import cpp_mutants
+from mutants.mutant import ROOT
+from mutants.python_sites import python_mutants
+
+SPARE = 2  # faults in C++ that are tried for each one wanted: not all of them compile
+
+
+def modules(kind):
+    """The source files, Python or C++."""
+    if kind == "python":
+        return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("src/aggro/**/*.py"))
+    files = [*ROOT.glob("core/*.hpp"), *ROOT.glob("core/bind/*")]
+    return sorted(str(path.relative_to(ROOT)) for path in files)
+
+
+def sampled(kind, total, seed):
+    """Return the faults to try: one or more of each module, more of the longer ones.
+
+    A fault's rank is the hash of its name: a change elsewhere in the module leaves it chosen.
+    """
+    find = python_mutants if kind == "python" else cpp_mutants
+    found = {file: find(file) for file in modules(kind)}
+    found = {file: mutants for file, mutants in found.items() if mutants}
+    everything = sum(map(len, found.values()))
+    chosen = []
+    for mutants in found.values():
+        share = max(1, round((total - len(found)) * len(mutants) / everything) + 1)
+        chosen += _spread(mutants, share * (1 if kind == "python" else SPARE), seed)
+    return chosen
+
+
+def _spread(mutants, count, seed):
+    """Take the first by rank, not two on one line and none inside another."""
+    ranked = sorted(mutants, key=lambda each: hashlib.sha1(f"{seed}{each.id}".encode()).digest())
+    taken = []
+    for each in ranked:
+        if len(taken) == count:
+            break
+        apart = all(each.end <= other.start or each.start >= other.end for other in taken)
+        if apart and each.before not in {other.before for other in taken}:
+            taken.append(each)
+    return taken

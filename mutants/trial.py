@@ -1,0 +1,166 @@
+"""The tests of one fault: whether one of them fails that passes without it."""
+
+import fnmatch
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import tomllib
+
+from aggro import _cpu
+from mutants import cpp_build
+from mutants.mutant import ROOT
+
+FOLDER = ROOT / "build" / "mutants"
+LIMIT = 600  # seconds for the tests of one fault
+TABLE = tomllib.loads((Path(__file__).parent / "tests.toml").read_text())
+# An editable install would be found before the folder with the fault.
+CUSTOMIZE = """import sys
+sys.meta_path[:] = [f for f in sys.meta_path if "Redirecting" not in type(f).__name__]
+"""
+
+
+@dataclass
+class Verdict:
+    """What came of a fault: noticed by which test, after how many seconds."""
+
+    noticed: bool
+    witness: str
+    seconds: float
+
+
+def tests_of(file):
+    """The test files that should notice a fault in a file, the most likely first."""
+    for pattern, tests in TABLE.items():
+        if fnmatch.fnmatch(file, pattern):
+            found = [sorted(ROOT.glob(test)) for test in tests]
+            return [str(path.relative_to(ROOT)) for paths in found for path in paths]
+    raise LookupError(f"mutants/tests.toml has no row for {file}")
+
+
+class Place:
+    """A copy of the package that may hold a fault."""
+
+    def __init__(self, name, compiled):
+        self.folder = FOLDER / name
+        shutil.rmtree(self.folder, ignore_errors=True)
+        package = self.folder / "aggro"
+        shutil.copytree(
+            ROOT / "src" / "aggro", package, ignore=shutil.ignore_patterns("*.so", "__pycache__")
+        )
+        for library in compiled:
+            (package / library.name).symlink_to(library)
+        (self.folder / "sitecustomize.py").write_text(CUSTOMIZE)
+
+    def run(self, arguments, limit, number=0):
+        """Run pytest; return its exit code (None if time was up) and what it said."""
+        path = os.pathsep.join([str(self.folder), str(ROOT)])
+        more = {"PYTHONPATH": path, "AGGRO_MUTANT": str(number), "PYTHONDONTWRITEBYTECODE": "1"}
+        more |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        process = subprocess.Popen(
+            [*command, "--tb=no", "-rfE", *arguments],
+            cwd=ROOT,
+            env={**os.environ, **more},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            said, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, ""
+        return process.returncode, said
+
+
+class Court:
+    """Several places, each with a worker, and the witnesses that were found reliable."""
+
+    def __init__(self, jobs, cpp):
+        ours = sorted(Path(_cpu.__file__).parent.glob("*.so"))
+        self.clean = Place("clean", ours)
+        self.places = queue.Queue()
+        for job in range(jobs):
+            self.places.put(Place(f"python-{job}", ours))
+        self.cpp = Place("core", cpp_build.libraries()) if cpp else None
+        self.reliable, self.lock = {}, threading.Lock()
+
+    def judge(self, mutant, number=0):
+        """Try one fault; ``number`` is that of its switch, if it has one."""
+        started = time.monotonic()
+        place = self.places.get()
+        try:
+            noticed, witness = self._try(place, mutant, number)
+        finally:
+            self.places.put(place)
+        return Verdict(noticed, witness, time.monotonic() - started)
+
+    def _try(self, place, mutant, number):
+        files = tests_of(mutant.file)
+        where, clean = (self.cpp, self.cpp) if number else (place, self.clean)
+        excused = []
+        with _fault(place, mutant) if not number else _nothing():
+            while True:
+                skip = [f"--deselect={witness}" for witness in excused]
+                code, said = where.run([*files, *skip], LIMIT, number)
+                if code == 0:
+                    return False, ""
+                witness = _witness(code, said)
+                if not witness or self._is_reliable(clean, witness):
+                    return True, witness or _cause(code)
+                excused.append(witness)  # it fails without the fault, too
+
+    def _is_reliable(self, clean, witness):
+        with self.lock:
+            if witness not in self.reliable:
+                self.reliable[witness] = clean.run([witness], LIMIT)[0] == 0
+            return self.reliable[witness]
+
+
+def _witness(code, said):
+    """The test that failed, or the file that could not even be imported."""
+    found = re.search(r"^(?:FAILED|ERROR) (\S+?\.py\S*)(?: |$)", said, re.MULTILINE)
+    return found.group(1) if found and code in (1, 2) else ""
+
+
+def _cause(code):
+    if code is None:
+        return "no end"
+    return f"crash ({code})" if code < 0 or code > 100 else f"pytest ended with {code}"
+
+
+class _fault:
+    """The package of a place with a fault in one module, for a while."""
+
+    def __init__(self, place, mutant):
+        self.path = place.folder / Path(mutant.file).relative_to("src")
+        self.source = self.path.read_bytes()
+        self.spoiled = (
+            self.source[: mutant.start] + mutant.text.encode() + self.source[mutant.end :]
+        )
+
+    def __enter__(self):
+        self.path.write_bytes(self.spoiled)
+
+    def __exit__(self, *_):
+        self.path.write_bytes(self.source)
+
+
+class _nothing:
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass

@@ -1,0 +1,201 @@
+"""Parquet and Arrow files as streams of record batches, a few of them in memory at a time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggro.files.batch import Batch, Report
+from aggro.files.columns import Plan, check_names, chosen
+from aggro.files.encode import Encoder
+from aggro.files.errors import ReadingError, optional
+from aggro.files.options import Options
+from aggro.files.sources import open_bytes
+from aggro.files.strings import Buffers, StringColumn, settled
+
+DEFAULT_ROWS = 8192
+
+
+def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
+    """Batches of one Parquet or Arrow file."""
+    rows = options.batch_rows or DEFAULT_ROWS
+    seen = 0
+    encoder: Encoder | None = None
+    for plan, table in OPENED[str(options.format)](path, options, report):
+        encoder = encoder or Encoder(plan, options, report, path, unit="row")
+        for start in range(0, table.num_rows, rows):
+            part = table.slice(start, rows)
+            names = [name for name in plan.used if name in part.schema.names]
+            columns = {name: ArrowColumn(part.column(name)) for name in names}
+            yield from encoder.encode(columns, seen + 1 + np.arange(part.num_rows))
+            seen += part.num_rows
+
+
+def _parquet(path: str, options: Options, report: Report) -> Iterator[tuple[Plan, Any]]:
+    parquet = optional("pyarrow.parquet", "Reading Parquet files")
+    rows = options.batch_rows or DEFAULT_ROWS
+    # Without these settings pyarrow reads whole row groups ahead, and the whole file if it has one.
+    with parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+        plan = _plan(file.schema_arrow, path, options, report)
+        for group in range(file.num_row_groups):
+            for table in file.iter_batches(
+                rows, row_groups=[group], columns=plan.used, use_threads=False
+            ):
+                yield plan, table
+
+
+def _arrow(path: str, options: Options, report: Report) -> Iterator[tuple[Plan, Any]]:
+    ipc = optional("pyarrow.ipc", "Reading Arrow files")
+    with open_bytes(path) as raw:
+        stream = io.BufferedReader(raw, 1 << 20) if isinstance(raw, io.RawIOBase) else raw
+        if _starts_with(stream, b"ARROW1"):
+            with ipc.open_file(path) as reader:
+                plan = _plan(reader.schema, path, options, report)
+                for number in range(reader.num_record_batches):
+                    yield plan, reader.get_batch(number)
+            return
+        with ipc.open_stream(stream) as reader:
+            plan = _plan(reader.schema, path, options, report)
+            for table in reader:
+                yield plan, table
+
+
+OPENED: dict[str, Callable[[str, Options, Report], Iterator[tuple[Plan, Any]]]] = {
+    "parquet": _parquet,
+    "arrow": _arrow,
+}
+
+
+def _starts_with(stream: Any, magic: bytes) -> bool:
+    return bool(stream.peek(len(magic))[: len(magic)] == magic)
+
+
+def _plan(schema: Any, path: str, options: Options, report: Report) -> Plan:
+    """Return what becomes of the columns: as in the files before, as asked, or as their types."""
+    check_names(list(schema.names), path)
+    found = report.found
+    if found.columns is None:
+        kinds = {field.name: kind_of(field.type) for field in schema}
+        found.columns = dict(options.kinds or ()) or chosen(kinds, options, path)
+    plan = Plan.of(found.columns, options).for_table(schema.names, path)
+    for name in plan.used:  # a column of another type may have the right name
+        if name in schema.names and kind_of(schema.field(name).type) not in ("number", "category"):
+            raise ReadingError(
+                path,
+                f"column {name!r} is of type {schema.field(name).type}; "
+                "expected numbers or strings",
+            )
+    if plan.label is not None and found.labels is None:
+        found.labels = settled(_label_kind(schema.field(plan.label).type), options.labels)
+    return plan
+
+
+def kind_of(kind: Any) -> str:
+    """Return what becomes of a column of an Arrow type; the type's name where nothing does.
+
+    >>> import pyarrow
+    >>> kind_of(pyarrow.int8()), kind_of(pyarrow.date32())
+    ('number', 'date32[day]')
+    """
+    types = optional("pyarrow", "Reading tables").types
+    numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    if types.is_null(kind) or any(is_one(kind) for is_one in numbers):
+        return "number"
+    return "category" if _is_string(kind) else str(kind)
+
+
+def _is_string(kind: Any) -> bool:
+    if optional("pyarrow", "Reading tables").types.is_dictionary(kind):
+        kind = kind.value_type
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _label_kind(kind: Any) -> str:
+    types = optional("pyarrow", "Reading tables").types
+    if _is_string(kind):
+        return "text"
+    if types.is_boolean(kind):
+        return "bool"
+    return "int" if types.is_integer(kind) else "float"
+
+
+class ArrowColumn:
+    """A column of a record batch."""
+
+    def __init__(self, column: Any) -> None:
+        self.column = column
+        self.pa = optional("pyarrow", "Reading tables")
+
+    @cached_property
+    def missing(self) -> NDArray[np.bool_]:
+        """Nulls, and NaN among numbers."""
+        null: NDArray[np.bool_] = self.column.is_null().to_numpy(zero_copy_only=False)
+        return null if _is_string(self.column.type) else null | np.isnan(self.values)
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The numbers; whole ones beyond 2**53 are rounded, as everywhere."""
+        if _is_string(self.column.type):
+            return self._as_strings.values
+        numbers = self.column.cast(self.pa.float64(), safe=False)
+        return np.array(numbers.to_numpy(zero_copy_only=False), np.float64)
+
+    @property
+    def numeric(self) -> NDArray[np.bool_]:
+        """All that is not missing, where the type is one of numbers."""
+        return ~self.missing & (not _is_string(self.column.type))
+
+    @property
+    def kind(self) -> str:
+        """What becomes of the column."""
+        return kind_of(self.column.type)
+
+    @property
+    def label_kind(self) -> str | None:
+        """The type of the values as labels."""
+        return _label_kind(self.column.type)
+
+    def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the values as labels, and which of them are none."""
+        if kind == "text":
+            return np.array(self._as_strings.tolist(), dtype=np.str_), self.missing
+        if _is_string(self.column.type):
+            return self._as_strings.labels(kind)
+        wrong = ~np.isfinite(self.values)
+        if self.pa.types.is_decimal(self.column.type) or self.column.null_count:
+            return self._without_nulls(), wrong
+        return self.column.to_numpy(zero_copy_only=False), wrong
+
+    def _without_nulls(self) -> NDArray[Any]:
+        """Return the type that the labels would have without nulls, which to_numpy makes floats."""
+        if self.pa.types.is_decimal(self.column.type):
+            return self.values
+        zero = self.pa.scalar(0).cast(self.column.type)
+        filled: NDArray[Any] = self.column.fill_null(zero).to_numpy(zero_copy_only=False)
+        return filled
+
+    @cached_property
+    def _as_strings(self) -> StringColumn:
+        return StringColumn(*self.strings())
+
+    def strings(self) -> Buffers:
+        """Return the values as strings, as views of Arrow's buffers where it has some."""
+        column = self.column
+        types = self.pa.types
+        if not (types.is_string(column.type) or types.is_large_string(column.type)):
+            column = column.cast(self.pa.string())
+        _, offsets, data = column.buffers()
+        kind: Any = np.int64 if str(column.type).startswith("large_") else np.int32
+        if offsets is None:
+            return np.empty(0, np.uint8), np.zeros(len(column) + 1, kind)
+        begin = np.frombuffer(offsets, kind)[column.offset : column.offset + len(column) + 1]
+        return np.frombuffer(data if data is not None else b"", np.uint8), begin
+
+    def at(self, row: int) -> Any:
+        """Return one value, None where there is none."""
+        return self.column[row].as_py()

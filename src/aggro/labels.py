@@ -1,0 +1,131 @@
+"""What labels may be: numbers, truth values or text, of one kind in all calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aggro.learner import Array
+
+KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "b": "True and False", "U": "text"}
+TYPES = {bool: "True and False", int: "numbers", float: "numbers", str: "text"}
+MISSING = ("NAType", "NaTType")  # of pandas, which need not be there
+
+
+def kind_of(labels: Array) -> str:
+    """Return what labels are: numbers, True and False, or text (also as objects).
+
+    >>> kind_of(np.array(["a", "b"], dtype=object)), kind_of(np.array([1.0]))
+    ('text', 'numbers')
+    """
+    return KINDS.get(labels.dtype.kind, "text")
+
+
+def plain_labels(y: Any, name: str = "y") -> Array:
+    """Return labels as an array of numbers, truth values or text; refuse what is missing or mixed.
+
+    >>> plain_labels(np.array([2, 1], dtype=object))
+    array([2, 1])
+    """
+    try:
+        array = np.asarray(y)
+    except ValueError:  # rows of different lengths
+        raise ValueError(
+            f"{name} has rows of different lengths; give one label for each row, or an indicator "
+            "matrix for several."
+        ) from None
+    if array.dtype.kind == "f":  # half and long precision have no place in a file
+        return array.astype(np.float64) if array.dtype.itemsize not in (4, 8) else array
+    if array.dtype.kind in "iub" or (type(y) is np.ndarray and array.dtype.kind == "U"):
+        return array
+    if array.dtype.kind in "UT":  # a list of text and numbers becomes text unseen
+        items = y if isinstance(y, (list, tuple)) and array.ndim == 1 else array.ravel().tolist()
+        _kind_of_items(items, name, 1)
+        return array if array.dtype.kind == "U" else np.array(items).reshape(array.shape)
+    if array.dtype.kind != "O":
+        raise ValueError(
+            f"{name} is of type {array.dtype}; give labels that are whole numbers, True and False, "
+            "or text."
+        )
+    items = [item.item() if isinstance(item, np.generic) else item for item in array.ravel()]
+    if _kind_of_items(items, name, max(array.size // max(len(array), 1), 1)) == "text":
+        return array
+    numbers = np.array(items).reshape(array.shape)
+    if numbers.dtype.kind == "O":
+        raise ValueError(f"{name} holds whole numbers that do not fit 64 bits; give smaller ones.")
+    return numbers
+
+
+def _kind_of_items(items: Sequence[Any], name: str, columns: int) -> str:
+    """Return the one kind of all labels; raise if one is missing, strange or unlike the others."""
+    kind = ""
+    for place, item in enumerate(items):
+        row = place // columns
+        missing = item is None or type(item).__name__ in MISSING
+        if missing or (isinstance(item, float) and item != item):
+            raise ValueError(
+                f"{name} contains a missing label, {item!r} (row {row}); NaN, None and NA are no "
+                "classes: leave such rows out, or name the class."
+            )
+        found = next((kind for cls, kind in TYPES.items() if isinstance(item, cls)), "")
+        if not found:
+            raise ValueError(
+                f"{name} contains {item!r} of type {type(item).__name__} (row {row}); give labels "
+                "that are whole numbers, True and False, or text."
+            )
+        if kind and found != kind:
+            raise ValueError(
+                f"{name} mixes {kind} and {found}, such as {items[0]!r} and {item!r} (row {row}); "
+                "give labels of one kind."
+            )
+        kind = found
+    return kind
+
+
+def check_same_kind(labels: Array, classes: Array, name: str = "y") -> None:
+    """Raise unless labels are of the kind of the classes."""
+    kind, known = kind_of(labels), kind_of(classes)
+    if kind != known:
+        raise ValueError(
+            f"{name} holds {kind}, such as {labels.tolist()[0]!r}, but the classes so far are "
+            f"{known}: {shown(classes)}. Give labels of one kind in all calls."
+        )
+
+
+def shown(classes: Array) -> str:
+    """Return the first classes, for a message."""
+    more = ", ..." if len(classes) > 10 else ""
+    return ", ".join(map(repr, classes[:10].tolist())) + more
+
+
+def sorted_classes(classes: Any) -> Array:
+    """Return the classes that were given, each once."""
+    labels = plain_labels(classes, "classes")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"classes={classes!r} holds NaN or infinity, which is no class.")
+    return np.unique(labels)
+
+
+def united(classes: Array, new: Array) -> Array:
+    """Return the sorted classes, old and new, in the type of the old ones where they fit it.
+
+    >>> united(np.array(["b", "d"]), np.array(["c"], dtype=object))
+    array(['b', 'c', 'd'], dtype='<U1')
+    """
+    check_same_kind(new, classes)
+    if kind_of(classes) == "text":
+        return np.union1d(classes, new.astype(str if classes.dtype.kind == "U" else object))
+    if classes.dtype.kind in "iu" and new.dtype.kind == "f" and np.abs(new).max() < 2**63:
+        new = new.astype(np.int64)  # 3.0 is class 3
+    everybody = np.union1d(classes, new)
+    if everybody.dtype.kind != "f" or "f" in (classes.dtype.kind, new.dtype.kind):
+        return everybody
+    whole = sorted({*classes.tolist(), *new.tolist()})  # int64 and uint64 would become doubles
+    if whole[0] < 0 and whole[-1] >= 2**63:
+        raise ValueError(
+            f"The labels {whole[0]} and {whole[-1]} do not fit one type of whole numbers; give "
+            "labels below 2**63."
+        )
+    return np.array(whole, dtype=np.uint64 if whole[-1] >= 2**63 else np.int64)

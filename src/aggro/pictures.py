@@ -1,0 +1,73 @@
+"""What all pictures share: an empty figure, colours, and a file that is written whole."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+from aggro.atomic import check_writable, replacing
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+MARKERS = "osD^vP*"
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Raise unless a picture can be written to the path: whoever learns long before calls it."""
+    _matplotlib()
+    _format(path)
+    check_writable(path)
+
+
+def open_figure(
+    path: str | os.PathLike[str] | None,
+    columns: int = 1,
+    size: tuple[float, float] = (7.0, 4.2),
+) -> tuple[Any, list[Any]]:
+    """Return an empty figure and its axes; one that goes to a file needs no screen."""
+    _matplotlib()
+    if path is None:
+        from matplotlib.pyplot import figure as make
+    else:
+        check_picture(path)
+        from matplotlib.figure import Figure as make  # type: ignore[assignment]  # a class for a function
+    figure: Any = make(figsize=size, layout="constrained")
+    (axes,) = figure.subplots(1, columns, squeeze=False)
+    for each in axes:
+        each.grid(alpha=0.25)
+        each.spines[["top", "right"]].set_visible(False)
+    return figure, list(axes)
+
+
+def close_figure(figure: Any, path: str | os.PathLike[str] | None) -> Any:
+    """Save the figure when a path is given; return it."""
+    if path is not None:
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=_format(path), dpi=150)
+        with replacing(path) as stream:
+            stream.write(drawn.getbuffer())
+    return figure
+
+
+def _matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401 -- is it there?
+    except ImportError as error:
+        raise ImportError(
+            "A picture needs the package matplotlib; install it with: pip install 'aggro[plot]'"
+        ) from error
+
+
+def _format(path: str | os.PathLike[str]) -> str:
+    """Return the kind of picture that a name asks for; PNG where it says nothing."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    kind = Path(path).suffix[1:].lower() or "png"
+    if kind not in known:
+        listed = ", ".join(f".{each}" for each in sorted(known))
+        raise ValueError(
+            f"{os.fspath(path)}: there are no pictures of this kind; a name may end in {listed}."
+        )
+    return kind

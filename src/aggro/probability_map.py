@@ -1,0 +1,150 @@
+"""From margins to probabilities: softmax(a_k z(s_k − c_k) + e c_k + b_k), fitted to fresh margins.
+
+s is the score of a row, c the score of a typical row by the same model at the same moment: a model
+that steps far moves all its scores together, and c tells by how much. z leaves usual differences as
+they are and bends large ones, so that a few extreme rows do not rule the fit. No a is negative:
+more margin never means less probability. For two classes and usual margins of a steady model this
+is Platt's sigmoid, fitted to his smoothed targets. Where the margins tell nothing, it says how
+often each class comes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+# Ridges in units of one example: they keep what the margins do not tell at zero, or alike.
+RIDGE = 0.1
+RIDGE_UNLIKE = 10.0  # of the slopes of different classes
+LARGEST = 1e30  # of a score
+USUAL = 2.0  # times the median: where differences begin to bend
+
+
+def softmax(margins: Array) -> Array:
+    """Return the probability of each class: for two classes from their one margin, against zero.
+
+    >>> softmax(np.array([[0.0], [np.log(3.0)]])).tolist()
+    [[0.5, 0.5], [0.25, 0.75]]
+    """
+    margins = paired(margins)
+    powers = np.exp(margins - margins.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def paired(scores: Array) -> Array:
+    """Return one column per class: the single score of two classes against zero."""
+    return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
+
+
+def apply(parameters: Array, scores: Array, centre: Array, shares: Array) -> Array:
+    """Return the probabilities, where each class comes with its share.
+
+    A centre outside of what was seen is taken for the nearest seen.
+    """
+    a, b, lowest, highest, mean = parameters[:-2].reshape(5, -1)
+    e, usual = parameters[-2:]
+    scores = np.clip(scores, -LARGEST, LARGEST).astype(np.float64)
+    c = np.clip(paired(centre[None])[0], lowest, highest)
+    return softmax(a * _bent(paired(scores) - c, usual) + e * (c - mean) + b + np.log(shares))
+
+
+def _bent(differences: Array, usual: float) -> Array:
+    return np.asarray(usual * np.arcsinh(differences / usual))
+
+
+def fit(scores: Array, centres: Array, labels: Array, weights: Array, shares: Array) -> Array:
+    """Return a, b, the lowest, highest and mean centre of each class, e, and the usual margin.
+
+    ``shares`` is how often each class comes: the answer where the margins tell nothing. b is what
+    they add to its logarithm.
+    """
+    classes = len(shares)
+    if not weights.any():
+        return np.array([0.0] * (5 * classes + 1) + [1.0])
+    scores, centres = paired(scores), paired(centres)
+    mean = centres.mean(axis=0)
+    z, v = scores - centres, centres - mean
+    usual = USUAL * float(np.median(np.abs(z).max(axis=1))) or 1.0
+    z = _bent(z, usual)
+    unit = float(np.sqrt((z**2).mean())) or 1.0
+    z, v = z / unit, v / unit
+    a, b, e = _newton(z, v, np.log(shares), _targets(labels, weights, classes), weights)
+    spread = [centres.min(axis=0), centres.max(axis=0), mean]
+    return np.concatenate([a / unit, b, *spread, [e / unit, usual]])
+
+
+def _targets(labels: Array, weights: Array, classes: int) -> Array:
+    """Return Platt's targets: (N + 1) / (N + 2) for the class, the rest shared by the others."""
+    counts = np.bincount(labels, weights, minlength=classes)
+    rest = 1.0 / (counts[labels] + 2.0)
+    targets = np.repeat(rest[:, None] / (classes - 1), classes, axis=1)
+    targets[np.arange(len(labels)), labels] = 1.0 - rest
+    return targets
+
+
+def _newton(
+    z: Array, v: Array, prior: Array, targets: Array, weights: Array
+) -> tuple[Array, Array, float]:
+    """Minimise the weighted log loss plus ridges over a ≥ 0, b (one a class each) and e.
+
+    An a that sits at zero and would go below is left out of the step.
+    """
+    k = z.shape[1]
+    ridge = np.zeros((2 * k + 1, 2 * k + 1))
+    ridge[:k, :k] = RIDGE_UNLIKE * (np.eye(k) - 1.0 / k)
+    ridge += RIDGE * np.eye(2 * k + 1)
+    lowest = np.array([0.0] * k + [-np.inf] * (k + 1))
+    w = weights[:, None]
+
+    def margins(x: Array) -> Array:
+        return np.asarray(x[:k] * z + prior + x[k : 2 * k] + x[-1] * v)
+
+    def loss(x: Array) -> float:
+        m = margins(x)
+        top = m.max(axis=1, keepdims=True)
+        total = np.log(np.exp(m - top).sum(axis=1, keepdims=True)) + top
+        return float((w * targets * (total - m)).sum() + x @ ridge @ x / 2)
+
+    x = np.zeros(2 * k + 1)
+    now = loss(x)
+    for _ in range(100):
+        p = softmax(margins(x))
+        gradient = _slopes(w * (p - targets), z, v) + ridge @ x
+        free = (x > lowest) | (gradient < 0)
+        curvature = (_curvature(p, z, v, w) + ridge)[np.ix_(free, free)]
+        step = np.zeros(len(x))
+        step[free] = np.linalg.solve(curvature, gradient[free])
+        length = 1.0
+        while (then := loss(np.maximum(x - length * step, lowest))) > now and length > 1e-6:
+            length /= 2
+        if now - then <= 1e-9 * (1.0 + abs(now)):
+            break
+        x, now = np.maximum(x - length * step, lowest), then
+    return x[:k], x[k : 2 * k], float(x[-1])
+
+
+def _slopes(d: Array, z: Array, v: Array) -> Array:
+    """Return the sums of d over the rows, seen by a, by b and by e."""
+    return np.concatenate([(d * z).sum(axis=0), d.sum(axis=0), [(d * v).sum()]])
+
+
+def _curvature(p: Array, z: Array, v: Array, w: Array) -> Array:
+    """Return Σ w J'(diag p − p p')J, J being the derivative of a row's margins."""
+    k = z.shape[1]
+    pz, pv = p * z, (p * v).sum(axis=1, keepdims=True)
+    both = np.concatenate([pz, p, pv], axis=1)
+    h = -(w * both).T @ both
+    spots = np.arange(k)
+    h[spots, spots] += (w * pz * z).sum(axis=0)
+    h[spots, spots + k] += (w * pz).sum(axis=0)
+    h[spots + k, spots] += (w * pz).sum(axis=0)
+    h[spots + k, spots + k] += (w * p).sum(axis=0)
+    h[-1, :k] += (w * pz * v).sum(axis=0)
+    h[-1, k : 2 * k] += (w * p * v).sum(axis=0)
+    h[:-1, -1] = h[-1, :-1]
+    h[-1, -1] += (w * p * v * v).sum()
+    return np.asarray(h)

@@ -1,0 +1,63 @@
+"""What predicts: the last weights, their mean over the rounds, or a sample of survivors."""
+
+import numpy as np
+
+from .rules import Array
+
+
+class Uniform:
+    """SplitMix64: uniform numbers in (0, 1]."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.state = seed
+
+    def draw(self) -> float:
+        """Return the next number."""
+        mask = 2**64 - 1
+        z = self.state = (self.state + 0x9E3779B97F4A7C15) & mask
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        return (((z ^ (z >> 31)) >> 11) + 1) * 2.0**-53
+
+
+class Average:
+    """The mean of the weights after each round, from the example on that ``start`` counts."""
+
+    def __init__(self, start: int, weights: Array) -> None:
+        self.start, self.seen = start, 0
+        self.total, self.rounds = np.zeros_like(weights), 0
+
+    def follow(self, weights: Array, examples: int) -> None:
+        """Count the weights after a round of so many examples."""
+        self.seen += examples
+        if self.seen >= self.start:
+            self.total = self.total + examples * weights
+            self.rounds += examples
+
+    def weights(self, last: Array) -> Array:
+        """Return the mean, or the last weights until averaging has begun."""
+        return self.total / self.rounds if self.rounds else last
+
+
+class Reservoir:
+    """A sample of classifiers; their chance grows with the examples they survived.
+
+    The keys log(u) / survived are those of Efraimidis and Spirakis: the largest stay.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.members: list[tuple[float, Array]] = []
+
+    def offer(self, weights: Array, survived: int, random: Uniform) -> None:
+        """Let a classifier in that is about to change, if it survived anything."""
+        if survived <= 0:
+            return
+        self.members.append((float(np.log(random.draw())) / survived, weights))
+        self.members = sorted(self.members, key=lambda member: -member[0])[: self.size]
+
+    def weights(self, last: Array) -> Array:
+        """Return the mean of the sample, or the last weights while there is none."""
+        if not self.members:
+            return last
+        return np.asarray(np.mean([weights for _, weights in self.members], axis=0))

@@ -1,0 +1,98 @@
+"""The axes of a sweep: every combination of the given values, checked before learning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from aggro.rules import Settings, Task, check_settings, left_open
+from aggro.stream_settings import keywords_of
+from aggro.sweeping_result import SweepRow
+from aggro.variants import Variant, find
+
+AXES = Settings.__dataclass_fields__.keys() - {"task"} | {"algorithm"}
+PLAIN = {True: "PAR-I", False: "SPA-I"}  # of a regression or not, where no algorithm is given
+
+
+def read_axes(axes: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the values of every axis; raise if an axis is unknown or has none."""
+    for name in axes:
+        if name not in AXES:
+            raise TypeError(f"sweep has no axis {name!r}; the axes are {', '.join(sorted(AXES))}.")
+    lists = {name: _values(name, given) for name, given in axes.items()}
+    if "algorithm" in lists:
+        lists["algorithm"] = [find(name).name for name in lists["algorithm"]]
+    return lists
+
+
+def _values(name: str, given: Any) -> list[Any]:
+    several = isinstance(given, Iterable) and not isinstance(given, str) and not _is_scalar(given)
+    values = [v.item() if _is_scalar(v) else v for v in (given if several else [given])]
+    if not values:
+        raise ValueError(f"{name} has no values; give at least one, or leave {name} out.")
+    return values
+
+
+def _is_scalar(value: Any) -> bool:
+    """Tell whether a value is one number or string of NumPy's."""
+    return isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0
+
+
+def rows_for(axes: dict[str, list[Any]], task: Task) -> list[SweepRow]:
+    """Return a row for every combination; those that come to the same settings are one."""
+    rows: dict[Any, SweepRow] = {}
+    for values in product(*axes.values()):
+        row = _row(dict(zip(axes, values, strict=True)), task)
+        rows.setdefault((row.params.get("algorithm"), row.settings), row)
+    found = list(rows.values())
+    for name in axes:
+        if not any(name in row.params for row in found):
+            kinds = ", ".join(sorted({_variant(row.params, task).estimator for row in found}))
+            raise TypeError(f"There is nothing to sweep: {kinds} has no {name}; leave it out.")
+    _tell_apart(found)
+    return found
+
+
+def _row(params: dict[str, Any], task: Task) -> SweepRow:
+    import aggro
+
+    variant, regression = _variant(params, task), task == "regression"
+    kind = getattr(aggro, variant.estimator)
+    # An axis that the variant does not have is no setting of it.
+    params = {k: v for k, v in params.items() if k in {"algorithm", *kind._parameter_names()}}
+    given = {k: v for k, v in params.items() if k != "algorithm"}
+    settings = Settings(task=task, **keywords_of(variant.name, regression, given))
+    for name in left_open(settings):
+        raise ValueError(
+            f"sweep compares values, and {name}='auto' is none; give a list of them, or use "
+            f"{name}='auto' in an estimator, which chooses while it learns."
+        )
+    check_settings(settings, kind._losses)
+    return SweepRow(params, settings)
+
+
+def _variant(params: dict[str, Any], task: Task) -> Variant:
+    """Return the row of the catalogue that these parameters change."""
+    regression = task == "regression"
+    variant = find(params.get("algorithm", PLAIN[regression]))
+    if variant.estimator.startswith("Kernel"):
+        raise ValueError(f"{variant.name} is a kernel learner; sweep learns linear variants.")
+    if variant.estimator.endswith("Regressor") != regression:
+        what, other = ("numbers", "classes") if regression else ("classes", "numbers")
+        raise ValueError(
+            f"{variant.name} learns {other}, and y holds {what}; choose variants such as "
+            f"{PLAIN[regression]}, or say what y is with task."
+        )
+    return variant
+
+
+def _tell_apart(rows: list[SweepRow]) -> None:
+    """Let the names show as many digits as it takes for no two to be alike."""
+    for digits in range(3, 18):
+        for row in rows:
+            row.digits = digits
+        if len({row.name for row in rows}) == len(rows):
+            return

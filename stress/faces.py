@@ -1,0 +1,108 @@
+"""One way to talk to estimators and to stream learners: rows from here to there."""
+
+import numpy as np
+
+from stress.anatomy import anatomy
+from stress.inputs import STORAGES, as_dict
+
+FRESH = 25  # rows of a stream after which a new name appears
+
+
+def face_of(setting, data):
+    return (StreamFace if setting.is_stream else EstimatorFace)(setting, data)
+
+
+class EstimatorFace:
+    """Rows come in calls of ``partial_fit``."""
+
+    def __init__(self, setting, data):
+        self.setting, self.data = setting, data
+        self.rows = STORAGES[data.storage](data.X.astype(data.dtype))
+        self.announce = {} if data.classes is None else {"classes": data.classes}
+
+    def learn(self, model, start, stop, **changes):
+        """Learn some rows; ``changes`` replace X, y, sample_weight or classes."""
+        if start == stop:
+            return
+        weights = self.data.weights
+        call = {
+            "X": self.rows[start:stop],
+            "y": self.data.y[start:stop],
+            **({} if weights is None else {"sample_weight": weights[start:stop]}),
+            **self.announce,
+        }
+        model.partial_fit(**{**call, **changes})
+
+    def counted(self, model):
+        """How many rows a model has learned; those without a weight are none."""
+        return model.t_ - 1 if hasattr(model, "_learner") else 0
+
+    def anatomy(self, model):
+        """All that a model knows."""
+        return anatomy(model)
+
+    def scores(self, model):
+        """What a model says of every row."""
+        judge = getattr(model, "decision_function", model.predict)
+        return np.asarray(judge(self.rows), dtype=np.float64)
+
+    def answers(self, model):
+        return model.predict(self.rows)
+
+    def answer(self, model, i):
+        return model.predict(self.rows[i : i + 1])[0]
+
+    def finish(self, model):
+        return model
+
+    def tally(self, model):
+        return {
+            "examples": self.counted(model),
+            "mistakes": model.n_mistakes_,
+            "updates": model.n_updates_,
+            "loss": model.cumulative_loss_,
+        }
+
+
+class StreamFace:
+    """Rows come one by one, as dicts."""
+
+    def __init__(self, setting, data):
+        self.setting, self.data = setting, data
+        zeros = "zeros" in data.storage
+        rows = data.X.astype(data.dtype)
+        self.rows = [as_dict(row, i // FRESH, zeros) for i, row in enumerate(rows)]
+        self.y, weights = data.y.tolist(), data.weights
+        self.weights = [1.0] * len(self.y) if weights is None else weights.tolist()
+
+    def learn(self, model, start, stop):
+        for i in range(start, stop):
+            model.learn_one(self.rows[i], self.y[i], self.weights[i])
+
+    def counted(self, model):
+        return model.examples
+
+    def anatomy(self, model):
+        """What a file would hold: examples that wait, or not, are told alike."""
+        return anatomy(model.state())
+
+    def scores(self, model):
+        """The margins of every row, those of two classes as one column."""
+        return np.array([_numbers(model.score_one(row)) for row in self.rows])
+
+    def answers(self, model):
+        return np.array([model.predict_one(row) for row in self.rows])
+
+    def answer(self, model, i):
+        return model.predict_one(self.rows[i])
+
+    def finish(self, model):
+        """Learn what waits for its batch to be full."""
+        model.flush()
+        return model
+
+    tally = EstimatorFace.tally
+
+
+def _numbers(margin):
+    return list(margin.values()) if isinstance(margin, dict) else [margin]

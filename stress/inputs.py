@@ -1,0 +1,177 @@
+"""Rows, answers and weights, and the ways to store them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from linear_support import make_problem
+
+# What classes may be called; each list is sorted, and the fourth is the last that is needed.
+LABELS = {
+    "numbers": np.arange(4),
+    "texts": np.array(["a", "aa", "b", "é"]),
+    "objects": np.array(["x", "xylophone", "y", "z"], dtype=object),
+    "small integers": np.array([-128, -1, 0, 127], dtype=np.int8),
+    "large integers": np.array([0, 1, 2**63, 2**64 - 1], dtype=np.uint64),
+    "negative numbers": np.array([-3.0, -1.0, 0.0, 2.0]),
+}
+
+
+@dataclass
+class Data:
+    """A stream: rows, answers as the learner gets them, weights or None, and how hostile it is."""
+
+    X: np.ndarray
+    y: np.ndarray
+    plain: np.ndarray  # the answers as numbers: 0..K-1, -1/+1, or targets
+    classes: np.ndarray | None
+    weights: np.ndarray | None
+    dtype: np.dtype
+    storage: str
+    notes: list = field(default_factory=list)
+    tame: bool = True  # rounding errors stay small
+
+    def __str__(self):
+        rows, columns = self.X.shape
+        answers = "numbers" if self.classes is None else f"classes {self.classes.tolist()}"
+        parts = [f"{rows} x {columns} {self.dtype}, {self.storage}", answers, *self.notes]
+        return "; ".join(parts)
+
+    @property
+    def repeats(self):
+        """Whether two rows are the same: what is equal may then differ by rounding."""
+        return len(np.unique(self.X, axis=0)) < len(self.X)
+
+    @property
+    def present(self):
+        """Whether each row counts."""
+        return np.ones(len(self.X), bool) if self.weights is None else self.weights > 0
+
+
+def draw(rng, setting):
+    """Return a stream for a setting."""
+    long = setting.races and rng.random() < 0.1
+    n = int(rng.integers(3500, 4500)) if long else int(rng.integers(4, 80))
+    d = int(rng.integers(1, 12))
+    density = rng.choice([0.2, 0.6, 1.0])
+    X, plain = make_problem(setting.task, setting.outputs, rng, n, d, density)
+    X = X.astype(np.float32).astype(np.float64)  # the same numbers in both precisions
+    dtype = np.dtype(["float64", "float64", "float32"][rng.integers(3)])
+    storage = list(STORAGES)[rng.integers(len(STORAGES))]
+    data = Data(X, plain, plain, None, None, dtype, storage)
+    for name, spoil in HOSTILE.items():
+        if rng.random() < 0.2:
+            spoil(rng, data)
+            data.notes.append(name)
+    if setting.is_kernel:  # a power of what is huge is not finite
+        data.X = np.where(np.abs(data.X) > 2.0**100, 1.0, data.X)
+    _weigh(rng, data)
+    _name_answers(rng, data, setting)
+    return data
+
+
+def _repeat(rng, data):
+    """The same example several times in a row, or again much later."""
+    for _ in range(max(1, len(data.X) // 8)):
+        i, j = rng.integers(len(data.X), size=2)
+        j = i + 1 if rng.random() < 0.5 and i + 1 < len(data.X) else j
+        data.X[j], data.plain[j] = data.X[i], data.plain[i]
+
+
+def _contradict(rng, data):
+    """The same row with different answers."""
+    i, j = rng.integers(len(data.X), size=2)
+    data.X[j] = data.X[i]
+
+
+def _vanish(rng, data):
+    data.X[rng.random(len(data.X)) < 0.2] = 0
+    if rng.random() < 0.5:
+        data.X[0] = 0
+
+
+def _fix_column(rng, data):
+    data.X[:, rng.integers(data.X.shape[1])] = rng.choice([0.0, 1.0, 7.25])
+
+
+def _exaggerate(rng, data):
+    """Rows far larger and far smaller than the others."""
+    powers = [-40, 20] if data.dtype == np.float32 else [-200, -40, 40, *([480] * rng.integers(2))]
+    for power in powers:
+        data.X[rng.integers(len(data.X))] *= 2.0**power
+    data.tame = False
+
+
+def _settle_late(rng, data):
+    """All answers alike at first."""
+    some = rng.integers(1, max(2, len(data.plain) // 3))
+    data.plain[:some] = data.plain[0]
+
+
+HOSTILE = {
+    "repeated rows": _repeat,
+    "contradictions": _contradict,
+    "zero rows": _vanish,
+    "a constant column": _fix_column,
+    "huge and tiny rows": _exaggerate,
+    "one answer at first": _settle_late,
+}
+
+
+def _weigh(rng, data):
+    kind = rng.integers(4)
+    if kind == 0:
+        return
+    count = len(data.X)
+    data.weights = rng.choice([0.0, 0.5, 1.0, 3.0], count) if kind > 1 else np.ones(count)
+    if kind == 3:
+        data.weights[: rng.integers(1, max(2, count // 4))] = 0
+    if not data.weights.any():
+        data.weights[-1] = 1
+    data.notes.append(["", "weights of one", "weights", "weights, none for the first rows"][kind])
+
+
+def _name_answers(rng, data, setting):
+    if setting.classes:
+        names = list(LABELS)[rng.integers(len(LABELS))] if rng.random() < 0.4 else "numbers"
+        data.classes = LABELS[names][: setting.classes]
+        data.y = data.classes[data.plain]
+    elif setting.task == "multilabel":
+        data.y = (data.plain > 0).astype(np.int64)
+    else:
+        data.y = data.plain[:, 0] if setting.outputs == 1 else data.plain
+
+
+def _csr(X, indices=np.int32):
+    matrix = sp.csr_matrix(X)
+    matrix.indices, matrix.indptr = matrix.indices.astype(indices), matrix.indptr.astype(indices)
+    return matrix
+
+
+def _rewritten(X, rewrite):
+    """A CSR matrix whose rows list their entries in another way."""
+    rows = [rewrite(np.flatnonzero(row), row) for row in X]
+    columns = np.concatenate([np.array(r[0], dtype=np.int32) for r in rows])
+    values = np.concatenate([np.array(r[1], dtype=X.dtype) for r in rows])
+    ends = np.cumsum([0] + [len(r[0]) for r in rows])
+    return sp.csr_matrix((values, columns, ends), shape=X.shape)
+
+
+def _halves(at, row):
+    return np.concatenate([at, at]), np.concatenate([row[at] / 2, row[at] / 2])
+
+
+STORAGES = {
+    "dense": np.ascontiguousarray,
+    "dense, column by column": np.asfortranarray,
+    "csr": _csr,
+    "csr with long indices": lambda X: _csr(X, np.int64),
+    "csr, unsorted": lambda X: _rewritten(X, lambda at, row: (at[::-1], row[at[::-1]])),
+    "csr, entries in halves": lambda X: _rewritten(X, _halves),
+    "csr with explicit zeros": lambda X: _rewritten(X, lambda at, row: (np.arange(len(row)), row)),
+}
+
+
+def as_dict(row, shift=0, zeros=False):
+    """A row by the names of its columns; a shift brings new names."""
+    return {f"f{j + shift}": float(v) for j, v in enumerate(row) if v or zeros}

@@ -1,0 +1,226 @@
+"""What must hold for a learner that has seen a stream, whatever happens on the way."""
+
+import functools
+import threading
+from dataclasses import replace
+
+import numpy as np
+
+from stress import inputs
+from stress.anatomy import differences
+from stress.faces import face_of
+from stress.runs import Difference, Run
+from stress.troubles import TROUBLES
+from stress.twins import hangs_on_rounding, twin_of_case
+
+
+def is_finite(case, face, plain):
+    if not np.isfinite(face.scores(plain)).all():
+        raise Difference("the scores are not all finite")
+
+
+def weights_are_shown(case, face, plain):
+    """``coef_`` and ``intercept_`` say what the scores say."""
+    if case.setting.is_stream or getattr(plain, "kernel", "linear") != "linear":
+        return
+    if not case.data.tame and case.setting.params.get("class_mean"):  # sums that cancel
+        return
+    scores = np.atleast_2d(face.scores(plain).T).T
+    coef = np.atleast_2d(plain.coef_).astype(np.float64)
+    shown = case.data.X @ coef.T + plain.intercept_
+    reach = np.abs(case.data.X) @ np.abs(coef).T + np.abs(plain.intercept_)
+    gaps = np.abs(shown - scores.reshape(shown.shape)) / (1 + reach)
+    if not gaps.max() <= (1e-9 if case.data.dtype == np.float64 else 1e-3):
+        raise Difference(f"coef_ and intercept_ differ from the scores by {gaps.max():.3g}")
+
+
+def answers_are_classes(case, face, plain):
+    if case.data.classes is not None and not np.isin(face.answers(plain), case.data.classes).all():
+        raise Difference(f"answers that are no classes: {np.unique(face.answers(plain))}")
+
+
+def twin_agrees(case, face, plain):
+    """The learner in plain NumPy has the same scores and counts."""
+    if hangs_on_rounding(case):
+        return
+    twin, updates = twin_of_case(case, plain)
+    if twin is None:
+        return
+    least = 1e-3 if case.setting.batch_size > 1 else 0.0  # the twin's solver of batches stops there
+    _close("the twin's scores", twin.scores(case.data.X), face.scores(plain), case, least)
+    exact = case.data.dtype == np.float64 and case.setting.batch_size == 1
+    if exact and plain.n_updates_ != updates:
+        raise Difference(f"the twin made {updates} updates, the model {plain.n_updates_}")
+
+
+def other_storage_agrees(case, face, plain):
+    """Rows stored in another way teach the same, up to rounding."""
+    if hangs_on_rounding(case):
+        return
+    choices = [name for name in inputs.STORAGES if name != case.data.storage]
+    if case.setting.params.get("scale") == "auto":  # sparse rows race fewer scales
+        sparse = case.data.storage.startswith("csr")
+        choices = [name for name in choices if name.startswith("csr") == sparse]
+    storage = choices[case.seed % len(choices)]
+    other = face_of(case.setting, replace(case.data, storage=storage))
+    model = other.setting.make()
+    other.learn(model, 0, len(case.data.X))
+    other.finish(model)
+    _close(f"rows stored as {storage}", other.scores(model), face.scores(plain), case)
+    _same_tally(f"rows stored as {storage}", case, other.tally(model), face.tally(plain))
+
+
+def classes_may_come_later(case, face, plain):
+    """Two classes that are not announced are learned as if they had been."""
+    met = len(np.unique(case.data.y[case.data.present])) if case.data.classes is not None else 0
+    if (
+        case.setting.is_stream
+        or case.setting.classes != 2
+        or met != 2
+        or case.setting.batch_size > 1
+    ):
+        return
+    growing = face_of(case.setting, case.data)
+    growing.announce = {}
+    model = growing.setting.make()
+    for i in range(len(case.data.X)):
+        growing.learn(model, i, i + 1)
+    _close("classes that were not announced", growing.scores(model), face.scores(plain), case)
+
+
+def fit_is_one_pass(case, face, plain):
+    """``fit`` in one pass, rows in their order, learns what ``partial_fit`` does."""
+    data = case.data
+    if case.setting.is_stream or (data.weights is not None and not data.weights.all()):
+        return
+    if data.classes is not None and len(np.unique(data.y)) < len(data.classes):
+        return
+    model = case.setting.make().set_params(max_iter=1, tol=None, shuffle=False)
+    model.fit(face.rows, data.y, sample_weight=data.weights)
+    _close("fit in one pass", face.scores(model), face.scores(plain), case)
+
+
+def mistakes_are_those_of_predict(case, face, plain):
+    """The mistakes that are counted are those that ``predict`` makes before each example."""
+    data, params = case.data, case.setting.params
+    many = len(data.X) > 100 or case.setting.batch_size > 1 or data.repeats or not data.tame
+    if (
+        data.classes is None
+        or many
+        or case.setting.is_stream
+        or params.get("scale", "none") != "none"
+    ):
+        return
+    model, found = face.setting.make(), 0
+    for i in np.flatnonzero(data.present):
+        known = face.counted(model) > 0
+        said = face.answer(model, i) if known else data.classes[0]
+        found += said != data.y[i]
+        face.learn(model, i, i + 1)
+    if model.n_mistakes_ != found:
+        raise Difference(f"{model.n_mistakes_} mistakes are counted, predict made {found}")
+
+
+def troubles_leave_no_trace(case, face, plain):
+    run = Run(face)
+    for stop, name, seed in case.plan:
+        TROUBLES[name](run, np.random.default_rng(seed), stop)
+    face.finish(run.model)
+    _same("the troubled model", case, face, run.model, plain)
+
+
+def _side_by_side(works):
+    """Run each work in a thread of its own; return the errors they met."""
+    errors = []
+
+    def run(work):
+        try:
+            work()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
+
+
+def threads_do_not_meddle(case, face, plain):
+    """Models that learn side by side in threads are those that learn alone."""
+    models = [face.setting.make() for _ in range(3)]
+
+    def learn(model):
+        face.learn(model, 0, len(case.data.X))
+        face.finish(model)
+
+    if errors := _side_by_side([functools.partial(learn, model) for model in models]):
+        raise Difference(f"a learner in a thread met {errors[0]!r}")
+    for model in models:
+        _same("a model that learned in a thread", case, face, model, plain)
+
+
+def writers_lose_nothing(case, face, plain):
+    """Threads that teach one model: all rows are counted, the model is whole."""
+    if not case.data.tame:
+        return
+    model = face.setting.make()
+    face.learn(model, 0, len(case.data.X))  # all classes are known
+    if errors := _side_by_side([lambda: face.learn(model, 0, len(case.data.X))] * 2):
+        raise Difference(f"one of two writers met {errors[0]!r}")
+    face.finish(model)
+    found, expected = face.counted(model), 3 * int(case.data.present.sum())
+    if found != expected:
+        raise Difference(f"three writers taught {expected} rows, {found} are counted")
+    is_finite(case, face, model)
+    weights_are_shown(case, face, model)
+
+
+REQUIREMENTS = (
+    is_finite,
+    weights_are_shown,
+    answers_are_classes,
+    twin_agrees,
+    other_storage_agrees,
+    classes_may_come_later,
+    fit_is_one_pass,
+    mistakes_are_those_of_predict,
+    troubles_leave_no_trace,
+    threads_do_not_meddle,
+    writers_lose_nothing,
+)
+
+
+# -- comparisons -----------------------------------------------------------------------------
+
+
+def _same(what, case, face, found, expected):
+    """Compare two models to the last bit; up to rounding where a call ends with a rewriting."""
+    if case.setting.params.get("metric") in ("full",):
+        _close(what, face.scores(found), face.scores(expected), case)
+        return
+    changed = differences(face.anatomy(expected), face.anatomy(found))
+    if changed:
+        raise Difference("\n  ".join([f"{what} differs:", *changed[:8]]))
+
+
+def _close(what, found, expected, case, least=0.0):
+    found, expected = (np.ravel(each).astype(np.float64) for each in (found, expected))
+    close = max(1e-6 if case.data.dtype == np.float64 else 2e-2, least)
+    scale = 1 + np.abs(expected).max(initial=0)
+    gaps = np.abs(found - expected) / scale
+    if not (gaps <= close).all():
+        i = int(np.argmax(~(gaps <= close)))
+        raise Difference(f"{what}: {found[i]!r} where {expected[i]!r} was expected (score {i})")
+
+
+def _same_tally(what, case, found, expected):
+    names = ["examples"]
+    if case.data.dtype == np.float64 and case.setting.batch_size == 1:
+        names.append("updates")
+    if case.data.dtype == np.float64 and not case.data.repeats:  # else a tie may be a mistake
+        names.append("mistakes")
+    for name in names:
+        if found[name] != expected[name]:
+            raise Difference(f"{what}: {found[name]} {name}, {expected[name]} were expected")

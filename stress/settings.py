@@ -1,0 +1,150 @@
+"""Which learner, with which parameters: any variant of the catalogue, at any point on the axes."""
+
+from dataclasses import dataclass
+from inspect import signature
+
+import numpy as np
+from linear_support import ADAPTIVE_AXES, CASES
+
+import aggro
+from aggro.rules import OPEN, Settings, check_settings
+from aggro.stream_settings import LOSSES_OF_CLASSIFIERS, LOSSES_OF_REGRESSORS
+from aggro.variants import ROWS
+
+# The values of every parameter: those of the axes, and what only some learners know.
+VALUES = {
+    **{name: values for name, values in ADAPTIVE_AXES.items() if name not in ("case", "loss")},
+    "reservoir_size": (1, 3, 16),
+    "C": (0.01, 0.4, 5.0, np.inf),
+    "epsilon": (0.0, 0.1, 1.0),
+    "multiclass": ("support", "top", "predicted", "ovr"),
+    "r": (0.3, 1.0, 10.0),
+    "eta": (0.5, 0.7, 0.95),
+    "form": ("variance", "stdev"),
+    "kind": ("I", "II"),
+    "n_jobs": (None, 2),
+    "probability": (False, True),
+    "kernel": ("rbf", "poly", "linear", "sigmoid"),
+    "gamma": (0.1, 1.0),
+    "degree": (1, 2),
+    "coef0": (0.0, 0.5),
+    "budget": (None, 4, 9),
+    "budget_strategy": ("simple", "nearest", "projection", "oldest"),
+    "max_features": (None, 13, 100),
+    "overflow": ("drop", "hash"),
+}
+STREAM_ONLY = ("max_features", "overflow")
+CHANGES = 4  # parameters that differ from the variant's, about
+RACING = 0.25  # part of the cases that leave something to a race
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A learner to make: the name of its class, its parameters, and what it is to learn."""
+
+    name: str
+    params: dict
+    task: str
+    outputs: int
+
+    @property
+    def is_stream(self):
+        return self.name.startswith("Stream")
+
+    @property
+    def is_kernel(self):
+        return self.name.startswith("Kernel")
+
+    @property
+    def races(self):
+        return any(self.params.get(name) == "auto" for name in OPEN)
+
+    @property
+    def batch_size(self):
+        return self.params.get("batch_size", 1)
+
+    @property
+    def classes(self):
+        """How many classes there are, 0 where answers are no classes."""
+        return {"binary": 2, "multiclass": self.outputs}.get(self.task, 0)
+
+    def make(self):
+        return getattr(aggro, self.name)(**self.params)
+
+    def __str__(self):
+        shown = ", ".join(f"{name}={value!r}" for name, value in sorted(self.params.items()))
+        return f"{self.name}({shown})"
+
+
+def compose(rng):
+    """Return a setting that the library accepts."""
+    while True:
+        setting = _draw(rng)
+        if _is_accepted(setting):
+            return setting
+
+
+def _draw(rng):
+    row = ROWS[rng.integers(len(ROWS))]
+    regression = row.estimator.endswith("Regressor")
+    kinds = [c for c in CASES.values() if (c[0] == "regression") == regression]
+    task, outputs, multiclass = kinds[rng.integers(len(kinds))]
+    params = dict(row.params)
+    if "multiclass" in params:
+        params["multiclass"] = multiclass
+    name = row.estimator
+    linear = not name.startswith("Kernel")
+    single = task in ("binary", "multiclass") or (task == "regression" and outputs == 1)
+    if linear and single and rng.random() < 0.3:
+        name = "StreamRegressor" if regression else "StreamClassifier"
+        params["algorithm"] = row.name
+        params.pop("form", None), params.pop("kind", None)
+    known = _parameters(name, row.estimator)
+    for each in known:
+        if rng.random() < CHANGES / len(known):
+            params[each] = _pick(rng, VALUES[each])
+    if linear and rng.random() < RACING:
+        for each in _to_race(known, name):
+            if rng.random() < 0.6:
+                params[each] = "auto"
+    if not linear:
+        params.setdefault("gamma", 0.5)  # "scale" is that of the first call
+    if "random_state" in signature(getattr(aggro, name)).parameters:
+        params["random_state"] = int(rng.integers(100))
+    return Setting(name, params, task, outputs)
+
+
+def _parameters(name, estimator):
+    """The parameters of a learner that have values to choose from."""
+    own = signature(getattr(aggro, estimator)).parameters
+    if name == estimator:
+        return [each for each in own if each in VALUES]
+    settings = own.keys() & Settings.__dataclass_fields__.keys() & VALUES.keys()
+    regression = name.endswith("Regressor")
+    return [*sorted(settings), *STREAM_ONLY, *([] if regression else ["probability"])]
+
+
+def _to_race(known, name):
+    """What may be "auto": a stream races C alone, other linear learners all that is open."""
+    return [each for each in OPEN if each in known and (name[:6] != "Stream" or each == "C")]
+
+
+def _pick(rng, values):
+    return values[rng.integers(len(values))]
+
+
+def _is_accepted(setting):
+    try:
+        model = setting.make()
+        if setting.is_stream:
+            settings = Settings(setting.task, **model._keywords)
+            regression = setting.task == "regression"
+            losses = LOSSES_OF_REGRESSORS if regression else LOSSES_OF_CLASSIFIERS
+            check_settings(settings, losses)
+        else:
+            model._checked_settings(setting.task)
+            if setting.is_kernel:
+                model._check_stream()
+    except (ValueError, TypeError):
+        return False
+    return True

@@ -1,0 +1,10 @@
+"""What the tests of the command line share."""
+
+import pytest
+
+
+@pytest.fixture
+def inside(tmp_path, monkeypatch):
+    """A folder of the test's own, to be in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -1,0 +1,65 @@
+"""What the tests of all estimators share: one of each kind, data for it, all that it knows."""
+
+import numpy as np
+
+import aggro
+from aggro.calibration import Calibrator
+from aggro.learner import Learner
+from aggro.typical import Typical
+
+RNG = np.random.default_rng(83)
+ROWS = RNG.standard_normal((120, 4))
+DIRECTIONS = RNG.standard_normal((4, 3))
+CLASSES = (ROWS @ DIRECTIONS).argmax(axis=1)
+VALUES = ROWS @ DIRECTIONS[:, 0] + RNG.standard_normal(120)
+LABELS = (ROWS @ DIRECTIONS[:, :2] > 0).astype(int)
+
+CLASSIFIERS = (
+    aggro.PassiveAggressiveClassifier,
+    aggro.AROWClassifier,
+    aggro.ConfidenceWeightedClassifier,
+    aggro.SoftConfidenceWeightedClassifier,
+    aggro.Perceptron,
+    aggro.KernelPassiveAggressiveClassifier,
+)
+REGRESSORS = (
+    aggro.PassiveAggressiveRegressor,
+    aggro.AROWRegressor,
+    aggro.KernelPassiveAggressiveRegressor,
+)
+KERNELS = (aggro.KernelPassiveAggressiveClassifier, aggro.KernelPassiveAggressiveRegressor)
+
+
+def targets_for(cls):
+    """Targets that an estimator of this class can learn."""
+    return VALUES if cls in REGRESSORS else CLASSES
+
+
+def knowledge(model):
+    """All that an estimator is and knows, parameters included, to be compared bit for bit."""
+    aside = ("_learner", "_known_prices")  # which remembers what the learner's settings are
+    known = {name: _plain(value) for name, value in vars(model).items() if name not in aside}
+    if hasattr(model, "_learner"):
+        known["_learner"] = _learned(model._learner)
+        known["progress"] = (model.t_, model.n_mistakes_, model.n_updates_, model.cumulative_loss_)
+    return known
+
+
+def _learned(learner):
+    if isinstance(learner, Learner):
+        return learner.all_settings, _plain(learner.state())
+    if hasattr(learner, "learners"):
+        facts = {k: _plain(v) for k, v in vars(learner).items() if k not in ("learners", "turns")}
+        return facts, [_learned(each) for each in learner.learners]
+    return _plain(learner.__getstate__())
+
+
+def _plain(value):
+    if isinstance(value, np.ndarray):
+        numbers = value.tolist() if value.dtype == object else value.tobytes()
+        return value.dtype.str, value.shape, numbers
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return _plain(vars(value)) if isinstance(value, (Calibrator, Typical)) else value

@@ -1,0 +1,93 @@
+"""Class means of long streams in single precision: the sums keep what rounding would lose."""
+
+import pickle
+
+import numpy as np
+import pytest
+from linear_support import make_learner, teach
+
+import aggro
+from aggro.bundle import select
+from aggro.learner import Learner
+from aggro.rules import Settings
+
+
+def far_from_zero(n, d=6, classes=2, seed=0, offset=1000.0):
+    """Rows around 1000 whose sums reach what a million rows around 100 reach."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, n)
+    centres = rng.standard_normal((classes, d)) * 1.5
+    return (offset + centres[y] + rng.standard_normal((n, d))).astype(np.float32), y
+
+
+AXES = [{}, {"queue": 2}, {"batch_size": 8}, {"forgetting": 1e-5}, {"average": True}]
+
+
+@pytest.mark.parametrize("axes", AXES, ids=str)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_single_precision_keeps_the_means(classes, axes):
+    X, y = far_from_zero(100_000, classes=classes)
+    task = "binary" if classes == 2 else "multiclass"
+    settings = Settings(task=task, class_mean=1.0, C=1e-6, **axes)
+    outputs = 1 if classes == 2 else classes
+    sums = {}
+    for dtype in (np.float32, np.float64):
+        learner = teach(make_learner(settings, X.shape[1], outputs, dtype), X.astype(dtype), y)
+        state = learner.state()
+        lanes = state["weights"].reshape(X.shape[1], -1)
+        count = outputs + learner.model.keeps_total
+        sums[dtype] = lanes[:, learner.outputs :][:, :count].astype(np.float64)
+        norms = state["class_sum_norm"]
+        np.testing.assert_allclose(
+            norms, (sums[dtype][:, : len(norms)] ** 2).sum(axis=0), rtol=1e-4
+        )
+    np.testing.assert_allclose(sums[np.float32], sums[np.float64], rtol=2e-7)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0])
+def test_accuracy_of_a_long_stream(gamma):
+    X, y = far_from_zero(300_000, d=5, offset=300.0)
+    rough, exact = (
+        aggro.PassiveAggressiveClassifier(class_mean=gamma, C=1e-3).partial_fit(X.astype(t), y)
+        for t in (np.float32, np.float64)
+    )
+    Z, labels = X[-5000:], y[-5000:]
+    assert exact.score(Z.astype(np.float64), labels) > 0.9
+    assert rough.score(Z, labels) > exact.score(Z.astype(np.float64), labels) - 0.01
+
+
+SETTINGS = Settings(task="binary", class_mean=0.5, C=0.01)
+
+
+def test_states_of_old_have_no_rest():
+    X, y = far_from_zero(500)
+    learner = teach(make_learner(SETTINGS, X.shape[1], 1, np.float32), X, y)
+    state = learner.state()
+    assert np.any(state.pop("class_sum_rest"))
+    again = make_learner(SETTINGS, X.shape[1], 1, np.float32)
+    teach(again, X, y)
+    again.load_state(state)
+    assert not np.any(again.state()["class_sum_rest"])
+    assert np.array_equal(again.coef(), learner.coef())
+
+
+def test_the_rest_goes_where_the_model_goes(tmp_path):
+    """Pickles, files, selection and growth keep all digits of the sums."""
+    X, y = far_from_zero(2000)
+    model = aggro.PassiveAggressiveClassifier(class_mean=0.5).partial_fit(X, y)
+    rest = model._learner.state()["class_sum_rest"]
+    aggro.save(model, tmp_path / "model.aggro")
+    for copy in (pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")):
+        assert np.array_equal(copy._learner.state()["class_sum_rest"], rest)
+    pair = Learner([SETTINGS, SETTINGS], X.shape[1], 2, np.float32)
+    teach(pair, X, y)
+    one = select(pair, [1], [SETTINGS])
+    assert np.array_equal(one.state()["class_sum_rest"], pair.state()["class_sum_rest"])
+    grown = aggro.PassiveAggressiveClassifier(class_mean=0.5).partial_fit(X, y)
+    grown.partial_fit(X[:1], np.array([2]))
+    state = grown._learner.state()
+    table = state["weights"].reshape(X.shape[1], -1)[:, 3:6].astype(np.float64)
+    exact = table + state["class_sum_rest"].reshape(X.shape[1], -1)
+    for label in (0, 1):
+        total = X[y == label].sum(axis=0, dtype=np.float64)
+        np.testing.assert_allclose(exact[:, label], total, rtol=1e-12)

@@ -1,0 +1,247 @@
+"""Small parts of the core against a few lines of Python: checksum, hashes, tables, moments."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aggro import _core
+from aggro.kernel import KernelPassiveAggressiveRegressor
+from aggro.learner import rows_of
+from aggro.stream import StreamClassifier, StreamRegressor
+
+WORD = 2**64 - 1
+
+
+def bytes_of(data):
+    return np.frombuffer(data, np.uint8)
+
+
+# -- checksum --------------------------------------------------------------------------------
+
+
+def expected_checksum(data):
+    """Eight lanes of words, each word mixed into its lane, then the lanes into the length."""
+
+    def mixed(state, word):
+        state ^= word
+        return ((state << 29 | state >> 35) & WORD) * 0x9E3779B97F4A7C15 & WORD
+
+    whole = len(data) // 64 * 64
+    padded = data[:whole] + data[whole:].ljust(64, b"\0")
+    lanes = [0] * 8
+    for start in range(0, len(padded), 64):
+        words = np.frombuffer(padded[start : start + 64], "<u8").tolist()
+        lanes = [mixed(lane, word) for lane, word in zip(lanes, words, strict=True)]
+    total = len(data)
+    for lane in lanes:
+        total = mixed(total, lane)
+    return total
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 1000])
+def test_checksum(size):
+    data = np.random.default_rng(size).bytes(size)
+    assert _core.checksum(bytes_of(data)) == expected_checksum(data)
+
+
+def test_every_bit_shows():
+    data = bytearray(np.random.default_rng(0).bytes(131))
+    whole = _core.checksum(bytes_of(bytes(data)))
+    for bit in range(8 * len(data)):
+        data[bit // 8] ^= 1 << bit % 8
+        assert _core.checksum(bytes_of(bytes(data))) != whole
+        data[bit // 8] ^= 1 << bit % 8
+    for size in range(131):  # nor can the end be lost, even if it was zeros
+        assert _core.checksum(bytes_of(bytes(size))) != _core.checksum(bytes_of(bytes(size + 1)))
+
+
+# -- hash ------------------------------------------------------------------------------------
+
+
+def murmur(data, seed):
+    """MurmurHash3 for x86, 32 bits, as its author describes it."""
+
+    def turned(value, by):
+        return (value << by | value >> 32 - by) & 0xFFFFFFFF
+
+    def scrambled(block):
+        return turned(block * 0xCC9E2D51 & 0xFFFFFFFF, 15) * 0x1B873593 & 0xFFFFFFFF
+
+    hashed, whole = seed, len(data) // 4 * 4
+    for start in range(0, whole, 4):
+        block = int.from_bytes(data[start : start + 4], "little")
+        hashed = (turned(hashed ^ scrambled(block), 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
+    hashed ^= scrambled(int.from_bytes(data[whole:], "little")) ^ len(data)
+    hashed = (hashed ^ hashed >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    hashed = (hashed ^ hashed >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    return hashed ^ hashed >> 16
+
+
+def test_published_hashes():
+    """Test vectors that go round with the algorithm."""
+    assert murmur(b"", 1) == 0x514E28B7 and murmur(b"test", 0) == 0xBA6BD213
+    assert _core.hash_name("test") == 0xBA6BD213
+    assert _core.hash_name("Hello, world!") == 0xC0363E43
+    assert _core.hash_name("The quick brown fox jumps over the lazy dog", 0x9747B28C) == 0x2FA826CD
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=20), st.integers(0, 2**32 - 1))
+@settings(max_examples=200)
+def test_hashes_of_names(name, seed):
+    data = name.encode()
+    while data and data[0] <= 32:
+        data = data[1:]
+    while data and data[-1] <= 32:
+        data = data[:-1]
+    digits = all(48 <= byte <= 57 for byte in data)
+    number = int(data or b"0") if digits else 0
+    expected = (number + seed) % 2**64 if digits else murmur(data, seed)
+    assert _core.hash_name(name, seed) == expected
+
+
+def test_digits_are_their_own_number():
+    cases = {"0": 0, "9": 9, "10": 10, " 7 ": 7, "\t42\n": 42, "007": 7, "": 0, "!": None}
+    for name, number in cases.items():
+        expected = murmur(name.encode(), 3) if number is None else number + 3
+        assert _core.hash_name(name, 3) == expected, name
+    for name in ("/", ":", "1a", "-1", "1.0"):
+        assert _core.hash_name(name, 5) == murmur(name.encode(), 5), name
+
+
+# -- names and their places ------------------------------------------------------------------
+
+
+class Bad:
+    """Names that all have one hash, and some of which are equal."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __hash__(self):
+        return 7
+
+    def __eq__(self, other):
+        return isinstance(other, Bad) and self.number == other.number
+
+
+@pytest.mark.parametrize(
+    "name", [str, int, Bad, lambda i: ("pair", i), lambda i: f"é{i}", lambda i: i * 2**32]
+)
+def test_many_names_and_a_bounded_table(name):
+    """A table that grows, and gives places to other names, finds what it holds."""
+    model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False, max_features=37)
+    weights = {}
+    for step in range(400):
+        i = step * 7 % 61 if step % 3 else step
+        model.learn_one({name(i): 1.0}, float(i))
+        weights.pop(i, None)
+        weights[i] = float(i)
+        if len(weights) > 37:
+            del weights[next(iter(weights))]
+    assert {key: model.predict_one({name(key): 1.0}) for key in weights} == weights
+    assert model.n_features == 37
+    for gone in range(61):
+        if gone not in weights:
+            assert model.predict_one({name(gone): 1.0}) == 0.0
+
+
+def test_equal_names_are_one():
+    model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False)
+    model.learn_one({1: 2.0}, 6.0)
+    assert model.predict_one({1.0: 2.0}) == 6.0 and model.predict_one({True: 2.0}) == 6.0
+    assert model.predict_one({"1": 2.0}) == 0.0
+    model.learn_one({"".join(["a", "b"]): 1.0}, 5.0)
+    assert model.predict_one({"ab": 1.0}) == 5.0
+    assert model.n_features == 2
+
+
+def test_the_order_of_use_survives_a_copy():
+    """Which feature makes room next is part of what is saved."""
+    model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False, max_features=4)
+    for name in "abcdacb":
+        model.learn_one({name: 1.0}, 1.0 + ord(name))
+    twin = StreamRegressor.from_state(*model.state())
+    for i, oldest in enumerate("dacb"):
+        assert model.coef().keys() == twin.coef().keys()
+        assert oldest in twin.coef()
+        for each in (model, twin):
+            each.learn_one({f"new{i}": 1.0}, 1.0)
+        assert oldest not in twin.coef() and oldest not in model.coef()
+
+
+# -- moments ---------------------------------------------------------------------------------
+
+
+def test_moments_are_those_of_all_rows():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(50, 3)) * [1.0, 100.0, 1e-3] + [5.0, -3.0, 0.0]
+    model = StreamRegressor("PAR-I", scale="standard")
+    for row in X:
+        model.learn_one(dict(zip("abc", row.tolist(), strict=True)), 1.0)
+    arrays = model.state()[1]
+    (rows,) = (value for name, value in arrays.items() if name.endswith("rows"))
+    assert rows.tolist() == [50.0]
+    coef, inside = model.coef(), arrays["weights"].reshape(3, -1)[:, 0]
+    scaled = np.array([coef[name] for name in "abc"])
+    np.testing.assert_allclose(scaled * X.std(axis=0), inside, rtol=1e-9)
+    shift = model.intercept() + scaled @ X.mean(axis=0)
+    np.testing.assert_allclose(shift, arrays["bias"][0], rtol=1e-9)
+
+
+def test_a_column_that_comes_late_was_zero():
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=40) + 3.0
+    late = StreamRegressor("PAR-I", scale="standard")
+    early = StreamRegressor("PAR-I", scale="standard")
+    for i, value in enumerate(values.tolist()):
+        zero = {"late": 0.0} if i < 25 else {}
+        late.learn_one({"a": value, **({"late": value} if i >= 25 else {})}, value)
+        early.learn_one({"a": value, **({"late": value} if i >= 25 else zero)}, value)
+    assert late.predict_one({"a": 1.0, "late": 2.0}) == pytest.approx(
+        early.predict_one({"a": 1.0, "late": 2.0}), rel=1e-9
+    )
+
+
+def test_before_any_row_nothing_has_a_spread():
+    for scale in ("online", "standard"):
+        model = StreamClassifier("PA-I", scale=scale)
+        assert model.predict_one({"a": 1.0}) is None
+    assert rows_of(np.zeros((1, 2))).count == 1
+
+
+# -- coefficients of support vectors ---------------------------------------------------------
+
+
+def test_the_mean_of_all_rounds():
+    """The mean is kept as a correction of the last coefficients: here it is taken itself."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 2))
+    y = np.column_stack([X[:, 0], np.sin(3 * X[:, 1])])
+    common = {"kernel": "rbf", "gamma": 0.7, "C": 0.5, "epsilon": 0.05}
+    last = KernelPassiveAggressiveRegressor(**common)
+    mean = KernelPassiveAggressiveRegressor(average=True, **common)
+    total = np.zeros((30, 2))
+    for i in range(30):
+        last.partial_fit(X[i : i + 1], y[i : i + 1])
+        mean.partial_fit(X[i : i + 1], y[i : i + 1])
+        total += last.predict(X)
+        np.testing.assert_allclose(mean.predict(X), total / (i + 1), atol=1e-12)
+    np.testing.assert_array_equal(last.support_vectors_, mean.support_vectors_)
+    assert last.dual_coef_.shape == (2, last.n_support_)
+
+
+def test_a_place_is_taken_by_the_last_one():
+    """After many removals each support vector still has its own coefficients."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
+    model = KernelPassiveAggressiveRegressor(
+        gamma=0.5, C=0.3, epsilon=0.01, budget=5, budget_strategy="oldest"
+    )
+    for i in range(60):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert sorted(model.support_vectors_.tolist()) == sorted(X[-5:].tolist())
+    kernel = np.exp(-0.5 * ((X[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2))
+    scores = kernel @ model.dual_coef_.T + model.intercept_
+    np.testing.assert_allclose(model.predict(X), scores, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, model.dual_coef_.sum(axis=1), atol=1e-12)

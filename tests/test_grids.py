@@ -1,0 +1,336 @@
+"""When a grid moves, and where to; who leaves a race; what models keep when they are moved."""
+
+import numpy as np
+import pytest
+from linear_support import make_problem, teach
+
+from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
+from aggro.auto import AutoLearner
+from aggro.bundle import PER_GROUP, PER_MODEL, begin_anew, select
+from aggro.grids import (
+    FAR,
+    GRIDS,
+    NEAR,
+    PIECE,
+    SETTLED,
+    first_steps,
+    grid_of,
+    is_settled,
+    memory_of,
+    move_grid,
+    next_look,
+    off_edge,
+    off_unit,
+    price,
+    steps_of,
+)
+from aggro.learner import Learner
+from aggro.rules import Settings
+
+STEP = np.log(10) / 2
+CAPPED = Settings(task="regression", loss="epsilon_insensitive")
+SQUARED = Settings(task="regression", loss="squared_epsilon_insensitive")
+BINARY = Settings(task="binary")
+
+
+def test_prices_are_half_powers_of_ten():
+    assert grid_of(BINARY, 0) == pytest.approx(10.0 ** np.arange(-5, 1.5, 0.5))
+    assert grid_of(Settings(task="binary", metric="diagonal"), 2) == pytest.approx(
+        10.0 ** np.arange(-2, 4.5, 0.5)
+    )
+    assert {metric: len(grid) for metric, grid in GRIDS.items()} == dict.fromkeys(GRIDS, 13)
+    assert price(-3) == 10**-1.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "unit", "steps"),
+    [
+        (BINARY, [4, 4 * 6 * STEP, 1024, 0, 0], -6),  # 1 / the squared length
+        (Settings(task="binary", metric="diagonal"), [4, 4 * 6 * STEP, 1024, 0, 0], 0),
+        (Settings(task="binary", metric="full"), [4, 4 * 6 * STEP, 1024, 0, 0], 0),
+        (CAPPED, [2, 2 * 6 * STEP, 5, 5 * 3 * STEP, 9], -3),  # times the target
+        (SQUARED, [2, 2 * 6 * STEP, 5, 5 * 3 * STEP, 9], -6),
+        (CAPPED, [0, 0, 5, -5 * 3 * STEP, 0], -3),
+        (CAPPED, [0, 0, 0, 0, 0], 0),
+        (BINARY, [1, -1e300, 0, 0, 0], 550),
+        (BINARY, [1, 1e300, 0, 0, 0], -550),
+    ],
+)
+def test_where_the_unit_lies(settings, unit, steps):
+    assert steps_of(settings, unit) == pytest.approx(steps)
+
+
+def test_where_one_example_puts_it():
+    assert first_steps(BINARY, 999.0, 1.0) == -6
+    assert first_steps(Settings(task="binary", fit_intercept=False), 1000.0, 1.0) == -6
+    assert first_steps(CAPPED, 0.0, 100.0) == 4
+    assert first_steps(Settings(task="binary", fit_intercept=False), 0.0, 1.0) == 0
+    for odd in (np.nan, np.inf):
+        assert first_steps(CAPPED, odd, odd) == 0
+
+
+def test_a_grid_follows_its_unit_only_when_that_is_away():
+    for away, steps in ((0.0, 0), (NEAR - 0.01, 0), (NEAR + 0.01, 1), (1.4, 1), (7.6, 8)):
+        for sign in (1, -1):
+            unit = [1, -sign * (away + sign * 3) * STEP, 0, 0, 3]
+            assert off_unit(BINARY, unit) == sign * steps
+
+
+def test_a_grid_moves_off_either_edge_but_not_too_far():
+    prices, unit = grid_of(BINARY, 5), [1, 0, 0, 0, 5]
+    assert [off_edge(prices, lane, unit) for lane in range(13)] == [-1, *[0] * 11, 1]
+    for high in (FAR - 1, FAR):
+        assert off_edge([price(high - 1 + 5), price(high + 5)], 1, unit) == int(high < FAR)
+        assert off_edge([price(5 - high), price(6 - high)], 0, unit) == -int(high < FAR)
+
+
+def test_looks_are_due_at_the_same_examples_whatever_was_learned():
+    looks = [0]
+    while looks[-1] < 3 * 2**14:
+        looks.append(next_look(looks[-1]))
+    assert looks[:36] == [*range(33), 34, 36, 38]
+    gaps = dict(zip(looks, np.diff(looks), strict=False))
+    assert [gaps[at] for at in (62, 64, 128, 1024, 2048, 16384, 32768)] == [
+        *(2, 4, 8, 64, 128, PIECE, PIECE)
+    ]
+    assert set(range(PIECE, looks[-1], PIECE)) < set(looks)
+    for examples in (5, 100, 5000, 40000):  # wherever a stream was stored
+        assert next_look(examples) == min(look for look in looks if look > examples)
+
+
+def test_a_race_is_settled_once_in_a_piece():
+    assert not is_settled(SETTLED - PIECE, SETTLED - PIECE)
+    assert not is_settled(SETTLED - 1, SETTLED - 1)
+    assert is_settled(SETTLED, SETTLED)
+    assert not is_settled(SETTLED + 128, SETTLED + 128)
+    assert is_settled(SETTLED + 5, SETTLED - 128)  # a batch that went beyond it
+    assert not is_settled(SETTLED + 5, SETTLED + 1)
+
+
+def test_memory():
+    assert memory_of(BINARY) == 1 - 1 / 5000
+    assert memory_of(Settings(task="binary", forgetting=0.01)) == 0.99
+
+
+# -- grids that move --------------------------------------------------------------------------
+
+
+def race_of(lanes=5, chosen=2, **axes):
+    """A learner whose lanes know something, each with a record of its own."""
+    settings = [Settings(**{"task": "binary", "C": price(k), **axes}) for k in range(lanes)]
+    X, y = make_problem("binary", 1, np.random.default_rng(0), 60, 4)
+    learner = teach(Learner(settings, 4, 2), X, y)
+    learner.model.set_memory(0.75)
+    state = learner.state()
+    state["recent_mistakes"][:] = np.abs(np.arange(lanes) - chosen) + 1.0
+    state["joint_mistakes"][:] = np.arange(lanes) + 10.0
+    state["unit"][:] = [1024, 0, 1024, 0, 0]
+    learner.load_state(state)
+    assert learner.model.chosen == chosen
+    return learner
+
+
+def lanes_of(learner):
+    return [
+        (learner.coef(i).tobytes(), learner.intercept(i).tobytes()) for i in range(learner.models)
+    ]
+
+
+@pytest.mark.parametrize(("steps", "places"), [(1, [1, 2, 3, 4, 2]), (-1, [2, 0, 1, 2, 3])])
+def test_a_step_after_the_unit_keeps_lanes_and_begins_new_ones_as_the_leader(steps, places):
+    learner = race_of()
+    state = learner.state()
+    state["unit"][1] = -steps * 1024 * STEP
+    learner.load_state(state)
+    moved = move_grid(learner, settled=False)
+    assert [lane.C for lane in moved.all_settings] == pytest.approx(
+        [price(k + steps) for k in range(5)]
+    )
+    assert lanes_of(moved) == [lanes_of(learner)[place] for place in places]
+    records = learner.model.records
+    assert moved.model.records == [records[place] for place in places]
+    assert moved.model.unit == [1024, state["unit"][1], 1024, 0, steps]
+    assert moved.model.memory == 0.75
+    assert move_grid(moved, settled=False) is moved
+
+
+@pytest.mark.parametrize(
+    ("chosen", "places", "steps"), [(4, [1, 2, 3, 4, 4], 1), (0, [0, 0, 1, 2, 3], -1)]
+)
+def test_a_leader_at_the_edge_moves_the_grid_when_it_is_settled(chosen, places, steps):
+    learner = race_of(chosen=chosen)
+    assert move_grid(learner, settled=False) is learner
+    moved = move_grid(learner, settled=True)
+    assert [lane.C for lane in moved.all_settings] == pytest.approx(
+        [price(k + steps) for k in range(5)]
+    )
+    assert lanes_of(moved) == [lanes_of(learner)[place] for place in places]
+    assert moved.model.unit[-1] == 0  # the unit stays where it was
+
+
+def test_a_leader_inside_moves_nothing_and_neither_does_one_C():
+    learner = race_of()
+    assert move_grid(learner, settled=True) is learner
+    single = Learner(BINARY, 4, 2)
+    assert move_grid(single, settled=True) is single
+
+
+@pytest.mark.parametrize("away", [2, -5])
+def test_further_than_a_step_all_begin_anew(away):
+    learner = race_of(average=True)
+    state = learner.state()
+    state["unit"][1] = -away * 1024 * STEP
+    learner.load_state(state)
+    moved = move_grid(learner, settled=False)
+    assert not any(moved.coef(i).any() or moved.intercept(i).any() for i in range(5))
+    assert [lane.C for lane in moved.all_settings] == pytest.approx(
+        [price(k + away) for k in range(5)]
+    )
+    assert moved.model.unit[-1] == away
+    assert set(moved.model.records) == {learner.model.records[2]}
+    assert moved.examples == learner.examples and moved.model.averaged == learner.model.averaged
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_both_directions_in_a_stream_that_changes(sign):
+    """Targets that grow pull the grid up; rows that grow, so that every C is too large, down."""
+    rng = np.random.default_rng(1)
+    X, noise = rng.normal(size=(7 * PIECE, 2)), rng.normal(size=7 * PIECE)
+    later = np.arange(len(X)) >= 2 * PIECE
+    y = X @ [1.0, -1.0] * np.where(later, 1e6, 1.0)
+    if sign < 0:
+        X, y = X * np.where(later, 1e3, 1e-6)[:, None], noise * later
+    params = {"C": "auto", "epsilon": 0.0, "fit_intercept": False}
+    model, stream = PassiveAggressiveRegressor(**params), StreamRegressor(**params)
+    model.partial_fit(X[: SETTLED - 1], y[: SETTLED - 1])
+    before = np.array([lane["C"] for lane in model.lanes_])
+    model.partial_fit(X[SETTLED - 1 :], y[SETTLED - 1 :])
+    for row, target in zip(X.tolist(), y.tolist(), strict=True):
+        stream.learn_one(dict(enumerate(row)), target)
+    steps = np.log([lane["C"] for lane in model.lanes_] / before) / STEP
+    assert steps == pytest.approx(5 * sign)  # at 3, 4, 5, 6 and 7 pieces
+    assert [lane["C"] for lane in stream.lanes_] == pytest.approx(
+        [lane["C"] for lane in model.lanes_]
+    )
+
+
+# -- who leaves -------------------------------------------------------------------------------
+
+
+def standing(task, mistakes, loss):
+    learner = Learner(Settings(task=task, loss="hinge" if task == "binary" else CAPPED.loss), 1, 2)
+    state = learner.state()
+    state["recent_mistakes"][:], state["recent_loss"][:] = mistakes, loss
+    learner.load_state(state)
+    return learner
+
+
+@pytest.mark.parametrize(
+    ("mistakes", "leaves"), [(100, False), (120, False), (165, False), (175, True), (400, True)]
+)
+def test_a_classifier_leaves_when_chance_cannot_explain_its_mistakes(mistakes, leaves):
+    """More than 1.2 times those of the best and three deviations: 120 + 3 √(m + 100)."""
+    race = AutoLearner(Settings(task="binary", C="auto"), 1, 2)
+    best, other = standing("binary", 100, 1.0), standing("binary", mistakes, 1e9)
+    assert race._hopeless(other, best) == leaves
+    assert not race._hopeless(best, best)
+
+
+@pytest.mark.parametrize(("loss", "leaves"), [(100, False), (119.9, False), (120.1, True)])
+def test_a_regressor_leaves_when_its_error_is_far_more(loss, leaves):
+    race = AutoLearner(Settings(task="regression", loss=CAPPED.loss, C="auto"), 1, 1)
+    assert race._hopeless(standing("regression", 0, loss), standing("regression", 0, 100)) == leaves
+
+
+def test_nobody_leaves_before_the_race_is_settled():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(2 * SETTLED, 3)) + 5) * [1e-4, 1.0, 1e4]
+    y = ((X / [1e-4, 1.0, 1e4] - 5) @ [1.0, -1.0, 1.0] > 0).astype(int)
+    model = PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto")
+    model.partial_fit(X[: SETTLED - 1], y[: SETTLED - 1])
+    assert len(model._learner.learners) == 5
+    model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
+    left = len(model._learner.learners)
+    assert left < 5
+    best = min(lane["recent_error"] for lane in model.lanes_)
+    assert min(lane["recent_error"] for lane in model.lanes_ if lane["chosen"]) == best
+
+
+# -- models taken out ---------------------------------------------------------------------------
+
+SHAPES = [
+    {},
+    {"metric": "diagonal"},
+    {"metric": "full"},
+    {"average": True},
+    {"average": "reservoir", "reservoir_size": 3},
+    {"queue": 3},
+    {"scale": "standard"},
+    {"forgetting": 0.01, "class_mean": 0.2},
+    {"class_mean": 0.1, "average": True},
+    {"batch_size": 4},
+]
+
+
+@pytest.mark.parametrize("task", ["binary", "support", "ovr"])
+@pytest.mark.parametrize("axes", SHAPES, ids=str)
+def test_a_model_taken_out_is_the_model_learned_alone(axes, task):
+    kind = "binary" if task == "binary" else "multiclass"
+    multiclass = "support" if task == "binary" else task
+    X, y = make_problem(kind, 3, np.random.default_rng(3), 80, 4)
+    settings = [Settings(task=kind, multiclass=multiclass, C=C, **axes) for C in (0.01, 0.1, 1.0)]
+    count = 2 if task == "binary" else 3
+    side = teach(Learner(settings, 4, count), X[:50], y[:50])
+    side.model.set_memory(0.5)
+    for one in (1, 2):
+        alone = teach(Learner(settings[one], 4, count), X[:50], y[:50])
+        taken = select(side, [one], [settings[one]])
+        assert taken.model.memory == 0.5
+        if axes.get("average") != "reservoir":  # which draws its numbers in turn
+            compare(taken, alone)
+        for name, array in taken.state().items():
+            if name in (*PER_MODEL, *PER_GROUP):
+                each = len(array)
+                assert array.tobytes() == side.state()[name][one * each :][:each].tobytes(), name
+        if axes.get("average") == "reservoir":
+            continue
+        teach(side, X[50:], y[50:])
+        teach(taken, X[50:], y[50:])
+        np.testing.assert_allclose(taken.coef(), side.coef(one), rtol=1e-7, atol=1e-10)
+        side = teach(Learner(settings, 4, count), X[:50], y[:50])
+        side.model.set_memory(0.5)
+
+
+def compare(taken, alone):
+    np.testing.assert_allclose(taken.coef(), alone.coef(), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(taken.intercept(), alone.intercept(), rtol=1e-8, atol=1e-12)
+    states = taken.state(), alone.state()
+    for name in ("updates", "last_update", "counters", "class_total", "scale_rows"):
+        if name in states[1]:
+            np.testing.assert_allclose(states[0][name], states[1][name], rtol=1e-12)
+    assert taken.progress.loss == pytest.approx(alone.progress.loss, rel=1e-8)
+
+
+@pytest.mark.parametrize("task", ["binary", "support"])
+@pytest.mark.parametrize("axes", SHAPES, ids=str)
+def test_what_begins_anew_learns_as_if_the_weights_had_stayed_zero(axes, task):
+    """Sums, scales and counters go on; weights are those of a learner that did not step before."""
+    kind = "binary" if task == "binary" else "multiclass"
+    X, y = make_problem(kind, 3, np.random.default_rng(3), 60, 4)
+    settings = [Settings(task=kind, C=C, **axes) for C in (0.1, 1.0)]
+    learner = teach(Learner(settings, 4, 2 if kind == "binary" else 3), X[:30], y[:30])
+    fresh = begin_anew(learner, settings)
+    assert not fresh.coef(0).any() and not fresh.coef(1).any()
+    assert fresh.examples == 30
+    # Steps of a C that is next to nothing leave the weights at zero, and count all the same.
+    tiny = [Settings(task=kind, C=1e-290, **axes) for _ in settings]
+    idle = teach(Learner(tiny, 4, 2 if kind == "binary" else 3), X[:30], y[:30])
+    idle.configure(settings)
+    if axes.get("class_mean", 0) or axes.get("queue", 1) > 1 or axes.get("average") == "reservoir":
+        return  # pulls and offers do not wait for a C
+    if axes.get("metric"):
+        return  # a metric sharpens at every step
+    for one in (fresh, idle):
+        teach(one, X[30:], y[30:])
+    np.testing.assert_allclose(fresh.coef(1), idle.coef(1), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(fresh.intercept(1), idle.intercept(1), rtol=1e-8, atol=1e-12)

@@ -1,0 +1,98 @@
+"""New classes in the middle of a stream: what a learner, or a race, keeps when it grows."""
+
+import numpy as np
+import pytest
+from linear_support import make_problem, teach
+
+from aggro.auto import AutoLearner, grown
+from aggro.growth import grow_classes
+from aggro.learner import Learner, rows_of
+from aggro.rules import Settings
+
+SHAPES = [
+    {},
+    {"metric": "diagonal"},
+    {"metric": "full"},
+    {"average": True},
+    {"average": "reservoir", "reservoir_size": 3},
+    {"queue": 3},
+    {"scale": "online"},
+    {"class_mean": 0.2, "forgetting": 0.01},
+]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("axes", SHAPES, ids=str)
+def test_what_was_counted_goes_on(axes, classes):
+    task = "binary" if classes == 2 else "multiclass"
+    X, y = make_problem(task, 3, np.random.default_rng(1), 50, 4)
+    lanes = [Settings(task=task, C=C, **axes) for C in (0.1, 1.0)]
+    old = teach(Learner(lanes, 4, classes, seed=7), X, y)
+    old.model.set_memory(0.75)
+    before = {name: array.copy() for name, array in old.state().items()}
+    wider = [Settings(task="multiclass", C=C, **axes) for C in (0.1, 1.0)]
+    new = grow_classes(old, wider, np.arange(classes), classes + 1)
+    after = new.state()
+    assert new.model.memory == 0.75
+    for name in ("counters", "record", "unit", "joint_mistakes", "recent_mistakes", "recent_loss"):
+        assert after[name].tobytes() == before[name].tobytes(), name
+    tallies = ("mistakes", "updates", "last_update", "loss")
+    for name in before:
+        if name in tallies or name.startswith(("scale_", "ring_fill", "ring_next", "pool_fill")):
+            assert np.array_equal(after[name], before[name]), name
+    if "pool_key" in before:
+        assert np.array_equal(after["pool_key"], before["pool_key"])
+    now = old.state()  # which is left alone: the call may yet be refused
+    assert all(now[name].tobytes() == array.tobytes() for name, array in before.items())
+
+
+@pytest.mark.parametrize("axes", SHAPES, ids=str)
+def test_margins_stay_and_the_new_class_has_none(axes):
+    X, y = make_problem("multiclass", 3, np.random.default_rng(1), 50, 4)
+    old = teach(Learner(Settings(task="multiclass", **axes), 4, 3), X, y)
+    said = old.scores(rows_of(X))
+    new = grow_classes(old, old.settings, np.array([0, 1, 3]), 4)
+    scores = new.scores(rows_of(X))
+    np.testing.assert_allclose(scores[:, [0, 1, 3]], said, rtol=1e-9, atol=1e-12)
+    if not axes.get("class_mean"):
+        assert not scores[:, 2].any()
+
+
+def test_a_race_that_grows_stands_where_it_stood():
+    X, y = make_problem("binary", 1, np.random.default_rng(1), 200, 4)
+    settings = Settings(task="binary", C="auto", metric="auto", average="auto")
+    race = AutoLearner(settings, 4, 2, seed=5)
+    race.learn(rows_of(X), labels=y)
+    race.freeze_means()
+    wider = Settings(task="multiclass", C="auto", metric="auto", average="auto")
+    new = grown(race, wider, np.arange(2), 3)
+    for name in ("fixed", "judged", "leading", "counted", "next_look", "seed", "features"):
+        assert getattr(new, name) is getattr(race, name) or getattr(new, name) == getattr(
+            race, name
+        )
+    assert new.mistakes == race.mistakes and new.classes == 3 and new.best == race.best
+    assert new.lanes() == race.lanes()
+
+
+@pytest.mark.parametrize(
+    "axes", [{"queue": 3}, {"average": "reservoir", "reservoir_size": 4}], ids=str
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_group_keeps_its_own_past(axes, classes):
+    """One-vs-rest: each class has a queue and a reservoir of its own; a new one has none."""
+    task = "binary" if classes == 2 else "multiclass"
+    X, y = make_problem(task, 3, np.random.default_rng(1), 30, 4)
+    lanes = [Settings(task=task, multiclass="ovr", C=C, **axes) for C in (0.01, 1.0)]
+    old = teach(Learner(lanes, 4, classes), X, y)
+    wider = [Settings(task="multiclass", multiclass="ovr", C=C, **axes) for C in (0.01, 1.0)]
+    position = np.delete(np.arange(classes + 1), 1)
+    new = grow_classes(old, wider, position, classes + 1)
+    before, after = old.state(), new.state()
+    for name in ("last_update", "ring_fill", "ring_next", "pool_fill", "pool_key"):
+        if name not in before:
+            continue
+        was = before[name].reshape(2, 1 if classes == 2 else 3, -1)
+        now = after[name].reshape(2, classes + 1, -1)
+        assert np.array_equal(now[:, position], np.broadcast_to(was, now[:, position].shape)), name
+        if name != "last_update":
+            assert not now[:, 1].any(), name

@@ -1,0 +1,121 @@
+"""Learners side by side grow as each would alone: nothing of one is lost or lent to another."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from aggro.bundle import select
+from aggro.growth import grow_classes
+from aggro.learner import Learner, rows_of
+from aggro.rules import Settings
+from aggro.targets import joined
+
+PRICES = (0.01, 0.3, 10.0)
+AXES = [
+    {},
+    {"metric": "diagonal"},
+    {"metric": "full"},
+    {"class_mean": 0.2, "average": True},
+    {"queue": 4},
+    {"queue": 3, "class_mean": 0.1, "average": True},
+    {"average": "reservoir", "reservoir_size": 3},
+    {"scale": "online", "average": 5},
+    {"class_mean": 0.1, "forgetting": 0.02},
+]
+GROWTHS = [
+    *(((0,), 2, (0,)), ((0,), 2, (1,)), ((0,), 4, (2,))),
+    *(((0, 1), 3, (0, 2)), ((0, 1, 2), 5, (0, 1, 4))),
+]
+
+
+def problem(labels, rows=40, seed=0):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(rows, 4)), random.choice(labels, size=rows).astype(np.int64)
+
+
+def lanes(settings, classes):
+    task = "binary" if classes <= 2 else "multiclass"
+    return [dataclasses.replace(settings, task=task, C=price) for price in PRICES]
+
+
+@pytest.mark.parametrize("multiclass", ["support", "top", "ovr"])
+@pytest.mark.parametrize("axes", AXES, ids=str)
+@pytest.mark.parametrize(("labels", "classes", "position"), GROWTHS, ids=str)
+def test_models_side_by_side_grow_as_each_alone(axes, multiclass, labels, classes, position):
+    settings = Settings(task="binary", loss="hinge", multiclass=multiclass, **axes)
+    X, y = problem(labels)
+    before, after = lanes(settings, len(labels)), lanes(settings, classes)
+    learner = Learner(before, 4, len(labels))
+    learner.model.set_memory(0.9)
+    learner.learn(rows_of(X), labels=y)
+    grown = grow_classes(learner, after, np.array(position), classes)
+    assert grown.model.memory == 0.9
+    assert grown.examples == 40
+    late, new = problem(range(classes), seed=1)
+    for which, (old, setting) in enumerate(zip(before, after, strict=True)):
+        alone = grow_classes(select(learner, [which], [old]), setting, np.array(position), classes)
+        mine = select(grown, [which], [setting])
+        assert_alike(mine, alone)
+        for each in (mine, alone):
+            each.learn(rows_of(late), labels=new)
+        assert_alike(mine, alone)
+
+
+def assert_alike(one, other):
+    here, there = one.state(), other.state()
+    for name in here:
+        if name == "record":  # whose mistakes count as those of the leader is the race's
+            here[name], there[name] = here[name][::2], there[name][::2]
+        np.testing.assert_allclose(here[name], there[name], rtol=1e-12, atol=1e-14, err_msg=name)
+
+
+@pytest.mark.parametrize(("labels", "classes", "position"), GROWTHS, ids=str)
+def test_what_was_counted_stays(labels, classes, position):
+    X, y = problem(labels)
+    settings = Settings(task="binary")
+    learner = Learner(lanes(settings, len(labels)), 4, len(labels))
+    learner.learn(rows_of(X), labels=y)
+    grown = grow_classes(learner, lanes(settings, classes), np.array(position), classes)
+    before, after = learner.state(), grown.state()
+    for which in range(len(PRICES)):
+        then, now = learner.progress_of(which), grown.progress_of(which)
+        assert (now.updates, now.loss) == (then.updates, then.loss)
+        tie = len(labels) == 1 and position[0] == 0  # the first row: no mistake of the first class
+        assert now.mistakes == then.mistakes - tie
+    np.testing.assert_array_equal(after["last_update"], before["last_update"])
+    assert (before["last_update"] > 0).all()
+    np.testing.assert_array_equal(after["recent_loss"], before["recent_loss"])
+    np.testing.assert_array_equal(after["counters"], before["counters"])
+
+
+@pytest.mark.parametrize("multiclass", ["support", "ovr"])
+@pytest.mark.parametrize(("labels", "classes", "position"), GROWTHS, ids=str)
+def test_margins_between_known_classes_stay(multiclass, labels, classes, position):
+    X, y = problem(labels)
+    settings = Settings(task="binary", multiclass=multiclass, C=0.3)
+    learner = Learner(lanes(settings, len(labels))[1], 4, len(labels))
+    learner.learn(rows_of(X), labels=y)
+    grown = grow_classes(learner, lanes(settings, classes)[1], np.array(position), classes)
+    then, now = learner.scores(rows_of(X)), grown.scores(rows_of(X))
+    if len(labels) < 3 or classes < 3:
+        if classes == 2:
+            np.testing.assert_array_equal(now, then if position[0] == 1 else -then)
+        elif len(labels) == 2:
+            double = 2.0 if multiclass == "ovr" else 1.0
+            difference = now[:, [position[1]]] - now[:, [position[0]]]
+            np.testing.assert_allclose(difference, double * then)
+        return
+    for one, other in itertools.combinations(range(len(labels)), 2):
+        np.testing.assert_allclose(
+            now[:, position[one]] - now[:, position[other]], then[:, one] - then[:, other]
+        )
+    fresh = np.setdiff1d(np.arange(classes), position)
+    assert (now[:, fresh] == 0).all()
+
+
+def test_all_classes_in_order():
+    everybody, position = joined(np.array(["b", "d"]), np.array(["c", "b", "a"]))
+    assert everybody.tolist() == ["a", "b", "c", "d"]
+    assert position.tolist() == [1, 3]

@@ -1,0 +1,276 @@
+"""A first class is learned against the one to come: the model is the one that knew both."""
+
+import copy
+import itertools
+import pickle
+import re
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+import aggro
+from aggro import (
+    AROWClassifier,
+    ConfidenceWeightedClassifier,
+    KernelPassiveAggressiveClassifier,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    SoftConfidenceWeightedClassifier,
+    StreamClassifier,
+)
+from aggro.cli.model import LinearModel
+from aggro.variants import find
+
+ALONE = 23  # rows of the first class before the second comes
+AXES = [
+    {},
+    {"fit_intercept": False},
+    {"loss": "hard"},
+    {"loss": "squared_hinge", "metric": "diagonal"},
+    {"metric": "full"},
+    {"class_mean": 0.2},
+    {"class_mean": 0.2, "average": True, "scale": "online"},
+    {"class_mean": 0.2, "queue": 3, "trigger": "always"},
+    {"class_mean": 0.1, "forgetting": 0.01},
+    {"metric": "diagonal", "forgetting": 0.01},
+    {"queue": 3, "average": True},
+    {"average": "reservoir", "reservoir_size": 4, "class_mean": 0.1},
+    {"average": 10, "scale": "standard"},
+    {"batch_size": 4, "class_mean": 0.1},
+    {"batch_size": 3, "metric": "diagonal", "loss": "hard"},
+    {"C": "auto"},
+    {"C": "auto", "fit_intercept": False, "metric": "diagonal"},
+    {"C": "auto", "class_mean": 0.1, "average": True},
+    {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"},
+    {"class_weight": "balanced"},
+    {"probability": True},
+    {"probability": True, "C": "auto", "batch_size": 5},
+]
+SECOND_ORDER = [
+    (kind, {})
+    for kind in (
+        *(AROWClassifier, ConfidenceWeightedClassifier, SoftConfidenceWeightedClassifier),
+        Perceptron,
+    )
+]
+KERNELS = [
+    {"gamma": 1.0},
+    {"average": True, "probability": True, "gamma": 1.0},
+    {"kernel": "linear", "fit_intercept": False},
+    {"budget": 6, "budget_strategy": "projection", "average": True, "gamma": 1.0},
+    {"budget": 6, "budget_strategy": "nearest", "gamma": 1.0},
+    {"batch_size": 3, "gamma": 1.0},
+    {"kernel": lambda a, b: a @ b.T, "probability": True},
+]
+LINEAR = [(PassiveAggressiveClassifier, axes) for axes in AXES]
+KERNEL = [(KernelPassiveAggressiveClassifier, axes) for axes in KERNELS]
+
+
+def stream(known, rows=120, seed=0):
+    """Return sparse rows, many with features of their own: scores of zero are common."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(rows, 8)) * (random.random((rows, 8)) < 0.3)
+    X[:6] = np.eye(8)[:6]
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    y[:ALONE] = known
+    y[ALONE] = 1 - known
+    return X, y
+
+
+def state_of(model):
+    """Return every array of a fitted estimator."""
+    learner, arrays = model._learner, {}
+    parts = getattr(learner, "learners", [learner])
+    for number, part in enumerate(parts):
+        state = part.state() if hasattr(part, "state") else part.model.state()
+        arrays |= {f"{number}.{name}": array for name, array in state.items()}
+    if model.probability:
+        found = model._calibrator
+        arrays |= {name: getattr(found, name) for name in ("scores", "centres", "labels", "counts")}
+    return arrays
+
+
+def assert_same(one, other):
+    here, there = state_of(one), state_of(other)
+    assert here.keys() == there.keys()
+    for name in here:
+        np.testing.assert_array_equal(here[name], there[name], err_msg=name)
+    assert one.n_mistakes_ == other.n_mistakes_
+    assert one.cumulative_loss_ == other.cumulative_loss_
+    assert one.t_ == other.t_
+
+
+def named(value):
+    """The same name in every process: functions show where they are."""
+    return re.sub(r" at 0x\w+", "", str(value))
+
+
+@pytest.mark.parametrize("known", [0, 1])
+@pytest.mark.parametrize(("kind", "axes"), LINEAR + SECOND_ORDER + KERNEL, ids=named)
+def test_the_model_is_the_one_that_knew_both(kind, axes, known):
+    X, y = stream(known)
+    told, surprised = (kind(random_state=0, **axes) for _ in range(2))
+    cuts = [0, 12, ALONE, ALONE + 30, len(y)]
+    for first, last in itertools.pairwise(cuts):
+        told.partial_fit(X[first:last], y[first:last], classes=[0, 1])
+        surprised.partial_fit(X[first:last], y[first:last])
+    assert_same(told, surprised)
+    np.testing.assert_array_equal(told.decision_function(X), surprised.decision_function(X))
+
+
+@pytest.mark.parametrize("known", [0, 1])
+@pytest.mark.parametrize("axes", [{}, {"class_mean": 0.1}, {"metric": "diagonal"}, {"C": "auto"}])
+def test_single_precision_and_sparse_rows(axes, known):
+    X, y = stream(known)
+    X = csr_matrix(X.astype(np.float32))
+    told, surprised = (PassiveAggressiveClassifier(**axes, random_state=0) for _ in range(2))
+    for rows in (slice(0, ALONE), slice(ALONE, None)):
+        told.partial_fit(X[rows], y[rows], classes=[0, 1])
+        surprised.partial_fit(X[rows], y[rows])
+    assert_same(told, surprised)
+
+
+NO_RACE = [axes for axes in AXES if "auto" not in axes.values() and "class_weight" not in axes]
+
+
+@pytest.mark.parametrize("known", [0, 1])
+@pytest.mark.parametrize("axes", NO_RACE, ids=str)
+def test_streams_learn_the_same(axes, known):
+    X, y = stream(known)
+    seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
+    model = StreamClassifier("PA-I", seed=seed, **axes)
+    told = PassiveAggressiveClassifier(random_state=0, **axes)
+    names = np.array(["no", "yes"])[y].tolist()
+    for x, name in zip(X, names, strict=True):
+        model.learn_one({f"f{j}": v for j, v in enumerate(x)}, name)
+    model.flush()
+    for first in range(0, len(y), step := axes.get("batch_size", 1)):
+        rows = slice(first, first + step)
+        told.partial_fit(X[rows], names[rows], classes=["no", "yes"])
+    weights = [model.coef()["yes"][f"f{j}"] for j in range(8)]
+    np.testing.assert_allclose(weights, told.coef_[0], rtol=1e-9, atol=1e-12)
+    assert model.n_mistakes_ == told.n_mistakes_
+    assert model.n_updates_ == told.n_updates_
+    if "probability" in axes:
+        answers = [model.predict_proba_one({f"f{j}": v for j, v in enumerate(x)}) for x in X]
+        np.testing.assert_allclose([a["yes"] for a in answers], told.predict_proba(X)[:, 1], 1e-4)
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_a_race_of_a_stream_keeps_the_record_of_those_who_knew(known):
+    X, y = stream(known)
+    params = {"metric": "diagonal", "fit_intercept": False}  # no grid moves in so short a stream
+    model = StreamClassifier("PA-I", C="auto", **params)
+    for x, label in zip(X, y.tolist(), strict=True):
+        x = {f"f{j}": v for j, v in enumerate(x) if v}
+        before = model.predict_one(x), model.score_one(x)
+        mistakes = model.n_mistakes_
+        model.learn_one(x, label)
+        if len(model.classes) == 2 and isinstance(before[1], float):
+            assert model.n_mistakes_ - mistakes == (before[0] != label)
+    alone = StreamClassifier("PA-I", C=model.C_, **params)
+    for x, label in zip(X, y.tolist(), strict=True):
+        alone.learn_one({f"f{j}": v for j, v in enumerate(x) if v}, label)
+    leader = next(lane for lane in model.lanes_ if lane["chosen"])
+    assert leader["mistakes"] == alone.n_mistakes_
+
+
+def test_the_first_of_two_examples_is_not_forgotten():
+    model = StreamClassifier()
+    model.learn_one({"a": 1.0}, "x")
+    model.learn_one({"b": 1.0}, "y")
+    assert [model.predict_one({name: 1.0}) for name in "ab"] == ["x", "y"]
+
+
+def test_ties_are_judged_as_they_will_have_been():
+    """Rows that share nothing: all scores are zero, which speaks for the first class."""
+    for known, mistakes in ((0, 0), (1, 5)):
+        model = PassiveAggressiveClassifier(fit_intercept=False)
+        model.partial_fit(np.eye(8)[:5], [known] * 5)
+        assert model.n_mistakes_ == 5  # the class to come may be the first
+        model.partial_fit(np.eye(8)[5:6], [1 - known])
+        assert model.n_mistakes_ == mistakes + (known == 0)
+
+
+@pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, KernelPassiveAggressiveClassifier])
+def test_one_class_is_the_answer_until_another_comes(kind):
+    X, _ = stream(0)
+    model = kind(probability=True).partial_fit(X, ["only"] * len(X))
+    assert set(model.predict(-X)) == {"only"}
+    np.testing.assert_array_equal(model.predict_proba(X), np.ones((len(X), 1)))
+    assert (model.decision_function(X[:6]) > 0).all()  # it is what was learned
+    assert model.decision_function(X).shape == (len(X),)
+
+
+@pytest.mark.parametrize("known", [0, 1])
+@pytest.mark.parametrize(("kind", "axes"), [*LINEAR[5:7], *LINEAR[15:18], *KERNEL[:2]], ids=named)
+def test_copies_and_files_of_one_class_go_on(kind, axes, known, tmp_path):
+    X, y = stream(known)
+    model = kind(random_state=0, **axes).partial_fit(X[:ALONE], y[:ALONE])
+    aggro.save(model, tmp_path / "m")
+    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "m")]
+    model.partial_fit(X[ALONE:], y[ALONE:])
+    for other in copies:
+        assert_same(model, other.partial_fit(X[ALONE:], y[ALONE:]))
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_a_stream_of_one_class_goes_on_from_a_file(known, tmp_path):
+    X, y = stream(known)
+    model = StreamClassifier(class_mean=0.1, fit_intercept=False, batch_size=4, probability=True)
+    for i, (x, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
+        if i == ALONE - 2:  # in the midst of a batch
+            aggro.save(model, tmp_path / "m")
+            other = aggro.load(tmp_path / "m")
+        for each in (model, other) if i >= ALONE - 2 else (model,):
+            each.learn_one(dict(zip("abcdefgh", x, strict=True)), label)
+    assert model.coef() == other.coef()
+    assert model.n_mistakes_ == other.n_mistakes_
+    assert model.predict_proba_one({"a": 1.0}) == other.predict_proba_one({"a": 1.0})
+
+
+@pytest.mark.parametrize("known", [0, 1])
+@pytest.mark.parametrize("params", [{"C": 0.5}, {"C": "auto"}, {"class_mean": 0.1}], ids=str)
+def test_the_command_line_learns_the_same(params, known):
+    X, y = stream(known)
+    model = LinearModel.create(find("PA-I"), params, np.float64, 0)
+    told = PassiveAggressiveClassifier(random_state=0, **params)
+    for rows in (slice(0, ALONE), slice(ALONE, None)):
+        order = np.arange(len(y[rows]))
+        lesson = model.meet(X[rows], y[rows], order)
+        model.learn(X[rows], lesson, None, order)
+        told.partial_fit(X[rows], y[rows], classes=[0, 1])
+        if rows.stop:
+            np.testing.assert_array_equal(model.probabilities(model.scores(X)), np.ones((120, 1)))
+            assert (model.chosen(model.scores(X)) == 0).all()
+    np.testing.assert_array_equal(model.scores(X), told._scores(X))
+    assert model.progress.mistakes == told.n_mistakes_
+
+
+@pytest.mark.parametrize("known", ["a", "b", "c"])
+@pytest.mark.parametrize("multiclass", ["support", "top", "ovr"])
+@pytest.mark.parametrize(
+    "axes", [{}, {"metric": "diagonal"}, {"metric": "full"}, {"class_mean": 0.2, "average": True}]
+)
+def test_two_classes_more_at_once_keep_all_margins_of_the_first(axes, multiclass, known):
+    X, _ = stream(0)
+    model = PassiveAggressiveClassifier(C=0.3, multiclass=multiclass, **axes)
+    model.partial_fit(X[:ALONE], [known] * ALONE)
+    margin, mistakes = model.decision_function(X), model.n_mistakes_
+    grown = copy.deepcopy(model)
+    grown._admit(np.array(["a", "b", "c"]))
+    scores, place = grown.decision_function(X), "abc".index(known)
+    others = np.delete(scores, place, axis=1)
+    whole = 2.0 if multiclass == "ovr" else 1.0  # there each output has its own margin
+    np.testing.assert_allclose(scores[:, [place]] - others, whole * margin[:, None].repeat(2, 1))
+    np.testing.assert_allclose(
+        scores.sum(axis=1), -margin if multiclass == "ovr" else 0, atol=1e-12
+    )
+    assert grown.n_mistakes_ == mistakes - (known == "a")  # the first row was a tie
+    if multiclass == "ovr" and "class_mean" not in axes:
+        told = PassiveAggressiveClassifier(C=0.3, multiclass=multiclass, **axes)
+        told.partial_fit(X[:ALONE], [known] * ALONE, classes=["a", "b", "c"])
+        for each in (told, grown):
+            each.partial_fit(X[ALONE:], np.array(["a", "b", "c"])[np.arange(97) % 3])
+        np.testing.assert_allclose(grown.coef_, told.coef_)

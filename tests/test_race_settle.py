@@ -1,0 +1,225 @@
+"""settle(): the leader alone, the same predictions; and which parameters may change in a race."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+
+import aggro
+from aggro import (
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    StreamClassifier,
+    StreamRegressor,
+)
+
+AXES = [
+    {},
+    {"metric": "diagonal"},
+    {"metric": "auto", "scale": "auto", "average": "auto"},
+    {"average": True},
+    {"average": "reservoir"},
+    {"class_mean": 0.1},
+    {"batch_size": 7},
+]
+
+
+def data(load):
+    X, y = load(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order]
+
+
+@pytest.mark.parametrize("axes", AXES, ids=str)
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
+def test_the_leader_stays_what_it_was(load, axes, tmp_path):
+    X, y = data(load)
+    model = PassiveAggressiveClassifier(C="auto", random_state=0, **axes)
+    model.partial_fit(X[:400], y[:400])
+    chosen = next(lane for lane in model.lanes_ if lane["chosen"])
+    coef, intercept, said = model.coef_.copy(), model.intercept_, model.decision_function(X)
+    updates, loss = model.n_updates_, model.cumulative_loss_
+    assert model.settle() is model
+    assert np.array_equal(model.coef_, coef) and np.array_equal(model.intercept_, intercept)
+    # A single output is summed in another order than one of many.
+    exact = 0 if said.ndim > 1 or axes.get("class_mean") else 1e-13
+    np.testing.assert_allclose(
+        model.decision_function(X), said, rtol=0, atol=exact * abs(said).max()
+    )
+    assert (model.n_updates_, model.cumulative_loss_) == (updates, loss)
+    assert model.n_mistakes_ == chosen["mistakes"] and model.t_ == 401
+    for name in ("C", "metric", "scale", "average"):
+        assert getattr(model, name) == chosen[name]
+    assert chosen["C"] == model.C_
+    with pytest.raises(AttributeError, match="auto"):
+        _ = model.lanes_
+    assert model.settle() is model  # a second time nothing is left to do
+    aggro.save(model, tmp_path / "model.aggro")
+    copies = [aggro.load(tmp_path / "model.aggro"), pickle.loads(pickle.dumps(model))]
+    for copy in copies:
+        assert np.array_equal(copy.decision_function(X), model.decision_function(X))
+        copy.partial_fit(X[400:], y[400:])
+    model.partial_fit(X[400:], y[400:])
+    for copy in copies:
+        assert np.array_equal(copy.coef_, model.coef_)
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, np.asarray])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
+def test_learning_goes_on_as_the_lane_alone_would(metric, make):
+    X, y = data(load_breast_cancer)
+    race = PassiveAggressiveClassifier(C="auto", metric=metric)
+    race.partial_fit(make(X[:300]), y[:300]).settle()
+    alone = PassiveAggressiveClassifier(C=race.C_, metric=metric).partial_fit(
+        make(X[:300]), y[:300]
+    )
+    for model in (race, alone):
+        model.partial_fit(make(X[300:]), y[300:])
+    np.testing.assert_allclose(race.coef_, alone.coef_, rtol=1e-8)
+    assert race.n_mistakes_ == alone.n_mistakes_
+
+
+def test_a_file_of_the_leader_alone_is_small(tmp_path):
+    X = sp.random(50, 5000, 0.01, format="csr", random_state=0)
+    y = np.arange(50) % 2
+    model = PassiveAggressiveClassifier(C="auto", metric="auto", average="auto").partial_fit(X, y)
+    aggro.save(model, tmp_path / "race.aggro")
+    race = len(pickle.dumps(model)), (tmp_path / "race.aggro").stat().st_size
+    model.settle()
+    aggro.save(model, tmp_path / "model.aggro")
+    alone = len(pickle.dumps(model)), (tmp_path / "model.aggro").stat().st_size
+    assert alone[0] * 20 < race[0] and alone[1] * 20 < race[1]
+
+
+def test_regressors_settle_too():
+    X, y = data(load_diabetes)
+    model = PassiveAggressiveRegressor(C="auto", scale="auto").partial_fit(X, y)
+    said = model.predict(X)
+    np.testing.assert_allclose(model.settle().predict(X), said, rtol=1e-12)
+    assert model.scale != "auto"
+    fixed = PassiveAggressiveRegressor(C=0.1).partial_fit(X, y)
+    assert fixed.settle() is fixed and fixed.C == 0.1
+
+
+def test_there_must_be_a_leader():
+    X, y = data(load_breast_cancer)
+    model = PassiveAggressiveClassifier(C="auto")
+    with pytest.raises(ValueError, match="not fitted"):
+        model.settle()
+    model.partial_fit(X, y, classes=[0, 1], sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="before the first example"):
+        model.settle()
+    assert model.C == "auto"
+    with pytest.raises(ValueError, match="before the first example"):
+        StreamClassifier(C="auto").settle()
+
+
+@pytest.mark.parametrize("params", [{}, {"batch_size": 4}, {"probability": True}], ids=str)
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
+def test_streams_settle(load, params, tmp_path):
+    X, y = data(load)
+    rows = [{f"f{j}": v for j, v in enumerate(row)} for row in X[:301].tolist()]
+    model, twin = (StreamClassifier(C="auto", **params) for _ in "ab")
+    for x, label in zip(rows[:201], y.tolist(), strict=False):
+        model.learn_one(x, label)
+        twin.learn_one(x, label)
+    before = model.coef(), model.intercept(), [model.predict_one(x) for x in rows]
+    chosen, size = model.C_, model._raw_memory_usage
+    model.settle()
+    assert (model.coef(), model.intercept(), [model.predict_one(x) for x in rows]) == before
+    assert model.C == model.C_ == chosen
+    assert model._raw_memory_usage < size / 2
+    with pytest.raises(AttributeError, match="auto"):
+        _ = model.lanes_
+    model.settle()
+    aggro.save(model, tmp_path / "stream.aggro")
+    copies = [aggro.load(tmp_path / "stream.aggro"), pickle.loads(pickle.dumps(model))]
+    for x, label in zip(rows[201:], y[201:].tolist(), strict=False):
+        for one in (model, twin, *copies):
+            one.learn_one(x, label)
+    for copy in copies:
+        assert copy.coef() == model.coef()
+    lane = next(i for i, lane in enumerate(twin.lanes_) if lane["C"] == chosen)
+    weights = twin._learner(len(twin.classes)).coef(lane)
+    mine = np.array([list(column.values()) for column in model.coef().values()])
+    np.testing.assert_allclose(mine, weights, rtol=1e-9, atol=1e-14)
+
+
+def test_a_stream_of_numbers_settles():
+    model = StreamRegressor(C="auto", epsilon=0.0)
+    for i in range(100):
+        model.learn_one({"x": float(i % 7)}, 3.0 * (i % 7))
+    said = model.predict_one({"x": 2.5})
+    model.settle()
+    assert model.predict_one({"x": 2.5}) == pytest.approx(said, rel=1e-14)
+
+
+# -- parameters in the middle of a race --------------------------------------------------------
+
+GIVEN = {"C": 0.5, "metric": "diagonal", "scale": "online", "average": True}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
+def test_a_race_is_not_given_up_in_silence(kind, name):
+    X, y = data(load_breast_cancer)
+    model = kind(**{name: "auto"}).partial_fit(X[:100], y[:100])
+    before = pickle.dumps(model._learner)
+    with pytest.raises(ValueError, match=rf"{name} cannot change from 'auto' to .*settle\(\)"):
+        model.set_params(**{name: GIVEN[name]}).partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"settle\(\)"):
+        model.set_params(warm_start=True).fit(X, y)
+    assert pickle.dumps(model._learner) == before
+    model.set_params(**{name: "auto"}).partial_fit(X[100:], y[100:])  # it goes on
+    model.settle()
+    if name == "C":
+        model.set_params(C=0.5).partial_fit(X[:50], y[:50])
+        assert model.C_ == 0.5 and model._learner.settings.C == 0.5
+
+
+def test_what_was_set_before_settling_is_taken_over():
+    X, y = data(load_breast_cancer)
+    model = PassiveAggressiveClassifier(C="auto", metric="auto").partial_fit(X, y)
+    model.set_params(C=0.5).settle()
+    assert model.C == 0.5 and model.metric != "auto"
+    model.partial_fit(X, y)
+    assert model._learner.settings.C == 0.5
+
+
+@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
+def test_a_race_cannot_begin_in_the_middle(kind, name, tmp_path):
+    X, y = data(load_breast_cancer)
+    model = kind().partial_fit(X[:100], y[:100])
+    was = getattr(model, name)
+    with pytest.raises(ValueError, match=f"{name} cannot change from {was!r} to 'auto'.*fit"):
+        model.set_params(**{name: "auto"}).partial_fit(X, y)
+    model.set_params(**{name: was}).partial_fit(X, y)
+    aggro.save(model, tmp_path / "model.aggro")
+    aggro.load(tmp_path / "model.aggro")
+
+
+@pytest.mark.parametrize("change", [{"class_mean": 0.5}, {"queue": 4}, {"fit_intercept": False}])
+def test_what_does_not_fit_a_race_changes_nothing(change, tmp_path):
+    X, y = data(load_breast_cancer)
+    model = PassiveAggressiveClassifier(C="auto", average="auto").partial_fit(X[:100], y[:100])
+    was = {name: getattr(model, name) for name in change}
+    with pytest.raises(ValueError, match="cannot change"):
+        model.set_params(**change).partial_fit(X, y)
+    model.set_params(**was)
+    aggro.save(model, tmp_path / "model.aggro")
+    twin = aggro.load(tmp_path / "model.aggro")
+    for one in (model, twin):
+        one.partial_fit(X[100:], y[100:])
+    assert model.lanes_ == twin.lanes_
+
+
+def test_other_parameters_reach_every_lane():
+    X, y = data(load_diabetes)
+    model = PassiveAggressiveRegressor(C="auto", metric="auto", epsilon=0.1).partial_fit(X, y)
+    model.set_params(epsilon=5.0).partial_fit(X, y)
+    lanes = [lane for learner in model._learner.learners for lane in learner.all_settings]
+    assert {lane.epsilon for lane in lanes} == {5.0}
+    assert len({(lane.metric, lane.C) for lane in lanes}) == 26

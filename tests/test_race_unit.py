@@ -1,0 +1,219 @@
+"""The unit of C="auto": what the grid is laid out by, whatever comes first."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import aggro
+from aggro import (
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    StreamClassifier,
+    StreamRegressor,
+)
+
+rng = np.random.default_rng(5)
+X = rng.normal(size=(1500, 4)) * [1.0, 30.0, 5.0, 1.0]
+TARGETS = 262.0 + X @ [3.0, 0.1, -2.0, 1.0] + rng.normal(size=1500)
+LABELS = (TARGETS > 262).astype(int)
+
+
+def regressor(**params):
+    return PassiveAggressiveRegressor(**{"C": "auto", "epsilon": 0.0, "random_state": 0} | params)
+
+
+def classifier(**params):
+    return PassiveAggressiveClassifier(**{"C": "auto", "random_state": 0} | params)
+
+
+def names(row):
+    return {f"f{j}": value for j, value in enumerate(row)}
+
+
+def same(one, two):
+    """Two races stand exactly alike."""
+    assert one.lanes_ == two.lanes_
+    assert one.n_mistakes_ == two.n_mistakes_ and one.t_ == two.t_
+    race, other = one._learner, two._learner
+    assert (race.next_look, race.leading) == (other.next_look, other.leading)
+    for mine, yours in zip(race.learners, other.learners, strict=True):
+        states = mine.state(), yours.state()
+        for name, array in states[0].items():
+            assert array.tobytes() == states[1][name].tobytes(), name
+
+
+def progressive_error(model, rows, targets, size=20):
+    errors = []
+    for start in range(0, len(targets), size):
+        part = slice(start, start + size)
+        if start:
+            errors.append(np.abs(model.predict(rows[part]) - targets[part]).mean())
+        model.partial_fit(rows[part], targets[part])
+    return np.mean(errors)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
+@pytest.mark.parametrize("first", [0.0, 1e-6, 1e6, -1e12])
+def test_an_odd_first_target_matters_little(first, metric):
+    odd = TARGETS.copy()
+    odd[0] = first
+    usual = progressive_error(regressor(metric=metric), X, TARGETS)
+    assert progressive_error(regressor(metric=metric), X, odd) < 1.5 * usual
+    model = StreamRegressor(C="auto", metric=metric, epsilon=0.0)
+    errors = []
+    for row, target in zip(X.tolist(), odd.tolist(), strict=True):
+        errors.append(abs(model.predict_one(names(row)) - target))
+        model.learn_one(names(row), target)
+    assert np.mean(errors[20:]) < 1.5 * usual
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-8, 1e8])
+def test_an_odd_first_row_matters_little(factor):
+    odd = X.copy()
+    odd[0] *= factor
+    usual = classifier(fit_intercept=False).partial_fit(X, LABELS)
+    model = classifier(fit_intercept=False).partial_fit(odd, LABELS)
+    assert model.n_mistakes_ < 1.2 * usual.n_mistakes_
+    assert [lane["C"] for lane in model.lanes_] == pytest.approx(
+        [lane["C"] for lane in usual.lanes_]
+    )
+
+
+def test_zeros_alone_tell_nothing():
+    model = regressor(fit_intercept=False).partial_fit(np.zeros((50, 4)), np.zeros(50))
+    assert [lane["C"] for lane in model.lanes_] == pytest.approx(10.0 ** np.arange(-5, 1.5, 0.5))
+    model.partial_fit(X, TARGETS)  # from here on something is known
+    known = regressor(fit_intercept=False).partial_fit(X, TARGETS)
+    assert [lane["C"] for lane in model.lanes_] == pytest.approx(
+        [lane["C"] for lane in known.lanes_]
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e-5, 1.0, 1e5, 1e60])
+def test_the_grid_is_counted_in_units_of_the_data(scale):
+    """Rows and targets a thousand times as large: every C as many times as large or small."""
+    plain = regressor(fit_intercept=False).partial_fit(X, TARGETS)
+    rows = regressor(fit_intercept=False).partial_fit(X * scale, TARGETS)
+    assert [lane["C"] * scale**2 for lane in rows.lanes_] == pytest.approx(
+        [lane["C"] for lane in plain.lanes_]
+    )
+    targets = regressor(fit_intercept=False).partial_fit(X, TARGETS * scale)
+    assert [lane["C"] / scale for lane in targets.lanes_] == pytest.approx(
+        [lane["C"] for lane in plain.lanes_]
+    )
+    assert rows.C_ * scale**2 == pytest.approx(targets.C_ / scale) == pytest.approx(plain.C_)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3])
+@pytest.mark.parametrize("size", [1, 7, 100, 1024])
+def test_calls_do_not_matter(size, batch_size):
+    whole, pieces = (regressor(metric="auto", average="auto", batch_size=batch_size) for _ in "ab")
+    whole.partial_fit(X, TARGETS)
+    size = -(-size // batch_size) * batch_size
+    for start in range(0, len(X), size):
+        pieces.partial_fit(X[start : start + size], TARGETS[start : start + size])
+        if start == 2 * size:
+            pieces = pickle.loads(pickle.dumps(pieces))
+    same(whole, pieces)
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, np.ascontiguousarray])
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_what_has_no_weight_was_never_there(batch_size, make):
+    axes = {"metric": "auto", "average": "auto", "batch_size": batch_size}
+    heavy = np.flatnonzero(rng.random(1500) < 0.6)
+    rows = X * 1e9  # none of these may count
+    rows[heavy] = X[heavy]
+    weights = np.zeros(1500)
+    weights[heavy] = 1.0
+    whole, less = classifier(**axes), classifier(**axes)
+    less.partial_fit(make(X[heavy]), LABELS[heavy])
+    whole.partial_fit(make(rows), LABELS, sample_weight=weights)
+    same(whole, less)
+    pieces = classifier(**axes).partial_fit(make(rows[:9]), LABELS[:9], [0, 1], np.zeros(9))
+    assert pieces.lanes_ == [] and not pieces.coef_.any()
+    ends = np.append(heavy[8::8], 1500)
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        part = slice(start, end)
+        pieces.partial_fit(make(rows[part]), LABELS[part], sample_weight=weights[part])
+    same(pieces, less)
+
+
+@pytest.mark.parametrize("scale", ["none", "online", "standard"])
+def test_explicit_zeros_are_zeros(scale):
+    rows = sp.csr_matrix(X * (rng.random(X.shape) < 0.5))
+    stored = sp.csr_matrix(np.ones(X.shape))
+    stored.data = rows.toarray().ravel()
+    plain = classifier(scale=scale).partial_fit(rows, LABELS)
+    odd = classifier(scale=scale).partial_fit(stored, LABELS)
+    assert [lane["C"] for lane in odd.lanes_] == [lane["C"] for lane in plain.lanes_]
+    assert odd.n_mistakes_ == plain.n_mistakes_
+
+
+@pytest.mark.parametrize("scale", ["none", "online"])
+def test_a_first_dict_may_name_zeros(scale):
+    plain, odd = (StreamRegressor(C="auto", scale=scale, fit_intercept=False) for _ in "ab")
+    plain.learn_one({"a": 3.0}, 5.0)
+    odd.learn_one({"a": 3.0, **{f"zero{j}": 0.0 for j in range(99)}}, 5.0)
+    assert odd.lanes_ == plain.lanes_
+    assert odd.predict_one({"a": 2.0}) == plain.predict_one({"a": 2.0}) != 0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_refused_was_never_there(bad):
+    rows = X[:5].copy()
+    rows[3, 1] = bad
+    model = classifier().partial_fit(X[:1], LABELS[:1], [0, 1])
+    twin = pickle.loads(pickle.dumps(model))
+    with pytest.raises(ValueError, match="row 3"):
+        model.partial_fit(rows * 1e5, LABELS[:5])
+    same(model, twin)
+    fresh = classifier()
+    with pytest.raises(ValueError, match="row 3"):
+        fresh.partial_fit(rows, LABELS[:5])
+    assert not hasattr(fresh, "_learner")
+
+
+def test_a_refused_or_weightless_first_example_lays_out_nothing():
+    stream = StreamRegressor(C="auto", batch_size=2)
+    fresh = [lane["C"] for lane in stream.lanes_]
+    stream.learn_one({"a": 1e9}, 5.0, 0.0)
+    with pytest.raises(ValueError, match="y"):
+        stream.learn_one({"a": 1e9}, float("nan"))
+    assert [lane["C"] for lane in stream.lanes_] == fresh
+
+
+@pytest.mark.parametrize("params", [{}, {"scale": "online"}, {"scale": "standard"}], ids=str)
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
+def test_streams_race_as_estimators_do(metric, params):
+    model = regressor(metric=metric, **params).partial_fit(X, TARGETS)
+    stream = StreamRegressor(C="auto", metric=metric, epsilon=0.0, **params)
+    for row, target in zip(X.tolist(), TARGETS.tolist(), strict=True):
+        stream.learn_one(names(row), target)
+    for mine, other in zip(stream.lanes_, model.lanes_, strict=True):
+        assert mine["C"] == pytest.approx(other["C"], rel=1e-12)
+        assert mine["recent_loss"] == pytest.approx(other["recent_loss"], rel=1e-6)
+    labels = classifier(metric=metric, **params).partial_fit(X, LABELS, [0, 1])
+    stream = StreamClassifier(C="auto", metric=metric, **params)
+    for row, label in zip(X.tolist(), LABELS.tolist(), strict=True):
+        stream.learn_one(names(row), label)
+    assert [lane["C"] for lane in stream.lanes_] == pytest.approx(
+        [lane["C"] for lane in labels.lanes_], rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("learned", [1, 3, 4, 9])
+def test_a_stream_stored_in_the_middle_of_a_batch_goes_on(learned, tmp_path):
+    def teach(model, part):
+        for row, target in zip(X[part].tolist(), TARGETS[part].tolist(), strict=True):
+            model.learn_one(names(row), target)
+
+    whole, stored = (StreamRegressor(C="auto", batch_size=4, epsilon=0.0) for _ in "ab")
+    teach(whole, slice(0, 200))
+    teach(stored, slice(0, learned))
+    aggro.save(stored, tmp_path / "stream.aggro")
+    for copy in (aggro.load(tmp_path / "stream.aggro"), pickle.loads(pickle.dumps(stored))):
+        teach(copy, slice(learned, 200))
+        assert copy.lanes_ == whole.lanes_ and copy.coef() == whole.coef()

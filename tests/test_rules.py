@@ -1,0 +1,233 @@
+"""What a variant is made of: the numbers of the losses, the bounds, the axes that clash."""
+
+from dataclasses import replace
+from math import inf, nan
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from aggro import _core
+from aggro.rules import (
+    CLASHES,
+    CLASSIFIER_LOSSES,
+    LOSSES,
+    MAX_BATCH,
+    REGRESSOR_LOSSES,
+    Settings,
+    check_average,
+    check_choice,
+    check_count,
+    check_number,
+    check_same_shape,
+    check_settings,
+    left_open,
+    near,
+)
+
+ALL = tuple(LOSSES)
+
+
+def settings(**axes):
+    return Settings(**{"task": "binary", **axes})
+
+
+# -- losses as numbers -----------------------------------------------------------------------
+
+PHI = NormalDist().inv_cdf(0.8)
+NUMBERS = {
+    "hard": {},
+    "hinge": {"cap": 0.25},
+    "squared_hinge": {"ridge": 2.0},
+    "least_squares": {"lo": -inf, "ridge": 2.0},
+    "epsilon_insensitive": {"cap": 0.25},
+    "squared_epsilon_insensitive": {"ridge": 2.0},
+    "perceptron": {"lo": 1.0, "cap": 1.0, "margin": 0.0},
+    "arow": {"ridge": 4.0, "kappa": 0.25, "weigh_kappa": True},
+    "cw": {"doubt": _core.Doubt.variance, "phi": PHI},
+    "cw_stdev": {"doubt": _core.Doubt.deviation, "phi": PHI},
+    "scw1": {"doubt": _core.Doubt.deviation, "phi": PHI, "cap": 0.25},
+    "scw2": {"doubt": _core.Doubt.deviation, "phi": PHI, "ridge": 2.0},
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_is_these_numbers(loss):
+    assert LOSSES[loss](settings(loss=loss, C=0.25, r=4.0, eta=0.8)) == NUMBERS[loss]
+
+
+@pytest.mark.parametrize(("loss", "width"), [("hinge", 0.3), ("least_squares", 0.0)])
+def test_an_equality_has_no_tube(loss, width, monkeypatch):
+    given = {}
+    monkeypatch.setattr(_core, "Rule", lambda **numbers: given.update(numbers))
+    settings(loss=loss, epsilon=0.3).rule()
+    assert given["epsilon"] == width
+
+
+# -- bounds ----------------------------------------------------------------------------------
+
+BOUNDS = {  # the last values that are valid, and the first that are not
+    "C": ([5e-324, 1, inf, "auto", np.float32(2)], [0, 0.0, -1, nan, True, "1", None]),
+    "epsilon": ([0, 0.0, 2.5], [-1e-9, nan, None]),
+    "class_mean": ([0, 0.5, 1e300], [-1e-9, inf, nan]),
+    "queue": ([1, 2, np.int64(3)], [0, 1.0, True, "1"]),
+    "batch_size": ([1, MAX_BATCH], [0, MAX_BATCH + 1]),
+    "reservoir_size": ([1], [0]),
+    "r": ([1e-9, inf], [0, -1]),
+    "eta": ([0.5, 0.999], [0.4999, 1, 1.5]),
+    "forgetting": ([0, 0.999], [-1e-9, 1, 1.0, nan]),
+    "average": ([False, True, 0, 7, "reservoir", "auto"], [-1, 1.5, "mean", None]),
+    "metric": (["euclidean", "diagonal", "full", "auto"], ["round", None]),
+    "scale": (["none", "online", "standard", "auto"], ["robust", True]),
+    "trigger": (["loss", "always"], ["never"]),
+    "multiclass": (["support", "top", "predicted", "ovr"], ["ovo"]),
+    "loss": (list(CLASSIFIER_LOSSES), ["log", "epsilon_insensitive"]),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds(name):
+    valid, wrong = BOUNDS[name]
+    for value in valid:
+        check_settings(settings(**{name: value}), CLASSIFIER_LOSSES)
+    for value in wrong:
+        with pytest.raises(ValueError, match=name):
+            check_settings(settings(**{name: value}), CLASSIFIER_LOSSES)
+
+
+def test_the_largest_batch():
+    assert MAX_BATCH == 256
+    assert len(CLASSIFIER_LOSSES) == 4 and len(REGRESSOR_LOSSES) == 3
+    assert not set(REGRESSOR_LOSSES) & {"hinge", "least_squares"}
+
+
+def test_numbers():
+    for good in (1, 1.5, np.float64(2), np.array(3.0), np.uint8(1)):
+        check_number("x", good, above=0)
+    check_number("x", 0, above=0, strict=False)
+    for bad in (0, True, np.bool_(True), "1", 1j, np.ones(1), None, nan):
+        with pytest.raises(ValueError, match=r"x=.*greater than 0\.$"):
+            check_number("x", bad, above=0)
+    with pytest.raises(ValueError, match=r"at least 2\.$"):
+        check_number("x", 1, above=2, strict=False)
+    with pytest.raises(ValueError, match=r"greater than 0, or 'auto'\.$"):
+        check_number("C", 0, above=0)
+
+
+def test_counts():
+    check_count("x", 3, least=3, most=3)
+    check_count("x", 10**9)
+    for bad in (2, 4, 3.0, True, None, "3"):
+        with pytest.raises(ValueError, match=r"x=.*at least 3 and at most 3\.$"):
+            check_count("x", bad, least=3, most=3)
+    with pytest.raises(ValueError, match=r"at least 1\.$"):
+        check_count("x", 0)
+
+
+def test_averages():
+    for good in (False, True, 0, 5, "reservoir", "auto"):
+        check_average(good)
+    for bad in (-1, 0.5, "last", None):
+        with pytest.raises(ValueError, match="average="):
+            check_average(bad)
+
+
+def test_choices_and_near_names():
+    check_choice("x", "one", ("one", "two"))
+    with pytest.raises(ValueError, match=r"choose one of 'one', 'two'\. Did you mean 'two'\?$"):
+        check_choice("x", "twoo", iter(("one", "two")))
+    with pytest.raises(ValueError, match=r"choose one of 'one', 'two'\.$"):
+        check_choice("x", 3, ("one", "two"))
+    assert near("diagnal", ["full", "diagonal"]) == " Did you mean 'diagonal'?"
+    assert near("xyz", ["full", "diagonal"]) == ""
+
+
+# -- axes that clash -------------------------------------------------------------------------
+
+SEVERAL = {"task": "multiclass", "multiclass": "support"}
+CLASHING = [  # settings that clash, what makes them fine, a word of the reason
+    ({**SEVERAL, "loss": "least_squares"}, {"multiclass": "top"}, "shared slack"),
+    ({**SEVERAL, "loss": "least_squares"}, {"task": "binary"}, "shared slack"),
+    *(
+        ({"task": "multiclass", "multiclass": way, "loss": loss}, {"multiclass": "ovr"}, "ovr")
+        for loss in ("cw", "cw_stdev", "scw1", "scw2")
+        for way in ("support", "top", "predicted")
+    ),
+    ({**SEVERAL, "loss": "perceptron"}, {"multiclass": "top"}, "fixed step"),
+    ({"task": "regression", "class_mean": 0.1}, {"class_mean": 0}, "regression has none"),
+    ({"batch_size": 2, "loss": "perceptron"}, {"batch_size": 1}, "mini-batch"),
+    ({"batch_size": 2, "loss": "cw"}, {"loss": "arow"}, "mini-batch"),
+    ({"class_mean": 0.1, "loss": "scw1"}, {"class_mean": 0.0}, "class means cannot pull"),
+    ({"class_mean": 0.1, "loss": "perceptron"}, {"loss": "arow"}, "class means cannot pull"),
+    ({"metric": "full", "forgetting": 0.1}, {"metric": "diagonal"}, "cannot forget"),
+    ({"metric": "full", "forgetting": 0.1}, {"forgetting": 0.0}, "cannot forget"),
+    ({"queue": 2, "loss": "scw2"}, {"queue": 1}, "no queue"),
+    ({"queue": 2, "loss": "perceptron"}, {"loss": "arow"}, "no queue"),
+]
+
+
+@pytest.mark.parametrize(("axes", "remedy", "why"), CLASHING, ids=str)
+def test_clashes(axes, remedy, why):
+    with pytest.raises(ValueError, match=why) as caught:
+        check_settings(settings(**axes), ALL)
+    assert str(caught.value)[0].isupper() and str(caught.value).endswith(".")
+    check_settings(settings(**{**axes, **remedy}), ALL)
+    (found,) = (clash for clash in CLASHES if clash.when(settings(**axes)))
+    assert set(found.axes) <= {*axes, "multiclass", "loss"}
+
+
+def test_every_clash_is_met():
+    met = {clash for axes, _, _ in CLASHING for clash in CLASHES if clash.when(settings(**axes))}
+    assert met == set(CLASHES)
+
+
+# -- what may change, what is open -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"fit_intercept": False}, {"metric": "full"}, {"queue": 2}, {"average": True},
+     {"scale": "online"}, {"relative_epsilon": True}, {"forgetting": 0.1}, {"class_mean": 0.1}],
+    ids=str,
+)  # fmt: skip
+def test_the_shape_of_a_model_stays(change):
+    (name,) = change
+    old = settings()
+    new = replace(old, **change)
+    for before, after in ((old, new), (new, old)):
+        with pytest.raises(ValueError, match=f"^{name} cannot change"):
+            check_same_shape(before, after)
+    check_same_shape(new, new)
+
+
+def test_prices_may_change():
+    old = settings(class_mean=0.1, C=1.0)
+    more = {"class_mean": 0.2, "C": 2.0, "r": 3.0, "epsilon": 0.3, "loss": "hard"}
+    check_same_shape(old, replace(old, **more, batch_size=4, trigger="always", reservoir_size=3))
+
+
+def test_a_reservoir_keeps_its_size():
+    old = settings(average="reservoir", reservoir_size=3)
+    with pytest.raises(ValueError, match="reservoir_size cannot change from 3 to 4"):
+        check_same_shape(old, replace(old, reservoir_size=4))
+
+
+def test_one_margin_each_stays_so():
+    for task, stays in (("multiclass", True), ("binary", False)):
+        old = settings(task=task, multiclass="ovr")
+        new = replace(old, multiclass="top")
+        for before, after in ((old, new), (new, old)):
+            if stays:
+                with pytest.raises(ValueError, match="multiclass cannot change"):
+                    check_same_shape(before, after)
+            else:
+                check_same_shape(before, after)
+    check_same_shape(settings(**SEVERAL), settings(**{**SEVERAL, "multiclass": "top"}))
+
+
+def test_what_is_left_open():
+    assert left_open(settings()) == []
+    assert left_open(settings(C="auto", metric="auto", scale="auto", average="auto")) == [
+        *("C", "metric", "scale", "average")
+    ]
+    assert left_open(settings(scale="auto", average="reservoir")) == ["scale"]

@@ -1,0 +1,190 @@
+"""Sizes that no machine can hold: refused before anything is asked for, and nothing is lost.
+
+None of these tests allocates what it speaks of: the sizes are far beyond any machine.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from linear_support import make_learner, same_state
+
+import aggro
+from aggro import _core
+from aggro.cli import main
+from aggro.kernel_choice import KernelChoice
+from aggro.kernel_learner import KernelLearner
+from aggro.learner import rows_of
+from aggro.rules import Settings
+
+# powers of two, which wrap around to nothing, and numbers that wrap around to a little
+WIDTHS = (2**40, 2**58, 2**60, 576460752303423491, 2**61 + 3, 2**62, 2**63 - 1)
+KINDS = (
+    {},
+    {"average": True},
+    {"metric": "diagonal"},
+    {"metric": "full"},
+    {"class_mean": 0.1},
+    {"scale": "online"},
+    {"scale": "standard"},
+    {"queue": 5},
+    {"average": "reservoir"},
+    {"multiclass": "ovr"},
+)
+
+
+def wide(width, rows=3):
+    """One entry in each row, the last in the last column."""
+    indices = np.array([k * (width - 1) // (rows - 1) for k in range(rows)])
+    return sp.csr_array((np.ones(rows), indices, np.arange(rows + 1)), shape=(rows, width))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_model_too_wide_is_refused(kind, dtype):
+    for width in WIDTHS:
+        for outputs in (2, 3, 1000):
+            with pytest.raises(MemoryError, match=r"features needs [\d.e+]+ GiB of memory, but"):
+                make_learner(Settings(task="multiclass", **kind), width, outputs, dtype)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_model_that_cannot_grow_goes_on_as_it_was(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 5)), rng.integers(0, 3, 40)
+    settings = Settings(task="multiclass", **kind)
+    learner, twin = (make_learner(settings, 5, 3) for _ in range(2))
+    for each in (learner, twin):
+        each.learn(rows_of(X), labels=y)
+    for width in WIDTHS:
+        with pytest.raises(MemoryError, match="GiB"):
+            learner.model.grow(width)
+        assert same_state(learner, twin) and learner.features == 5
+    X = np.hstack([X, X])
+    for each in (learner, twin):
+        each.model.grow(10)
+        each.learn(rows_of(X), labels=y)
+    assert same_state(learner, twin)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_estimators_say_what_a_wide_matrix_would_need(width):
+    X, y = wide(width), [0, 1, 2]
+    models = (
+        aggro.PassiveAggressiveClassifier(),
+        aggro.PassiveAggressiveRegressor(),
+        aggro.PassiveAggressiveClassifier(C="auto"),
+        aggro.AROWClassifier(),
+        aggro.KernelPassiveAggressiveClassifier(gamma=0.1),
+    )
+    for model in models:
+        for learn in (model.fit, model.partial_fit):
+            with pytest.raises(MemoryError, match=r"GiB of memory, but this machine has"):
+                learn(X, y)
+            assert not hasattr(model, "_learner")
+    fitted = aggro.PassiveAggressiveClassifier().fit(np.eye(3), y)
+    with pytest.raises(ValueError, match="features"):
+        fitted.predict(X)
+
+
+@pytest.mark.parametrize("features", WIDTHS)
+def test_kernels_of_many_features(features):
+    choice = KernelChoice("rbf", 0.1, 3, 0.0, None, "simple")
+    for sparse in (False, True):
+        with pytest.raises(MemoryError, match=r"a kernel on \d+ features needs .* GiB"):
+            KernelLearner(Settings(task="multiclass"), choice, 0.1, features, 3, sparse)
+
+
+@pytest.mark.parametrize("setting", [{"queue": 2**60}, {"queue": 2**62 + 1}, {"queue": 2**36}])
+def test_a_queue_too_long(setting):
+    with pytest.raises(MemoryError, match="GiB"):
+        make_learner(Settings(task="multiclass", **setting), 10, 3)
+
+
+def test_a_reservoir_too_large():
+    for size in (2**40, 2**60, 2**62 + 1):
+        settings = Settings(task="multiclass", average="reservoir", reservoir_size=size)
+        with pytest.raises(MemoryError, match="GiB"):
+            make_learner(settings, 10, 3)
+
+
+def test_streams_of_too_many_places():
+    with pytest.raises(MemoryError, match=r"a full metric on .* GiB.*diagonal"):
+        aggro.StreamClassifier("PA-I", max_features=2**31 - 1, overflow="hash", metric="full")
+
+
+def test_a_mini_batch_too_large_is_refused_before_it_is_begun():
+    rows = 300_000
+    X, y = np.ones((rows, 1)), np.arange(rows) % 2
+    settings = Settings(task="binary", batch_size=rows, class_mean=0.1)
+    learner = make_learner(settings, 1, 1)
+    before = learner.state()
+    with pytest.raises(MemoryError, match=r"a mini-batch of 300000 rows needs .* GiB"):
+        learner.learn(rows_of(X), labels=y)
+    after = learner.state()
+    assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+    choice = KernelChoice("rbf", 0.1, 3, 0.0, None, "simple")
+    kernel = KernelLearner(Settings(task="binary", batch_size=rows), choice, 0.1, 1, 2)
+    with pytest.raises(MemoryError, match=r"a mini-batch of 300000 rows"):
+        kernel.learn_rows(X, {"labels": y})
+    assert kernel.examples == 0
+
+
+def test_the_command_line_names_the_example(tmp_path, capsys):
+    """What can be read, but is too wide for the kind of model that is asked for."""
+    data = tmp_path / "wide.svm"
+    data.write_text("1 1:1\n2 3:1\n3 9999999:1 5:2\n1 2:1\n")
+    assert main(["train", str(data), "-o", str(tmp_path / "m"), "--metric", "full"]) == 1
+    told = capsys.readouterr().err
+    assert re.search(r"wide.svm, example 3: feature 9999998: .* [\d.]+ GiB .*diagonal", told), told
+    assert not (tmp_path / "m").exists()
+
+
+SHORT_OF_MEMORY = """
+    import resource
+    import numpy as np
+    from linear_support import make_learner
+    from aggro.learner import rows_of
+    from aggro.rules import Settings
+
+    X, y = np.ones((40, 4000)), np.arange(40) % 500
+    settings = Settings(task="multiclass", multiclass="ovr")
+    learner = make_learner(settings, 4000, 500)
+    learner.learn(rows_of(X), labels=y)
+    before = learner.coef().copy()
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), limits[1]))
+    told = []
+    for attempt in (learner.state, lambda: learner.model.grow(40_000)):
+        try:
+            kept = attempt()
+        except MemoryError as error:
+            told.append(str(error))
+    for _ in range(3):  # without memory for threads, too
+        learner.scores(rows_of(X[:2]), threads=64)
+    resource.setrlimit(resource.RLIMIT_AS, limits)
+    assert len(told) == 2 and all("not enough memory" in text for text in told), told
+    assert np.array_equal(before, learner.coef()) and learner.features == 4000
+    learner.learn(rows_of(X), labels=y, threads=4)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sets a limit as Linux has it")
+@pytest.mark.skipif(_core.level in ("sanitized", "tsan"), reason="the sanitizer needs much room")
+def test_short_of_memory_nothing_is_lost():
+    """With next to no memory left: plain words, and the model is as it was."""
+    program = textwrap.dedent(SHORT_OF_MEMORY)
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": ":".join(sys.path), "OMP_NUM_THREADS": "1"},
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]

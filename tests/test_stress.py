@@ -1,0 +1,108 @@
+"""The stress command finds what it is made to find, and a seed repeats its case."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+import aggro.classifier
+from aggro.learner import Learner, rows_of
+from stress.check import Case, compose, failure, simplified
+from stress.inputs import Data
+from stress.settings import Setting
+from stress.troubles import TROUBLES
+
+
+def plain_case(trouble="a cut"):
+    """A case without any difficulty, except that one trouble happens after row 10."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    y = X[:, :3].argmax(axis=1)
+    data = Data(X, y, y, np.arange(3), None, np.dtype("float64"), "dense")
+    params = {"C": 0.4, "random_state": 0}
+    setting = Setting("PassiveAggressiveClassifier", params, "multiclass", 3)
+    return Case(1, setting, data, [(10, "a cut", 1), (20, trouble, 2), (30, "a cut", 3)])
+
+
+@pytest.mark.parametrize("seed", range(0, 200, 20))
+def test_a_seed_is_a_case(seed):
+    one, two = compose(seed), compose(seed)
+    assert str(one) == str(two) and f"seed {seed}" in str(one)
+    assert one.data.X.tobytes() == two.data.X.tobytes()
+
+
+def test_every_trouble_is_met():
+    met = {name for seed in range(300) for _, name, _ in compose(seed).plan}
+    assert met == TROUBLES.keys()
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_a_plain_learner_has_no_trouble(trouble):
+    assert failure(plain_case(trouble)) is None
+
+
+def flawed_copy(monkeypatch):
+    keep = Learner.__setstate__
+
+    def restore(self, state):
+        keep(self, state)
+        self.model.weights_view()[0, 0] += 1e-9
+
+    monkeypatch.setattr(Learner, "__setstate__", restore)
+
+
+def no_undo(monkeypatch):
+    learn = Learner.learn
+
+    def never_back(self, rows, **lesson):
+        learn(self, rows, **{**lesson, "undo": False})
+
+    monkeypatch.setattr(Learner, "learn", never_back)
+
+
+def uncounted_interrupt(monkeypatch):
+    learn = Learner.learn
+
+    def lose_the_first_row(self, rows, **lesson):
+        if sys.gettrace():
+            learn(self, rows, **lesson)
+            self.model.weights_view()[0, 0] += 1
+            raise KeyboardInterrupt
+        learn(self, rows, **lesson)
+
+    monkeypatch.setattr(Learner, "learn", lose_the_first_row)
+
+
+def wrong_sparse_rows(monkeypatch):
+    def spoiled(X):
+        return rows_of(X * (1 + 1e-4) if hasattr(X, "indptr") else X)
+
+    monkeypatch.setattr(aggro.classifier, "rows_of", spoiled)
+
+
+def wrong_price(monkeypatch):
+    rule = aggro.rules.LOSSES["hinge"]
+    monkeypatch.setitem(aggro.rules.LOSSES, "hinge", lambda s: rule(replace(s, C=1.01 * s.C)))
+
+
+FAULTS = {
+    flawed_copy: ("pickled", "troubled model differs"),
+    no_undo: ("a bad value", "was refused, but changed the model"),
+    uncounted_interrupt: ("interrupted at a line", "troubled model differs"),
+    wrong_sparse_rows: ("a cut", "stored as"),
+    wrong_price: ("a cut", "twin"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_planted_faults_are_found(fault, monkeypatch):
+    trouble, words = FAULTS[fault]
+    fault(monkeypatch)
+    case = plain_case(trouble)
+    assert words in failure(case)
+    kept = [name for _, name, _ in simplified(case).plan]
+    assert (trouble in kept) == (trouble != "a cut") or kept == ["a cut"]

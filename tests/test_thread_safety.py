@@ -1,0 +1,254 @@
+"""Several threads use one object: nothing breaks, nothing is lost, and all they see is whole."""
+
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from linear_support import make_learner
+
+import aggro
+from aggro import _core
+from aggro.auto import make_learner as make_race
+from aggro.kernel_choice import KernelChoice
+from aggro.kernel_learner import KernelLearner
+from aggro.learner import rows_of
+from aggro.rules import Settings
+
+SECONDS = 0.15
+rng = np.random.default_rng(0)
+X = rng.standard_normal((60, 12))
+Y = rng.integers(0, 3, 60)
+
+
+def run_together(*jobs, seconds=SECONDS):
+    """Call each job again and again, each in a thread of its own; return how often each was."""
+    end, failures, counts = time.monotonic() + seconds, [], [0] * len(jobs)
+    start = threading.Barrier(len(jobs))
+
+    def work(i):
+        start.wait()
+        try:
+            while time.monotonic() < end and not failures:
+                jobs[i]()
+                counts[i] += 1
+        except BaseException as error:  # shown by the thread that waits
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(jobs))]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # they take turns as often as they can
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    if failures:
+        raise failures[0]
+    return counts
+
+
+SETTINGS = {
+    "plain": {},
+    "full": {"metric": "full"},
+    "averaged, means, scaled": {"average": True, "class_mean": 0.1, "scale": "standard"},
+    "reservoir": {"average": "reservoir"},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_all_that_a_linear_model_says_while_it_learns(name):
+    settings = Settings(task="multiclass", **SETTINGS[name])
+    learner = make_learner(settings, 12, 3)
+    model, rows = learner.model, rows_of(X)
+    teach = lambda: model.learn(rows, Y, threads=2)  # noqa: E731
+
+    def look():
+        state = model.state()
+        assert state["counters"][0] % 60 == 0  # whole calls
+        assert np.isfinite(model.score(rows, 2)).all()
+
+    def ask():
+        assert model.examples % 60 == 0 and model.averaged >= 0 and model.features == 12
+        assert len(model.tallies) == 1 and len(model.records) == 1 and model.chosen == 0
+        assert len(model.chosen_record) == 2 and model.memory == 1 and model.lanes >= 3
+        assert np.isfinite(model.bias()).all() and np.isfinite(model.weights()).all()
+        model.weights_view()
+
+    def set_back():
+        model.set_groups(learner._groups())
+        model.freeze_means(False)
+        model.set_memory(1.0)
+        model.average_from(0)
+        model.load_state(model.state() if model.examples == 0 else start)
+
+    start = model.state()
+    counts = run_together(teach, teach, look, ask)
+    assert model.examples == 60 * (counts[0] + counts[1])
+    run_together(teach, look, ask, set_back)
+
+
+def test_models_that_are_taught_together_in_any_order():
+    """Threads name the same models in different orders, and never wait for each other for ever."""
+    learners = [make_learner(Settings(task="multiclass"), 12, 3) for _ in range(4)]
+    models, rows = [learner.model for learner in learners], rows_of(X)
+    orders = (models, models[::-1], [models[2], models[0]], [models[1], models[3]])
+    jobs = [lambda some=some: _core.learn_together(some, rows, Y, threads=2) for some in orders]
+    counts = run_together(*jobs, lambda: [model.score(rows) for model in models])
+    taught = [counts[0] + counts[1] + counts[2 + i % 2] for i in range(4)]
+    assert [model.examples for model in models] == [60 * count for count in taught]
+
+
+def test_a_lesson_and_its_undoing_are_one():
+    """What others learned in the meantime is not undone."""
+    learner = make_learner(Settings(task="multiclass"), 12, 3)
+    bad = X.copy()
+    bad[50, 3] = np.nan
+
+    def refused():
+        with pytest.raises(ValueError, match="row 50"):
+            learner.learn(rows_of(bad), labels=Y)
+
+    counts = run_together(refused, refused, lambda: learner.learn(rows_of(X), labels=Y))
+    assert learner.examples == 60 * counts[2]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("strategy", ["simple", "nearest", "projection", "oldest"])
+def test_a_kernel_model(strategy, sparse):
+    choice = KernelChoice("rbf", 0.1, 3, 0.0, 20, strategy)
+    learner = KernelLearner(Settings(task="multiclass"), choice, 0.1, 600, 3, sparse)
+    wide = np.hstack([X, np.zeros((60, 588))])
+    model, lesson = learner.model, {"labels": Y, "weights": None}
+
+    def look():
+        ids, coef = model.expansion()
+        assert len(ids) == len(coef) == len(set(ids)) <= 20
+        state = model.state()
+        assert len(state["ids"]) == len(state["self"]) and state["counters"][0] % 60 == 0
+        assert np.isfinite(learner.score_rows(wide)).all() and model.size <= 20
+        assert model.examples % 60 == 0 and len(model.history) == 3
+        assert len(model.support()) >= 2
+
+    counts = run_together(*2 * [lambda: learner.learn_rows(wide, lesson)], look, look)
+    assert model.examples == 60 * (counts[0] + counts[1]) == learner.next_id
+
+
+def test_kernel_values_for_another_store_are_refused():
+    """A call is for a number of support vectors; each call that is accepted makes one more."""
+    for _ in range(5):
+        choice = KernelChoice("precomputed", None, 3, 0.0, None, "simple")
+        settings = Settings(task="binary", loss="hard", fit_intercept=False)
+        learner = KernelLearner(settings, choice, 1.0, 1, 2)
+        model, accepted, number = learner.model, [], iter(range(10**9))
+
+        def call(model=model, accepted=accepted, number=number):
+            i = next(number)
+            size = model.size
+            values, one = np.zeros((1, size)), np.ones((1, 1))
+            try:
+                model.learn_values(values, one, np.array([1]), None, None, np.array([i]))
+            except ValueError as error:
+                assert "kernel values are needed" in str(error)
+            else:
+                accepted.append(size)
+
+        run_together(call, call, call, call, seconds=0.1)
+        assert sorted(accepted) == list(range(model.size))
+
+
+def test_a_kernel_that_is_a_function():
+    def kernel(A, B):
+        return np.exp(-0.1 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+    model = aggro.KernelPassiveAggressiveClassifier(kernel=kernel, budget=15)
+    model.partial_fit(X, Y, classes=[0, 1, 2])
+    learn = lambda: model._learner.learn_rows(X, {"labels": Y, "weights": None})  # noqa: E731
+    counts = run_together(
+        learn, learn, lambda: model.predict(X), lambda: model.decision_function(X[:3])
+    )
+    assert model.t_ == 1 + 60 * (1 + counts[0] + counts[1])
+    assert model.n_support_ == 15 == len(model.support_vectors_)
+    scores = kernel(X, model.support_vectors_) @ model.dual_coef_.T + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X), scores)
+
+
+@pytest.mark.parametrize(
+    "open_", [{"C": "auto"}, {"C": "auto", "metric": "auto", "average": "auto"}]
+)
+def test_a_race(open_):
+    """Learners leave it and grids move while others predict; no example is lost."""
+    settings = Settings(task="multiclass", **open_)
+    race = make_race(settings, 12, 3)
+    race.learn(rows_of(X), labels=Y)
+
+    def look():
+        assert np.isfinite(race.scores(rows_of(X))).all()
+        assert race.C > 0 and sum(lane["chosen"] for lane in race.lanes()) == 1
+        assert race.progress.mistakes >= 0 and race.coef().shape == (3, 12)
+        assert len(race.winner().coef()) == 3
+
+    teach = lambda: race.learn(rows_of(X), labels=Y, threads=2)  # noqa: E731
+    counts = run_together(teach, teach, look, look, seconds=2 * SECONDS)
+    assert {learner.examples for learner in race.learners} == {60 * (1 + counts[0] + counts[1])}
+
+
+def example(i):
+    x = {f"w{j}": float(v) for j, v in zip(range(i % 5, 12), X[i % 60], strict=False)}
+    return x, "abc"[(i // 2) % 3]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"probability": True},
+        {"C": "auto"},
+        {"batch_size": 3, "max_features": 12},
+        {"average": True, "scale": "online", "probability": True},
+    ],
+    ids=str,
+)
+def test_a_stream(params):
+    stream = aggro.StreamClassifier("PA-I", **params)
+    number = iter(range(10**9))
+
+    def learn():
+        stream.learn_one(*example(next(number)))
+
+    def predict():
+        x = example(7)[0]
+        assert stream.predict_one(x) in (None, *"abc")
+        said = stream.predict_proba_one(x)
+        assert not said or abs(sum(said.values()) - 1) < 1e-9
+
+    def look():
+        names, _, arrays = stream._dump()
+        assert arrays["counters"][0] <= stream.examples and len(names) <= 12
+        stream.coef(), stream.intercept(), stream.state()
+        assert stream.C_ > 0 and stream.n_mistakes_ >= 0
+
+    counts = run_together(learn, learn, predict, look)
+    learned = counts[0] + counts[1]
+    assert learned - 2 <= stream.examples <= learned
+
+
+def test_a_table_that_is_refused_undoes_no_other_threads_work():
+    pd = pytest.importorskip("pandas")
+    good = pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]})
+    bad = pd.DataFrame({"a": [1.0, np.inf], "b": [0.0, 1.0]})
+    stream = aggro.StreamClassifier("PA-I")
+
+    def refused():
+        with pytest.raises(ValueError, match="row 1"):
+            stream.learn_many(bad, ["x", "y"])
+
+    counts = run_together(
+        refused,
+        lambda: stream.learn_many(good, ["x", "y"]),
+        lambda: stream.learn_one({"a": 1.0}, "y"),
+    )
+    assert stream.examples == 2 * counts[1] + counts[2]

@@ -1,0 +1,100 @@
+"""The catalogue: which estimator and which keywords a published name stands for."""
+
+import pytest
+
+import aggro
+from aggro.variants import ROWS, find
+
+PA, KERNEL = "PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier"
+SLACKS = ("hard", "hinge", "squared_hinge")
+
+
+def three(names, estimator=PA, **params):
+    return {
+        name: (estimator, {"loss": loss, **params})
+        for name, loss in zip(names.split(), SLACKS, strict=True)
+    }
+
+
+MEANT = {
+    "Perceptron": ("Perceptron", {}),
+    **three("PA PA-I PA-II", multiclass="top"),
+    "PALS": (PA, {"loss": "least_squares", "multiclass": "ovr"}),
+    "PAR": ("PassiveAggressiveRegressor", {"loss": "hard"}),
+    "PAR-I": ("PassiveAggressiveRegressor", {"loss": "epsilon_insensitive"}),
+    "PAR-II": ("PassiveAggressiveRegressor", {"loss": "squared_epsilon_insensitive"}),
+    **three("MPA MPA-I MPA-II", multiclass="top"),
+    **three("SPA SPA-I SPA-II", multiclass="support"),
+    **three("PAm PAm-1 PAm-2", class_mean=0.1),
+    **three("PAmW PAmW-1 PAmW-2", class_mean=0.1, queue=5),
+    **three("PAM PAM-I PAM-II", metric="full", multiclass="ovr"),
+    **three("PAM-diag PAM-I-diag PAM-II-diag", metric="diagonal", multiclass="ovr"),
+    **three("BPA BPAI BPAII", batch_size=8),
+    "BPALS": (PA, {"loss": "least_squares", "multiclass": "ovr", "batch_size": 8}),
+    **three("KPA KPA-I KPA-II", KERNEL),
+    **three("KBPA KBPAI KBPAII", KERNEL, batch_size=8),
+    "KBPALS": (KERNEL, {"loss": "least_squares", "multiclass": "ovr", "batch_size": 8}),
+    "BPA-S": (KERNEL, {"budget": 100, "budget_strategy": "simple"}),
+    "BPA-NN": (KERNEL, {"budget": 100, "budget_strategy": "nearest"}),
+    "BPA-P": (KERNEL, {"budget": 100, "budget_strategy": "projection"}),
+    "AROW": ("AROWClassifier", {}),
+    "AROWR": ("AROWRegressor", {}),
+    "CW": ("ConfidenceWeightedClassifier", {"form": "variance"}),
+    "CW-stdev": ("ConfidenceWeightedClassifier", {"form": "stdev"}),
+    "SCW-I": ("SoftConfidenceWeightedClassifier", {"kind": "I"}),
+    "SCW-II": ("SoftConfidenceWeightedClassifier", {"kind": "II"}),
+}
+
+
+def test_every_name_means_what_its_paper_means():
+    assert {row.name: (row.estimator, row.params) for row in ROWS} == MEANT
+    assert len(ROWS) == len(MEANT)  # no name twice
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_row_makes_its_estimator(row):
+    model = aggro.from_name(row.name)
+    assert type(model).__name__ == row.estimator
+    given = model.get_params()
+    assert {name: given[name] for name in row.params} == row.params
+    plain = type(model)().get_params()
+    assert {k: v for k, v in given.items() if k not in row.params} == {
+        k: v for k, v in plain.items() if k not in row.params
+    }
+    assert row.paper and row.rule
+
+
+def test_keywords_override_the_row():
+    assert aggro.from_name("PAmW-1", queue=7, C=0.3).get_params()["queue"] == 7
+    assert find("PAmW-1").params["queue"] == 5  # the row stays
+
+
+def test_the_catalogue_is_a_copy():
+    rows = aggro.catalogue()
+    rows.clear()
+    assert aggro.catalogue() == list(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("pa-i", "PA-I"), ("PA_I", "PA-I"), ("pa i", "PA-I"), ("spaii", "SPA-II"), ("PAm", "PAm"),
+     ("PAM", "PAM"), ("PAm1", "PAm-1"), ("PAM-i", "PAM-I"), ("cw-STDEV", "CW-stdev"),
+     ("bpa-s", "BPA-S"), ("pamw", "PAmW"), ("pam-I-diag", "PAM-I-diag")],
+)  # fmt: skip
+def test_names_are_found_in_any_writing(said, meant):
+    assert find(said).name == meant
+
+
+@pytest.mark.parametrize("said", ["pam", "Pam", "PAMw", "PAm-I", "PAM-1", "PAm-diag"])
+def test_means_and_metrics_are_not_mixed_up(said):
+    with pytest.raises(ValueError, match=r"ambiguous.*case of one letter.*PAM.*PAm"):
+        find(said)
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match=r"no variant 'PA-IV'.*Did you mean 'PA-I.*catalogue"):
+        find("PA-IV")
+    with pytest.raises(ValueError, match=r"no variant 'arow2'.*Did you mean 'AROW"):
+        find("arow2")
+    with pytest.raises(ValueError, match=r"no variant 'zzz'\. aggro"):
+        find("zzz")
