@@ -16,12 +16,13 @@ Five texts about Passive-Aggressive learning, done again with aggro: every print
 be had, every figure, every claim. `make papers` repeats all of it and writes this page.
 """
 YARDSTICK = """\
-**Inside**: our mean lies in the printed interval, and ours is at most twice as wide; without one,
-it lies within 1.0 point and a quarter of the number, and two standard errors of the difference are
-no wider. **Clearly better, clearly worse**: it lies outside, by more than two standard errors of
-the difference (those of both sides where the paper tells them). **Cannot be told**: the spread is
-too wide for either. **Other data**: learned from rows that are not the paper's; shown, but no
-evidence. **Not public**: not learned.
+**Inside**: our mean lies in the printed interval (without one: within 1.0 point, and within a
+quarter of the number), and two standard errors of it are no wider than that. **Clearly better,
+clearly worse**: it lies outside, by more than two standard errors of the difference (those of both
+sides where the paper tells them). **Cannot be told**: the spread is too wide for either; a run just
+like the paper's has an interval as wide as the printed one, so half of such numbers end here too.
+**Other data**: learned from rows that are not the paper's; shown, but no evidence. **Not public**:
+not learned.
 """
 CLAIMS = """\
 A claim is cut into comparisons. Each is for it, against it or open, by a two-sided paired t-test

@@ -2,18 +2,18 @@
 
 A printed number has a *tolerance*: its printed interval; where none is printed, one percentage
 point, or a quarter of the number where that is less. Our mean has a *doubt*: two standard errors of
-the difference, those of our mean and, where the paper tells them, of the printed one.
+the difference, those of our mean and, where the paper tells them, of the printed one. A printed
+interval is the doubt of the printed number already, so a mean that lies in it has only its own.
 
 ==================  ================================  ==========================================
 our mean is         and                               verdict
 ==================  ================================  ==========================================
-in the tolerance    the doubt is no larger than it*   inside
+in the tolerance    the doubt is no larger than it    inside
 in the tolerance    the doubt is larger               cannot be told
 outside             the difference is the larger one  clearly better, or clearly worse
 outside             the doubt is the larger one       cannot be told
 ==================  ================================  ==========================================
 
-(*) For a printed interval: two standard errors of our mean are at most twice as wide as it.
 Rows learned from other data than the paper's get no verdict, whatever they are.
 """
 
@@ -77,9 +77,8 @@ def judge(
     own = standard_error(values)
     doubt = 2 * hypot(own, printed_error)
     if abs(gap) <= tolerance(entry):
-        # a printed interval has the doubt of the printed number in it already
-        too_wide = doubt > tolerance(entry) if entry.spread is None else own > entry.spread
-        return Judged(entry, values, "cannot be told" if too_wide else "inside")
+        left = doubt if entry.spread is None else 2 * own
+        return Judged(entry, values, "inside" if left <= tolerance(entry) else "cannot be told")
     if abs(gap) <= doubt:
         return Judged(entry, values, "cannot be told")
     return Judged(entry, values, "better" if (gap < 0) == (entry.better == "lower") else "worse")

@@ -21,7 +21,8 @@ def printed(value, spread=None, better="lower", decimals=2, measure="error (%)")
         (printed(80.0, 3.0, "higher"), [90.0, 90.0], "better"),
         (printed(80.0, 3.0, "higher"), [70.0, 70.0], "worse"),
         (printed(20.0, 1.0), [10.0, 30.0], "cannot be told"),  # inside, but as well anywhere
-        (printed(20.0, 1.0), [18.9, 20.9], "inside"),  # ours is twice as wide, no more
+        (printed(20.0, 1.0), [19.6, 20.5], "inside"),  # ours is as wide as the printed one
+        (printed(20.0, 1.0), [19.4, 20.5], "cannot be told"),  # ours is wider
         (printed(20.0, 1.0), [12.0, 32.0], "cannot be told"),  # outside, by less than the doubt
         # without: one point
         (printed(20.0), [20.5, 20.9, 20.7], "inside"),
