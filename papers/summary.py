@@ -19,10 +19,10 @@ YARDSTICK = """\
 **Inside**: our mean lies in the printed interval (without one: within 1.0 point, and within a
 quarter of the number), and two standard errors of it are no wider than that. **Clearly better,
 clearly worse**: it lies outside, by more than two standard errors of the difference (those of both
-sides where the paper tells them). **Cannot be told**: the spread is too wide for either; a run just
-like the paper's has an interval as wide as the printed one, so half of such numbers end here too.
-**Other data**: learned from rows that are not the paper's; shown, but no evidence. **Not public**:
-not learned.
+sides where the paper tells them). **Cannot be told**: the spread is too wide for either. Where a
+95 % interval is printed (minibatches), runs just like the paper's have one as wide, so about half
+of what agrees ends here too. **Other data**: learned from rows that are not the paper's; shown, but
+no evidence. **Not public**: not learned.
 """
 CLAIMS = """\
 A claim is cut into comparisons. Each is for it, against it or open, by a two-sided paired t-test
@@ -79,7 +79,8 @@ def _fitted_text() -> str:
     return (
         "Where a text leaves its protocol open, the numbers above have the reading that fits them. "
         "This is what the plain reading gives: inside / clearly better / clearly worse / cannot be "
-        "told."
+        "told. Of the trials that led to a choice, those that a table shows are repeated by "
+        "`make papers`; the others are only described."
     )
 
 

@@ -12,6 +12,8 @@ from papers.blog.learning import EPSILON, PRICES, SOFT, C
 from papers.experiment import Figure, Results
 from papers.style import COLOURS, canvas, half_width, legend_above, look
 
+BLOCK = 20  # rows
+
 
 def figures(results: Results) -> list[Figure]:
     """Return the pictures: one step, the classification, the regression."""
@@ -39,7 +41,8 @@ def figures(results: Results) -> list[Figure]:
             "regression",
             "Regression: absolute error over time",
             "Left, the text's own curve (seed 1000, C = 0.01, ε = 0.1) and the middle 95 % of all "
-            "seeds. Right, medians over all seeds for the values of C that the text suggests.",
+            "seeds. Right, the values of C that the text suggests: the error in blocks of twenty "
+            "rows, median and middle half of all seeds.",
             lambda path: _draw_errors(path, numbers),
         ),
     ]
@@ -103,13 +106,15 @@ def _draw_errors(path: Path, results: Results) -> None:
         axes[0, 0].legend()
         axes[0, 0].set_title(f"the text's run: C = {C}, ε = {EPSILON}")
         for index, price in enumerate(PRICES):
-            curves = [outcome["errors"][f"C={price:g}"] for _, outcome in results.pairs]
-            median = np.median(curves, axis=0)
-            time = np.arange(1, len(median) + 1)
-            style = look(index)
-            axes[0, 1].plot(time, median, label=f"C = {price:g}", markevery=40 + 3 * index, **style)
+            curves = np.array([outcome["errors"][f"C={price:g}"] for _, outcome in results.pairs])
+            blocks = np.median(curves.reshape(len(curves), -1, BLOCK), axis=2)
+            low, median, high = np.quantile(blocks, (0.25, 0.5, 0.75), axis=0)
+            time = BLOCK * (np.arange(len(median)) + 0.5)
+            style = {**look(index), "markevery": (index, len(PRICES)), "ms": 6}
+            axes[0, 1].fill_between(time, low, high, color=style["color"], alpha=0.18, linewidth=0)
+            axes[0, 1].plot(time, median, label=f"C = {price:g}", **style)
         axes[0, 1].set(yscale="log", ylim=(1e-2, 300))
-        axes[0, 1].set_title("median over all seeds")
+        axes[0, 1].set_title(f"by C, in blocks of {BLOCK} rows")
         axes[0, 1].legend(ncols=2)
         for ax in axes[0]:
             ax.set(xlabel="time (rows seen)", ylabel="absolute error")

@@ -156,7 +156,7 @@ def _similarity_against_pa(results: Results) -> Claim:
         "The first two passes of PAm end closer together than those of PA",
         "section IV",
         tuple(part for rule in RULES for part in parts[rule]),
-        f"{listed} (three to five orders each)",
+        f"{listed} (ten orders each)",
     )
 
 
