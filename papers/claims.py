@@ -6,10 +6,12 @@ rows. All p-values of a paper are adjusted together by Holm's method. A part is 
 claim, *against* it (as sure, but the other way), or *open*. A claim
 
 - holds, when at least nine of ten of its parts are for it and none is against it;
-- does not hold, when fewer than a quarter are for it, or more are against it than for it;
+- cannot be told, when fewer than a quarter are for it and fewer than a quarter against it;
+- does not hold, when more are against it than for it;
 - holds in part, otherwise.
 
-Two parts at least are needed for all three verdicts to be possible.
+Parts that are open are no evidence against a claim. Two parts at least are needed for it to hold, to
+hold in part and not to hold.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-Verdict = Literal["holds", "holds in part", "does not hold", "cannot be tested"]
+Verdict = Literal["holds", "holds in part", "does not hold", "cannot be told", "cannot be tested"]
 LEVEL = 0.05
 NEARLY_ALL, SOME = 0.9, 0.25
 
@@ -82,9 +84,9 @@ def verdict(favour: int, against: int, open_: int) -> Verdict:
         return "cannot be tested"
     if favour >= NEARLY_ALL * count and against == 0:
         return "holds"
-    if favour < SOME * count or favour < against:
-        return "does not hold"
-    return "holds in part"
+    if max(favour, against) < SOME * count:
+        return "cannot be told"
+    return "does not hold" if against > favour else "holds in part"
 
 
 def settle(claims: Sequence[Claim]) -> list[Settled]:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000", "#999999")
-MARKERS = ("o", "s", "^", "D", "v", "P", "x", "*")
+# Okabe and Ito's, without the green and the light blue that are too near to the first.
+COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#CC79A7", "#000000", "#8C8C8C")
+MARKERS = ("o", "s", "^", "D", "v", "P")
 RULES: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import get_args
 
+from papers.claims import Verdict
 from papers.digest import Paper
 from papers.experiment import Provenance
 from papers.tables import markdown
@@ -27,8 +29,9 @@ no evidence. **Not public**: not learned.
 CLAIMS = """\
 A claim is cut into comparisons. Each is for it, against it or open, by a two-sided paired t-test
 at 5 % after Holm's correction over all tests of its paper. A claim **holds** when nine of ten are
-for it and none against; it **does not hold** when fewer than a quarter are for it, or more against
-than for it; else it **holds in part**. Folds and reorderings of one set are not independent. For
+for it and none against; it **cannot be told** when fewer than a quarter are for it and fewer than a
+quarter against; it **does not hold** when more are against it than for it; else it **holds in
+part**. Thresholds that no text gives are ours, and stand in the table. Folds and reorderings of one set are not independent. For
 folds and subsamples the variance is corrected (Nadeau and Bengio); reorderings speak about their
 set alone. So a small p-value says that a difference on *these* sets is no accident of the order or
 the split, and nothing about other sets: for that, count sets, not runs.
@@ -99,7 +102,7 @@ def _four(count: Tally) -> str:
 
 
 def _claims(papers: list[Paper]) -> list[str]:
-    verdicts = ("holds", "holds in part", "does not hold", "cannot be tested")
+    verdicts = get_args(Verdict)
     rows, main = [], []
     for paper in papers:
         count = Counter(settled.verdict for settled in paper.settled)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from papers.class_means import texts
 from papers.class_means.data import REAL, STAND_INS
+from papers.class_means.learning import EXACT_PULLS
 from papers.class_means.numbers import COLUMNS, PUBLISHED, SUFFIXES, runs
 from papers.experiment import Results
 from papers.tables import markdown
@@ -20,11 +21,11 @@ def beside(results: Results) -> str:
     real, made = ([s for s in sets if s in group] for group in (REAL, STAND_INS))
     lines = ["### Preparations", "", texts.PREPARATIONS, "", *_preparations(results, real)]
     lines += ["", "### The exact rule and the queue", ""]
-    lines += ["Mean test error ± standard deviation over all orders; updates below.", ""]
+    lines += [texts.EXACT, ""]
     lines += markdown(["", *EXACT, *QUEUE], _rows(results, real, EXACT + QUEUE))
     lines += ["", "### Stand-ins for alpha, delta and gamma", "", texts.STAND_INS, ""]
     lines += markdown(["", *COLUMNS, *EXACT], _rows(results, made, [*COLUMNS, *EXACT]))
-    lines += ["", "### C and γ", "", texts.CHOICE, ""]
+    lines += ["", "### C and γ", "", texts.CHOICE.format(*_least(results, sets)), ""]
     lines += markdown(["", *COLUMNS, *EXACT], _choices(results, sets, [*COLUMNS, *EXACT]))
     return "\n".join(lines)
 
@@ -55,6 +56,16 @@ def _rows(results: Results, sets: Iterable[str], variants: list[str]) -> list[li
             row.append(f"{errors.mean():.4f} ± {errors.std(ddof=1):.4f}<br>{updates:.0f}")
         table.append(row)
     return table
+
+
+def _least(results: Results, sets: Iterable[str]) -> tuple[int, int]:
+    """Return how often the exact rule takes the least pull, and of how many."""
+    found = [
+        results.where(part="orders", set=name).pairs[0][1]["choice"][variant]["class_mean"]
+        for name in sets
+        for variant in EXACT
+    ]
+    return sum(pull == EXACT_PULLS[0] for pull in found), len(found)
 
 
 def _choices(results: Results, sets: Iterable[str], variants: list[str]) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from papers.class_means.data import REAL
 from papers.class_means.learning import DRAWN_PULLS
-from papers.class_means.numbers import COLUMNS, PUBLISHED, course, pulls
+from papers.class_means.numbers import COLUMNS, PUBLISHED, SUFFIXES, course, pulls
 from papers.experiment import Figure, Results
 from papers.style import canvas, half_width, legend_above, line_with_band, look
 
@@ -76,30 +77,41 @@ _RULES = {"exact": "as printed (the minimiser)", "undivided": "without dividing 
 
 
 def _draw_similarity(path: Path, results: Results) -> None:
-    sets = ("svmguide1", "adult")
-    with canvas(path, 1, 2, sharey=True) as (figure, axes):
-        for ax, name in zip(axes[0], sets, strict=True):
-            for variant in COLUMNS:
-                apart = np.maximum(1 - course(results, name, variant, "similarity"), 1e-10)
-                passes, look_ = np.arange(2, 2 + apart.shape[1]), _style(variant)
-                low, high = apart.min(axis=0), apart.max(axis=0)
-                ax.fill_between(passes, low, high, color=look_["color"], alpha=0.15, linewidth=0)
-                ax.plot(passes, apart.mean(axis=0), label=variant, **look_)
-            ax.set(title=name, yscale="log", xlabel="pass", xticks=TICKS)
-        axes[0, 0].set_ylabel("1 − cosine with the pass before")
-        legend_above(figure, axes[0, 0], 6)
+    def draw(ax: Any, name: str, variant: str) -> None:
+        apart = np.maximum(1 - course(results, name, variant, "similarity"), 1e-10)
+        passes, look_ = np.arange(2, 2 + apart.shape[1]), _style(variant)
+        low, high = apart.min(axis=0), apart.max(axis=0)
+        ax.fill_between(passes, low, high, color=look_["color"], alpha=0.18, linewidth=0)
+        ax.plot(passes, apart.mean(axis=0), label=variant, **look_)
+        ax.set_yscale("log")
+
+    _families(path, ("svmguide1", "adult"), "1 − cosine with the pass before", draw)
 
 
 def _draw_error(path: Path, results: Results) -> None:
-    with canvas(path, 1, 2, sharey=True) as (figure, axes):
-        for ax, name in zip(axes[0], ("gamma", "delta"), strict=True):
-            for variant in COLUMNS:
-                _line(ax, course(results, name, variant, "error"), variant)
+    def draw(ax: Any, name: str, variant: str) -> None:
+        _line(ax, course(results, name, variant, "error"), variant)
+        if variant in ("PA-2", "PAm-2"):  # the last of its panel
             batch = results.where(part="batch", set=name).values("error")[0]
-            ax.axhline(batch, color="#555555", ls="--", label="batch SVM", zorder=5)
-            ax.set(title=f"{name} (stand-in)", xlabel="pass")
-        axes[0, 0].set_ylabel("test error")
-        legend_above(figure, axes[0, 0], 7)
+            ax.axhline(batch, color="#555555", ls="--", zorder=5)
+
+    _families(path, ("gamma", "delta"), "test error", draw)
+
+
+def _families(
+    path: Path, names: tuple[str, str], label: str, draw: Callable[[Any, str, str], None]
+) -> None:
+    """Draw a column for each set: PA and its kinds above, PAm and its kinds below."""
+    with canvas(path, 2, 2, size=(4.6, 2.8), sharex=True, sharey=True) as (_, axes):
+        for column, name in enumerate(names):
+            for row, family in enumerate(("PA", "PAm")):
+                ax = axes[row, column]
+                for suffix in SUFFIXES:
+                    draw(ax, name, f"{family}{suffix}")
+                ax.set(title=name if name in REAL else f"{name} (stand-in)", xticks=TICKS)
+                ax.legend(ncols=3, fontsize=8.5, loc="upper right")
+                axes[row, 0].set_ylabel(label)
+            axes[1, column].set_xlabel("pass")
 
 
 def _draw_updates(path: Path, results: Results) -> None:
