@@ -10,8 +10,8 @@ claim, *against* it (as sure, but the other way), or *open*. A claim
 - does not hold, when more are against it than for it;
 - holds in part, otherwise.
 
-Parts that are open are no evidence against a claim. Two parts at least are needed for it to hold, to
-hold in part and not to hold.
+Parts that are open are no evidence against a claim. Two parts at least are needed for the verdicts
+holds, holds in part and does not hold all to be possible.
 """
 
 from __future__ import annotations

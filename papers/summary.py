@@ -31,10 +31,10 @@ A claim is cut into comparisons. Each is for it, against it or open, by a two-si
 at 5 % after Holm's correction over all tests of its paper. A claim **holds** when nine of ten are
 for it and none against; it **cannot be told** when fewer than a quarter are for it and fewer than a
 quarter against; it **does not hold** when more are against it than for it; else it **holds in
-part**. Thresholds that no text gives are ours, and stand in the table. Folds and reorderings of one set are not independent. For
-folds and subsamples the variance is corrected (Nadeau and Bengio); reorderings speak about their
-set alone. So a small p-value says that a difference on *these* sets is no accident of the order or
-the split, and nothing about other sets: for that, count sets, not runs.
+part**. Thresholds that no text gives are ours ("asked"). Folds and reorderings of one set are not
+independent. For folds and subsamples the variance is corrected (Nadeau and Bengio); reorderings
+speak about their set alone. So a small p-value says that a difference on *these* sets is no
+accident of the order or the split, and nothing about other sets: for that, count sets, not runs.
 """
 
 

@@ -132,7 +132,8 @@ def _twins(results: Results) -> Claim:
         "BPAII and BPALS behave alike; BPAI is usually worse",
         "4.2, Figure 2",
         (*met(*near), *above),
-        f"Online error, BPAI above BPAII in … cases; {'; '.join(texts)}",
+        f"Online error, BPAII and BPALS (asked: below {CLOSE:g}), BPAI above BPAII; "
+        f"{'; '.join(texts)}",
     )
 
 

@@ -104,7 +104,8 @@ def _noise(results: Results) -> Claim:
         "On News20 the hard rules peak early and then get worse; the soft ones stay",
         "5.3, Figure 3",
         tuple(parts),
-        f"Best pass, and points lost until pass 40: {'; '.join(texts)}",
+        f"Best pass, and points lost until pass 40 (asked: pass {SOON} at most for hard rules, "
+        f"below {STAYS:g} point for soft ones): {'; '.join(texts)}",
     )
 
 

@@ -64,7 +64,8 @@ def _support_sizes(results: Results) -> Claim:
         "Often several classes must be moved, but not all whose margin is below one",
         "3, 7",
         met(*conditions),
-        f"Support classes an update, of those below the margin: {'; '.join(texts)}",
+        "Support classes an update, of those below the margin (asked: fewer; two or more in "
+        f"over {OFTEN:.0%}): {'; '.join(texts)}",
     )
 
 
