@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,11 +99,16 @@ def _read(module: ModuleType, store: Store, quick: bool) -> Chapter:
 
 
 def _attempt(chapter: Chapter, make: Callable[[], T], otherwise: T) -> T:
-    """Return what can be made; only unfinished cells excuse what cannot."""
+    """Return what can be made; only unfinished cells excuse what cannot.
+
+    What NumPy warns about, as the mean of no runs, cannot be made either.
+    """
     if not len(chapter.results):
         return otherwise
     try:
-        return make()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            return make()
     except Exception:
         if chapter.complete:
             raise

@@ -1,7 +1,9 @@
 """Passive-aggressive learning in a Mahalanobis metric (PAM), and AROW beside it."""
 
+from pathlib import Path
+
 from aggro.datasets.table import files_of
-from papers.experiment import Published, Results, Values
+from papers.experiment import Published, Results, Values, read_published
 from papers.mahalanobis.claims import claims
 from papers.mahalanobis.data import SETS
 from papers.mahalanobis.figures import figures
@@ -56,4 +58,18 @@ def beside(results: Results) -> str:
         learned = str(min(seen)) if min(seen) == max(seen) else f"{min(seen)} to {max(seen)}"
         rows.append([TITLES[name], printed, str(source.rows), learned, str(source.features)])
     head = ["set", "printed rows", "our rows", "learned in a run", "our features"]
-    return "\n".join(["### Sizes of the sets", "", *markdown(head, rows)])
+    sizes = ["### Sizes of the sets", "", *markdown(head, rows)]
+    return "\n".join([*sizes, "", "### CW, full and diagonal", "", *_both_cw(results)])
+
+
+def _both_cw(results: Results) -> list[str]:
+    """Return the F1 of both forms of CW beside the printed one, mean and standard deviation."""
+    rows = []
+    for entry in read_published(Path(__file__).with_name("published.tsv")):
+        name = NAMES[entry.row[:-1]]
+        if entry.column != "CW" or not len(results.where(set=name)):
+            continue
+        ours = [runs_of(results, name, a, SIDES[entry.row[-1]]) for a in ("CW", "CW-diag")]
+        texts = [f"{values.mean():.2f} ± {values.std(ddof=1):.2f}" for values in ours]
+        rows.append([entry.row, f"{entry.value:.2f} ± {entry.spread:g}", *texts])
+    return markdown(["F1 (%)", "printed", "full", "diagonal"], rows)
