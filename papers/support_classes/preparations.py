@@ -2,8 +2,8 @@
 
 ``python -m papers.support_classes.preparations`` prints for 192 ways to make features of the texts
 how many terms the six sets have, beside the printed numbers, the nearest way first; then what other
-random documents change. It is not a part of ``make papers``: nothing but the choice of
-``newsgroups.words`` rests on it.
+random documents change, and in the unbalanced sets another large class. It is not a part of ``make
+papers``: nothing but the choice of ``newsgroups.words`` rests on it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from pathlib import Path
 import numpy as np
 
 from papers.experiment import read_published
-from papers.support_classes.newsgroups import GROUPS, SUBSETS, newsgroups, sizes
+from papers.support_classes.newsgroups import (
+    GROUPS,
+    LEAST_DOCUMENTS,
+    SUBSETS,
+    UNBALANCED,
+    newsgroups,
+    sizes,
+)
 from papers.support_classes.stems import stem
 
 Document = tuple[str, int]
@@ -52,14 +59,23 @@ def terms(document: Document, headers: str, words: str) -> frozenset[str]:
     return frozenset(WORDS[words](" ".join([*kept, body]).lower()))
 
 
-def drawn(name: str, seed: int = 0) -> list[Document]:
-    """Return the documents of a set: those that are learned, for seed 0."""
+def drawn(name: str, seed: int = 0, counts: list[int] | None = None) -> list[Document]:
+    """Return the documents of a set: those that are learned, for seed 0 and no other counts."""
     groups, random = [GROUPS[short] for short in SUBSETS[name].split()], np.random.default_rng(seed)
     found: list[Document] = []
-    for group, size in zip(groups, sizes(name, groups), strict=True):
+    for group, size in zip(groups, counts or sizes(name, groups), strict=True):
         rows = random.permutation(len(newsgroups()[group]))[:size]
         found += [(group, int(row)) for row in rows]
     return found
+
+
+def with_large(name: str, large: int) -> list[int]:
+    """Return the class sizes of an unbalanced set of which one class is a whole group."""
+    groups = [GROUPS[short] for short in SUBSETS[name].split()]
+    whole = len(newsgroups()[groups[large]])
+    share, more = divmod(UNBALANCED[name] - whole, len(groups) - 1)
+    others = iter([share + (i < more) for i in range(len(groups) - 1)])
+    return [whole if k == large else next(others) for k in range(len(groups))]
 
 
 def numbers(bags: list[frozenset[str]], stems: bool, stop: bool) -> dict[int, int]:
@@ -88,8 +104,14 @@ def tried(printed: dict[str, int]) -> Iterator[tuple[float, str, list[float]]]:
             yield float(np.mean(np.abs(off))), "; ".join(way), off
 
 
+def as_learned(documents: list[Document]) -> int:
+    """Return how many terms they have when prepared as ``newsgroups.words`` does."""
+    bags = [terms(document, "From, Subject", "letters, digits") for document in documents]
+    return numbers(bags, stems=True, stop=True)[LEAST_DOCUMENTS]
+
+
 def main() -> None:
-    """Print all ways, then the draws."""
+    """Print all ways, then the draws, then the large classes."""
     published = read_published(Path(__file__).with_name("published.tsv"))
     printed = {
         e.row: int(e.value) for e in published if e.column == "features" and e.row in SUBSETS
@@ -98,11 +120,12 @@ def main() -> None:
     for mean, way, off in sorted(tried(printed)):
         print(f"{mean:.1%}", *(f"{o:+.1%}" for o in off), way, sep="\t")
     for name, number in printed.items():
-        off = []
-        for seed in range(DRAWS):
-            bags = [terms(d, "From, Subject", "letters, digits") for d in drawn(name, seed)]
-            off.append(numbers(bags, stems=True, stop=True)[3] / number - 1)
+        off = [as_learned(drawn(name, seed)) / number - 1 for seed in range(DRAWS)]
         print(f"{name}, {DRAWS} draws: {np.mean(off):+.1%}, deviation {np.std(off, ddof=1):.1%}")
+    for name in UNBALANCED:
+        for large, group in enumerate(SUBSETS[name].split()):
+            count = as_learned(drawn(name, counts=with_large(name, large)))
+            print(f"{name}, {group} large: {count / printed[name] - 1:+.1%}")
 
 
 if __name__ == "__main__":
