@@ -37,13 +37,13 @@ def figures(results: Results) -> list[Figure]:
         Figure(
             "figure-2",
             "Figure 2: test error over twenty passes (stand-ins for delta and gamma)",
-            "Means over five orders with the 95 % interval of the mean; dashed: the batch machine.",
+            "Means over three orders with the 95 % interval of the mean; dashed: the batch machine.",
             lambda path: _draw_error(path, results),
         ),
         Figure(
             "figure-3",
             "Figure 3: updates in each of twenty passes",
-            "Means over ten orders (svmguide1, adult) and five (the stand-ins), with the 95 % "
+            "Means over ten orders (svmguide1, adult) and three (the stand-ins), with the 95 % "
             "interval of the mean.",
             lambda path: _draw_updates(path, results),
         ),

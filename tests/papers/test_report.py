@@ -202,6 +202,16 @@ def test_the_page_of_advice_follows_from_the_kept_results(committed):
     assert (ROOT / "docs" / "which-algorithm.md").read_text() == which.page(facts)
 
 
+def test_no_measured_number_is_typed_by_hand():
+    """The words of the page hold settings alone; what was measured comes from the results."""
+    words = re.sub(r"\{\w+\}|`[^`]*`|\]\([^)]*\)", "", which.TEMPLATE.read_text())
+    settings = {"C near 1", "C from 0.1 to 1", "r = 1", "of 8"}
+    for text in settings:
+        assert text in words, text
+        words = words.replace(text, "")
+    assert re.findall(r"\d+", words.replace("News20", "")) == []
+
+
 def test_every_printed_number_is_kept(committed):
     papers, _ = committed
     for paper in papers:
