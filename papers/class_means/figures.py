@@ -37,7 +37,7 @@ def figures(results: Results) -> list[Figure]:
         Figure(
             "figure-2",
             "Figure 2: test error over twenty passes (stand-ins for delta and gamma)",
-            "Means over three orders with the 95 % interval of the mean; dashed: the batch machine.",
+            "Means over three orders with the 95 % interval of the mean; dashed: a batch machine.",
             lambda path: _draw_error(path, results),
         ),
         Figure(
