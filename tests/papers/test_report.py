@@ -197,6 +197,26 @@ def test_the_committed_summary_follows_from_the_kept_results(committed):
     assert (ROOT / "papers" / "REPORT.md").read_text().startswith(summary(papers))
 
 
+def words(text):
+    """Count what has a letter in it; numbers and the lines of tables are not words."""
+    return sum(bool(re.search(r"[^\W\d_]", word)) for word in text.replace("<br>", " ").split())
+
+
+def test_the_committed_report_can_be_read_in_one_sitting(committed):
+    papers, _ = committed
+    report = (ROOT / "papers" / "REPORT.md").read_text()
+    assert words(summary(papers)) < 1000
+    assert words(report.partition("# Tables and figures")[0]) < 4000
+    assert words(report) < 6000
+
+
+def test_every_picture_of_the_report_is_there_and_no_other():
+    report = (ROOT / "papers" / "REPORT.md").read_text()
+    shown = re.findall(r"\]\(images/([^)]+)\)", report)
+    kept = [path.name for path in (ROOT / "papers" / "images").iterdir()]
+    assert sorted(shown) == sorted(kept)
+
+
 def test_the_page_of_advice_follows_from_the_kept_results(committed):
     _, facts = committed
     assert (ROOT / "docs" / "which-algorithm.md").read_text() == which.page(facts)
