@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from papers.claims import settle
 from papers.class_means.claims import PAIRS
 from papers.class_means.numbers import runs
 from papers.experiment import Results
-from papers.mahalanobis.claims import FIVE, gaps
+from papers.mahalanobis.claims import FIVE, claims, gaps
 from papers.mahalanobis.measures import present
 from papers.mahalanobis.texts import TITLES
 from papers.minibatches.claims import names, values, versus
@@ -95,6 +96,7 @@ def _metric(results: Results) -> dict[str, str]:
         return ", ".join(f"{TITLES[name]} {gap:+.1f}" for name, gap in found.items())
 
     sets = present(results, TITLES)
+    (asked,) = (s for s in settle(claims(results)) if s.claim.says.startswith("Asked"))
     arow = [
         np.mean(list(gaps(results, f"AROW{kind}", f"PAM-II{kind}", sets).values()))
         for kind in ("", "-diag")
@@ -105,6 +107,8 @@ def _metric(results: Results) -> dict[str, str]:
         "cw": listed("CW", "PA-II"),
         "arow_full": f"{arow[0]:+.2f}",
         "arow_diagonal": f"{arow[1]:+.2f}",
+        "arow_sure": str(asked.favour + asked.against),
+        "arow_of": str(len(asked.claim.parts)),
     }
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aggro.datasets.table import files_of
+from aggro.datasets.table import describe
 from papers.experiment import Published, Results, Values, read_published
 from papers.mahalanobis.claims import claims
 from papers.mahalanobis.data import SETS
@@ -52,7 +52,7 @@ def beside(results: Results) -> str:
     """Return the sizes of our sets; of the paper's, only the 1051 rows of WebKB are printed."""
     rows = []
     for name in present(results, TITLES):
-        source = files_of(name)[0]
+        source = describe(name)
         seen = [outcome["seen"][-1] for _, outcome in results.where(set=name).pairs]
         printed = "1051" if TITLES[name] == "WebKB" else "–"
         learned = str(min(seen)) if min(seen) == max(seen) else f"{min(seen)} to {max(seen)}"

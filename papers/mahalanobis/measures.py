@@ -37,11 +37,15 @@ def best_runs_of(results: Results, name: str, algorithm: str) -> Values:
 
 
 def curves(results: Results, name: str, algorithm: str, seed: int | None = None) -> Values:
-    """Return the examples seen, then the cumulative error of each run (or of one) there."""
+    """Return the examples seen, then the cumulative error of each run (or of one) there.
+
+    Runs of different lengths are followed to the end of the shortest.
+    """
     found = _of(results, name, algorithm, tuning=False)
     found = found if seed is None else found.where(seed=seed)
     which = chosen(results, name, algorithm)
-    seen = found.pairs[0][1]["seen"]
+    end = min(outcome["seen"][-1] for _, outcome in found.pairs)
+    seen = [count for count in found.pairs[0][1]["seen"] if count <= end]
     lines = [np.interp(seen, o["seen"], o["curve"][which]) for _, o in found.pairs]
     return np.array([seen, *lines])
 
