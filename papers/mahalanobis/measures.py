@@ -30,19 +30,12 @@ def chosen(results: Results, name: str, algorithm: str, raw: bool = False) -> in
     return best(errors)[0]
 
 
-def best_runs_of(results: Results, name: str, algorithm: str) -> Values:
-    """Return the errors of the setting that proves best in the runs themselves."""
-    errors = _of(results, name, algorithm, tuning=False).values("error")
-    return errors[:, best(errors.mean(0))[0]]
-
-
-def curves(results: Results, name: str, algorithm: str, seed: int | None = None) -> Values:
-    """Return the examples seen, then the cumulative error of each run (or of one) there.
+def curves(results: Results, name: str, algorithm: str) -> Values:
+    """Return the examples seen, then the cumulative error of each run there.
 
     Runs of different lengths are followed to the end of the shortest.
     """
     found = _of(results, name, algorithm, tuning=False)
-    found = found if seed is None else found.where(seed=seed)
     which = chosen(results, name, algorithm)
     end = min(outcome["seen"][-1] for _, outcome in found.pairs)
     seen = [count for count in found.pairs[0][1]["seen"] if count <= end]
