@@ -24,7 +24,7 @@ def figures(results: Results) -> list[Figure]:
         "figure1": lambda path: _curves(results, TABLES, path),
         "figure2": lambda path: _curves(results, IMAGES, path),
         "figure3": lambda path: _curves(results, ("webkb-course",), path),
-        "figure4": lambda path: _curves(results, (TWEETS,), path),
+        "figure4": lambda path: _apart(results, TWEETS, path),
         "all": lambda path: _all(results, path),
         "arow": lambda path: _arow(results, path),
     }
@@ -42,6 +42,23 @@ def _curves(results: Results, names: tuple[str, ...], path: Path) -> None:
                 runs = np.array(runs)[:, settled]
                 line_with_band(axis, seen[settled], runs, k, label=algorithm, markevery=(3 * k, 12))
             _label(axis, TITLES[name])
+        axes[0, 0].legend()
+
+
+def _apart(results: Results, name: str, path: Path) -> None:
+    """Draw how far each curve is from that of PAM-II in the same run."""
+    seen, *pam = curves(results, name, "PAM-II")
+    settled = seen >= SETTLED
+    with canvas(path, size=(6.2, 3.6)) as (_, axes):
+        axes[0, 0].axhline(0, color="#000000", linewidth=0.8)
+        for k, algorithm in enumerate(LINES):
+            if algorithm != "PAM-II":
+                runs = (curves(results, name, algorithm)[1:] - np.array(pam))[:, settled]
+                more = {"label": algorithm, "markevery": (3 * k, 12)}
+                line_with_band(axes[0, 0], seen[settled], runs, k, **more)
+        axes[0, 0].set_title(TITLES[name])
+        axes[0, 0].set_xlabel("examples")
+        axes[0, 0].set_ylabel("cumulative error − that of PAM-II (points)")
         axes[0, 0].legend()
 
 

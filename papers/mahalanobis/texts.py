@@ -57,6 +57,7 @@ FIGURES = {
     ),
     "figure4": (
         "Figure 4: cumulative error on tweets (stand-in)",
+        "Minus the error of PAM-II in the same stream: above the line PAM-II is better. "
         f"{BAND} over six streams of 1500 tweets with the users' shares of positive ones. Printed "
         "are six users, PAM-II lowest for each; those tweets are not public.",
     ),
