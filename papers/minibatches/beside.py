@@ -36,7 +36,7 @@ def _text(alone: int) -> str:
     return (
         "The chosen C, the tied C around it at the chosen σ, and below the test error of the "
         f"kernel's vote, which learns nothing. † marks the {alone} fields whose error is within "
-        f"{ALONE:g} points of the vote's: they do not measure Passive-Aggressive learning."
+        f"{ALONE:g} points of the vote's: they cannot tell learning from the kernel."
     )
 
 
