@@ -5,8 +5,8 @@ from papers.experiment import Provenance
 MAIN = "Batches of 4 and 8 classify"
 PROVENANCE = Provenance(
     own="breast, diabetes, heart, ionosphere, liver, sonar; twonorm is generated anew",
-    other="none; but on heart, ionosphere and twonorm the kernel's vote, which learns nothing, does as "
-    "well (†); ionosphere's printed errors are twice as high",
+    other="none; but on heart, ionosphere and twonorm the kernel's vote, which learns nothing, does "
+    "as well (†); ionosphere's printed errors are twice as high",
     fitted="features in [−1, 1], kernel exp(−d²/2σ²), disjoint batches, no bias",
     plain="with the bias of the printed formulas",
 )
@@ -28,8 +28,8 @@ none (the kernel form is said to use the coefficients alone); batches that follo
 (Section 4 speaks of arriving groups) or overlap (Section 3.2 takes the last B examples at each
 time). Table 2 fits no bias and disjoint batches; Figure 2 fits a bias. No single reading fits both.
 
-**Tests** count that trials share rows, so they are much less sure than the intervals in the figures,
-which take the trials as they are.
+**Tests** count that trials share rows, so they are much less sure than the intervals in the
+figures, which take the trials as they are.
 
 The rules are those that solve the printed problems. Equation 9 as printed, (1 − f) for (1 − yf),
 diverges; equations 17 and 19 as printed are the same rules with C/2, less than one step of the
