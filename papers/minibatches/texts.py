@@ -5,8 +5,8 @@ from papers.experiment import Provenance
 MAIN = "Batches of 4 and 8 classify"
 PROVENANCE = Provenance(
     own="breast, diabetes, heart, ionosphere, liver, sonar; twonorm is generated anew",
-    other="none; but on heart, ionosphere and twonorm the kernel's vote, which learns nothing, does "
-    "as well (†); ionosphere's printed errors are twice as high",
+    other="none; but on heart, ionosphere and twonorm the kernel's vote, which learns nothing, "
+    "does as well (†); ionosphere's printed errors are twice as high",
     fitted="features in [−1, 1], kernel exp(−d²/2σ²), disjoint batches, no bias",
     plain="with the bias of the printed formulas",
 )
