@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-CORE   := $(wildcard core/*.cpp core/*/*.hpp core/*/*.cpp)
+CORE   := $(wildcard core/*.hpp core/*.cpp core/bind/*)
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN   := $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
 TSAN   := $(shell $(CXX) -print-file-name=libtsan.so)

@@ -59,7 +59,7 @@ def _write(numbered):
     lines, by_file = {}, {}
     for number, each in numbered.items():
         by_file.setdefault(each.file, []).append((number, each))
-    for path in ROOT.glob("core/**/*.?pp"):
+    for path in [*ROOT.glob("core/*.?pp"), *ROOT.glob("core/bind/*")]:
         file = str(path.relative_to(ROOT))
         parts, at, line = [], 0, 1
         source = path.read_bytes()

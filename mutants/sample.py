@@ -13,7 +13,7 @@ def modules(kind):
     """The source files, Python or C++."""
     if kind == "python":
         return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("src/aggro/**/*.py"))
-    files = [*ROOT.glob("core/*/*.?pp")]
+    files = [*ROOT.glob("core/*.hpp"), *ROOT.glob("core/bind/*")]
     return sorted(str(path.relative_to(ROOT)) for path in files)
 
 

@@ -50,4 +50,3 @@ def test_light_rooms_import_neither_scikit_learn_nor_scipy():
     ]
     assert len(files) > 50
     assert not [str(path) for path in files if heavy.search(path.read_text())]
-

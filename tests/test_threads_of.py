@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from aggro.learn import threads
+from aggro import threads
 from aggro.learn.threads import threads_of
 
 
