@@ -1,7 +1,9 @@
 """Reproduce the papers: ``python -m papers [NAME ...] [--quick] [--jobs N] [--report-only]``.
 
 Finished cells are kept in ``build/papers``, so a run goes on where it was stopped. All papers
-together write ``papers/REPORT.md``; some of them, or ``--quick``, write into ``build/papers``.
+together, when every cell is finished, write ``papers/REPORT.md``, ``papers/results.json`` and
+``docs/which-algorithm.md``. Some of them, ``--quick`` or an incomplete run write into
+``build/papers``; with no finished cell nothing is written.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ NAMES = ("class_means", "mahalanobis", "blog", "minibatches", "support_classes",
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is missing, write the report; return 1 when a cell failed."""
+    """Run what is missing, write the report; return 1 when a cell failed or is missing."""
     args = _arguments(arguments)
     experiments = [(module, Store(module)) for module in map(_load, args.names or _present())]
     missing = runner.missing_data(name for module, _ in experiments for name in module.DATA)
@@ -39,9 +41,16 @@ def main(arguments: list[str] | None = None) -> int:
         except KeyboardInterrupt:
             print("\nStopped. What is finished is kept; the same command goes on from here.")
             return 130
-    path = report.write(experiments, args.quick, _target(args))
+    done, every = report.finished(experiments, args.quick)
+    if not done:
+        print("No cell is finished, so there is nothing to report. Run without --report-only.")
+        return 1
+    folder, advice = _target(args, complete=done == every)
+    path = report.write(experiments, args.quick, folder, advice)
     _say_how_it_went(outcome, experiments, args.quick, path)
-    return 1 if outcome.failures else 0
+    if done < every:
+        print(f"Not complete ({done} of {every} cells), so {ROOT / 'papers'} was left as it is.")
+    return 1 if outcome.failures or done < every else 0
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
@@ -65,11 +74,15 @@ def _load(name: str) -> ModuleType:
     return importlib.import_module(f"papers.{name}")
 
 
-def _target(args: argparse.Namespace) -> Path:
-    """Return where the report goes: only a full run of all papers replaces the committed one."""
-    if args.quick:
-        return BUILD / "+".join(["quick", *args.names])
-    return BUILD / "+".join(args.names) if args.names else ROOT / "papers"
+def _target(args: argparse.Namespace, complete: bool) -> tuple[Path, Path | None]:
+    """Return where the report and the page of advice go.
+
+    Only a complete run of all papers replaces the committed ones.
+    """
+    if complete and not args.quick and not args.names:
+        return ROOT / "papers", ROOT / "docs" / "which-algorithm.md"
+    parts = [*(["quick"] if args.quick else []), *args.names, *([] if complete else ["partial"])]
+    return BUILD / "+".join(parts), None
 
 
 def _say_how_it_went(

@@ -9,15 +9,20 @@ A folder ``papers/<name>/`` holds ``published.tsv``, the printed numbers, and a 
 - ``run(cell)``: does one piece and returns numbers, as a dict of plain values and lists;
 - ``reproduced(results, entry)``: for one printed number, our values over the runs, or None where
   it cannot be had (the data are not public ...);
-- ``NOTES``: a text for each printed number that we do worse on, by (table, row, column);
 - ``figures(results)``: the redrawn figures;
-- ``claims(results)``: what the paper says, tested.
+- ``claims(results)``: what the paper says, cut into parts (see ``papers.claims``);
+- ``ABOUT``: a page on how the paper's experiments were done anew and what came out;
+- ``PROVENANCE``: which data are the paper's own, which are not, and what was chosen by fit.
 
 It may also have
 
+- ``NOTES``: a text for printed numbers that we do clearly worse on, by (table, row, column);
+- ``printed_error(entry, values)``: the standard error of a printed number, where it can be told;
+- ``other_data(entry)``: whether a number was learned from other data than the paper's;
+- ``plain(results, entry)``: our values under the plain reading of the text, where the one that is
+  shown was chosen because it fits;
 - ``needs(cell)``: the names of the sets that a cell reads; without it, the value "set" of the cell
   where that is in ``DATA``;
-- ``ABOUT``: a text on how the paper's experiments were done anew, for the head of its section;
 - ``beside(results)``: Markdown to stand after the tables: what the paper does not print.
 
 ``run`` is best defined in a module of its own: when that module changes (or one of the package that
@@ -33,10 +38,13 @@ import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from papers.claims import Claim
 
 Cell = dict[str, Any]
 Outcome = dict[str, Any]
@@ -62,6 +70,16 @@ class Published:
     decimals: int = 0
 
     @property
+    def point(self) -> float:
+        """One percentage point, in the unit of this number."""
+        return 1.0 if "%" in self.measure else 0.01
+
+    @property
+    def rounding(self) -> float:
+        """What rounding may hide."""
+        return 0.5 * 10.0**-self.decimals
+
+    @property
     def place(self) -> tuple[str, str, str]:
         """Where it is printed: the key of ``NOTES``."""
         return self.table, self.row, self.column
@@ -78,16 +96,6 @@ class Figure:
     title: str
     text: str
     draw: Callable[[Path], None]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Something a paper says, what we found, and how sure that is."""
-
-    says: str  # in our own words
-    where: str  # section or table of the paper
-    verdict: Literal["holds", "holds in part", "does not hold", "cannot be tested"]
-    found: str  # the numbers and the test behind the verdict
 
 
 class Results:
@@ -116,13 +124,24 @@ class Results:
         return len(self.pairs)
 
 
+@dataclass(frozen=True)
+class Provenance:
+    """Where the data of a paper come from, and what was chosen because it fits its numbers."""
+
+    own: str  # the paper's own data
+    other: str  # stand-ins, and data that differ
+    fitted: str  # what was chosen by fit
+    plain: str = ""  # what the plain reading is, where it was run
+
+
 class Experiment(Protocol):
     """The face of a package in this folder."""
 
     TITLE: str
     SOURCE: str
+    ABOUT: str
     DATA: tuple[str, ...]
-    NOTES: dict[tuple[str, str, str], str]
+    PROVENANCE: Provenance
 
     def cells(self, quick: bool) -> list[Cell]:
         """Return all pieces of work."""

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000", "#999999")
-MARKERS = ("o", "s", "^", "D", "v", "P", "x", "*")
+# Okabe and Ito's, without the green and the light blue that are too near to the first.
+COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#CC79A7", "#000000", "#8C8C8C")
+MARKERS = ("o", "s", "^", "D", "v", "P")
 RULES: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -51,6 +52,31 @@ def canvas(
 def look(index: int) -> dict[str, Any]:
     """Return the colour and marker of a line, by its number."""
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+
+
+def half_width(runs: Any) -> Any:
+    """Return half the width of the 95 % interval of the mean over runs (the first axis).
+
+    The mean of few runs is uncertain by more than 1.96 standard errors: Student's factor is used.
+    """
+    import numpy as np
+    from scipy.stats import t
+
+    runs = np.asarray(runs, float)
+    count = runs.shape[0]
+    if count < 2:
+        return np.zeros(runs.shape[1:])
+    return t.ppf(0.975, count - 1) * runs.std(axis=0, ddof=1) / np.sqrt(count)
+
+
+def line_with_band(axis: Any, x: Any, runs: Any, index: int, **more: Any) -> None:
+    """Draw the mean over runs (the first axis) with a band: the 95 % interval of that mean."""
+    import numpy as np
+
+    style = {**look(index), **more}
+    mean, half = np.mean(runs, axis=0), half_width(runs)
+    axis.fill_between(x, mean - half, mean + half, color=style["color"], alpha=0.18, linewidth=0)
+    axis.plot(x, mean, **style)
 
 
 def legend_above(figure: Any, axes: Any, columns: int) -> None:

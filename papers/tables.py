@@ -7,14 +7,21 @@ from collections.abc import Iterable
 from papers.experiment import Published
 from papers.verdict import Judged, deviation
 
-SIGNS = {"agrees": "✓", "better": "▲", "worse": "▼"}
+SIGNS = {"inside": "✓", "better": "▲", "worse": "▼", "cannot be told": "?", "other data": "○"}
 
 
-def markdown(head: list[str], rows: Iterable[list[str]], numbers: bool = True) -> list[str]:
-    """Return the lines of a Markdown table; columns of numbers (all but the first) to the right."""
-    body = [f"| {' | '.join(row)} |" for row in rows]
-    rule = " --: |" if numbers else " --- |"
-    return [f"| {' | '.join(head)} |", f"| --- |{rule * (len(head) - 1)}", *body]
+def markdown(
+    head: list[str], rows: Iterable[list[str]], numbers: bool = True, texts: int = 0
+) -> list[str]:
+    """Return the lines of a Markdown table; columns of numbers go to the right.
+
+    These are all but the first and the last few, which are ``texts``; or none.
+    """
+    columns = len(head) - 1
+    right = columns - texts if numbers else 0
+    rule = " --: |" * right + " --- |" * (columns - right)
+    body = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return [f"| {' | '.join(head)} |", f"| --- |{rule}", *body]
 
 
 def all_of(judged: list[Judged]) -> list[str]:
@@ -62,9 +69,9 @@ def notes(judged: list[Judged], texts: dict[tuple[str, str, str], str]) -> list[
     places: dict[str, list[str]] = {}
     for j in judged:
         if j.mark == "worse":
-            text = texts.get(j.entry.place, "No explanation was found.")
+            text = texts.get(j.entry.place, "no explanation was found.")
             places.setdefault(text, []).append(", ".join(j.entry.place))
     if not places:
         return []
     lines = [f"- {'; '.join(dict.fromkeys(where))}: {text}" for text, where in places.items()]
-    return ["### Where ours are worse", "", *lines, ""]
+    return ["### Where ours are clearly worse", "", *lines, ""]

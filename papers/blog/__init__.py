@@ -5,12 +5,15 @@ from __future__ import annotations
 from papers.blog.claims import claims
 from papers.blog.figures import figures
 from papers.blog.learning import run
-from papers.experiment import Cell, Published, Results, Values
+from papers.experiment import Cell, Provenance, Published, Results, Values
 
 TITLE = "ML Algorithms addendum: Passive Aggressive Algorithms"
 SOURCE = "G. Bonaccorso, bonaccorso.eu, October 2017 (a blog text with two programs)."
 DATA: tuple[str, ...] = ()
-NOTES: dict[tuple[str, str, str], str] = {}
+MAIN = "One pass of PA-II"
+PROVENANCE = Provenance(
+    own="both generated sets, seed for seed", other="–", fitted="nothing: no number is printed"
+)
 ABOUT = """
 The text prints two programs and the curve of one, but no number, so there is nothing to judge one
 by one. Both examples are generated data with seed 1000; here they are learned by aggro and by the
@@ -18,7 +21,7 @@ printed rule written as a NumPy loop, for that seed and for 49 more.
 """
 SEEDS = range(1000, 1050)
 
-__all__ = ["ABOUT", "DATA", "NOTES", "SOURCE", "TITLE", "cells", "claims", "figures"]
+__all__ = ["ABOUT", "DATA", "MAIN", "PROVENANCE", "SOURCE", "TITLE", "cells", "claims", "figures"]
 __all__ += ["reproduced", "run"]
 
 

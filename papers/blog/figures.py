@@ -10,7 +10,9 @@ import numpy as np
 import aggro
 from papers.blog.learning import EPSILON, PRICES, SOFT, C
 from papers.experiment import Figure, Results
-from papers.style import COLOURS, canvas, legend_above, look
+from papers.style import COLOURS, canvas, half_width, legend_above, look
+
+BLOCK = 20  # rows
 
 
 def figures(results: Results) -> list[Figure]:
@@ -31,18 +33,16 @@ def figures(results: Results) -> list[Figure]:
         Figure(
             "classification",
             "Classification: the price C, with and without wrong labels",
-            "Accuracy on the test rows after one pass: means and standard deviations over all "
-            "seeds; "
-            "hollow, the text's own seed. The text shows no picture of this.",
+            "Accuracy on the test rows after one pass: means with the 95 % interval of the mean "
+            "over all seeds; hollow, the text's own seed. The text shows no picture of this.",
             lambda path: _draw_prices(path, classes),
         ),
         Figure(
             "regression",
             "Regression: absolute error over time",
-            "Left, the text's own curve (seed 1000, C = 0.01, ε = 0.1): large errors for the first "
-            "hundred and fifty rows, then almost none. Right, medians over all seeds for the "
-            "values "
-            "of C that the text suggests: a higher C shortens the transient to some forty rows.",
+            "Left, the text's own curve (seed 1000, C = 0.01, ε = 0.1) and the middle 95 % of all "
+            "seeds. Right, the values of C that the text suggests: the error in blocks of twenty "
+            "rows, median and middle half of all seeds.",
             lambda path: _draw_errors(path, numbers),
         ),
     ]
@@ -83,13 +83,13 @@ def _draw_prices(path: Path, results: Results) -> None:
         for side, (key, label) in enumerate(zip(("clean", "noisy"), labels, strict=True)):
             table = 100 * np.array([outcome[key] for _, outcome in results.pairs])
             where = places + 0.12 * side - 0.06
-            spread = table.std(axis=0, ddof=1)
+            spread = half_width(table)
             ax.errorbar(where, table.mean(axis=0), spread, capsize=3, label=label, **look(side))
             hollow = {**look(side), "mfc": "white", "ls": "", "ms": 7}
             ax.plot(where, 100 * np.array(own[key]), **hollow)
         ax.plot([], [], "ko", mfc="white", ms=7, label="the text's own seed")
-        score = 100 * own["logistic"]
-        ax.axhline(score, color="black", lw=1, ls="--", label="logistic regression, same seed")
+        score = 100 * results.values("logistic").mean()
+        ax.axhline(score, color="black", lw=1, ls="--", label="logistic regression, all seeds")
         ax.set_xticks(places, [f"{price:g}" for price in PRICES])
         ax.set(xlabel="price C", ylabel="accuracy on the test rows (%)", ylim=(50, 105))
         legend_above(figure, ax, 2)
@@ -98,16 +98,23 @@ def _draw_prices(path: Path, results: Results) -> None:
 def _draw_errors(path: Path, results: Results) -> None:
     with canvas(path, 1, 2, size=(5.4, 3.6)) as (_, axes):
         own = results.where(seed=1000).pairs[0][1]["errors"][f"C={C:g}"]
-        axes[0, 0].plot(np.arange(1, len(own) + 1), own, color=COLOURS[0], lw=1)
+        seen = np.arange(1, len(own) + 1)
+        seeds = [outcome["errors"][f"C={C:g}"] for _, outcome in results.pairs]
+        low, high = np.quantile(seeds, (0.025, 0.975), axis=0)
+        axes[0, 0].fill_between(seen, low, high, color="#bbbbbb", label="95 % of all seeds")
+        axes[0, 0].plot(seen, own, color=COLOURS[0], lw=1, label="the text's seed")
+        axes[0, 0].legend()
         axes[0, 0].set_title(f"the text's run: C = {C}, ε = {EPSILON}")
         for index, price in enumerate(PRICES):
-            curves = [outcome["errors"][f"C={price:g}"] for _, outcome in results.pairs]
-            median = np.median(curves, axis=0)
-            time = np.arange(1, len(median) + 1)
-            style = look(index)
-            axes[0, 1].plot(time, median, label=f"C = {price:g}", markevery=40 + 3 * index, **style)
+            curves = np.array([outcome["errors"][f"C={price:g}"] for _, outcome in results.pairs])
+            blocks = np.median(curves.reshape(len(curves), -1, BLOCK), axis=2)
+            low, median, high = np.quantile(blocks, (0.25, 0.5, 0.75), axis=0)
+            time = BLOCK * (np.arange(len(median)) + 0.5)
+            style = {**look(index), "markevery": (index, len(PRICES)), "ms": 6}
+            axes[0, 1].fill_between(time, low, high, color=style["color"], alpha=0.18, linewidth=0)
+            axes[0, 1].plot(time, median, label=f"C = {price:g}", **style)
         axes[0, 1].set(yscale="log", ylim=(1e-2, 300))
-        axes[0, 1].set_title("median over all seeds")
+        axes[0, 1].set_title(f"by C, in blocks of {BLOCK} rows")
         axes[0, 1].legend(ncols=2)
         for ax in axes[0]:
             ax.set(xlabel="time (rows seen)", ylabel="absolute error")

@@ -38,17 +38,26 @@ class Problem:
         return np.mean(signs != self.y_test[:, None], axis=0)
 
 
-@functools.cache
-def problem(name: str) -> Problem:
-    """Return a set by the paper's name for it."""
+@functools.lru_cache(maxsize=8)
+def problem(name: str, scaling: str = "unit range", bias: bool = True) -> Problem:
+    """Return a set by the paper's name for it, prepared in one way."""
     if name in STAND_INS:
         return _stand_in(name)
     data = datasets.load(REAL[name])
     rows = TRAIN.get(name, len(data.y))
-    X, X_test = _unit_range(data.X[:rows], data.X_test)
+    X, X_test = SCALINGS[scaling](data.X[:rows], data.X_test)
+    if bias:
+        X, X_test = _with_ones(X), _with_ones(X_test)
     positive = data.y.max()
     y, y_test = (np.where(labels == positive, 1, -1) for labels in (data.y[:rows], data.y_test))
-    return Problem(_with_ones(X), y, _with_ones(X_test), y_test)
+    return Problem(X, y, X_test, y_test)
+
+
+# -- the ways to prepare features that were tried ------------------------------------------------
+
+
+def _raw(X: Any, X_test: Any) -> tuple[Any, Any]:
+    return X, X_test
 
 
 def _unit_range(X: Any, X_test: Any) -> tuple[Any, Any]:
@@ -58,6 +67,33 @@ def _unit_range(X: Any, X_test: Any) -> tuple[Any, Any]:
     low, width = X.min(axis=0), np.ptp(X, axis=0)
     width[width == 0] = 1
     return (X - low) / width, (X_test - low) / width
+
+
+def _standardised(X: Any, X_test: Any) -> tuple[Any, Any]:
+    X, X_test = (Z.toarray() if sp.issparse(Z) else Z for Z in (X, X_test))
+    mean, spread = X.mean(axis=0), X.std(axis=0)
+    spread[spread == 0] = 1
+    return (X - mean) / spread, (X_test - mean) / spread
+
+
+def _unit_length(X: Any, X_test: Any) -> tuple[Any, Any]:
+    return _shortened(X), _shortened(X_test)
+
+
+def _shortened(X: Any) -> Any:
+    if sp.issparse(X):
+        lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1))).reshape(-1, 1)
+        return X.multiply(1 / np.where(lengths > 0, lengths, 1.0)).tocsr()
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    return X / np.where(lengths > 0, lengths, 1.0)
+
+
+SCALINGS = {
+    "raw": _raw,
+    "unit range": _unit_range,
+    "standardised": _standardised,
+    "unit length": _unit_length,
+}
 
 
 def _with_ones(X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,64 +10,58 @@ import numpy as np
 
 from papers.class_means.data import REAL
 from papers.class_means.learning import DRAWN_PULLS
-from papers.class_means.numbers import COLUMNS, course
-from papers.experiment import Figure, Published, Results
-from papers.style import canvas, legend_above, look
+from papers.class_means.numbers import COLUMNS, PUBLISHED, SUFFIXES, course, pulls
+from papers.experiment import Figure, Results
+from papers.style import canvas, half_width, legend_above, line_with_band, look
 
-STYLES = {variant: look(i) for i, variant in enumerate(COLUMNS)}
+TICKS = [1, 5, 10, 15, 20]
 
 
-def figures(results: Results, published: list[Published]) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """Return all figures."""
     return [
         Figure(
             "pull",
             "Which rule? One pass of the hard rule for each pull γ",
-            "Ours, not the paper's. The printed update is the minimiser of problem (2): as γ "
-            "grows it "
-            "makes ever more updates than PA (γ → 0) and its error rises. The same update without "
-            "the "
-            "division by 1 + γ makes fewer, down to the printed count (dashed), at the printed "
-            "error.",
-            lambda path: _draw_pull(path, results, published),
+            "Ours, not the paper's. Means over fifty orders with the 95 % interval of the mean. "
+            "Dashed: the printed PAm.",
+            lambda path: _draw_pull(path, results),
         ),
         Figure(
             "figure-1",
             "Figure 1: similarity of the classifiers of consecutive passes",
-            "Drawn as 1 − cosine on a logarithmic axis, since all are close to 1; means over the "
-            "orders. "
-            "In the printed figure PAm-1 is at 1 after three to five passes.",
+            "1 − cosine on a logarithmic axis: means over ten orders, and from the least to the "
+            "greatest of them. In the printed figure PAm-1 is at 1 after three to five passes.",
             lambda path: _draw_similarity(path, results),
         ),
         Figure(
             "figure-2",
             "Figure 2: test error over twenty passes (stand-ins for delta and gamma)",
-            "Dashed: the batch learner, a linear support vector machine with squared hinge loss "
-            "in place "
-            "of SSVM. As in the paper, PAm-1 reaches it in a few passes; PA does not.",
+            "Means over three orders with the 95 % interval of the mean; dashed: a batch machine.",
             lambda path: _draw_error(path, results),
         ),
         Figure(
             "figure-3",
             "Figure 3: updates in each of twenty passes",
-            "As in the paper, all become level, and PAm's level is below that of PA with the same "
-            "slack.",
+            "Means over ten orders (svmguide1, adult) and three (the stand-ins), with the 95 % "
+            "interval of the mean.",
             lambda path: _draw_updates(path, results),
         ),
     ]
 
 
-def _draw_pull(path: Path, results: Results, published: list[Published]) -> None:
-    printed = {(e.table, e.row): e.value for e in published if e.column == "PAm" and e.row in REAL}
+def _draw_pull(path: Path, results: Results) -> None:
+    printed = {(e.table, e.row): e.value for e in PUBLISHED if e.column == "PAm" and e.row in REAL}
     sets = [name for name in REAL if len(results.where(part="pull", set=name))]
     with canvas(path, 2, len(sets), size=(3.1, 2.7), sharex=True) as (figure, axes):
         for column, name in enumerate(sets):
-            outcome = results.where(part="pull", set=name).pairs[0][1]
             tables = (("updates", "Table III"), ("error", "Table IV"))
             for ax, (key, table) in zip(axes[:, column], tables, strict=True):
                 for i, (rule, label) in enumerate(_RULES.items()):
-                    mean = np.mean(outcome[rule][key], axis=0)
-                    ax.plot(DRAWN_PULLS, mean, label=label, **look(i))
+                    orders = pulls(results, name, rule, key)
+                    where = np.array(DRAWN_PULLS) * (1.0, 1.06)[i]  # side by side
+                    bars = {"yerr": half_width(orders), "capsize": 2, "elinewidth": 0.9}
+                    ax.errorbar(where, orders.mean(axis=0), label=label, **bars, **look(i))
                 value = printed[table, name]
                 ax.axhline(value, color="black", ls="--", lw=1.2, label="printed, PAm")
                 ax.set_xscale("log")
@@ -82,27 +77,41 @@ _RULES = {"exact": "as printed (the minimiser)", "undivided": "without dividing 
 
 
 def _draw_similarity(path: Path, results: Results) -> None:
-    sets = ("svmguide1", "adult")
-    with canvas(path, 1, 2, sharey=True) as (figure, axes):
-        for ax, name in zip(axes[0], sets, strict=True):
-            for variant in COLUMNS:
-                apart = 1 - course(results, name, variant, "similarity").mean(axis=0)
-                _line(ax, np.maximum(apart, 1e-10), variant, first=2)
-            ax.set(title=name, yscale="log", xlabel="pass")
-        axes[0, 0].set_ylabel("1 − cosine with the pass before")
-        legend_above(figure, axes[0, 0], 7)
+    def draw(ax: Any, name: str, variant: str) -> None:
+        apart = np.maximum(1 - course(results, name, variant, "similarity"), 1e-10)
+        passes, look_ = np.arange(2, 2 + apart.shape[1]), _style(variant)
+        low, high = apart.min(axis=0), apart.max(axis=0)
+        ax.fill_between(passes, low, high, color=look_["color"], alpha=0.18, linewidth=0)
+        ax.plot(passes, apart.mean(axis=0), label=variant, **look_)
+        ax.set_yscale("log")
+
+    _families(path, ("svmguide1", "adult"), "1 − cosine with the pass before", draw)
 
 
 def _draw_error(path: Path, results: Results) -> None:
-    with canvas(path, 1, 2, sharey=True) as (figure, axes):
-        for ax, name in zip(axes[0], ("gamma", "delta"), strict=True):
-            for variant in COLUMNS:
-                _line(ax, course(results, name, variant, "error").mean(axis=0), variant)
+    def draw(ax: Any, name: str, variant: str) -> None:
+        _line(ax, course(results, name, variant, "error"), variant)
+        if variant in ("PA-2", "PAm-2"):  # the last of its panel
             batch = results.where(part="batch", set=name).values("error")[0]
-            ax.axhline(batch, color="#555555", ls="--", label="batch SVM", zorder=5)
-            ax.set(title=f"{name} (stand-in)", xlabel="pass")
-        axes[0, 0].set_ylabel("test error")
-        legend_above(figure, axes[0, 0], 7)
+            ax.axhline(batch, color="#555555", ls="--", zorder=5)
+
+    _families(path, ("gamma", "delta"), "test error", draw)
+
+
+def _families(
+    path: Path, names: tuple[str, str], label: str, draw: Callable[[Any, str, str], None]
+) -> None:
+    """Draw a column for each set: PA and its kinds above, PAm and its kinds below."""
+    with canvas(path, 2, 2, size=(4.6, 2.8), sharex=True, sharey=True) as (_, axes):
+        for column, name in enumerate(names):
+            for row, family in enumerate(("PA", "PAm")):
+                ax = axes[row, column]
+                for suffix in SUFFIXES:
+                    draw(ax, name, f"{family}{suffix}")
+                ax.set(title=name if name in REAL else f"{name} (stand-in)", xticks=TICKS)
+                ax.legend(ncols=3, fontsize=8.5, loc="upper right")
+                axes[row, 0].set_ylabel(label)
+            axes[1, column].set_xlabel("pass")
 
 
 def _draw_updates(path: Path, results: Results) -> None:
@@ -110,7 +119,7 @@ def _draw_updates(path: Path, results: Results) -> None:
     with canvas(path, 2, 2, size=(4.6, 3.0), sharex=True) as (figure, axes):
         for ax, name in zip(axes.flat, names, strict=True):
             for variant in COLUMNS:
-                _line(ax, course(results, name, variant, "updates").mean(axis=0), variant)
+                _line(ax, course(results, name, variant, "updates"), variant)
             ax.set_title(name if name in REAL else f"{name} (stand-in)")
             ax.set_ylim(bottom=0)
         for row in range(2):
@@ -119,8 +128,13 @@ def _draw_updates(path: Path, results: Results) -> None:
         legend_above(figure, axes[0, 0], 6)
 
 
-def _line(ax: Any, values: Any, variant: str, first: int = 1) -> None:
-    passes = np.arange(first, first + len(values))
-    every = {"markevery": (len(variant) % 3, 3)}
-    ax.plot(passes, values, label=variant, **STYLES[variant], **every)
-    ax.set_xticks([1, 5, 10, 15, 20])
+def _line(ax: Any, runs: Any, variant: str) -> None:
+    passes = np.arange(1, 1 + runs.shape[1])
+    index = COLUMNS.index(variant)
+    line_with_band(ax, passes, runs, index, label=variant, markevery=(index % 3, 3))
+    ax.set_xticks(TICKS)
+
+
+def _style(variant: str) -> dict[str, Any]:
+    index = COLUMNS.index(variant)
+    return {**look(index), "markevery": (index % 3, 3)}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from papers.class_means.data import REAL
-from papers.experiment import Published, Results, Values
+from papers.experiment import Published, Results, Values, read_published
 from papers.verdict import deviation
 
+PUBLISHED = read_published(Path(__file__).with_name("published.tsv"))
+SPREADS = {(e.row, e.column): e.value for e in PUBLISHED if e.table == "Table V"}
+ORDERS = 10  # behind each printed number
 SUFFIXES = ("", "-1", "-2")
 COLUMNS = tuple(f"{family}{suffix}" for family in ("PA", "PAm") for suffix in SUFFIXES)
 SUMMARIES = {
@@ -25,10 +30,18 @@ def runs(results: Results, name: str, variant: str, key: str) -> Values:
     return np.array([outcome["runs"][variant][key] for _, outcome in found.pairs])
 
 
-def reproduced(results: Results, entry: Published, exact: bool = False) -> Values | None:
+def pulls(results: Results, name: str, rule: str, key: str) -> Values:
+    """Return the numbers of the hard rule for each pull: a row for each order, a column a pull."""
+    found = results.where(part="pull", set=name)
+    return np.concatenate([np.array(outcome[rule][key]) for _, outcome in found.pairs])
+
+
+def reproduced(results: Results, entry: Published, plain: bool = False) -> Values | None:
     """Return what is printed, once for each repetition of the ten orders.
 
-    The columns PAm are the undivided rule, or aggro's own, exact one. Times are always aggro's.
+    The columns PAm are the undivided rule, those of PA have the C that makes the printed number of
+    updates. The plain reading is aggro's exact rule, and C by the mistakes on the way. Times are
+    always those of aggro's rules.
     """
     if entry.row not in REAL:
         return None
@@ -36,9 +49,24 @@ def reproduced(results: Results, entry: Published, exact: bool = False) -> Value
         sizes = results.where(part="batch", set=entry.row)
         return sizes.values("sizes", entry.column)
     key, summary = SUMMARIES[entry.table]
-    ours = entry.column.startswith("PAm") and (exact or key == "seconds")
-    table = runs(results, entry.row, f"exact {entry.column}" if ours else entry.column, key)
-    return np.array([summary(row) for row in table])
+    variant = entry.column
+    if variant.startswith("PAm") and (plain or key == "seconds"):
+        variant = f"exact {variant}"
+    elif plain:
+        variant = f"plain {variant}"
+    return np.array([summary(row) for row in runs(results, entry.row, variant, key)])
+
+
+def printed_error(entry: Published, values: Values | None) -> float:
+    """Return the standard error of a printed number.
+
+    Table V prints the standard deviation of the ten errors whose mean stands in Table IV. Nothing
+    is printed about the doubt of a standard deviation or a minimum of ten; each of our repetitions
+    is such an experiment, so their spread tells it.
+    """
+    if entry.table == "Table IV":
+        return SPREADS[entry.row, entry.column] / ORDERS**0.5
+    return deviation(values) if values is not None and len(values) else 0.0
 
 
 def course(results: Results, name: str, variant: str, key: str) -> Values:

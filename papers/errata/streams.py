@@ -16,7 +16,7 @@ Labels = NDArray[np.int64]
 ROWS = 8000  # at most
 
 
-def stream(name: str) -> tuple[Array, Labels]:
+def stream(name: str, seed: int) -> tuple[Array, Labels]:
     """Return rows in one random order, columns at most 1 in size.
 
     Labels are -1 and +1, or 0, 1, ... where there are more classes.
@@ -24,7 +24,7 @@ def stream(name: str) -> tuple[Array, Labels]:
     data = datasets.load(name)
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
     classes, y = np.unique(data.y, return_inverse=True)
-    order = np.random.default_rng(0).permutation(len(y))[:ROWS]
+    order = np.random.default_rng(seed).permutation(len(y))[:ROWS]
     X = X[order] / np.maximum(np.abs(X).max(axis=0), 1e-300)
     return X, (2 * y - 1 if len(classes) == 2 else y)[order].astype(np.int64)
 

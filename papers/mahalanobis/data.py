@@ -1,4 +1,4 @@
-"""The sets of the paper as streams: rows in random order, each of length one."""
+"""The sets of the paper as streams: rows in random order, each of length one, or as they come."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ TWEETS_EACH = 1500
 
 
 @lru_cache(maxsize=1)
-def stream(name: str, seed: int) -> tuple[Any, Array]:
+def stream(name: str, seed: int, raw: bool = False) -> tuple[Any, Array]:
     """Return rows and labels 0 and 1 in the order in which they are learned."""
     random = np.random.default_rng([len(name), seed + 100])
-    X, y = _load(name)
+    X, y = _load(name, raw)
     if name in IMAGES:
         rows, y = _one_class(y, random)
     elif name == TWEETS:
@@ -35,13 +35,16 @@ def stream(name: str, seed: int) -> tuple[Any, Array]:
         rows = random.permutation(len(y))
         y = (y[rows] == y.max()).astype(np.int64)
     X = X[rows]
-    return (X.toarray() if name in IMAGES and not isinstance(X, np.ndarray) else X), y
+    dense = name in (*TABLES, *IMAGES) and not isinstance(X, np.ndarray)
+    return (X.toarray() if dense else X), y
 
 
 @lru_cache(maxsize=1)
-def _load(name: str) -> tuple[Any, Array]:
+def _load(name: str, raw: bool) -> tuple[Any, Array]:
     found = datasets.load(name)
     X = found.X
+    if raw:
+        return X, found.y
     if name in TABLES:
         X = X if isinstance(X, np.ndarray) else X.toarray()
         X = (X - X.mean(0)) / np.where(X.std(0) > 0, X.std(0), 1.0)
@@ -75,13 +78,13 @@ def _user(y: Array, share: float, random: np.random.Generator) -> tuple[Array, A
 
 
 @lru_cache(maxsize=1)
-def in_their_span(name: str, seed: int) -> Array:
+def in_their_span(name: str, seed: int, raw: bool = False) -> Array:
     """Return the rows of a stream in an orthonormal basis of their span.
 
     A full metric that begins as the identity does not change under rotation, and neither do the
     predictions; with fewer rows than features this makes its matrix much smaller.
     """
-    X, _ = stream(name, seed)
+    X, _ = stream(name, seed, raw)
     products = X @ X.T
     products = products if isinstance(products, np.ndarray) else products.toarray()
     values, vectors = np.linalg.eigh(products)

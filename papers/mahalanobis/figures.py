@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from papers.experiment import Figure, Results
-from papers.mahalanobis.data import IMAGES, TABLES, TWEETS, USERS
-from papers.mahalanobis.measures import curve, present, runs_of
+from papers.mahalanobis.data import IMAGES, TABLES, TWEETS
+from papers.mahalanobis.measures import curves, present, runs_of
 from papers.mahalanobis.protocol import ALGORITHMS
 from papers.mahalanobis.texts import FIGURES, TITLES
-from papers.style import canvas, look
+from papers.style import canvas, half_width, line_with_band
 
 LINES = ("PA-II", "PAM-II", "CW", "AROW")  # AROW is not in the printed figures
-SETTLED = 40  # examples; before, the error of a single stream jumps
+SETTLED = 20  # examples; before, the mean of ten runs jumps
 
 
 def figures(results: Results) -> list[Figure]:
@@ -24,7 +24,7 @@ def figures(results: Results) -> list[Figure]:
         "figure1": lambda path: _curves(results, TABLES, path),
         "figure2": lambda path: _curves(results, IMAGES, path),
         "figure3": lambda path: _curves(results, ("webkb-course",), path),
-        "figure4": lambda path: _users(results, path),
+        "figure4": lambda path: _apart(results, TWEETS, path),
         "all": lambda path: _all(results, path),
         "arow": lambda path: _arow(results, path),
     }
@@ -37,23 +37,29 @@ def _curves(results: Results, names: tuple[str, ...], path: Path) -> None:
     with canvas(path, 1, len(names), size=(5.2, 3.8)) as (_, axes):
         for axis, name in zip(axes.flat, names, strict=True):
             for k, algorithm in enumerate(LINES):
-                _line(axis, curve(results, name, algorithm), algorithm, k)
+                seen, *runs = curves(results, name, algorithm)
+                settled = seen >= SETTLED
+                runs = np.array(runs)[:, settled]
+                line_with_band(axis, seen[settled], runs, k, label=algorithm, markevery=(3 * k, 12))
             _label(axis, TITLES[name])
         axes[0, 0].legend()
 
 
-def _users(results: Results, path: Path) -> None:
-    with canvas(path, 2, 3, size=(4.0, 3.2)) as (_, axes):
-        for user, axis in enumerate(axes.flat):
-            for k, algorithm in enumerate(LINES):
-                points = curve(results, TWEETS, algorithm, seed=user)
-                _line(axis, points[:, points[0] >= SETTLED], algorithm, k)
-            _label(axis, f"stream {user + 1}: {USERS[user]:.1%} positive")
+def _apart(results: Results, name: str, path: Path) -> None:
+    """Draw how far each curve is from that of PAM-II in the same run."""
+    seen, *pam = curves(results, name, "PAM-II")
+    settled = seen >= SETTLED
+    with canvas(path, size=(6.2, 3.6)) as (_, axes):
+        axes[0, 0].axhline(0, color="#000000", linewidth=0.8)
+        for k, algorithm in enumerate(LINES):
+            if algorithm != "PAM-II":
+                runs = (curves(results, name, algorithm)[1:] - np.array(pam))[:, settled]
+                more = {"label": algorithm, "markevery": (3 * k, 12)}
+                line_with_band(axes[0, 0], seen[settled], runs, k, **more)
+        axes[0, 0].set_title(TITLES[name])
+        axes[0, 0].set_xlabel("examples")
+        axes[0, 0].set_ylabel("cumulative error − that of PAM-II (points)")
         axes[0, 0].legend()
-
-
-def _line(axis: Any, points: Any, label: str, k: int) -> None:
-    axis.plot(*points, label=label, markevery=(3 * k, 12), **look(k))
 
 
 def _label(axis: Any, title: str) -> None:
@@ -76,7 +82,7 @@ def _all(results: Results, path: Path) -> None:
         for axis, name in zip(axes.flat, present(results, TITLES), strict=False):
             pam = runs_of(results, name, "PAM-II")
             gaps = [runs_of(results, name, algorithm) - pam for algorithm in others]
-            halves = [1.96 * gap.std(ddof=1) / np.sqrt(len(gap)) for gap in gaps]
+            halves = [half_width(gap) for gap in gaps]
             means = [gap.mean() for gap in gaps]
             axis.axvline(0, color="#000000", linewidth=0.8)
             axis.errorbar(means, places, xerr=halves, fmt="o", color="#0072B2", capsize=2)
@@ -96,7 +102,7 @@ def _arow(results: Results, path: Path) -> None:
                 gap = arow - pam
                 shaken = place + random.uniform(-0.12, 0.12, len(gap))
                 axis.plot(gap, shaken, "o", color="#56B4E9", alpha=0.7, markersize=4)
-                half = 1.96 * gap.std(ddof=1) / np.sqrt(len(gap))
+                half = half_width(gap)
                 axis.errorbar(gap.mean(), place, xerr=half, fmt="D", color="#D55E00", capsize=3)
             axis.axvline(0, color="#000000", linewidth=0.8)
             axis.set_yticks(range(len(names)), [TITLES[name] for name in names])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from papers.experiment import Results, Values
+from papers.ties import best
 
 
 def present(results: Results, names: Iterable[str]) -> tuple[str, ...]:
@@ -15,34 +16,34 @@ def present(results: Results, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if len(results.where(set=name)))
 
 
-def runs_of(results: Results, name: str, algorithm: str, measure: str = "error") -> Values:
+def runs_of(
+    results: Results, name: str, algorithm: str, measure: str = "error", raw: bool = False
+) -> Values:
     """Return a measure of the chosen setting, one value per run."""
-    found = _of(results, name, algorithm, tuning=False)
-    return found.values(measure)[:, chosen(results, name, algorithm)]
+    found = _of(results, name, algorithm, tuning=False, raw=raw)
+    return found.values(measure)[:, chosen(results, name, algorithm, raw)]
 
 
-def chosen(results: Results, name: str, algorithm: str) -> int:
+def chosen(results: Results, name: str, algorithm: str, raw: bool = False) -> int:
     """Return which setting has the least mean error on the streams kept for this choice."""
-    return int(_of(results, name, algorithm, tuning=True).values("error").mean(0).argmin())
+    errors = _of(results, name, algorithm, tuning=True, raw=raw).values("error").mean(0)
+    return best(errors)[0]
 
 
-def best_runs_of(results: Results, name: str, algorithm: str) -> Values:
-    """Return the errors of the setting that proves best in the runs themselves."""
-    errors = _of(results, name, algorithm, tuning=False).values("error")
-    return errors[:, errors.mean(0).argmin()]
+def curves(results: Results, name: str, algorithm: str) -> Values:
+    """Return the examples seen, then the cumulative error of each run there.
 
-
-def curve(results: Results, name: str, algorithm: str, seed: int | None = None) -> Values:
-    """Return examples seen and mean cumulative error, of one run or all."""
+    Runs of different lengths are followed to the end of the shortest.
+    """
     found = _of(results, name, algorithm, tuning=False)
-    found = found if seed is None else found.where(seed=seed)
     which = chosen(results, name, algorithm)
-    seen = found.pairs[0][1]["seen"]
-    curves = [np.interp(seen, o["seen"], o["curve"][which]) for _, o in found.pairs]
-    return np.array([seen, np.mean(curves, axis=0)])
+    end = min(outcome["seen"][-1] for _, outcome in found.pairs)
+    seen = [count for count in found.pairs[0][1]["seen"] if count <= end]
+    lines = [np.interp(seen, o["seen"], o["curve"][which]) for _, o in found.pairs]
+    return np.array([seen, *lines])
 
 
-def _of(results: Results, name: str, algorithm: str, tuning: bool) -> Results:
-    wanted: dict[str, Any] = {"set": name, "algorithm": algorithm}
+def _of(results: Results, name: str, algorithm: str, tuning: bool, raw: bool = False) -> Results:
+    wanted: dict[str, Any] = {"set": name, "algorithm": algorithm, "raw": raw}
     pairs = results.where(**wanted).pairs
     return Results(pair for pair in pairs if (pair[0]["seed"] < 0) == tuning)

@@ -16,6 +16,7 @@ from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.rules import Settings
 from papers.experiment import Cell, Outcome
+from papers.ties import middle, tied
 
 Array = NDArray[Any]
 
@@ -34,6 +35,8 @@ PRICES = [10.0**k for k in range(-5, 2)]
 WIDTHS = [10.0**k for k in range(-4, 2)]
 TRIALS, SUBSAMPLES, TRAINED = 25, 3, 0.75
 CURVE_STEP = 120  # a multiple of every batch size
+SMOOTH = (1, 8)  # batch sizes whose test error is followed along each run
+LOOKS, LOOK_STEP = 12, 24  # about how often, and in multiples of how many examples
 
 
 @dataclass(frozen=True)
@@ -67,26 +70,46 @@ def run(cell: Cell) -> Outcome:
     if cell["method"] == "time":
         return {"times": _times(cell["set"])}
     reading = READINGS[cell["reading"]]
-    price, width = choose(cell, reading)
+    chosen = choose(cell, reading)
+    price, width = chosen.C, chosen.sigma
     parts = [split(cell["set"], trial) for trial in range(cell["trials"])]
     learned = [_learn(p, cell, reading, price, width) for p in parts]
     outcome = {
         "C": price,
         "sigma": width,
+        "tied": chosen.tied,
+        "size": len(parts[0][1]) + len(parts[0][3]),
+        "dimensionality": parts[0][0].shape[1],
         "online": [100 * error for _, error in learned],
         "test": [_test_error(learner, p) for (learner, _), p in zip(learned, parts, strict=True)],
+        "vote": [_vote_error(p, width, reading) for p in parts],
     }
+    if cell["batch"] in SMOOTH and not reading.sliding:
+        outcome["course"] = [_course(p, cell, reading, price, width) for p in parts]
     if cell["set"] == "twonorm":
-        outcome["curve"] = _curve(parts[0], cell, reading, price, width)
+        outcome["curve"] = [_curve(p, cell, reading, price, width) for p in parts]
     return outcome
 
 
-def choose(cell: Cell, reading: Reading) -> tuple[float, float]:
+@dataclass(frozen=True)
+class Choice:
+    """The chosen C and σ, and all settings (C, σ) that had the same least error."""
+
+    C: float
+    sigma: float
+    tied: list[tuple[float, float]]
+
+
+def choose(cell: Cell, reading: Reading) -> Choice:
     """Return the C and σ with the least mean online error on the subsamples."""
-    grid = list(product(PRICES, WIDTHS))
     parts = [split(cell["set"], -1 - k) for k in range(SUBSAMPLES)]
-    errors = [np.mean([_learn(p, cell, reading, *setting)[1] for p in parts]) for setting in grid]
-    return grid[int(np.argmin(errors))]
+    errors = [
+        [np.mean([_learn(p, cell, reading, C, width)[1] for p in parts]) for width in WIDTHS]
+        for C in PRICES
+    ]
+    places = tied(np.array(errors))
+    row, column = middle(places)
+    return Choice(PRICES[row], WIDTHS[column], [(PRICES[i], WIDTHS[j]) for i, j in places])
 
 
 # -- the data -----------------------------------------------------------------------------------
@@ -160,6 +183,27 @@ def _windows(count: int, batch: int) -> Array:
 def _test_error(learner: KernelLearner, part: tuple[Array, ...]) -> float:
     X, y = part[2:]
     return float(100 * np.mean((learner.score_rows(X)[:, 0] > 0) != y))
+
+
+def _vote_error(part: tuple[Array, ...], width: float, reading: Reading) -> float:
+    """Return the test error of the kernel alone: every learned row votes once for its label."""
+    X, y, X_test, y_test = part
+    apart = (X_test**2).sum(1)[:, None] + (X**2).sum(1) - 2 * X_test @ X.T
+    kernel = np.exp(-np.maximum(apart, 0.0) / (2 * width**2)) + reading.intercept
+    return float(100 * np.mean((kernel @ (2 * y - 1) > 0) != y_test))
+
+
+def _course(
+    part: tuple[Array, ...], cell: Cell, reading: Reading, price: float, width: float
+) -> list[float]:
+    """Return the test error in percent about a dozen times along one run."""
+    X, y = part[:2]
+    step = LOOK_STEP * max(1, len(y) // (LOOK_STEP * LOOKS))
+    learner, course = _make(cell, reading, price, width, X.shape[1]), []
+    for end in range(step, len(y) + 1, step):
+        learner.learn_rows(X[end - step : end], {"labels": y[end - step : end]})
+        course.append(_test_error(learner, part))
+    return course
 
 
 def _curve(

@@ -1,13 +1,13 @@
 """Support classes: the exact multiclass Passive-Aggressive algorithm (SPA), done again."""
 
-from papers.experiment import Cell
-from papers.support_classes import sets
+from papers.experiment import Cell, Published
+from papers.support_classes import newsgroups, sets
 from papers.support_classes.claims import claims
 from papers.support_classes.figures import figures
 from papers.support_classes.plan import cells
 from papers.support_classes.protocol import run
 from papers.support_classes.selection import reproduced
-from papers.support_classes.texts import ABOUT, NOTES, beside
+from papers.support_classes.texts import ABOUT, MAIN, PROVENANCE, beside
 
 TITLE = "Exact Passive-Aggressive Algorithm for Multiclass Classification Using Support Class"
 SOURCE = "Matsushima, Shimizu, Yoshida, Ninomiya, Nakagawa; SIAM Data Mining (2010)"
@@ -19,10 +19,16 @@ def needs(cell: Cell) -> tuple[str, ...]:
     return sets.needs(cell["set"])
 
 
+def other_data(entry: Published) -> bool:
+    """Tell whether a row was learned from other data than the paper's."""
+    return entry.row in newsgroups.UNBALANCED
+
+
 __all__ = [
     "ABOUT",
     "DATA",
-    "NOTES",
+    "MAIN",
+    "PROVENANCE",
     "SOURCE",
     "TITLE",
     "beside",
@@ -30,6 +36,7 @@ __all__ = [
     "claims",
     "figures",
     "needs",
+    "other_data",
     "reproduced",
     "run",
 ]

@@ -13,9 +13,9 @@ from papers.experiment import Outcome
 HARD = slack("hard", 1.0)
 
 
-def look_inside(X: Any, y: NDArray[np.int64]) -> Outcome:
+def look_inside(X: Any, y: NDArray[np.int64], seed: int) -> Outcome:
     """Return the counts of PA, MPA and SPA over one pass in one random order."""
-    order = np.random.default_rng(0).permutation(len(y))
+    order = np.random.default_rng(seed).permutation(len(y))
     return {name: _pass(name, X, y, order) for name in ("PA", "MPA", "SPA")}
 
 

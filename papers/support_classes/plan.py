@@ -6,6 +6,7 @@ from papers.experiment import Cell
 from papers.support_classes.sets import FOLDS, LARGE, NEWSGROUPS, is_here
 
 PASSES = 40
+ORDERS = 2  # in which single updates are looked at
 BATCH_FOLDS = {"News20": 5}  # half a minute each
 
 
@@ -19,8 +20,9 @@ def cells(quick: bool = False) -> list[Cell]:
         found += [_online(name, fold, passes) for fold in range(folds)]
         found += [{"part": "batch", "set": name, "fold": fold} for fold in range(batch_folds)]
         found += [{"part": "time", "set": name, "passes": passes}]
-        found += [{"part": "inside", "set": name}]
+        found += [{"part": "inside", "set": name, "seed": s} for s in range(1 if quick else ORDERS)]
     found += [{"part": "stream", "set": "USPS", "seed": seed} for seed in range(folds)]
+    found += [{"part": "sizes", "set": name} for name in (*NEWSGROUPS, *large)]
     return found + [_online(name, fold, 1) for name in NEWSGROUPS for fold in range(folds)]
 
 

@@ -5,13 +5,14 @@
 - ``batch``: one fold; logistic regression and the multiclass SVM for each C.
 - ``stream``: one order of USPS with the fixed C of Section 5.2; what happened every 200 rows.
 - ``time``: CPU seconds of 40 passes of each learner alone, and of the batch learners.
-- ``inside``: what single updates do (support classes, examples still wrong after their update).
+- ``inside``: what single updates do (support classes, examples still wrong after their update), in
+  one order.
+- ``sizes``: classes, rows and features of a set as it is learned.
 """
 
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ from papers.support_classes.learners import (
     BATCH_PRICES,
     ONLINE,
     PRINTED,
-    batch,
     errors,
+    fitted,
     prices,
     settings,
 )
@@ -48,7 +49,14 @@ def run(cell: Cell) -> Outcome:
         return _stream(X, y, cell["seed"])
     if cell["part"] == "time":
         return _time(X, y, cell["passes"])
-    return look_inside(X, y)
+    if cell["part"] == "sizes":
+        return {"classes": int(y.max()) + 1, "rows": len(y), "features": _used(X)}
+    return look_inside(X, y, cell["seed"])
+
+
+def _used(X: Any) -> int:
+    """Return how many columns are not zero everywhere."""
+    return int(np.count_nonzero(abs(X).sum(axis=0)))
 
 
 def _online(X: Any, y: Any, fold: int, passes: int) -> Outcome:
@@ -74,22 +82,23 @@ def _online(X: Any, y: Any, fold: int, passes: int) -> Outcome:
 
 
 def _batch(X: Any, y: Any, fold: int) -> Outcome:
-    """Return errors by learner, one for each C."""
+    """Return errors and iterations by learner, one for each C."""
     learn, choose, judge = split(len(y), fold)
-    found: Outcome = {part: {name: [] for name in BATCH} for part in ("choose", "judge")}
+    parts = ("choose", "judge", "iterations")
+    found: Outcome = {part: {name: [] for name in BATCH} for part in parts}
     X = X.astype(np.float64)
     for name in BATCH:
         for C in BATCH_PRICES[name]:
-            model = _fit(name, C, X[learn], y[learn])
+            model = fitted(name, C, X[learn], y[learn])
+            found["iterations"][name].append(_iterations(model))
             found["choose"][name].append(errors(model.decision_function(X[choose]), y[choose]))
             found["judge"][name].append(errors(model.decision_function(X[judge]), y[judge]))
     return found
 
 
-def _fit(name: str, C: float, X: Any, y: Any) -> Any:
-    with warnings.catch_warnings():  # the last digits of the optimum do not matter here
-        warnings.simplefilter("ignore")
-        return batch(name, C).fit(X, y)
+def _iterations(model: Any) -> int:
+    """Return how many iterations a batch learner took until its tolerance was met."""
+    return int(np.max(model.n_iter_))
 
 
 def _stream(X: Any, y: Any, seed: int) -> Outcome:
@@ -127,6 +136,6 @@ def _time(X: Any, y: Any, passes: int) -> Outcome:
             found[name].append(time.process_time() - begin)
         for name in BATCH:
             begin = time.process_time()
-            _fit(name, TIMED[name], wide, labels)
+            fitted(name, TIMED[name], wide, labels)
             found[name].append(time.process_time() - begin)
     return found

@@ -17,7 +17,7 @@ from aggro.datasets import DataError
 from aggro.datasets.fetch import find, unpack
 from aggro.datasets.table import Source
 from papers.support_classes.newsgroups import ESCAPE, MEANT, counts
-from papers.support_classes.porter import stem
+from papers.support_classes.stems import stem
 
 TOPICS = [
     "acq",

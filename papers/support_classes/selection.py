@@ -9,7 +9,9 @@ import numpy as np
 from papers.experiment import Published, Results, Values
 from papers.support_classes.learners import BATCH
 from papers.support_classes.sets import SETS
+from papers.ties import best as middle_best
 
+OVERLAP = 1 / 8  # one part of ten is judged, eight are learned
 SAME = {"reut20": "Reuters", "Reuter": "Reuters"}  # the paper's three names of one set
 
 
@@ -21,12 +23,13 @@ def present(results: Results, of: Sequence[str] = SETS) -> list[str]:
 def by_pass(results: Results, name: str, learner: str) -> Values:
     """Return test errors, folds x passes; after each pass C is the one with the least error.
 
-    Of several equal ones the smallest C is taken.
+    Of several equal ones the middle one is taken.
     """
     found = []
     for _, outcome in results.where(part="online", set=name).pairs:
         choose, judge = (np.array(outcome[part][learner]) for part in ("choose", "judge"))
-        found.append(judge[choose.argmin(axis=0), np.arange(choose.shape[1])])
+        rows = [middle_best(column)[0] for column in choose.T]
+        found.append(judge[rows, np.arange(choose.shape[1])])
     return np.array(found)
 
 
@@ -47,7 +50,7 @@ def batch(results: Results, name: str, learner: str) -> Values:
     found = []
     for _, outcome in results.where(part="batch", set=name).pairs:
         choose, judge = (np.array(outcome[part][learner]) for part in ("choose", "judge"))
-        found.append(judge[choose.argmin()])
+        found.append(judge[middle_best(choose)[0]])
     return np.array(found)
 
 
@@ -76,11 +79,13 @@ def checkpoints(results: Results) -> Values:
 def reproduced(results: Results, entry: Published) -> Values | None:
     """Return our values for a printed number."""
     name = SAME.get(entry.row, entry.row)
-    part = {"Table 4": "online", "Table 5": "time"}.get(entry.table, "online")
+    part = {"Table 3": "sizes", "Table 5": "time"}.get(entry.table, "online")
     if entry.column in BATCH and part == "online":
         part = "batch"
     if not results.where(part=part, set=name).pairs:
         return None
+    if entry.table == "Table 3":
+        return results.where(part="sizes", set=name).values(entry.column)
     if entry.table == "Table 4":
         return one_pass(results, name, entry.column)
     if entry.table == "Table 5":

@@ -1,0 +1,154 @@
+"""When a claim holds: one definition for all papers, and the test behind it.
+
+A claim is cut into parts, each one comparison that can go its way or not. A part that rests on
+runs has a p-value: that of a two-sided t-test on paired differences, corrected for folds that share
+rows. All p-values of a paper are adjusted together by Holm's method. A part is then *for* the
+claim, *against* it (as sure, but the other way), or *open*. A claim
+
+- holds, when at least nine of ten of its parts are for it and none is against it;
+- cannot be told, when fewer than a quarter are for it and fewer than a quarter against it;
+- does not hold, when more are against it than for it;
+- holds in part, otherwise.
+
+Parts that are open are no evidence against a claim. Two parts at least are needed for the verdicts
+holds, holds in part and does not hold all to be possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+Verdict = Literal["holds", "holds in part", "does not hold", "cannot be told", "cannot be tested"]
+LEVEL = 0.05
+NEARLY_ALL, SOME = 0.9, 0.25
+
+
+@dataclass(frozen=True)
+class Part:
+    """One comparison: whether it goes the claim's way, and how sure that is.
+
+    Without ``p`` it is a count or a threshold that no test is needed for.
+    """
+
+    towards: bool
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something a paper says, in our own words, cut into parts; without parts, not to be tested."""
+
+    says: str
+    where: str  # section or table of the paper
+    parts: tuple[Part, ...]
+    found: str  # the numbers, in a few words
+
+    def __post_init__(self) -> None:
+        if len(self.parts) == 1:
+            raise ValueError(f"a claim with one part can never hold in part: {self.says!r}")
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A claim with the counts of its parts, after the correction for many tests."""
+
+    claim: Claim
+    favour: int
+    against: int
+
+    @property
+    def open(self) -> int:
+        """How many parts point no way that is sure."""
+        return len(self.claim.parts) - self.favour - self.against
+
+    @property
+    def counts(self) -> str:
+        """How many parts are for, against and open."""
+        return f"{self.favour} / {self.against} / {self.open}"
+
+    @property
+    def verdict(self) -> Verdict:
+        """What follows from the counts."""
+        return verdict(self.favour, self.against, self.open)
+
+
+def verdict(favour: int, against: int, open_: int) -> Verdict:
+    """Return what the counts of parts for, against and open mean for a claim."""
+    count = favour + against + open_
+    if count == 0:
+        return "cannot be tested"
+    if favour >= NEARLY_ALL * count and against == 0:
+        return "holds"
+    if max(favour, against) < SOME * count:
+        return "cannot be told"
+    return "does not hold" if against > favour else "holds in part"
+
+
+def settle(claims: Sequence[Claim]) -> list[Settled]:
+    """Return the verdicts on all claims of a paper, whose tests are corrected together."""
+    tested = [part.p for claim in claims for part in claim.parts if part.p is not None]
+    adjusted = iter(holm(tested))
+    settled = []
+    for claim in claims:
+        sure = [part.p is None or next(adjusted) < LEVEL for part in claim.parts]
+        pairs = list(zip(claim.parts, sure, strict=True))
+        favour = sum(part.towards and is_sure for part, is_sure in pairs)
+        against = sum(not part.towards and is_sure for part, is_sure in pairs)
+        settled.append(Settled(claim, favour, against))
+    return settled
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted by Holm's method, in their own order."""
+    p = np.asarray(p_values, float)
+    order = np.argsort(p, kind="stable")
+    raised = p[order] * np.arange(len(p), 0, -1)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(raised))
+    return [float(value) for value in adjusted]
+
+
+# -- the test -----------------------------------------------------------------------------------
+
+
+def paired(ours: ArrayLike, theirs: ArrayLike, overlap: float = 0.0) -> float:
+    """Return the p-value of the two-sided t-test on paired differences.
+
+    ``overlap`` is the ratio of test rows to training rows where runs are folds or subsamples of
+    one set: their training rows overlap, so their differences are not independent, and the
+    variance of the mean is corrected as by Nadeau and Bengio (2003). Orders of the same rows have
+    0: what they show is about this set.
+    """
+    from scipy.stats import t
+
+    difference = np.asarray(ours, float) - np.asarray(theirs, float)
+    count, mean = len(difference), float(difference.mean())
+    if count < 2 or mean == 0:
+        return 1.0
+    error = float(difference.std(ddof=1)) * (1 / count + overlap) ** 0.5
+    return 0.0 if error == 0 else float(2 * t.sf(abs(mean) / error, count - 1))
+
+
+def lower(ours: ArrayLike, theirs: ArrayLike, overlap: float = 0.0) -> Part:
+    """Return the part of a claim that says: the first are lower."""
+    return Part(bool(np.mean(ours) < np.mean(theirs)), paired(ours, theirs, overlap))
+
+
+def higher(ours: ArrayLike, theirs: ArrayLike, overlap: float = 0.0) -> Part:
+    """Return the part of a claim that says: the first are higher."""
+    return Part(bool(np.mean(ours) > np.mean(theirs)), paired(ours, theirs, overlap))
+
+
+def met(*conditions: bool) -> tuple[Part, ...]:
+    """Return parts that need no test: each is for the claim or against it."""
+    return tuple(Part(bool(condition)) for condition in conditions)
+
+
+def counted(parts: Sequence[Part]) -> str:
+    """Return how many parts point the claim's way, before any test."""
+    return f"{sum(part.towards for part in parts)} of {len(parts)}"

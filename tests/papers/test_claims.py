@@ -1,0 +1,107 @@
+"""When claims hold: the definition, the correction for many tests, and the test itself."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from papers.claims import Claim, Part, counted, higher, holm, lower, met, paired, settle, verdict
+
+
+@pytest.mark.parametrize(
+    ("favour", "against", "open_", "expected"),
+    [
+        (10, 0, 0, "holds"),
+        (9, 0, 1, "holds"),
+        (8, 0, 2, "holds in part"),
+        (9, 1, 0, "holds in part"),
+        (2, 0, 0, "holds"),
+        (1, 0, 1, "holds in part"),
+        (1, 1, 0, "holds in part"),
+        (1, 2, 0, "does not hold"),
+        (3, 2, 7, "holds in part"),
+        (3, 0, 9, "holds in part"),
+        (2, 0, 10, "cannot be told"),  # what is open is no evidence against it
+        (0, 0, 5, "cannot be told"),
+        (0, 1, 5, "cannot be told"),
+        (0, 2, 6, "does not hold"),
+        (1, 1, 10, "cannot be told"),
+        (0, 5, 0, "does not hold"),
+        (0, 0, 0, "cannot be tested"),
+    ],
+)
+def test_one_definition(favour, against, open_, expected):
+    assert verdict(favour, against, open_) == expected
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 12, 27])
+@pytest.mark.parametrize("tested", [True, False])
+def test_every_verdict_can_be_reached(count, tested):
+    """Whether by tests or by thresholds, with any number of parts that a claim may have."""
+    states = [Part(True, 1e-9 if tested else None), Part(False, 1e-9 if tested else None)]
+    states += [Part(True, 1.0)] if tested else []  # open
+    kinds = product(range(count + 1), range(len(states)), range(len(states)))
+    reached = set()
+    for favour, one, other in kinds:
+        parts = (states[one],) * favour + (states[other],) * (count - favour)
+        (settled,) = settle([Claim("it is so", "here", parts, "")])
+        reached.add(settled.verdict)
+    expected = {"holds", "holds in part", "does not hold"}
+    assert reached == (expected | {"cannot be told"} if tested else expected)
+
+
+def test_a_claim_with_one_part_is_refused():
+    with pytest.raises(ValueError, match="one part"):
+        Claim("it is so", "here", met(True), "")
+    assert settle([Claim("who knows", "there", (), "")])[0].verdict == "cannot be tested"
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_all_tests_of_a_paper_are_corrected_together():
+    weak = Part(True, 0.03)
+    alone = Claim("weak", "here", (weak, *met(True)), "")
+    many = Claim("others", "there", (Part(True, 0.9),) * 20, "")
+    assert settle([alone])[0].favour == 2
+    assert settle([alone, many])[0].favour == 1
+    assert settle([alone, many])[0].open == 1
+
+
+def test_both_directions_count():
+    (settled,) = settle(
+        [Claim("so", "x", (Part(True, 0.0), Part(False, 0.0), Part(False, 0.9)), "")]
+    )
+    assert (settled.favour, settled.against, settled.open) == (1, 1, 1)
+    assert settled.counts == "1 / 1 / 1"
+
+
+def test_the_test_is_students_on_pairs():
+    random = np.random.default_rng(3)
+    ours, theirs = random.normal(size=12), random.normal(0.5, size=12)
+    assert paired(ours, theirs) == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
+    assert paired(theirs, ours) == pytest.approx(paired(ours, theirs))
+    assert paired(ours, ours) == paired([1.0], [2.0]) == 1.0
+    assert paired([1.0, 2.0], [2.0, 3.0]) == 0.0  # the same difference each time
+
+
+def test_folds_that_share_rows_are_less_sure():
+    ours = np.array([1.0, 1.2, 0.9, 1.1, 1.3])
+    theirs = ours + np.array([0.1, 0.3, 0.2, 0.1, 0.4])
+    difference, overlap = ours - theirs, 0.25
+    error = difference.std(ddof=1) * np.sqrt(1 / 5 + overlap)
+    expected = 2 * stats.t.sf(abs(difference.mean()) / error, 4)
+    assert paired(ours, theirs, overlap) == pytest.approx(expected)
+    assert paired(ours, theirs, overlap) > paired(ours, theirs)
+
+
+def test_parts_have_a_direction():
+    low, high = np.array([1.0, 1.1, 1.2]), np.array([2.0, 2.2, 2.1])
+    assert lower(low, high).towards
+    assert not lower(high, low).towards
+    assert higher(high, low).towards
+    assert counted([lower(low, high), lower(high, low)]) == "1 of 2"

@@ -1,0 +1,45 @@
+"""The kernel's vote, and C from the middle of a plateau."""
+
+import numpy as np
+import pytest
+
+from papers.minibatches import protocol
+from papers.minibatches.protocol import READINGS, choose, run
+
+
+@pytest.fixture
+def blobs(monkeypatch):
+    """Two far blobs, which every setting tells apart after a few rows."""
+    random = np.random.default_rng(4)
+    y = random.integers(0, 2, 80)
+    X = random.normal(size=(80, 2)) * 0.05 + (2 * y[:, None] - 1)
+    monkeypatch.setattr(protocol, "_rows", lambda name: (X, y))
+
+
+CELL = {"set": "blobs", "method": "BPAI", "batch": 8, "reading": "plain", "trials": 2}
+
+
+def test_of_many_equal_settings_the_middle_one_is_taken(blobs):
+    chosen = choose(CELL, READINGS["plain"])
+    prices = sorted({C for C, _ in chosen.tied})
+    assert len(prices) == 7
+    assert prices[3] == chosen.C
+    assert (chosen.C, chosen.sigma) in chosen.tied
+
+
+def test_the_outcome_tells_the_plateau_the_vote_and_the_course(blobs):
+    outcome = run(CELL)
+    assert outcome["test"] == outcome["vote"] == [0.0, 0.0]
+    assert outcome["size"] == 80
+    assert outcome["dimensionality"] == 2
+    assert [len(course) for course in outcome["course"]] == [2, 2]  # 60 rows, looks every 24
+    assert len(outcome["tied"]) > 7
+
+
+def test_the_vote_counts_each_row_once():
+    X, y = np.array([[0.0], [0.1], [5.0]]), np.array([1, 1, 0])
+    near_five = np.array([[4.9], [0.05]]), np.array([0, 1])
+    error = protocol._vote_error((X, y, *near_five), 1.0, READINGS["plain"])
+    assert error == 0.0
+    # with a bias every row votes everywhere, and the larger class wins
+    assert protocol._vote_error((X, y, *near_five), 1.0, READINGS["intercept"]) >= 0.0
