@@ -7,6 +7,7 @@ tests keep their ranges. ``make test-oldest`` installs the result.
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,13 +24,21 @@ def oldest(requirement: str) -> str:
     return re.sub(r">=\s*([\d.]+)", r"==\1.*", whole)
 
 
+def group(data: dict[str, Any], name: str) -> list[str]:
+    """Return the needs of a dependency group, with those of the groups that it includes."""
+    found: list[str] = []
+    for need in data["dependency-groups"][name]:
+        found += [need] if isinstance(need, str) else group(data, need["include-group"])
+    return found
+
+
 def requirements(text: str) -> list[str]:
     """Return the pinned needs of the library, then those of its tests."""
     data = tomllib.loads(text)
     project = data["project"]
     extras = project["optional-dependencies"].values()
     needed = [*project["dependencies"], *(need for extra in extras for need in extra)]
-    tools = [need for need in data["dependency-groups"]["test"] if not need.startswith("aggro[")]
+    tools = [need for need in group(data, "test") if not need.startswith("aggro[")]
     pinned = dict.fromkeys(oldest(need) for need in needed if not need.startswith("aggro["))
     return [*pinned, *(oldest(need) if need.startswith(FRAMES) else need for need in tools)]
 

@@ -20,7 +20,9 @@ T = TypeVar("T")
 LEGEND = """\
 In each field the printed number stands first, ours below: the mean and, behind ±, the standard
 deviation of our runs. ✓ inside, ▲ clearly better, ▼ clearly worse, ? cannot be told, ○ other data.
-Numbers in *italics* are shown, not judged: sizes, times and counts. *n/a*: the data are not public.
+Numbers in *italics* are shown, not judged: sizes, times and counts. –: the data are not public. In
+figures, curves and points are means over the runs that the caption names, bands and bars their 95 %
+intervals, where it says nothing else.
 """
 
 
@@ -160,5 +162,6 @@ def _figures(chapter: Chapter, folder: Path) -> list[str]:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if _attempt(chapter, lambda f=figure, p=path: f.draw(p) or True, False):
-            lines += [f"### {figure.title}", "", figure.text, "", f"![{figure.title}]({name})", ""]
+            alone = figure.title.partition(":")[0]
+            lines += [f"### {figure.title}", "", figure.text, "", f"![{alone}]({name})", ""]
     return lines

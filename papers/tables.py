@@ -49,7 +49,7 @@ def _field(judged: Judged) -> str:
     if entry.spread is not None:
         printed += f" ± {entry.spread:g}"
     if judged.values is None:
-        return f"{printed}<br>n/a"
+        return f"{printed}<br>–"
     ours = _number(float(judged.values.mean()), entry)
     if len(judged.values) > 1:
         ours += f" ± {_number(deviation(judged.values), entry)}"

@@ -14,14 +14,15 @@ from papers.claims import settle
 from papers.class_means.claims import PAIRS
 from papers.class_means.numbers import runs
 from papers.experiment import Results
-from papers.mahalanobis.claims import FIVE, claims, gaps
+from papers.mahalanobis.claims import FIVE, claims, gaps, signed
 from papers.mahalanobis.measures import present
 from papers.mahalanobis.texts import TITLES
 from papers.minibatches.claims import names, values, versus
 from papers.minibatches.protocol import LOSSES
 from papers.support_classes import selection
+from papers.support_classes.claims import claims as support_claims
 from papers.support_classes.claims_inside import batch_ratios, pa_ratios
-from papers.support_classes.claims_one_pass import duels
+from papers.support_classes.claims_one_pass import DUELS, duels
 from papers.support_classes.sets import LARGE
 
 TEMPLATE = Path(__file__).with_name("which-algorithm.md.in")
@@ -71,8 +72,10 @@ def _slacks(metric: Results, classes: Results) -> dict[str, str]:
 
 def _support(results: Results) -> dict[str, str]:
     found = {}
-    for family in ("PA", "MPA"):
+    settled = {s.claim.says: s for s in settle(support_claims(results))}
+    for family, says in DUELS.items():
         parts, points = duels(results, family)
+        found[f"{family}_sure"] = str(settled[says].favour)
         found[f"{family}_gain"] = f"{np.mean(points):.1f}"
         found[f"{family}_lower"] = str(sum(part.towards for part in parts))
         found[f"{family}_of"] = str(len(parts))
@@ -93,7 +96,7 @@ def _support(results: Results) -> dict[str, str]:
 def _metric(results: Results) -> dict[str, str]:
     def listed(one: str, other: str) -> str:
         found = gaps(results, one, other, FIVE)
-        return ", ".join(f"{TITLES[name]} {gap:+.1f}" for name, gap in found.items())
+        return ", ".join(f"{TITLES[name]} {signed(gap)}" for name, gap in found.items())
 
     sets = present(results, TITLES)
     (asked,) = (s for s in settle(claims(results)) if s.claim.says.startswith("Asked"))

@@ -23,11 +23,8 @@ def figures(results: Results) -> list[Figure]:
         Figure(
             "step",
             "One step, before and after",
-            "As in the text's drawings: the example, labelled +1, is on the wrong side; the "
-            "weights "
-            "turn towards it until the loss is what the price C allows (here C = 2, squared "
-            "slack). "
-            "The line is where the prediction changes. Both are real weights, one row apart.",
+            "Real weights, one row apart: they turn towards the example, labelled +1, until its "
+            "loss is what C allows (C = 2, squared slack). On the line the prediction changes.",
             _draw_step,
         ),
         Figure(

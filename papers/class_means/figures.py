@@ -23,28 +23,26 @@ def figures(results: Results) -> list[Figure]:
         Figure(
             "pull",
             "Which rule? One pass of the hard rule for each pull γ",
-            "Ours, not the paper's. Means over fifty orders with the 95 % interval of the mean. "
-            "Dashed: the printed PAm.",
+            "Ours, not the paper's. Fifty orders. Dashed: the printed PAm.",
             lambda path: _draw_pull(path, results),
         ),
         Figure(
             "figure-1",
             "Figure 1: similarity of the classifiers of consecutive passes",
-            "1 − cosine on a logarithmic axis: means over ten orders, and from the least to the "
-            "greatest of them. In the printed figure PAm-1 is at 1 after three to five passes.",
+            "1 − cosine on a logarithmic axis: ten orders, bands from the least to the greatest of "
+            "them. In the printed figure PAm-1 is at 1 after three to five passes.",
             lambda path: _draw_similarity(path, results),
         ),
         Figure(
             "figure-2",
             "Figure 2: test error over twenty passes (stand-ins for delta and gamma)",
-            "Means over three orders with the 95 % interval of the mean; dashed: a batch machine.",
+            "Three orders; dashed: a batch machine.",
             lambda path: _draw_error(path, results),
         ),
         Figure(
             "figure-3",
             "Figure 3: updates in each of twenty passes",
-            "Means over ten orders (svmguide1, adult) and three (the stand-ins), with the 95 % "
-            "interval of the mean.",
+            "Ten orders (svmguide1, adult) and three (the stand-ins).",
             lambda path: _draw_updates(path, results),
         ),
     ]

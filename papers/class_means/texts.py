@@ -40,9 +40,9 @@ alpha, delta and gamma were not at hand. The stand-ins have their 500 dense feat
 10,000 rows instead of 400,000 + 100,000: two Gaussian classes whose best possible error is that of
 the best column of Table VI."""
 CHOICE = """\
-Chosen in two orders that are used for nothing else. C from 25 values, a quarter of a decade apart;
-γ from 0.01 … 3, for the exact rule from 0.0003 … 0.3. Of equally good settings the middle one. The
-exact rule takes the least γ, so nearly no pull, in {} of {} fields."""
+C and, in italics, γ, chosen in two orders that are used for nothing else. C from 25 values, a
+quarter of a decade apart; γ from 0.01 … 3, for the exact rule from 0.0003 … 0.3. Of equally good
+settings the middle one. The exact rule takes the least γ, so nearly no pull, in {} of {} fields."""
 PREPARATIONS = """\
 Hard PA, one pass: mean updates and mean test error over the orders, ± half the 95 % interval. The
 range is the only scaling near the printed updates on every set. The constant is told by svmguide1

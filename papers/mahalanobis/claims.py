@@ -42,8 +42,14 @@ def gaps(results: Results, one: str, other: str, names: tuple[str, ...] = FIVE) 
     }
 
 
+def signed(gap: float) -> str:
+    """Return a difference with its sign; what rounds to zero has none."""
+    text = f"{gap:+.1f}"
+    return text[1:] if text in ("-0.0", "+0.0") else text
+
+
 def _listed(found: dict[str, float]) -> str:
-    return ", ".join(f"{TITLES[name]} {gap:+.1f}" for name, gap in found.items())
+    return ", ".join(f"{TITLES[name]} {signed(gap)}" for name, gap in found.items())
 
 
 def _errors(

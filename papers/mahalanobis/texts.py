@@ -38,38 +38,36 @@ TITLES = {
     "webkb-course": "WebKB",
     "sentiment140-100k": "tweets",
 }
-BAND = "Means with the 95 % interval of the mean"
 FIGURES = {
     "figure1": (
         "Figure 1: cumulative error on BUPA and CRX",
-        f"{BAND} over ten runs; AROW added. The text says that PAM-II leads after about 60 (BUPA) "
+        "Ten runs; AROW added. The text says that PAM-II leads after about 60 (BUPA) "
         "and 30 (CRX) examples.",
     ),
     "figure2": (
         "Figure 2: cumulative error on USPS and MNIST",
-        f"{BAND} over ten runs, each with a class of its own. The text says that PAM-II is lower "
+        "Ten runs, each with a class of its own. The text says that PAM-II is lower "
         "from the start, but not significantly.",
     ),
     "figure3": (
         "Figure 3: cumulative error on WebKB",
-        f"{BAND} over ten runs. The text says that PAM-II is lower throughout, the more so "
-        "the more examples.",
+        "Ten runs. The text says that PAM-II is lower throughout, the more so the more examples.",
     ),
     "figure4": (
         "Figure 4: cumulative error on tweets (stand-in)",
         "Minus the error of PAM-II in the same stream: above the line PAM-II is better. "
-        f"{BAND} over six streams of 1500 tweets with the users' shares of positive ones. Printed "
+        "Six streams of 1500 tweets with the users' shares of positive ones. Printed "
         "are six users, PAM-II lowest for each; those tweets are not public.",
     ),
     "all": (
         "All algorithms beside PAM-II",
-        "Final cumulative error minus that of PAM-II in the same run: mean and 95 % interval. "
-        "Left of the line is better than PAM-II. The error of PAM-II itself stands in the title.",
+        "Final cumulative error minus that of PAM-II in the same run. Left of the line is better "
+        "than PAM-II, whose error stands in the title.",
     ),
     "arow": (
         "AROW against PAM-II",
-        "What the paper leaves open. Each point is a run; the diamond is the mean with its 95 % "
-        "interval. Left of zero AROW is better.",
+        "What the paper leaves open. Points are runs, diamonds their means. Left of zero AROW is "
+        "better.",
     ),
 }
 _CW = (

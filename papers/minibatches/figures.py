@@ -18,16 +18,15 @@ READING_TITLES = {
     "intercept": "disjoint, with bias",
     "sliding": "overlapping, no bias",
 }
-BAND = "Means with the 95 % interval of the mean over 25 trials"
-FIGURE_1 = f"""\
-{BAND}, on logarithmic axes. The printed figure shows one run; the text says that the curves look
+FIGURE_1 = """\
+25 trials, logarithmic axes. The printed figure shows one run; the text says that the curves look
 alike on all sets and for all three algorithms."""
-FIGURE_2 = f"""\
-{BAND}, with a bias. The text says that the error falls about linearly over log B, that BPAII and
+FIGURE_2 = """\
+25 trials, with a bias. The text says that the error falls about linearly over log B, that BPAII and
 BPALS are close together, and that BPAI lies above them on most sets."""
-FIGURE_READINGS = f"""\
-BPAII under three readings of the text. {BAND}. Overlapping batches are the last B examples at each
-time, each counted every time it is predicted: all but one of them were learned before."""
+FIGURE_READINGS = """\
+BPAII under three readings of the text; 25 trials. Overlapping batches are the last B examples at
+each time, each counted every time it is predicted: all but one of them were learned before."""
 
 
 def figures(results: Results) -> list[Figure]:

@@ -22,7 +22,6 @@ FAMILY_LOOK = {
     "SPA": {"color": "#0072B2", "marker": "s", "ls": "-"},
 }
 BATCH_LOOK = {"LR": {"color": "#CC79A7", "ls": "--"}, "M-SVM": {"color": "#555555", "ls": ":"}}
-BAND = "Means with the 95 % interval of the mean"
 MPA = "MPA, PA against the best wrong class, is not in the paper."
 
 
@@ -32,29 +31,27 @@ def figures(results: Results) -> list[Figure]:
         Figure(
             "mistakes",
             "Figure 1: mistakes and updates on the stream of USPS",
-            f"{BAND} over ten orders, C = 0.001. {MPA} By the text the SPA kinds stay far below PA "
+            f"Ten orders, C = 0.001. {MPA} By the text the SPA kinds stay far below PA "
             "and the Perceptron in mistakes, and end below them in updates.",
             lambda path: _streams(results, path, ("mistakes", "updates")),
         ),
         Figure(
             "loss",
             "Figure 2: loss and success rate on the stream of USPS",
-            f"{BAND} over ten orders. {MPA} By the text SPA has the least loss and the highest "
-            "rate.",
+            "Ten orders. By the text SPA has the least loss and the highest rate.",
             lambda path: _streams(results, path, ("loss", "rate")),
         ),
         Figure(
             "passes",
             "Figure 3: accuracy over the passes",
-            f"{BAND} over ten folds, C chosen after each pass; level lines: the batch learners. "
-            f"{MPA} By the text SPA is above PA throughout, and on News20 the hard rules fall.",
+            "Ten folds, C chosen after each pass; level lines: the batch learners. "
+            "By the text SPA is above PA throughout, and on News20 the hard rules fall.",
             lambda path: _passes(results, path),
         ),
         Figure(
             "readings",
             "Two readings of multiclass PA (not in the paper)",
-            f"Test error after one pass on all nine sets. {BAND} over ten folds; hollow marks are "
-            "printed.",
+            "Test error after one pass on all nine sets. Ten folds; hollow marks are printed.",
             lambda path: _readings(results, path),
         ),
     ]
