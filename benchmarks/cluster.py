@@ -52,7 +52,7 @@ def spread(parts, rows, workers, rounds):
     from aggro.dask import PassiveAggressiveClassifier
 
     cluster = LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
     )
     with cluster, Client(cluster) as client:
         client.wait_for_workers(workers)
