@@ -236,6 +236,7 @@ binary, min_df, max_df
             average=self.average,
             multiclass=self.multiclass,
             forgetting=self.forgetting,
+            intercept_scaling="auto",  # rows have length one: a constant 1 takes half of each step
         )
 
     def _new_learner(self, outputs: int) -> TextLearner:
