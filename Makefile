@@ -32,7 +32,7 @@ demo: $(VENV)/demo  ## learn from built-in data, show how it goes, draw a pictur
 demo-serve: $(VENV)/core  ## a server with a live page: truths come late, the concept changes half-way
 	@$(BIN)/python -m aggro.serve.demo
 
-test: lint unit sanitize stress-minute  ## all that must pass: lint, tests, sanitizers, some stress
+test: lint unit sanitize  ## all that must pass: lint, tests, sanitizers
 
 dev: $(VENV)/core  ## make .venv with the compiled core and all tools
 
