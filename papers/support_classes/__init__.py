@@ -21,7 +21,7 @@ def needs(cell: Cell) -> tuple[str, ...]:
 
 def other_data(entry: Published) -> bool:
     """Tell whether a row was learned from other data than the paper's."""
-    return entry.row in newsgroups.UNBALANCED
+    return entry.row in newsgroups.SUBSETS
 
 
 __all__ = [
