@@ -101,7 +101,10 @@ def learn(train, test):
     peers = {"scikit-learn": Rival(pipeline, 8, error(test))}
     if peer("vowpalwabbit") is not None:
         peers["Vowpal Wabbit"] = Rival(vw(X, y), 1)
-    run = lambda: aggro.TextClassifier(**FIXED, **PLAIN).fit(X, y)  # noqa: E731
+
+    def run():
+        return aggro.TextClassifier(**FIXED, **PLAIN).fit(X, y)
+
     return Work("texts to model", len(y), run, error(test), peers=peers, tolerance=0.05)
 
 

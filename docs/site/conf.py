@@ -11,7 +11,7 @@ sys.path.insert(0, str(HERE))
 
 import expand  # noqa: E402 -- the folder of the settings is on the path from here on
 
-import aggro  # noqa: E402
+import aggro  # noqa: E402 -- after the path is set
 
 project, author = "aggro", "The aggro developers"
 copyright = author

@@ -83,7 +83,7 @@ def visit(page: Page, url: str) -> tuple[dict[str, Any], list[str]]:
         ),
     }
     for event, hear in hears.items():
-        page.on(event, hear)  # type: ignore[call-overload]
+        page.on(event, hear)  # type: ignore[call-overload]  # any event
     page.goto(url, wait_until="load")
     page.evaluate("() => document.querySelectorAll('img').forEach(e => e.loading = 'eager')")
     page.wait_for_function("() => [...document.images].every(e => e.complete)")

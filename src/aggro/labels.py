@@ -148,3 +148,13 @@ def joined(classes: Array, y: Array) -> tuple[Array, Array]:
     new = y[~places(y, classes)[1]]
     everybody = united(classes, new) if len(new) else classes
     return everybody, places(classes, everybody)[0]
+
+
+def chosen(scores: Array, classes: int) -> Array:
+    """Return the number of the class that each row of scores speaks for; even ones, the first.
+
+    >>> chosen(np.array([[0.2], [-1.0]]), 2), chosen(np.array([[0.2]]), 1)  # one class is known
+    (array([1, 0]), array([0]))
+    """
+    index = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return np.minimum(index.astype(np.intp, copy=False), classes - 1)

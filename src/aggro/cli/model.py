@@ -14,7 +14,7 @@ import numpy as np
 from aggro.cli.reading import Reading
 from aggro.cli.variant import settings_for
 from aggro.kinds import LINEAR
-from aggro.labels import joined, places, shown
+from aggro.labels import chosen, joined, places, shown
 from aggro.learn.grids import PIECE
 from aggro.learn.learner import Array, Learner, Progress, rows_of
 from aggro.learn.probability_map import softmax
@@ -147,12 +147,7 @@ class LinearModel:
 
     def chosen(self, scores: Array) -> Array:
         """Return the index of the class that the scores speak for."""
-        if len(self.classes) == 1:
-            return np.zeros(len(scores), dtype=np.intp)
-        if scores.shape[1] == 1:
-            return (scores[:, 0] > 0).astype(np.intp)
-        best: Array = scores.argmax(axis=1)
-        return best
+        return chosen(scores, len(self.classes))
 
     def _rows(self, X: Any) -> Any:
         if X.shape[1] > self.features:

@@ -13,6 +13,7 @@ from aggro.cli.variant import given
 from aggro.files.labels import looks_continuous
 from aggro.files.raw import RawRows
 from aggro.files.sources import expand, format_of
+from aggro.labels import chosen
 from aggro.learn.learner import Array, Progress
 from aggro.models.errors import ModelFileError
 from aggro.models.record import Record, read_record, write_record
@@ -215,12 +216,7 @@ class TextModel:
 
     def chosen(self, scores: Array) -> Array:
         """Return the index of the class that the scores speak for."""
-        if len(self.classes) == 1:
-            return np.zeros(len(scores), dtype=np.intp)
-        if scores.shape[1] == 1:
-            return (scores[:, 0] > 0).astype(np.intp)
-        best: Array = scores.argmax(axis=1)
-        return best
+        return chosen(scores, len(self.classes))
 
     def probabilities(self, scores: Array) -> Array:
         """Return the probability of each class, fitted to margins given before learning."""

@@ -7,7 +7,7 @@ dicts, lists of delayed or file patterns.
 from __future__ import annotations
 
 try:
-    import distributed  # noqa: F401
+    import distributed  # noqa: F401 -- to say which extra is missing
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
         raise

@@ -207,7 +207,7 @@ def on_dask(name: str) -> Any:
         keep_parameters(self, dict(bound.arguments))
 
     signature_of = signature.replace(parameters=[*signature.parameters.values(), *own])
-    __init__.__signature__ = signature_of  # type: ignore[attr-defined]
+    __init__.__signature__ = signature_of  # type: ignore[attr-defined]  # scikit-learn reads it
     doc = f"""{name} on a Dask cluster: the same parameters, and these.
 
     Parameters

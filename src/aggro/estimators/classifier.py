@@ -20,7 +20,7 @@ from aggro.estimators.targets import (
     read_classes,
 )
 from aggro.estimators.weights import LinearEstimator
-from aggro.labels import joined, shown, sorted_classes
+from aggro.labels import chosen, joined, shown, sorted_classes
 from aggro.learn.learner import Array, rows_of
 from aggro.learn.race import AnyLearner, grown, make_learner
 from aggro.learn.threads import threads_of
@@ -46,8 +46,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         """Return what scores speak for; the first class, or no label, where they are even."""
         if self._multilabel:
             return (scores > 0).astype(np.int64)
-        index = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_.take(index, mode="clip")  # a stream may know one class only
+        return self.classes_.take(chosen(scores, len(self.classes_)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

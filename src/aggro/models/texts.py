@@ -151,19 +151,7 @@ def text_estimator_of(name: str, params: dict[str, Any], attributes: dict[str, A
     if not attributes or others == set():
         return model
     learner = attributes.get("_learner")
-    fits = others == expected and isinstance(learner, TextLearner)
-    if fits and name == "TextClassifier":
-        classes = attributes["classes_"]
-        fits = (
-            isinstance(classes, np.ndarray)
-            and classes.shape == (learner.classes,)  # type: ignore[union-attr]
-            and bool(np.all(classes[:-1] < classes[1:]))
-            and type(attributes["_classes_given"]) is bool
-            and learner.settings.task != "regression"  # type: ignore[union-attr]
-        )
-    elif fits:
-        fits = learner.settings.task == "regression"  # type: ignore[union-attr]
-    if not fits:
+    if others != expected or not isinstance(learner, TextLearner) or not _fits(learner, attributes):
         raise ModelFileError("its parts are not those of one model of texts")
     vars(model).update(attributes)
     return model
@@ -179,3 +167,17 @@ def _plain(options: Options) -> Options:
 
 def _numbers(encoder: Encoder) -> int:
     return 0 if encoder.numbers is None else len(encoder.numbers.squares)
+
+
+def _fits(learner: TextLearner, attributes: dict[str, Any]) -> bool:
+    """Tell whether the learner is of the task that the attributes are of."""
+    if "classes_" not in attributes:
+        return learner.settings.task == "regression"
+    classes = attributes["classes_"]
+    return (
+        isinstance(classes, np.ndarray)
+        and classes.shape == (learner.classes,)
+        and bool(np.all(classes[:-1] < classes[1:]))
+        and type(attributes["_classes_given"]) is bool
+        and learner.settings.task != "regression"
+    )

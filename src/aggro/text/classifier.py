@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggro.checks import check_flag
-from aggro.labels import plain_labels, shown, sorted_classes, united
+from aggro.labels import chosen, joined, places, plain_labels, shown, sorted_classes
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
 from aggro.rules import CLASSIFIER_LOSSES, Settings
@@ -137,7 +138,7 @@ binary, min_df, max_df
                 f"fit needs two classes or more, got {shown(classes) or 'none'}; a stream may "
                 "begin with one: use partial_fit."
             )
-        table, lesson = there(table, {"labels": _places(labels, classes)}, weights)
+        table, lesson = there(table, {"labels": places(labels, classes)[0]}, weights)
         learner = self._new_learner(len(classes))
         self._passes(learner, table, lesson)
         self.__dict__.update(_learner=learner, classes_=classes, _classes_given=False)
@@ -166,7 +167,7 @@ binary, min_df, max_df
         if not len(table) and classes is None:
             return self
         learner, known, given = self._met(lesson["labels"], classes)
-        lesson["labels"] = _places(lesson["labels"], known)
+        lesson["labels"] = places(lesson["labels"], known)[0]
         self._learn(learner, table, lesson)
         self.__dict__.update(_learner=learner, classes_=known, _classes_given=given)
         return self
@@ -191,19 +192,16 @@ binary, min_df, max_df
                 f"classes={shown(given)} are not those of the model, {shown(known)}; leave classes "
                 "out, or begin anew with fit."
             )
-        everybody = united(known, np.unique(labels)) if len(labels) else known
+        everybody, position = joined(known, labels)
         if len(everybody) == len(known):
             return self._learner, known, self._classes_given
         if self._classes_given:
             self._check_known(labels, known)
-        position = np.searchsorted(everybody, known)
         settings = self._grown_settings(len(everybody))
         learner = self._learner.admit(settings, position, len(everybody))
         return learner, everybody, False
 
     def _grown_settings(self, outputs: int) -> Settings:
-        from dataclasses import replace
-
         return replace(self._learner.settings, task=self._settings(outputs).task)
 
     @staticmethod
@@ -256,8 +254,7 @@ binary, min_df, max_df
     def predict(self, X: Any) -> Array:
         """Return the class of each text."""
         scores = self._fitted().scores(self._table(X), threads_of(self.n_jobs))
-        index = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_.take(index, mode="clip")  # a stream may know one class only
+        return self.classes_.take(chosen(scores, len(self.classes_)))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each text.
@@ -288,8 +285,3 @@ binary, min_df, max_df
     def n_mistakes_(self) -> int:
         """Wrong predictions, each made before its text was learned."""
         return int(self._fitted().mistakes)
-
-
-def _places(labels: Array, classes: Array) -> Array:
-    places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    return places.astype(np.int64)
