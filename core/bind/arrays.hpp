@@ -33,8 +33,11 @@ inline bool is_wide(const AnyArray& a) {
 using Records = std::vector<std::tuple<double, double, double, double>>;
 inline Records list_of(const Record& r) {
     Records out;
-    for (std::size_t i = 0; i < r.mistakes.size(); ++i)
-        out.emplace_back(r.mistakes[i], r.recent_mistakes[i], r.recent_loss[i], r.recent_examples);
+    for (std::size_t i = 0; i < r.mistakes.size(); ++i) {
+        const std::size_t predicts = i * r.rivals + best_rival(r, i);
+        out.emplace_back(r.mistakes[i], r.recent_mistakes[predicts], r.recent_loss[predicts],
+                         r.recent_examples);
+    }
     return out;
 }
 

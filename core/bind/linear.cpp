@@ -29,6 +29,7 @@ void bind_linear(nb::module_& m) {
     nb::enum_<Predictor>(m, "Predictor")
         .value("last", Predictor::last)
         .value("average", Predictor::average)
+        .value("either", Predictor::either)
         .value("reservoir", Predictor::reservoir);
     nb::enum_<Vote>(m, "Vote")
         .value("each", Vote::each)

@@ -126,6 +126,19 @@ void bind_model(nb::module_& m, const char* name) {
             [](G& self) { return self.guard.peek([&] { return list_of(self.model.record); }); },
             "Mistakes, recent mistakes, recent loss and recent examples of each model.")
         .def_prop_ro(
+            "by_mean",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const std::size_t each = self.model.shape.outputs / self.model.shape.models;
+                    const auto outputs = predicts_by_mean(self.model);
+                    std::vector<bool> models;
+                    for (std::size_t k = 0; k < outputs.size(); k += each)
+                        models.push_back(outputs[k]);
+                    return models;
+                });
+            },
+            "Whether the mean of its weights predicts, for each model.")
+        .def_prop_ro(
             "chosen",
             [](G& self) { return self.guard.peek([&] { return best_record(self.model.record); }); },
             "The model with the best recent record.")

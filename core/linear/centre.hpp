@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "linear/model.hpp"
+#include "linear/record.hpp"
 
 namespace aggro {
 
@@ -33,14 +33,24 @@ inline double average_at(const Model<T>& m, std::size_t j, std::size_t k) {
         sum += mix.own_sum * own;
         if (m.shape.total) sum += mix.rest_sum * (static_cast<double>(lane[m.total_lane()]) - own);
     }
-    return sum / static_cast<double>(m.counters.averaged);
+    return sum / averaged_weight(m.shape, m.counters);
+}
+
+/// Whether the mean of its weights predicts, for each output.
+template <class T>
+inline std::vector<bool> predicts_by_mean(const Model<T>& m) {
+    std::vector<bool> found(m.shape.outputs, m.shape.averages() && m.counters.averaged > 0);
+    const std::size_t each = m.shape.outputs / m.shape.models;
+    for (std::size_t k = 0; k < found.size(); ++k)
+        found[k] = found[k] && best_rival(m.record, k / each) == 0;
+    return found;
 }
 
 /// Calls use(j, k, weight) with all weights that predict, whatever they are made of, for features
 /// as they are given: their scale is in the weight.
 template <class T, class Use>
 inline void each_weight(const Model<T>& m, Use&& use) {
-    const bool average = m.shape.predictor == Predictor::average && m.counters.averaged > 0;
+    const std::vector<bool> averaged = predicts_by_mean(m);
     for (std::size_t j = 0; j < m.shape.features; ++j) {
         const double factor = m.sizes.factor(j);
         for (std::size_t g = 0; g < m.groups.size(); ++g) {
@@ -48,7 +58,7 @@ inline void each_weight(const Model<T>& m, Use&& use) {
             for (std::size_t k = m.groups[g].first; k < m.groups[g].first + m.groups[g].count; ++k)
                 use(j, k,
                     factor * (pooled    ? static_cast<double>(m.pool_mean.row(j)[k])
-                              : average ? average_at(m, j, k)
+                              : averaged[k] ? average_at(m, j, k)
                                         : weight_at(m, j, k)));
         }
     }
@@ -66,9 +76,9 @@ inline void write_weights(const Model<T>& m, T* out) {
 template <class T>
 inline std::vector<double> effective_bias(const Model<T>& m) {
     std::vector<double> bias(m.bias.begin(), m.bias.end());
-    if (m.shape.predictor == Predictor::average && m.counters.averaged > 0)
-        for (std::size_t k = 0; k < bias.size(); ++k)
-            bias[k] = m.bias_sum[k] / static_cast<double>(m.counters.averaged);
+    const std::vector<bool> averaged = predicts_by_mean(m);
+    for (std::size_t k = 0; k < bias.size(); ++k)
+        if (averaged[k]) bias[k] = m.bias_sum[k] / averaged_weight(m.shape, m.counters);
     for (std::size_t g = 0; m.shape.reservoir > 0 && g < m.groups.size(); ++g)
         for (std::size_t k = m.groups[g].first;
              m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)

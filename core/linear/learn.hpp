@@ -97,31 +97,40 @@ class Learn {
             s.scores[k] = combine(k, m.mix[k].scale, m.mix[k].own, m.mix[k].rest) + m.bias[k];
     }
 
-    /// Puts the predictor's scores in the place of those of the last weights, where it is not
-    /// these.
+    /// Puts the scores of what predicts in the place of those of the last weights.
     void score_predictor(const Row& x) {
-        if (m.shape.predictor == Predictor::average && counters.averaged > 0) score_average(x);
-        if (m.shape.predictor == Predictor::reservoir) score_reservoir(x);
+        if (!score_mean(x)) return;
+        const std::size_t each = m.shape.outputs / m.shape.models;
+        for (std::size_t k = first(); k < end(); ++k)
+            if (best_rival(m.record, k / each) == 0) s.scores[k] = s.means[k];
+    }
+
+    /// Fills `means` with the scores of the average or the reservoir; false if there is none.
+    bool score_mean(const Row& x) {
+        if (m.shape.averages() && counters.averaged > 0) return score_average(x), true;
+        if (m.shape.predictor == Predictor::reservoir) return score_reservoir(x), true;
+        return false;
     }
 
     void score_average(const Row& x) {
-        const auto rounds = static_cast<double>(counters.averaged);
+        const double rounds = averaged_weight(m.shape, counters);
         dot_block(x, m.trail, s.coef);
         for (std::size_t k = first(); k < end(); ++k) {
             const Mixture& mix = m.mix[k];
             const double sum = combine(k, mix.scale_sum, mix.own_sum, mix.rest_sum) +
                                size * static_cast<double>(s.coef[k]) + m.bias_sum[k];
-            s.scores[k] = sum / rounds;
+            s.means[k] = sum / rounds;
         }
         clear(s.coef);
     }
 
     void score_reservoir(const Row& x) {
         dot_block(x, m.pool_mean, s.coef);
+        s.means = s.scores;  // until the reservoir holds a classifier
         for (std::size_t g = 0; g < m.groups.size(); ++g)
             for (std::size_t k = m.groups[g].first;
                  m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
-                s.scores[k] = size * static_cast<double>(s.coef[k]) + m.pool_mean_bias[k];
+                s.means[k] = size * static_cast<double>(s.coef[k]) + m.pool_mean_bias[k];
         clear(s.coef);
     }
 
@@ -187,6 +196,8 @@ class Learn {
             throw BadExample("its score or step overflows; scale the features or the target");
         if (!alone())
             write_journal();
+        else if (counters.frozen)
+            ;  // rows that were learned before are not judged
         else if (lanes.models)
             write_records(m.record, m.memory, lanes.wrong.data(), lanes.loss.data());
         else
@@ -243,8 +254,8 @@ class Learn {
         m.tally.mistakes[index] += verdict.wrong;
         if (!alone())
             s.journal->losses(entry)[index] = verdict.loss;
-        else if (m.groups[index].task != Task::tube)
-            m.record.recent_loss[m.model_of[index]] += verdict.loss;
+        else if (m.groups[index].task != Task::tube && !counters.frozen)
+            add_loss(m.record, m.model_of[index], verdict.loss);
     }
 
     const Rule& price(const Group& g, double weight) {
@@ -479,19 +490,19 @@ class Learn {
     /// Judges what the model predicts before it learns the example. The loss is another matter:
     /// it is suffered by the last weights, which learn from it.
     [[gnu::always_inline]] void record(const Row& x, const Target& y) {
-        if (m.shape.predictor != Predictor::last) score_predictor(x);
-        if (alone())
-            write_record(m, s.scores.data(), y);
-        else
-            std::copy_n(s.scores.data() + first(), end() - first(),
-                        s.journal->votes(entry) + first());
-        if (m.shape.predictor != Predictor::last) predict();
+        if (counters.frozen) return;  // a row that was learned before is no fair test
+        const double* last = s.scores.data();
+        const bool mean = m.shape.predictor != Predictor::last && score_mean(x);
+        const Votes votes{mean ? s.means.data() : last, last};
+        if (alone()) return write_record(m, votes, y);
+        for (std::size_t rival = 0; rival < m.shape.rivals(); ++rival)
+            std::copy_n(votes[rival] + first(), end() - first(),
+                        s.journal->votes(entry, rival) + first());
     }
 
     void average_round(std::int64_t rounds) {
         if (m.trail.stride() == 0 || counters.examples <= m.average_from) return;
-        counters.averaged += rounds;
-        const auto n = static_cast<double>(rounds);
+        const double n = count_rounds(m.shape, counters, rounds);
         for (std::size_t k = first(); k < end(); ++k) {
             Mixture& mix = m.mix[k];
             mix.scale_sum += n * mix.scale;

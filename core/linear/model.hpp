@@ -17,7 +17,7 @@
 
 namespace aggro {
 
-enum class Predictor { last, average, reservoir };
+enum class Predictor { last, average, either, reservoir };
 
 /// How the groups' answers make one prediction, for counting mistakes.
 enum class Vote { each, argmax, all };
@@ -41,6 +41,11 @@ struct Shape {
     double forgetting = 0;  ///< share of the means and of the precision that a new example replaces
     bool one_class = false;  ///< only one of two classes is known yet: it is the positive one
     bool mergeable = false;  ///< what a merge of models weighs their changes by is counted
+
+    bool averages() const { return predictor == Predictor::average || contested(); }
+    /// The mean and the last weights are both judged, and the better one predicts.
+    bool contested() const { return predictor == Predictor::either; }
+    std::size_t rivals() const { return contested() ? 2 : 1; }
 };
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
@@ -55,10 +60,36 @@ struct Means {
 /// Numbers that are saved with the model.
 struct Counters {
     std::int64_t examples = 0;  ///< examples learned from
-    std::int64_t averaged = 0;  ///< rounds in the average
+    std::int64_t averaged = 0;  ///< rounds in the average; late ones counted, of new examples
     std::int64_t frozen = 0;    ///< the class means no longer move
     std::uint64_t random = 0;   ///< state of the reservoir's random numbers
+    double late_weight = 0;     ///< of all rounds, where late ones count more
 };
+
+/// Where the mean competes with the last weights, late rounds count more: the round after n new
+/// examples weighs n³ (polynomial decay), for early weights know little. Passes over known rows do
+/// not make n grow, and it has a limit, so that float32 holds the sums.
+inline double round_weight(std::int64_t averaged) {
+    const auto n = static_cast<double>(std::min<std::int64_t>(averaged, std::int64_t{1} << 20));
+    return n * n * n;
+}
+
+/// The weight of all rounds in the mean.
+inline double averaged_weight(const Shape& shape, const Counters& c) {
+    return shape.contested() ? c.late_weight : static_cast<double>(c.averaged);
+}
+
+/// Counts rounds that end with the same weights, and returns what they weigh.
+inline double count_rounds(const Shape& shape, Counters& c, std::int64_t rounds) {
+    if (!shape.contested()) return c.averaged += rounds, static_cast<double>(rounds);
+    double weight = 0;
+    for (std::int64_t i = 0; i < rounds; ++i) {
+        if (!c.frozen) ++c.averaged;
+        weight += round_weight(c.averaged);
+    }
+    c.late_weight += weight;
+    return weight;
+}
 
 /// w_k = scale * u_k + own_k * S_k + rest_k * (S_total - S_k), where u_k and the sums are lanes.
 /// Class means so cost O(nnz): a pull changes three numbers, not d weights.
@@ -132,11 +163,11 @@ struct Model {
         if (shape.spreads > 0) targets.begin(shape.spreads);
         if (shape.models > 1) unit.begin(groups[0].task == Task::tube);
         tally = Tally(groups.size());
-        record = Record(shape.models);
-        if (shape.one_class) turned = Record(shape.models);
+        record = Record(shape.models, shape.rivals());
+        if (shape.one_class) turned = Record(shape.models, shape.rivals());
         for (std::size_t i = 0; i < groups.size(); ++i)
             model_of.push_back(i * shape.models / groups.size());
-        if (shape.predictor == Predictor::average) {
+        if (shape.averages()) {
             trail = Block<T>(lanes);
             bias_sum.assign(k, 0);
         }
@@ -274,7 +305,14 @@ struct Model {
         record.chosen_error = totals[2];
         visit("turned_chosen", &turned.chosen_mistakes, shape.one_class ? 1 : 0);
         visit_numbers<double>(visit, "class_total", &means.total, 1);
-        visit_numbers<std::int64_t>(visit, "counters", &counters, 1);
+        std::int64_t counts[] = {counters.examples, counters.averaged, counters.frozen,
+                                 static_cast<std::int64_t>(counters.random)};
+        visit("counters", counts, 4);
+        counters.examples = counts[0];
+        counters.averaged = counts[1];
+        counters.frozen = counts[2];
+        counters.random = static_cast<std::uint64_t>(counts[3]);
+        visit("late_weight", &counters.late_weight, shape.contested() ? 1 : 0);
     }
 
   private:

@@ -148,6 +148,7 @@ inline std::size_t busy_threads(const Matrix& x, std::size_t rows, std::size_t l
 /// Writes the record of the rows that threads have learned.
 template <class T>
 inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
+    if (m.counters.frozen) return;
     const bool models = LaneRules(m, whole(m)).models;
     for (std::size_t i = 0, entry = 0; i < lesson.count; ++i) {
         const std::size_t r = lesson.row(i);
@@ -155,7 +156,8 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
         if (models) {
             write_records(m.record, m.memory, journal.votes(entry), journal.losses(entry));
         } else {
-            write_record(m, journal.votes(entry), lesson.target(r));
+            const Votes votes{journal.votes(entry), journal.votes(entry, m.shape.rivals() - 1)};
+            write_record(m, votes, lesson.target(r));
             add_losses(m, journal.losses(entry));
         }
         ++entry;
@@ -168,7 +170,7 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
 template <class T, class Row>
 inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts,
                          std::size_t& at) {
-    const std::size_t most = 1 + std::min((std::size_t{1} << 19) / m.shape.outputs,
+    const std::size_t most = 1 + std::min((std::size_t{1} << 19) / (m.shape.outputs * m.shape.rivals()),
                                           (std::size_t{1} << 26) / row_work(lesson.x, m.lanes));
     Journal journal(m, std::min(most, lesson.count));
     Lesson block = lesson;

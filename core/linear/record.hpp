@@ -1,6 +1,7 @@
 // Who would have been right: the progressive record of models that learn side by side.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "linear/model.hpp"
@@ -14,7 +15,6 @@ inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t firs
                        const Target& y) {
     const Group& g = m.groups[first];
     const double* mine = scores + g.first;
-    if (g.task == Task::tube) return false;
     if (g.task != Task::margin) return std::max_element(mine, mine + g.count) - mine != y.label;
     if (m.shape.vote == Vote::argmax) return std::max_element(mine, mine + each) - mine != y.label;
     bool wrong = false;  // and no early end: a branch could not be foretold
@@ -33,56 +33,96 @@ inline double distance(const Model<T>& m, const double* scores, std::size_t firs
     return sum;
 }
 
+/// The rival that predicts for a model: 0, or 1 where the last weights compete with their mean and
+/// have made fewer mistakes than chance explains, or as many with less loss.
+inline std::size_t best_rival(const Record& r, std::size_t model) {
+    if (r.rivals == 1) return 0;
+    const double *mistakes = &r.recent_mistakes[2 * model], *loss = &r.recent_loss[2 * model];
+    const double ahead = mistakes[0] - mistakes[1];
+    return ahead == 0 ? loss[1] < loss[0] : ahead > std::sqrt(mistakes[0] + mistakes[1]);
+}
+
 /// The model with the best recent record: fewest mistakes, then least loss.
 inline std::size_t best_record(const Record& r) {
-    std::size_t best = 0;
-    double mistakes = r.recent_mistakes[0], loss = r.recent_loss[0];
+    std::size_t best = 0, of_best = best_rival(r, 0);
     for (std::size_t i = 1; i < r.mistakes.size(); ++i) {
-        if (r.recent_mistakes[i] > mistakes) continue;
-        if (r.recent_mistakes[i] == mistakes && !(r.recent_loss[i] < loss)) continue;
+        const std::size_t mine = i * r.rivals + best_rival(r, i);
+        if (r.recent_mistakes[mine] > r.recent_mistakes[of_best]) continue;
+        if (r.recent_mistakes[mine] == r.recent_mistakes[of_best] &&
+            !(r.recent_loss[mine] < r.recent_loss[of_best]))
+            continue;
         best = i;
-        mistakes = r.recent_mistakes[i];
-        loss = r.recent_loss[i];
+        of_best = mine;
     }
     return best;
 }
 
-/// The same for a model that knows one of two classes. A score of zero speaks for the first class,
+/// The scores of a row by each rival; where there is only one, by what predicts.
+using Votes = std::array<const double*, 2>;
+
+/// Counts the mistakes of all rivals; `wrong(model, rival)` tells them.
+template <class Wrong>
+inline void write_mistakes(Record& r, Wrong&& wrong) {
+    const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(r) : 0;
+    for (std::size_t i = 0; i < models; ++i) {
+        const std::size_t predicts = best_rival(r, i);
+        for (std::size_t rival = 0; rival < r.rivals; ++rival) {
+            const bool mistaken = wrong(i, rival);
+            r.recent_mistakes[i * r.rivals + rival] += mistaken;
+            if (rival != predicts) continue;
+            r.mistakes[i] += mistaken;
+            if (i == chosen) r.chosen_mistakes += mistaken;
+        }
+    }
+}
+
+/// The same for the distance to the target.
+template <class Distance>
+inline void write_distances(Record& r, Distance&& distance) {
+    const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(r) : 0;
+    const std::size_t predicts = best_rival(r, chosen);
+    for (std::size_t i = 0; i < models; ++i)
+        for (std::size_t rival = 0; rival < r.rivals; ++rival) {
+            const double error = distance(i, rival);
+            r.recent_loss[i * r.rivals + rival] += error;
+            if (i == chosen && rival == predicts) r.chosen_error += error;
+        }
+}
+
+/// The mistakes of a model that knows one of two classes. A score of zero speaks for the first class,
 /// and which one that is will be known when the second class comes; the two records differ by these
 /// ties, and so may the models that they choose.
 template <class T>
-inline void write_turned(Model<T>& m, const double* scores, const Target& y) {
+inline void write_turned(Model<T>& m, const Votes& votes, const Target& y) {
     Record& r = m.turned;
     r.begin(m.memory);
     r.recent_loss = m.record.recent_loss;
-    const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
-    for (std::size_t i = 0; i < m.shape.models; ++i) {
-        const bool wrong = scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
-        r.mistakes[i] += wrong;
-        r.recent_mistakes[i] += wrong;
-        if (i == chosen) r.chosen_mistakes += wrong;
-    }
+    write_mistakes(r, [&](std::size_t i, std::size_t rival) {
+        const double* scores = votes[rival];
+        return scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
+    });
 }
 
 /// Writes one example into the record, judged by the scores of the predictor before it is learned.
 template <class T>
-inline void write_record(Model<T>& m, const double* scores, const Target& y) {
+inline void write_record(Model<T>& m, const Votes& votes, const Target& y) {
     Record& r = m.record;
     r.begin(m.memory);
-    if (m.shape.one_class) write_turned(m, scores, y);
-    const bool regression = m.groups[0].task == Task::tube;
-    const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
+    if (m.shape.one_class) write_turned(m, votes, y);
     const std::size_t each = m.groups_per_model();
-    for (std::size_t i = 0; i < m.shape.models; ++i) {
-        const bool wrong = wrong_vote(m, scores, i * each, each, y);
-        r.mistakes[i] += wrong;
-        r.recent_mistakes[i] += wrong;
-        if (i == chosen) r.chosen_mistakes += wrong;
-        if (!regression) continue;
-        const double error = distance(m, scores, i * each, each, y);
-        r.recent_loss[i] += error;
-        if (i == chosen) r.chosen_error += error;
-    }
+    if (m.groups[0].task == Task::tube)
+        return write_distances(r, [&](std::size_t i, std::size_t rival) {
+            return distance(m, votes[rival], i * each, each, y);
+        });
+    write_mistakes(r, [&](std::size_t i, std::size_t rival) {
+        return wrong_vote(m, votes[rival], i * each, each, y);
+    });
+}
+
+/// Adds a loss of the last weights, which learn from it, to the record of a model.
+inline void add_loss(Record& r, std::size_t model, double loss) {
+    for (std::size_t rival = 0; rival < r.rivals; ++rival)
+        r.recent_loss[model * r.rivals + rival] += loss;
 }
 
 /// Adds the losses of the groups, judged by their last weights, to the records of their models.
@@ -91,7 +131,7 @@ inline void add_losses(Model<T>& m, const double* losses) {
     if (m.groups[0].task == Task::tube) return;  // told by the distance already
     const std::size_t models = m.shape.models, each = m.groups_per_model();
     for (std::size_t i = 0, g = 0; i < models; ++i)
-        for (std::size_t end = g + each; g < end; ++g) m.record.recent_loss[i] += losses[g];
+        for (std::size_t end = g + each; g < end; ++g) add_loss(m.record, i, losses[g]);
 }
 
 /// The same for models of one margin each that were judged together: `wrong` is 0 or 1.

@@ -24,16 +24,20 @@ inline Share whole(const Model<T>& m) {
 /// outputs share: predictions need all scores of a row.
 struct Journal {
     std::size_t stride;  ///< whole cache lines for each example
+    std::size_t rivals;
     Aligned<double> all_votes, all_losses;
 
     template <class T>
     Journal(const Model<T>& m, std::size_t examples)
         : stride((m.shape.outputs + 7) / 8 * 8),
-          all_votes(examples * stride),
+          rivals(m.shape.rivals()),
+          all_votes(examples * stride * rivals),
           all_losses(examples * stride) {}
 
-    /// The scores; of models of one margin each, whether they were wrong.
-    double* votes(std::size_t i) { return all_votes.data() + i * stride; }
+    /// The scores of a rival; of models of one margin each, whether they were wrong.
+    double* votes(std::size_t i, std::size_t rival = 0) {
+        return all_votes.data() + (i * rivals + rival) * stride;
+    }
     double* losses(std::size_t i) { return all_losses.data() + i * stride; }
 };
 

@@ -12,7 +12,7 @@ namespace aggro {
 template <class T>
 struct Scratch {
     std::vector<T> dot, length, coef, plain, trail_coef, trail_plain, kappa, fade;
-    std::vector<double> scores, tau, sums;
+    std::vector<double> scores, means, tau, sums;
     std::vector<std::size_t> active;
     std::vector<T> values;
     Ranking ranking;
@@ -30,6 +30,7 @@ struct Scratch {
           kappa(m.lanes),
           fade(m.lanes),
           scores(m.shape.outputs),
+          means(m.shape.outputs),
           tau(m.shape.outputs),
           sums(m.shape.sums + 1),
           share(whole(m)) {}

@@ -44,14 +44,19 @@ struct Tally {
 /// What each whole prediction has lived through: of one group, or of several that vote together.
 /// The recent record forgets, so that it follows a stream that changes.
 struct Record {
-    Aligned<double> mistakes, recent_mistakes;
-    Aligned<double> recent_loss;  ///< hinge, or distance to the target
+    std::size_t rivals;  ///< predictors of each model: the mean of its weights, the last weights
+    Aligned<double> mistakes;  ///< of each model, by what predicted at that time
+    Aligned<double> recent_mistakes;  ///< of each rival of each model
+    Aligned<double> recent_loss;      ///< hinge, or distance to the target
     double recent_examples = 0;
     double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
     double chosen_error = 0;     ///< the same for the distance to the target
 
-    explicit Record(std::size_t models = 0)
-        : mistakes(models), recent_mistakes(models), recent_loss(models) {}
+    explicit Record(std::size_t models = 0, std::size_t rivals_ = 1)
+        : rivals(rivals_),
+          mistakes(models),
+          recent_mistakes(models * rivals_),
+          recent_loss(models * rivals_) {}
 
     void begin(double memory) {
         recent_examples = recent_examples * memory + 1;
