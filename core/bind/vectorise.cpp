@@ -281,7 +281,7 @@ void load_range(Range& range, const std::string& number, const nb::dict& state,
             const auto column = static_cast<std::uint32_t>(met(i));
             if (met(i) < 0 || column >= columns || places.find(column) != Places::nowhere)
                 throw nb::value_error("the columns of the vectoriser are not columns, once each");
-            places.meet(column);
+            places.place(column);
         }
         features = places.size();
         range.places = std::move(places);

@@ -32,7 +32,7 @@ struct KernelBlock {
     }
 
     /// The values with every support vector of the store.
-    void meet(const KernelFunction& k, double shift, const Store& store) {
+    void evaluate(const KernelFunction& k, double shift, const Store& store) {
         make_room(store.size());
         for (std::size_t r = 0; r < rows; ++r) self[r] = self_value(k, examples.norms[r]) + shift;
         fill(k, shift, store, values.data(), stride);

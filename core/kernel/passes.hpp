@@ -50,7 +50,7 @@ inline void next_block(const KernelModel& m, const Store& store, const Lesson& l
         block.weights.push_back(lesson.weight(r));
         block.ids.push_back(first_id + static_cast<std::int64_t>(r));
     }
-    block.meet(m.shape.kernel, m.shape.shift(), store);
+    block.evaluate(m.shape.kernel, m.shape.shift(), store);
 }
 
 /// Learns the rows of a lesson in order. Row r is known as example first_id + r: presented again,
@@ -113,7 +113,7 @@ inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x
             block.rows = std::min(most, x.rows - at);
             block.examples.resize(block.rows, m.shape.features);
             for (std::size_t r = 0; r < block.rows; ++r) block.examples.set(r, reader.row(at + r));
-            block.meet(m.shape.kernel, m.shape.shift(), store);
+            block.evaluate(m.shape.kernel, m.shape.shift(), store);
             for (std::size_t r = 0; r < block.rows; ++r) {
                 m.expansion.score(block.kernel(r), coefs.data(), scores.data());
                 std::copy_n(scores.data(), m.shape.outputs, out + (at + r) * m.shape.outputs);

@@ -106,12 +106,8 @@ class LaneRules {
         }
     }
 
-    /// `step_size` of slack.hpp, without branches.
     double step(std::size_t k, double l) const {
-        const bool acts = (l > 0) | ((l == 0) & (lo[k] > 0)) | ((l < 0) & (lo[k] < 0));
-        const double raw = l / (length[k] + ridge[k] * shrink);
-        const double clipped = std::min(std::max(raw, lo[k] * grow), cap[k] * grow);
-        return acts & (length[k] > 0) ? clipped : 0.0;
+        return step_size(l, length[k], lo[k] * grow, cap[k] * grow, ridge[k] * shrink);
     }
 
     std::size_t first = 0, end = 0;  ///< the lanes to judge

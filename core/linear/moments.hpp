@@ -24,7 +24,7 @@ struct Moments {
         square.resize(columns, 0.0);
     }
     /// Puts one number of the row into its column; `rows` counts it already.
-    void meet(std::size_t j, double value) {
+    void add(std::size_t j, double value) {
         const double change = value - mean[j];
         mean[j] += change / rows[0];
         square[j] += change * (value - mean[j]);

@@ -54,14 +54,14 @@ struct Sizes {
     }
 
     template <class Row>
-    void meet(const Row& x) {
+    void add(const Row& x) {
         if (kind == Scale::standard) ++moments.rows[0];
         double largest = 0;
         for (std::size_t k = 0; k < x.size; ++k) {
             const std::size_t j = x.feature(k);
             const auto value = static_cast<double>(x.values[k]);
             if (kind == Scale::standard) {
-                moments.meet(j, value);
+                moments.add(j, value);
                 largest += moments.square[j];
             } else if (value != 0) {
                 ++seen[j];
@@ -101,7 +101,7 @@ class Scaled {
 
     [[gnu::noinline]] const Row& scale(const Row& x, bool counts) {
         scaled = complete(x);
-        if (counts) sizes.meet(scaled);
+        if (counts) sizes.add(scaled);
         divide();
         return scaled;
     }

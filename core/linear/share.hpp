@@ -20,6 +20,17 @@ inline Share whole(const Model<T>& m) {
     return {0, m.groups.size(), 0, m.shape.outputs, m.lanes};
 }
 
+/// The outputs and groups of a share. A single output rules out all others: the compiler may know.
+template <bool Single>
+struct Part {
+    Share share;
+
+    std::size_t first() const { return Single ? 0 : share.first; }
+    std::size_t end() const { return Single ? 1 : share.end; }
+    std::size_t first_group() const { return Single ? 0 : share.first_group; }
+    std::size_t end_group() const { return Single ? 1 : share.end_group; }
+};
+
 /// What threads saw of each example before they learned it, until it can enter the record that all
 /// outputs share: predictions need all scores of a row.
 struct Journal {

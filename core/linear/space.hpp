@@ -1,6 +1,9 @@
 // The verbs of a row on a model: look at it, measure it, step along it. One output or many lanes,
 // Euclidean or diagonal: the only things the loops over features can tell apart.
 #pragma once
+#include <cmath>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "linear/share.hpp"
@@ -16,6 +19,7 @@ struct Scratch {
     std::vector<std::size_t> active;
     std::vector<T> values;
     Ranking ranking;
+    Rule priced;                 ///< the rule of a group at the weight of an example
     Share share;                 ///< what is learned with it
     Journal* journal = nullptr;  ///< where threads write what they see; null for one alone
     Counters counters;           ///< of a thread; one alone uses the model's
@@ -36,6 +40,20 @@ struct Scratch {
           share(whole(m)) {}
 };
 
+template <class T>
+inline void clear(std::vector<T>& lanes) {
+    std::fill(lanes.begin(), lanes.end(), T(0));
+}
+
+/// A row that was looked at. It is `stretch` times x: 1 but for rows whose squared length would
+/// overflow.
+template <class Row>
+struct Seen {
+    Row x;
+    double squared = 0;  ///< ||x||^2; a length that underflows counts as zero
+    double stretch = 1;
+};
+
 template <class T, class Row, bool Single, bool Diagonal>
 class Space {
   public:
@@ -46,8 +64,22 @@ class Space {
           first(scratch.share.first),
           lanes(scratch.share.lanes) {}
 
+    /// Looks at a row: its products with all lanes and its squared length.
+    [[gnu::always_inline]] Seen<Row> look(const Row& x) {
+        const double squared = read(x);
+        if (!(squared <= std::numeric_limits<T>::max())) return look_shortened(x);
+        return {x, squared < std::numeric_limits<T>::min() ? 0 : squared};
+    }
+
+    /// x' Sigma x with the constant feature, in units of the row (x / stretch); Euclidean or
+    /// diagonal.
+    double length(std::size_t k, const Seen<Row>& row) const {
+        const double v = Diagonal ? static_cast<double>(s.length[k]) : row.squared;
+        return row.stretch * v + (m.shape.intercept ? m.bias_variance[k] / row.stretch : 0);
+    }
+
     /// Fills `dot` (and, in a diagonal metric, `length`) for all lanes; returns ||x||^2.
-    double look(const Row& x) {
+    double read(const Row& x) {
         const T* w = m.weights.data();
         if constexpr (Single && !Diagonal) {
             const Glance<T> seen = glance(x, w);
@@ -117,7 +149,36 @@ class Space {
         }
     }
 
+    /// Adds to the class sums what waits for them in `plain`, where rounding would wear them out.
+    void add_sums(const Row& x) {
+        if constexpr (std::is_same_v<T, float>)
+            for (std::size_t c = 0; c < m.sum_rest.stride(); ++c) {
+                const std::size_t l = m.shape.outputs + c;
+                if (s.plain[l] != 0)
+                    add_exactly(x, m.weights.data() + l, m.weights.stride(), m.sum_rest.data() + c,
+                                m.sum_rest.stride(), static_cast<double>(s.plain[l]));
+                s.plain[l] = 0;
+            }
+    }
+
   private:
+    /// The same for a row whose squared length overflows: it is divided by its largest value.
+    [[gnu::noinline]] Seen<Row> look_shortened(const Row& x) {
+        s.values.assign(x.values, x.values + x.size);
+        T largest = 0;
+        for (std::size_t k = 0; k < x.size; ++k) {
+            const T v = s.values[k];
+            if (!std::isfinite(v))
+                throw BadExample("feature " + std::to_string(x.feature(k)) + " is " +
+                                 (std::isnan(v) ? "NaN" : "infinite (inf)"));
+            largest = std::max(largest, std::abs(v));
+        }
+        for (T& v : s.values) v /= largest;
+        Row shortened = x;
+        shortened.values = s.values.data();
+        return {shortened, read(shortened), static_cast<double>(largest)};
+    }
+
     double look_in_pairs(const Row& x, const T* w) {
         constexpr std::size_t bytes = 2 * sizeof(T), chains = 4;  // several chains hide latency
         Vector<T, bytes> sums[chains] = {};

@@ -24,13 +24,13 @@ struct Unit {
 
     /// A row of the squared length `squared` in units of its `scale`, with the square of its
     /// constant feature.
-    void meet_row(double squared, double scale, double constant) {
+    void add_row(double squared, double scale, double constant) {
         const double length = squared + constant / (scale * scale);
         if (known[rows] >= enough || !(length > 0)) return;
         known[rows] += 1;
         known[squares] += 2 * std::log(scale) + std::log(length);
     }
-    void meet_answer(double target) {
+    void add_answer(double target) {
         if (known[answers] >= enough || target == 0) return;
         known[answers] += 1;
         known[targets] += std::log(std::abs(target));

@@ -46,16 +46,25 @@ struct Rule {
         return r;
     }
 
-    /// True if the rule moves on this loss. A Perceptron (lo > 0) also moves on a tie.
-    bool acts_on(double loss) const {
-        return loss > 0 || (loss == 0 && lo > 0) || (loss < 0 && lo < 0);
-    }
+    bool acts_on(double loss) const;
 };
 
-/// Lemma L1: the step along one constraint of squared length q.
+/// True if a rule moves on this loss. A Perceptron (lo > 0) also moves on a tie.
+inline bool acts_on(double loss, double lo) {
+    return (loss > 0) | ((loss == 0) & (lo > 0)) | ((loss < 0) & (lo < 0));
+}
+
+inline bool Rule::acts_on(double loss) const { return aggro::acts_on(loss, lo); }
+
+/// Lemma L1: the step along one constraint of squared length q. It has no branches, so that a loop
+/// over lanes becomes vectors.
+inline double step_size(double loss, double q, double lo, double cap, double ridge) {
+    const double clipped = std::min(std::max(loss / (q + ridge), lo), cap);
+    return acts_on(loss, lo) & (q > 0) ? clipped : 0.0;
+}
+
 inline double step_size(double loss, double q, const Rule& rule) {
-    if (!rule.acts_on(loss) || !(q > 0)) return 0;
-    return std::clamp(loss / (q + rule.ridge), rule.lo, rule.cap);
+    return step_size(loss, q, rule.lo, rule.cap, rule.ridge);
 }
 
 /// A step and how much surer it makes the metric.

@@ -50,28 +50,35 @@ struct Limits {
 
 /// One loop of the model, with a look before the leap.
 template <bool Single, bool Diagonal>
-class StreamLoop : public LearnBatch<double, StreamRow, Single, Diagonal> {
-    using Batch = LearnBatch<double, StreamRow, Single, Diagonal>;
-    using One = Learn<double, StreamRow, Single, Diagonal>;
-
+class StreamLoop {
   public:
-    using Batch::Batch;
-    using Batch::operator();
+    StreamLoop(Model<double>& model, Scratch<double>& scratch)
+        : s(scratch),
+          one(model, scratch),
+          batch(model, scratch),
+          space(model, scratch),
+          scores(model, scratch) {}
 
-    void operator()(const StreamRow& x, const Target& y, double weight) {
-        One::operator()(x, y, weight);
-    }
+    void operator()(const StreamRow& x, const Target& y, double weight) { one(x, y, weight); }
+    void operator()(const std::vector<Member<StreamRow>>& members) { batch(members); }
+    void score(const StreamRow& x) { one.score(x); }
 
     /// True if all products of the row with the model are far from overflow.
     bool moderate(const StreamRow& x) {
-        this->look(x);
-        this->predict();
+        scores.of_last(space.look(x));
         bool fine = true;
-        for (double dot : this->One::s.dot) fine &= std::abs(dot) <= Limits::score;
-        for (double score : this->One::s.scores) fine &= std::abs(score) <= Limits::score;
-        for (double v : this->One::s.length) fine &= v == 0 || v >= Limits::shortest;
+        for (double dot : s.dot) fine &= std::abs(dot) <= Limits::score;
+        for (double score : s.scores) fine &= std::abs(score) <= Limits::score;
+        for (double v : s.length) fine &= v == 0 || v >= Limits::shortest;
         return fine;
     }
+
+  private:
+    Scratch<double>& s;
+    Learn<double, StreamRow, Single, Diagonal> one;
+    LearnBatch<double, StreamRow, Single, Diagonal> batch;
+    Space<double, StreamRow, Single, Diagonal> space;
+    Scores<double, StreamRow, Single, Diagonal> scores;
 };
 
 class StreamModel {

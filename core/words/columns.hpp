@@ -32,7 +32,7 @@ class Places {
     std::int32_t find(std::uint32_t column) const { return place_[column]; }
     const std::vector<std::int32_t>& columns() const { return columns_; }
 
-    std::int32_t meet(std::uint32_t column) {
+    std::int32_t place(std::uint32_t column) {
         std::int32_t& place = place_[column];
         if (place == nowhere) {
             place = static_cast<std::int32_t>(columns_.size());

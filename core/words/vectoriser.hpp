@@ -236,7 +236,7 @@ class Vectoriser {
 
     /// The place of a column; behind all places if it has none.
     std::uint64_t placed(std::uint32_t column, Places& places, bool learn) const {
-        const std::int32_t place = learn ? places.meet(column) : places.find(column);
+        const std::int32_t place = learn ? places.place(column) : places.find(column);
         return place != Places::nowhere ? static_cast<std::uint64_t>(place)
                                         : std::uint64_t{columns_.count} + column;
     }

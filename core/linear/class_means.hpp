@@ -1,0 +1,95 @@
+// Examples join the sums of their classes; a step starts from weights that are pulled to the means.
+#pragma once
+#include <cmath>
+#include <limits>
+
+#include "linear/centre.hpp"
+#include "linear/scores.hpp"
+
+namespace aggro {
+
+template <class T, class Row, bool Single, bool Diagonal>
+class ClassMeans {
+  public:
+    ClassMeans(Model<T>& model, Scratch<T>& scratch)
+        : m(model), s(scratch), space(model, scratch), scores(model, scratch) {}
+
+    bool open() const { return !Single && m.shape.sums > 0 && !m.counters.frozen; }
+
+    /// The example joins the sums of its classes; the weights made of those sums stay the same.
+    /// True if this is left to the walk over the row that the step takes anyway.
+    bool join(const Seen<Row>& row, const Target& y, double weight) {
+        const auto member = [&](std::size_t c) { return y.sign(sum_class(c)) > 0; };
+        if (!m.means.emphasis.empty()) weight *= m.means.emphasis[0];
+        read_sums(row.stretch);
+        absorb(m, weight, row.stretch * row.stretch * row.squared, s.sums.data(), member);
+        if (!std::isfinite(m.means.total.norm))
+            throw BadExample("the norm of its class sum overflows; scale the features");
+        const double grown = weight * row.stretch;
+        for (std::size_t c = 0; c < m.shape.sums; ++c)
+            s.plain[m.shape.outputs + c] = static_cast<T>(member(c) ? grown : 0);
+        if (m.shape.total) s.plain[m.total_lane()] = static_cast<T>(grown);
+        if (!m.lazy_means()) {
+            space.add_sums(row.x);
+            space.add(row.x, m.weights.data(), m.weights.stride(), s.plain);
+            clear(s.plain);
+            return false;
+        }
+        for (std::size_t k = 0; k < m.shape.outputs; ++k) {
+            const Mixture& mix = m.mix[k];
+            const bool own = member(m.own_sum[k]);
+            s.plain[k] = static_cast<T>(-(own ? mix.own : mix.rest) * grown / mix.scale);
+            s.trail_plain[k] = static_cast<T>(-(own ? mix.own_sum : mix.rest_sum) * grown -
+                                              mix.scale_sum * static_cast<double>(s.plain[k]));
+        }
+        return true;
+    }
+
+    /// The products of the row just looked at with the class sums.
+    void read_sums(double stretch) {
+        for (std::size_t c = 0; c < s.sums.size(); ++c)
+            s.sums[c] = m.shape.outputs + c < m.lanes
+                            ? stretch * static_cast<double>(s.dot[m.shape.outputs + c])
+                            : 0;
+    }
+
+    /// Moves the group to its centre and makes `scores` those of the centre.
+    void centre(std::size_t index, const Seen<Row>& row) {
+        const Group& g = m.groups[index];
+        if (m.shape.queue > 1) {
+            queue_centre(m, index);
+            space.read(row.x);
+            return scores.of_last(row);
+        }
+        const double gamma = g.gamma, share = 1 / (1 + gamma);
+        if (m.counters.frozen) read_sums(row.stretch);
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+            const Pull pull = pull_of(m, k);
+            Mixture& mix = m.mix[k];
+            const double own = s.sums[m.own_sum[k]];
+            const double rest = m.shape.total ? s.sums[m.shape.sums] - own : 0;
+            const double mean = pull.own * own + pull.rest * rest;
+            const double pulled = m.shape.intercept ? gamma * pull.bias : 0;
+            s.scores[k] = share * (s.scores[k] + gamma * mean + pulled);
+            m.bias[k] = share * (m.bias[k] + pulled);
+            if (!(std::abs(m.bias[k]) <= std::numeric_limits<T>::max()))
+                throw BadExample("its class mean makes the intercept overflow; scale the features");
+            mix.scale *= share;
+            mix.own = share * (mix.own + gamma * pull.own);
+            mix.rest = share * (mix.rest + gamma * pull.rest);
+        }
+    }
+
+  private:
+    /// The class that a class sum belongs to: one margin counts its positives only.
+    std::size_t sum_class(std::size_t c) const {
+        return m.shape.sums == 1 ? m.groups[0].positive : c;
+    }
+
+    Model<T>& m;
+    Scratch<T>& s;
+    Space<T, Row, Single, Diagonal> space;
+    Scores<T, Row, Single, Diagonal> scores;
+};
+
+}  // namespace aggro

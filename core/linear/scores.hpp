@@ -1,0 +1,105 @@
+// What a model says of a row that was looked at: by its last weights, or by what predicts.
+#pragma once
+#include <cmath>
+
+#include "linear/record.hpp"
+#include "linear/space.hpp"
+
+namespace aggro {
+
+template <class T, class Row, bool Single, bool Diagonal>
+class Scores {
+  public:
+    Scores(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), part{scratch.share} {}
+
+    /// Scores of the last weights.
+    void of_last(const Seen<Row>& row) {
+        const std::size_t n = part.end();
+        if (Single || m.shape.sums == 0) {
+            AGGRO_LANES
+            for (std::size_t k = part.first(); k < n; ++k)
+                s.scores[k] = row.stretch * static_cast<double>(s.dot[k]) + m.bias[k];
+            return;
+        }
+        for (std::size_t k = part.first(); k < n; ++k) {
+            const Mixture& mix = m.mix[k];
+            s.scores[k] = row.stretch * mixed(k, mix.scale, mix.own, mix.rest) + m.bias[k];
+        }
+    }
+
+    /// Puts the scores of what predicts in the place of those of the last weights.
+    void of_predictor(const Seen<Row>& row, double averaged) {
+        if (!of_mean(row, averaged)) return;
+        const std::size_t each = m.shape.outputs / m.shape.models;
+        for (std::size_t k = part.first(); k < part.end(); ++k)
+            if (best_rival(m.record, k / each) == 0) s.scores[k] = s.means[k];
+    }
+
+    /// Fills `means` with the scores of the average, whose rounds weigh so much, or of the
+    /// reservoir. False if there is neither: the last weights predict.
+    bool of_mean(const Seen<Row>& row, double averaged) {
+        if (m.shape.predictor == Predictor::reservoir) return of_reservoir(row), true;
+        if (!m.shape.averages() || averaged == 0) return false;
+        return of_average(row, averaged), true;
+    }
+
+    /// The size of the terms that make score k by the last weights.
+    [[gnu::noinline]] double reach(std::size_t k, const Seen<Row>& row) const {
+        const auto lane = [&](std::size_t l) {
+            return reach_of(row.x, m.weights.data() + l, m.weights.stride());
+        };
+        const Mixture& mix = m.mix[k];
+        const double own = std::abs(mix.own), rest = std::abs(mix.rest);
+        double total = std::abs(mix.scale) * lane(k);
+        if (own + rest > 0) total += (own + rest) * lane(m.shape.outputs + m.own_sum[k]);
+        if (rest > 0 && m.shape.total) total += rest * lane(m.total_lane());
+        return row.stretch * total + std::abs(m.bias[k]);
+    }
+
+  private:
+    void of_average(const Seen<Row>& row, double rounds) {
+        dot_block(row.x, m.trail);
+        for (std::size_t k = part.first(); k < part.end(); ++k) {
+            const Mixture& mix = m.mix[k];
+            const double sum = row.stretch * mixed(k, mix.scale_sum, mix.own_sum, mix.rest_sum) +
+                               row.stretch * static_cast<double>(s.coef[k]) + m.bias_sum[k];
+            s.means[k] = sum / rounds;
+        }
+        clear(s.coef);
+    }
+
+    void of_reservoir(const Seen<Row>& row) {
+        dot_block(row.x, m.pool_mean);
+        s.means = s.scores;  // until the reservoir holds a classifier
+        for (std::size_t g = 0; g < m.groups.size(); ++g)
+            for (std::size_t k = m.groups[g].first;
+                 m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
+                s.means[k] = row.stretch * static_cast<double>(s.coef[k]) + m.pool_mean_bias[k];
+        clear(s.coef);
+    }
+
+    /// The products of the row with all lanes of a block, left in `coef`.
+    void dot_block(const Row& x, const Block<T>& block) {
+        if constexpr (Single)
+            s.coef[0] = glance(x, block.data()).dot;
+        else
+            dot_lanes(x, block.data() + part.first(), block.stride(),
+                      std::min(part.share.lanes, block.stride()), s.coef.data() + part.first());
+    }
+
+    /// <scale u_k + own S_k + rest (S_total - S_k), x>.
+    double mixed(std::size_t k, double scale, double own, double rest) const {
+        double value = scale * static_cast<double>(s.dot[k]);
+        if (own == 0 && rest == 0) return value;
+        const auto sum = static_cast<double>(s.dot[m.shape.outputs + m.own_sum[k]]);
+        value += own * sum;
+        if (m.shape.total) value += rest * (static_cast<double>(s.dot[m.total_lane()]) - sum);
+        return value;
+    }
+
+    Model<T>& m;
+    Scratch<T>& s;
+    Part<Single> part;
+};
+
+}  // namespace aggro
