@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
-from aggro.rules import CLASHES, Settings
+from aggro.rules import CLASHES, Settings, memory_of
 
 CLASS_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
 NUMBER_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard", "least_squares")
@@ -80,6 +80,7 @@ def twin_of(settings, features, outputs):
     """The same variant in plain NumPy."""
     known = settings.__dataclass_fields__.keys() & ReferenceLearner.__dataclass_fields__.keys()
     axes = {name: getattr(settings, name) for name in known}
+    axes["memory"] = memory_of(settings)
     return ReferenceLearner(n_features=features, n_outputs=outputs, **axes)
 
 
@@ -174,7 +175,7 @@ AXES = {
     "trigger": ("loss", "always"),
     "queue": (1, 3),
     "batch_size": (1, 4),
-    "average": (False, True, 10, "reservoir"),
+    "average": (False, True, 10, "reservoir", "auto"),
     "fit_intercept": (True, False),
     "intercept_scaling": (1.0, "auto", 0.3),
     "scale": ("none", "online", "standard"),

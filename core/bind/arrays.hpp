@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "rows/examples.hpp"
 #include "linear/record.hpp"
+#include "rows/examples.hpp"
 
 namespace aggro {
 

@@ -57,9 +57,9 @@ inline void each_weight(const Model<T>& m, Use&& use) {
             const bool pooled = m.shape.reservoir > 0 && m.pool_fill[g] > 0;
             for (std::size_t k = m.groups[g].first; k < m.groups[g].first + m.groups[g].count; ++k)
                 use(j, k,
-                    factor * (pooled    ? static_cast<double>(m.pool_mean.row(j)[k])
+                    factor * (pooled        ? static_cast<double>(m.pool_mean.row(j)[k])
                               : averaged[k] ? average_at(m, j, k)
-                                        : weight_at(m, j, k)));
+                                            : weight_at(m, j, k)));
         }
     }
 }

@@ -170,8 +170,9 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
 template <class T, class Row>
 inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts,
                          std::size_t& at) {
-    const std::size_t most = 1 + std::min((std::size_t{1} << 19) / (m.shape.outputs * m.shape.rivals()),
-                                          (std::size_t{1} << 26) / row_work(lesson.x, m.lanes));
+    const std::size_t most =
+        1 + std::min((std::size_t{1} << 19) / (m.shape.outputs * m.shape.rivals()),
+                     (std::size_t{1} << 26) / row_work(lesson.x, m.lanes));
     Journal journal(m, std::min(most, lesson.count));
     Lesson block = lesson;
     for (std::size_t done = 0; done < lesson.count; done += block.count) {

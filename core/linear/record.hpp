@@ -89,9 +89,9 @@ inline void write_distances(Record& r, Distance&& distance) {
         }
 }
 
-/// The mistakes of a model that knows one of two classes. A score of zero speaks for the first class,
-/// and which one that is will be known when the second class comes; the two records differ by these
-/// ties, and so may the models that they choose.
+/// The mistakes of a model that knows one of two classes. A score of zero speaks for the first
+/// class, and which one that is will be known when the second class comes; the two records differ
+/// by these ties, and so may the models that they choose.
 template <class T>
 inline void write_turned(Model<T>& m, const Votes& votes, const Target& y) {
     Record& r = m.turned;

@@ -45,7 +45,7 @@ struct Tally {
 /// The recent record forgets, so that it follows a stream that changes.
 struct Record {
     std::size_t rivals;  ///< predictors of each model: the mean of its weights, the last weights
-    Aligned<double> mistakes;  ///< of each model, by what predicted at that time
+    Aligned<double> mistakes;         ///< of each model, by what predicted at that time
     Aligned<double> recent_mistakes;  ///< of each rival of each model
     Aligned<double> recent_loss;      ///< hinge, or distance to the target
     double recent_examples = 0;

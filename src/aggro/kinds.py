@@ -49,13 +49,13 @@ KINDS: dict[str, Kind] = {
     "PassiveAggressiveClassifier": Kind(
         axes=(*_PA, "multiclass", "class_mean", "trigger"),
         losses=CLASSIFIER_LOSSES,
-        defaults={"intercept_scaling": "auto"},
+        defaults={"intercept_scaling": "auto", "average": "auto"},
     ),
     "PassiveAggressiveRegressor": Kind(
         axes=(*_PA, "epsilon", "relative_epsilon"),
         losses=REGRESSOR_LOSSES,
         regression=True,
-        defaults={"loss": "epsilon_insensitive", "epsilon": 0.1},
+        defaults={"loss": "epsilon_insensitive", "epsilon": 0.1, "average": "auto"},
     ),
     "Perceptron": Kind(
         axes=(*_ALL, "multiclass", "mergeable"),

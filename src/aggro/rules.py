@@ -114,7 +114,6 @@ class Settings:
         Average(("reservoir", "auto")),
         "predict with averaged weights, 'reservoir' or 'auto'",
         whole=True,
-        open=True,
     )
     reservoir_size: int = _axis(
         16,
@@ -243,6 +242,15 @@ CLASHES: tuple[Clash, ...] = (
         "this rule does not start from a centre, so no queue can be its start; use queue=1",
     ),
 )
+
+
+# examples after which a record counts 1/e: long enough to choose, short enough to follow
+MEMORY = 5000
+
+
+def memory_of(s: Settings) -> float:
+    """Return what an example leaves of the records before it."""
+    return 1.0 - (s.forgetting or 1.0 / MEMORY)
 
 
 def intercept_prior(s: Settings, square: float) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aggro.checks import near
+from aggro.kinds import KINDS
 
 CRAMMER = "Crammer et al., JMLR 7 (2006)"
 MEANS = "Passive-Aggressive with class means (PAm)"
@@ -28,6 +29,11 @@ class Variant:
     params: dict[str, Any] = field(hash=False)
     paper: str
     rule: str
+
+    def __post_init__(self) -> None:
+        """A published rule predicts with its last weights, whatever an estimator's default is."""
+        if "average" in KINDS[self.estimator].defaults:
+            self.params.setdefault("average", False)
 
     def make(self, **params: Any) -> Any:
         """Return a new estimator of this variant; keywords override the row's."""

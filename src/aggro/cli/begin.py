@@ -61,10 +61,11 @@ def leaves_choice(args: argparse.Namespace) -> bool:
 def left_to_choose(X: Any, outputs: int) -> dict[str, Any]:
     """Return the settings that a race can choose for rows like these, with the memory it may use.
 
-    A race has some 13 values of C for each metric and scale, with last and with mean weights.
+    A race has some 13 values of C for each metric and scale, with weights, their mean and, in the
+    diagonal metric, variances.
     """
     wide = hasattr(X, "indptr") and X.shape[1] > WIDE
-    bytes_of_feature = outputs * 13 * 8 * (6 if wide else 20)
+    bytes_of_feature = outputs * 13 * 8 * (4 if wide else 13)
     if X.shape[1] * bytes_of_feature > MOST_MEMORY:
         return {}
     return dict.fromkeys(CHOSEN_OF_WIDE if wide else CHOSEN, "auto")

@@ -63,11 +63,12 @@ class PassiveAggressiveClassifier(LinearClassifier):
         Weights of the classes. They multiply C. "balanced" uses the class counts seen since the
         parameter was set. If the classes of a stream were not given in advance, a dict may name
         classes that have not appeared yet.
-    average : bool, int, "reservoir" or "auto", default=False
+    average : bool, int, "reservoir" or "auto", default="auto"
         Which weights predict. False: the last ones. True: the mean over all rounds. An integer n:
         the mean from the n-th example on. "reservoir": the mean of a sample of past classifiers,
-        in which those that lasted longer are more likely. "auto" races the last weights against
-        their mean.
+        in which those that lasted longer are more likely. "auto": a mean in which late rounds
+        count more (the round after n new examples weighs n³), unless the last weights have made
+        significantly fewer mistakes lately. Both are judged on each example before it is learned.
     multiclass : {"support", "top", "predicted", "ovr"}, default="support"
         Which constraints an example with more than two classes imposes. "support": a margin over
         every wrong class (SPA). "top": a margin over the best wrong class. "predicted": the same,
@@ -133,7 +134,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
-        average: bool | int | str = False,
+        average: bool | int | str = "auto",
         multiclass: str = "support",
         metric: str = "euclidean",
         class_mean: float = 0.0,
@@ -208,7 +209,7 @@ default="epsilon_insensitive"
         n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
-        average: bool | int | str = False,
+        average: bool | int | str = "auto",
         metric: str = "euclidean",
         queue: int = 1,
         batch_size: int = 1,

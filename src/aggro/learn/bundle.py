@@ -16,7 +16,8 @@ PER_MODEL = (
     *("turned_mistakes", "turned_recent"),
 )
 SHARED = (  # by all models
-    *("class_", "record", "counters", "scale_", "target_", "unit", "turned_chosen"),
+    *("class_", "record", "counters", "late_weight"),
+    *("scale_", "target_", "unit", "turned_chosen"),
 )
 PER_OUTPUT = (
     *("bias", "bias_prior", "bias_variance", "bias_sum", "bias_news"),
@@ -36,7 +37,7 @@ def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]
     after.update({name: before[name] for name in after if name.startswith(SHARED)})
     for name in PER_MODEL:
         if name in after:
-            after[name] = before[name][source]
+            after[name] = before[name].reshape(learner.models, -1)[source].ravel()
     for name in PER_GROUP:
         if name in after:
             after[name] = before[name][groups]
@@ -68,7 +69,8 @@ def begin_anew(learner: Learner, settings: Sequence[Settings]) -> Learner:
     after.update({name: before[name] for name in after if name.startswith(SHARED)})
     for name in PER_MODEL:
         if name in after:
-            after[name][:] = before[name][best]
+            of_best = before[name].reshape(learner.models, -1)[best]
+            after[name].reshape(new.models, -1)[:] = of_best
     for name in TALLIES:
         after[name] = np.tile(before[name][best * each : (best + 1) * each], new.models)
     begin_intercepts(before, after)

@@ -1,4 +1,4 @@
-"""What is raced where a setting is "auto": grids of C, metrics, scales, last or mean weights."""
+"""What is raced where a setting is "auto": grids of C, metrics, scales."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from aggro.rules import SCALES, Settings, intercept_prior
 GRIDS = {"euclidean": range(-10, 3), "diagonal": range(-6, 7), "full": range(-6, 7)}
 STEP = math.log(10.0) / 2
 MOST_STEPS = 550  # beyond which a C is no longer a number
-PREDICTORS: dict[Any, tuple[bool, ...]] = {"auto": (False, True)}
 # Metric and scale, each pair with a grid of its own. Unscaled features in the Euclidean metric are
 # left out when both are to be chosen: of 43 real sets they led on one.
 PLACES = (
@@ -27,8 +26,6 @@ PLACES = (
     ("diagonal", "standard"),
     ("euclidean", "standard"),
 )
-# examples after which a record counts 1/e: long enough to choose, short enough to follow
-MEMORY = 5000
 PIECE = 1024  # most examples between two looks at who leads
 SETTLED = 3 * PIECE  # examples before the grid may move, or who is far behind may leave
 FAR_BEHIND = 1.2  # so many times the error of the leader
@@ -92,11 +89,6 @@ def is_settled(examples: int, look: int) -> bool:
     Pieces are counted from the beginning of the stream, so that calls do not matter.
     """
     return examples >= SETTLED and examples // PIECE > (look - 1) // PIECE
-
-
-def memory_of(s: Settings) -> float:
-    """Return what an example leaves of the records before it."""
-    return 1.0 - (s.forgetting or 1.0 / MEMORY)
 
 
 def standing(record: tuple[float, float, float, float], chosen: bool) -> dict[str, Any]:

@@ -209,7 +209,8 @@ def _sums(state: State, learner: Learner) -> Array:
 def _move_histories(before: State, after: State, old: Learner, position: Array) -> None:
     """Counters and records go on; what a model's groups have counted moves to its first one."""
     for name in before:
-        if name.startswith(("counters", "record", "scale_", "class_emphasis", "unit")):
+        shared = ("counters", "late_weight", "record", "scale_", "class_emphasis", "unit")
+        if name.startswith(shared):
             after[name] = before[name]
     for name in ("joint_mistakes", "recent_mistakes", "recent_loss"):
         after[name] = before[name]

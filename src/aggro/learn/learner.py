@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro import _core
-from aggro.rules import Settings, check_same_shape
+from aggro.rules import Settings, check_same_shape, memory_of
 
 Array = npt.NDArray[Any]
 
@@ -56,6 +56,8 @@ class Learner:
         make = _core.Model32 if self.dtype == np.float32 else _core.Model64
         self.model = make(shape, self._groups(), own_sum)
         self.model.average_from(self._average_from())
+        if self.settings.average == "auto":
+            self.model.set_memory(memory_of(self.settings))
         self.model.seed(seed)
 
     @property
@@ -172,7 +174,8 @@ class Learner:
         state["weights"].reshape(self.features, -1)[:, : weights.shape[1]] = weights
         state["bias"][:] = bias
         state["mixture"].reshape(-1, 6)[:] = (1, 0, 0, 0, 0, 0)  # the weights are written out
-        for name in ("trail", "bias_sum", "ring_fill", "ring_next", "pool_fill", "pool_key"):
+        begun = ("trail", "bias_sum", "late_weight")
+        for name in (*begun, "ring_fill", "ring_next", "pool_fill", "pool_key"):
             if name in state:
                 state[name][:] = 0
         examples, averaged = 0, 1  # places in the counters
@@ -231,8 +234,8 @@ class Learner:
     def _shape(self, features: int) -> tuple[_core.Shape, list[int]]:
         s = self.settings
         reservoir = s.average == "reservoir"
-        averages = not isinstance(s.average, str) and s.average > 0
-        predictor = "reservoir" if reservoir else "average" if averages else "last"
+        words = {"reservoir": "reservoir", "auto": "either"}
+        predictor = words.get(str(s.average), "average" if s.average else "last")
         one_margin = not (s.task == "multiclass" and s.multiclass != "ovr")
         sums = self.outputs if any(s.class_mean > 0 for s in self.all_settings) else 0
         shape = _core.Shape(

@@ -12,11 +12,9 @@ from aggro import _core
 from aggro.learn.bundle import select
 from aggro.learn.grids import (
     FAR_BEHIND,
-    PREDICTORS,
     first_steps,
     grid_of,
     is_settled,
-    memory_of,
     move_grid,
     next_look,
     places_of,
@@ -25,14 +23,7 @@ from aggro.learn.grids import (
 from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.turns import Turns
-from aggro.rules import Settings, check_same_shape, left_open
-
-RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record", "turned_")
-
-
-def records_of(learner: Learner) -> dict[str, Array]:
-    """Return the records that say which lane is the best."""
-    return {name: array for name, array in learner.state().items() if name.startswith(RECORDS)}
+from aggro.rules import AXES, Settings, check_same_shape, left_open, memory_of
 
 
 def make_learner(
@@ -46,8 +37,8 @@ def make_learner(
 class AutoLearner:
     """Several learners, each with a grid of C in lanes; behaves like the best of them.
 
-    Learners differ in metric, scale and averaging, as far as these are to be chosen. Those far
-    behind leave the race, so that it costs less as it goes on.
+    Learners differ in metric and scale, as far as these are to be chosen. Those far behind leave
+    the race, so that it costs less as it goes on.
 
     The best is the lane with the fewest recent mistakes (regression: the least recent error), each
     example judged before it is learned. One lane is followed rather than a vote of all: on real
@@ -68,7 +59,6 @@ class AutoLearner:
         self.dtype = np.dtype(dtype)
         self.features = features
         self.fixed: tuple[int, int] | None = None
-        self.judged: list[dict[str, Array]] = []
         # What only a look changes; all else is known to the models.
         self.learners: list[Learner] = []
         self.leading = 0  # the learner whose mistakes count until the next look
@@ -168,13 +158,12 @@ class AutoLearner:
             place = replace(s, metric=metric, scale=scale)
             steps = first_steps(place, rows.square(first, getattr(_core.Scale, scale)), target)
             prices = self._grid(place, steps) if s.C == "auto" else [s.C]
-            for average in PREDICTORS.get(s.average, (s.average,)):
-                lanes = [replace(place, C=c, average=average) for c in prices]
-                learner = Learner(lanes, self.features, self.classes, self.dtype, self.seed)
-                learner.model.set_memory(memory_of(s))
-                if learner.models > 1:
-                    learner.model.set_unit(steps)
-                learners.append(learner)
+            lanes = [replace(place, C=c) for c in prices]
+            learner = Learner(lanes, self.features, self.classes, self.dtype, self.seed)
+            learner.model.set_memory(memory_of(s))
+            if learner.models > 1:
+                learner.model.set_unit(steps)
+            learners.append(learner)
         self.learners = learners
 
     def _grid(self, place: Settings, steps: int) -> list[float]:
@@ -253,8 +242,8 @@ class AutoLearner:
     @property
     def choice(self) -> dict[str, Any]:
         """What the leader has chosen, by the names of the settings that were left open."""
-        chosen = self._chosen()
-        return {name: getattr(chosen, name) for name in left_open(self.settings)}
+        pairs = {name: (getattr(self.settings, name), getattr(self._chosen(), name)) for name in AXES}
+        return {name: chosen for name, (asked, chosen) in pairs.items() if asked == "auto" != chosen}
 
     def _chosen(self) -> Settings:
         if not self.learners:
@@ -271,12 +260,17 @@ class AutoLearner:
                 "C": setting.C,
                 "metric": setting.metric,
                 "scale": setting.scale,
-                "average": setting.average,
+                "average": by_mean if setting.average == "auto" else setting.average,
                 **standing(record, (i, lane) == leader),
             }
             for i, learner in enumerate(learners)
-            for lane, (setting, record) in enumerate(
-                zip(learner.all_settings, learner.model.records, strict=True)
+            for lane, (setting, record, by_mean) in enumerate(
+                zip(
+                    learner.all_settings,
+                    learner.model.records,
+                    learner.model.by_mean,
+                    strict=True,
+                )
             )
         ]
 
@@ -296,8 +290,8 @@ class AutoLearner:
     def set_coef(self, coef: Array, intercept: Array) -> None:
         """Refuse: there is no one model to start from."""
         raise ValueError(
-            "C='auto' and average='auto' race models of their own, which cannot be given weights; "
-            "leave coef_init and intercept_init out, or choose C and average."
+            "C, metric or scale are 'auto': a race of models of their own, which cannot be given "
+            "weights; leave coef_init and intercept_init out, or choose all three."
         )
 
     def coef(self) -> Array:
@@ -326,15 +320,9 @@ class AutoLearner:
     def freeze_means(self, frozen: bool = True) -> None:
         """Stop the class means, and the judging: examples seen again are no fair test."""
         if frozen and self.fixed is None:
-            judged = [records_of(learner) for learner in self.learners]
-            self.__dict__.update(fixed=self.best, judged=judged)
-        elif not frozen and self.fixed is not None:
-            total = self.mistakes, self.distance
-            for learner, records in zip(self.learners, self.judged, strict=True):
-                learner.load_state({**learner.state(), **records})
-            made = self.made()
-            counted = (total[0] - made[0], total[1] - made[1])  # of the passes in between, too
-            self.__dict__.update(fixed=None, judged=[], counted=counted)
+            self.fixed = self.best
+        elif not frozen:
+            self.fixed = None
         for learner in self.learners:
             learner.freeze_means(frozen)
 
@@ -359,7 +347,7 @@ def grown(
     if isinstance(learner, Learner):
         return grow_classes(learner, settings, position, classes)
     new = AutoLearner(settings, learner.features, classes, learner.dtype, learner.seed)
-    for name in ("fixed", "judged", "leading", "counted", "next_look"):
+    for name in ("fixed", "leading", "counted", "next_look"):
         setattr(new, name, getattr(learner, name))
     for old in learner.learners:
         lanes = [_chosen_of(s, settings) for s in old.all_settings]

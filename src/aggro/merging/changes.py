@@ -53,8 +53,8 @@ def change_between(before: Parts, after: Parts, end: Learner, weight: float = 1.
     since = Since(
         1.0,
         float(new["examples"][0] - old["examples"][0]),
-        float(new["averaged"][0] - old["averaged"][0]),
-        float(old["averaged"][0]),
+        _averaged(new) - _averaged(old),
+        _averaged(old),
         end.model.memory,
     )
     touched = _touched(before.tables, after.tables)
@@ -66,6 +66,11 @@ def change_between(before: Parts, after: Parts, end: Learner, weight: float = 1.
     if end.settings.metric == "full":
         _inform(change, (before, after), end, weight)
     return change
+
+
+def _averaged(counters: dict[str, Array]) -> float:
+    """Return the weight of all rounds in the average."""
+    return float(counters.get("late_weight", counters["averaged"])[0])
 
 
 def add(some: Change, others: Change) -> Change:

@@ -20,7 +20,7 @@ class Since:
 
     shards: float  # models
     examples: float  # learned since the start, by all of them
-    averaged: float  # rounds that joined the average since the start
+    averaged: float  # weight of the rounds that joined the average since the start
     averaged_before: float
     memory: float  # what an example leaves of the recent record before it
 
@@ -154,6 +154,7 @@ RULES: dict[str, Any] = {
     # counters and records
     "examples": SUM,
     "averaged": SUM,
+    "late_weight": SUM,
     "frozen": KEPT,
     "random": KEPT,
     "updates": SUM,

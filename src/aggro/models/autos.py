@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from aggro.learn.grids import next_look
-from aggro.learn.race import AutoLearner, records_of
+from aggro.learn.learner import Learner
+from aggro.learn.race import AutoLearner
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import (
     decode_learner,
@@ -31,8 +32,6 @@ MOST_LEARNERS = 16
 
 def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[str, Any]:
     """Return the facts about a race; the arrays of its learners go to ``arrays``."""
-    for number, records in enumerate(race.judged):
-        arrays |= {f"{where}-judged.{number}.{name}": found for name, found in records.items()}
     return {
         "settings": encode_settings(race.settings, arrays),
         "features": race.features,
@@ -67,10 +66,11 @@ def decode_auto_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Au
         decode_learner(each, f"{where}.{number}", arrays)
         for number, each in enumerate(facts["learners"])
     ]
-    race.fixed = None if facts["fixed"] is None else _place(facts["fixed"], race)
+    if facts["fixed"] is not None:
+        race.fixed = _place(facts["fixed"], race)
+        for number, learner in enumerate(race.learners):
+            _put_back_records(learner, f"{where}-judged.{number}.", arrays)
     _resume(race, facts)
-    if race.fixed is not None:
-        race.judged = _judged(race, where, arrays)
     for learner in race.learners:
         same = (learner.features, learner.outputs, learner.dtype, learner.settings.task)
         if same != (race.features, race.outputs, race.dtype, settings.task):
@@ -98,15 +98,12 @@ def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
     race.counted = (facts["mistakes"] - made[0], facts["distance"] - made[1])
 
 
-def _judged(race: AutoLearner, where: str, arrays: Arrays) -> list[dict[str, Any]]:
-    """Return the records at the end of the first pass; the oldest files have only the last."""
-    judged = []
-    for number, learner in enumerate(race.learners):
-        records = records_of(learner)
-        for name, now in records.items():
-            found = arrays.get(f"{where}-judged.{number}.{name}", now)
-            if found.shape != now.shape or found.dtype != now.dtype:
-                raise ModelFileError(f"{name} does not fit its learner")
-            records[name] = found
-        judged.append(records)
-    return judged
+def _put_back_records(learner: Learner, where: str, arrays: Arrays) -> None:
+    """Put back the records at the end of the first pass; early versions judged later passes too."""
+    state = learner.state()
+    for name, now in state.items():
+        found = arrays.get(where + name, now)
+        if found.shape != now.shape or found.dtype != now.dtype:
+            raise ModelFileError(f"{name} does not fit its learner")
+        state[name] = found
+    learner.load_state(state)

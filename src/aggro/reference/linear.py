@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from . import rules
 from .geometry import Centre, ClassMeans, Metric
-from .predictor import Average, Reservoir, Uniform
+from .predictor import Average, Contest, LateAverage, Reservoir, Uniform
 from .rules import TINY, Array
 from .scale import Moments, Scaler
 from .task import Task, batches, rounding_of, settled
@@ -29,7 +29,8 @@ class ReferenceLearner:
     Labels: -1/+1 (binary), 0..n_outputs-1 (multiclass), a number or a row of them (regression),
     a row of -1/+1 or 0/1 (multilabel). ``W`` and ``b`` are the predictor: the average of the
     weights after each round if ``average`` is set (from example ``average`` on), the mean of a
-    sample of survivors if it is "reservoir", else the last weights.
+    sample of survivors if it is "reservoir", the better of a late average and the last weights if
+    it is "auto", else the last weights. ``memory`` is what an example leaves of that record.
 
     Examples
     --------
@@ -62,6 +63,7 @@ class ReferenceLearner:
     scale: str = "none"
     relative_epsilon: bool = False
     forgetting: float = 0.0
+    memory: float = 1.0 - 1.0 / 5000
     groups: list["OutputGroup"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,6 +91,7 @@ class ReferenceLearner:
         self.sized = self.intercept_scaling != "auto"
         self.constant = float(self.intercept_scaling) if self.sized else 1.0
         self.random = Uniform()
+        self.contest, self.frozen = Contest(self.memory), False
         self.groups = [OutputGroup(self) for _ in range(1 if self.coupled else self.n_outputs)]
 
     def learn(self, x: ArrayLike, y: ArrayLike, weight: float = 1.0) -> None:
@@ -103,6 +106,8 @@ class ReferenceLearner:
             raise ValueError("these settings need one example at a time")
         if np.any(present := omega > 0):
             rows = self._rows([self.scaler.learn(row) for row in given[present]])
+            if self.average == "auto" and not self.frozen:
+                self._judge(rows, [target[present] for target in targets])
             for group, target in zip(self.groups, targets, strict=True):
                 group.learn(rows, target[present], omega[present])
 
@@ -118,9 +123,38 @@ class ReferenceLearner:
         return np.asarray(np.asarray(X, dtype=np.float64) @ self.W.T + self.b)
 
     def freeze_means(self) -> None:
-        """Stop the class means, as the paper does after the first pass."""
+        """Stop the class means, as the paper does after the first pass, and the judging."""
+        self.frozen = True
         for group in self.groups:
             group.means.frozen = True
+
+    def _judge(self, rows: Array, targets: list[Array]) -> None:
+        """Let the mean and the last weights predict each row, before any of them is learned."""
+        rivals = [
+            [rows @ weights.T for weights in each]
+            for each in (
+                [group.mean() for group in self.groups],
+                [group.W for group in self.groups],
+            )
+        ]
+        for i in range(len(rows)):
+            answers = [target[i] for target in targets]
+            wrong, off = zip(
+                *(self._error([each[i] for each in scores], answers) for scores in rivals),
+                strict=True,
+            )
+            self.contest.judge(np.array(wrong, float), np.array(off))
+
+    def _error(self, scores: list[Array], answers: list[float]) -> tuple[bool, float]:
+        """Tell whether a whole prediction is wrong, and how far it is from the targets."""
+        if self.task == "regression":
+            return False, sum(abs(y - s[0]) for s, y in zip(scores, answers, strict=True))
+        if self.coupled:
+            return int(np.argmax(scores[0])) != int(answers[0]), 0.0
+        signs = [float(s[0]) for s in scores]
+        if self.task == "multiclass":
+            return int(np.argmax(signs)) != int(np.argmax(answers)), 0.0
+        return any((s > 0) != (y > 0) for s, y in zip(signs, answers, strict=True)), 0.0
 
     @property
     def W(self) -> Array:
@@ -187,7 +221,9 @@ class OutputGroup:
         n_outputs, kind = 1, "regression" if settings.task == "regression" else "binary"
         if settings.coupled:
             n_outputs, kind = settings.n_outputs, settings.multiclass
+        kind_of_mean = LateAverage if settings.average == "auto" else Average
         averages = settings.average not in (False, "reservoir")
+        start = 1 if isinstance(settings.average, str) else max(1, int(settings.average))
         self.settings = settings
         self.task = Task(kind, settings.loss, settings.epsilon)
         self.W = np.zeros((n_outputs, size))
@@ -195,7 +231,7 @@ class OutputGroup:
         self.metric = Metric(settings.metric, size)
         self.means = ClassMeans(max(2, n_outputs), size)
         self.centre = Centre(settings.class_mean, settings.queue)
-        self.average = Average(max(1, int(settings.average)), self.W) if averages else None
+        self.average = kind_of_mean(start, self.W) if averages else None
         self.reservoir = Reservoir(settings.reservoir_size)
         self.n_examples, self.last_update = 0, 0
         self.n_mistakes, self.n_updates, self.cumulative_loss = 0, 0, 0.0
@@ -212,7 +248,8 @@ class OutputGroup:
             width = self.settings.epsilon * float(self.targets.deviation[0])
             self.task = replace(self.task, epsilon=width)
         scores, rounding = rows @ self.W.T, rounding_of(rows, self.W)
-        self.n_mistakes += int(self.task.mistakes(rows @ self.predictor().T, y).sum())
+        if not self.settings.frozen:
+            self.n_mistakes += int(self.task.mistakes(rows @ self.predictor().T, y).sum())
         self.cumulative_loss += float(self.task.losses(scores, y, rounding).sum())
         if self.settings.rule in ("pa", "arow"):
             self._passive_aggressive(rows, y, omega)
@@ -220,7 +257,7 @@ class OutputGroup:
             self._confidence(rows[0], y[0], omega[0])
         self.n_examples += len(y)
         if self.average:
-            self.average.follow(self.W, len(y))
+            self.average.follow(self.W, len(y), new=not self.settings.frozen)
 
     def rescale_intercept(self, constant: float) -> None:
         """Count the weight of the constant feature, 1 so far, in units of its new value."""
@@ -234,6 +271,12 @@ class OutputGroup:
         """Return the weights to predict with."""
         if self.settings.average == "reservoir":
             return self.reservoir.weights(self.W)
+        if self.settings.average == "auto" and not self.settings.contest.mean_predicts:
+            return self.W
+        return self.mean()
+
+    def mean(self) -> Array:
+        """Return the mean of the weights, or the last ones where there is none."""
         return self.average.weights(self.W) if self.average else self.W
 
     def _move(self, weights: Array, updates: int, examples: int) -> None:

@@ -25,18 +25,66 @@ class Average:
 
     def __init__(self, start: int, weights: Array) -> None:
         self.start, self.seen = start, 0
-        self.total, self.rounds = np.zeros_like(weights), 0
+        self.total, self.rounds = np.zeros_like(weights), 0.0
 
-    def follow(self, weights: Array, examples: int) -> None:
-        """Count the weights after a round of so many examples."""
+    def follow(self, weights: Array, examples: int, new: bool = True) -> None:
+        """Count the weights after a round of so many examples, which are new or seen again."""
         self.seen += examples
         if self.seen >= self.start:
-            self.total = self.total + examples * weights
-            self.rounds += examples
+            weight = self.weight(examples, new)
+            self.total = self.total + weight * weights
+            self.rounds += weight
+
+    def weight(self, examples: int, new: bool) -> float:
+        """Return how much the weights after a round of examples count."""
+        return float(examples)
 
     def weights(self, last: Array) -> Array:
         """Return the mean, or the last weights until averaging has begun."""
-        return self.total / self.rounds if self.rounds else last
+        return np.asarray(self.total / self.rounds) if self.rounds else last
+
+
+class LateAverage(Average):
+    """The mean in which the round after n new examples weighs n³: early weights know little.
+
+    Shamir and Zhang (2013) call it polynomial decay. Passes over known rows do not make n grow.
+    """
+
+    MOST = 2**20
+    fresh = 0
+
+    def weight(self, examples: int, new: bool) -> float:
+        """Return the sum of the cubes."""
+        total = 0.0
+        for _ in range(examples):
+            self.fresh += new
+            total += float(min(self.fresh, self.MOST)) ** 3
+        return total
+
+
+class Contest:
+    """Two predictors, the mean and the last weights, judged before each example is learned.
+
+    The last weights predict where they have made fewer mistakes lately than chance explains; in
+    regression, where they were closer to the targets.
+    """
+
+    def __init__(self, memory: float) -> None:
+        self.memory = memory
+        self.mistakes, self.distance = np.zeros(2), np.zeros(2)
+
+    def judge(self, mistakes: Array, distance: Array) -> None:
+        """Count how wrong the mean and the last weights were about an example."""
+        self.mistakes = self.memory * self.mistakes + mistakes
+        self.distance = self.memory * self.distance + distance
+
+    @property
+    def mean_predicts(self) -> bool:
+        """Whether it is the mean that predicts."""
+        ahead = self.mistakes[0] - self.mistakes[1]
+        if ahead == 0:
+            return bool(self.distance[1] >= self.distance[0])
+        return bool(ahead <= np.sqrt(self.mistakes.sum()))
 
 
 class Reservoir:

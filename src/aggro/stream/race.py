@@ -13,7 +13,6 @@ from aggro.learn.grids import (
     first_steps,
     grid_of,
     is_settled,
-    memory_of,
     move_grid,
     next_look,
     off_edge,
@@ -21,7 +20,7 @@ from aggro.learn.grids import (
     standing,
 )
 from aggro.learn.learner import Learner
-from aggro.rules import Settings
+from aggro.rules import Settings, memory_of
 
 
 class RacingStream(_core.Stream):
@@ -38,7 +37,8 @@ class RacingStream(_core.Stream):
     def _enter(self, settings: Settings) -> None:
         """Tell what is raced."""
         self._races = settings.C == "auto"
-        self._memory = memory_of(settings) if self._races else 1.0
+        chooses = self._races or settings.average == "auto"
+        self._memory = memory_of(settings) if chooses else 1.0
 
     def _first_lanes(self, steps: int = 0) -> list[Settings]:
         """Return a grid around its unit, or the one C there is."""

@@ -37,7 +37,7 @@ def settings_of(keywords: dict[str, Any], regression: bool, classes: int = 2) ->
 
 def refuse_races(params: dict[str, Any]) -> None:
     """Raise where more than C is left to a race, which only the estimators can."""
-    for name in ("average", "metric", "scale"):
+    for name in ("metric", "scale"):
         if params.get(name) == "auto":
             raise ValueError(
                 f"{name}='auto' is not for stream learners, which race values of C only; choose "

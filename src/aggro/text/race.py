@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from aggro.learn.bundle import select
-from aggro.learn.grids import memory_of, price
+from aggro.learn.grids import price
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
-from aggro.rules import Settings, left_open
+from aggro.rules import Settings, left_open, memory_of
 
 TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit of C
 AnyRace = AutoLearner | Learner

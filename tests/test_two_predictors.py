@@ -1,0 +1,244 @@
+"""``average="auto"``: the mean of the weights and the last ones are judged, the better predicts."""
+
+import copy
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+from linear_support import CASES, make_problem, same_state, stored, teach, trained, twin_of
+
+import aggro
+from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamClassifier
+from aggro.learn.bundle import select
+from aggro.learn.learner import Learner, rows_of
+from aggro.reference import ReferenceLearner
+from aggro.reference.predictor import Contest, LateAverage
+from aggro.rules import Settings, memory_of
+
+
+def changing(rng, n=1500, d=6):
+    """Rows whose concept turns round after two thirds: the mean is then behind."""
+    X = rng.standard_normal((n, d))
+    sign = np.where(np.arange(n) < 2 * n // 3, 1.0, -1.0)
+    return X, (sign * (X @ rng.standard_normal(d)) > 0).astype(np.int64)
+
+
+def noisy(rng, n=600, d=6):
+    """Rows with a tenth of the labels wrong: the last weights follow each of them."""
+    X = rng.standard_normal((n, d))
+    wrong = rng.random(n) < 0.1
+    return X, ((X @ rng.standard_normal(d) > 0) ^ wrong).astype(np.int64)
+
+
+def settings(case="binary", **more):
+    task, outputs, multiclass = CASES[case]
+    loss = "epsilon_insensitive" if task == "regression" else "hinge"
+    return Settings(task=task, loss=loss, multiclass=multiclass, average="auto", **more), outputs
+
+
+# -- the rule ---------------------------------------------------------------------------------
+
+
+def test_late_rounds_weigh_the_cube_of_their_number():
+    rows, average = np.arange(1.0, 6.0).reshape(5, 1, 1), LateAverage(1, np.zeros((1, 1)))
+    for row in rows:
+        average.follow(row, 1)
+    weights = np.arange(1.0, 6.0) ** 3
+    assert average.weights(rows[-1])[0, 0] == pytest.approx(np.average(np.arange(1.0, 6.0), weights=weights))  # fmt: skip
+    average.follow(rows[0], 1, new=False)  # known rows count as much as the last new one
+    assert average.rounds == weights.sum() + 125
+
+
+def test_a_contest_is_won_beyond_chance():
+    contest = Contest(memory=1.0)
+    assert contest.mean_predicts
+    for _ in range(3):
+        contest.judge(np.array([1.0, 0.0]), np.zeros(2))
+    assert not contest.mean_predicts  # 3 against 0 is more than the root of 3
+    for _ in range(3):
+        contest.judge(np.array([0.0, 1.0]), np.zeros(2))
+    assert contest.mean_predicts
+    contest.judge(np.zeros(2), np.array([2.0, 1.0]))  # a regression has no mistakes
+    assert not contest.mean_predicts
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("stream", [changing, noisy])
+def test_core_and_twin_choose_alike(case, stream):
+    chosen, outputs = settings(case)
+    X, labels = stream(np.random.default_rng(5))
+    y = labels
+    if chosen.task != "binary":
+        y = make_problem(chosen.task, outputs, np.random.default_rng(1), n=len(X), d=X.shape[1])[1]
+        y = np.where(labels[:, None] if y.ndim == 2 else labels, y, np.roll(y, 1, axis=0))
+    core, twin = trained(X, y, outputs, **vars(chosen)), twin_of(chosen, X.shape[1], outputs)
+    targets = 2 * y - 1 if chosen.task == "binary" else y
+    twin.learn_stream(X, targets[:, 0] if case == "regression" else targets)
+    assert core.model.by_mean == [twin.contest.mean_predicts]
+    np.testing.assert_allclose(core.coef(), twin.W, atol=1e-9)
+    np.testing.assert_allclose(core.scores(rows_of(X)), twin.scores(X), atol=1e-8)
+
+
+def test_the_last_weights_predict_where_the_concept_changes_and_the_mean_where_it_is_noisy():
+    answers = {}
+    for stream in (changing, noisy):
+        X, y = stream(np.random.default_rng(0))
+        model = PassiveAggressiveClassifier().partial_fit(X, y)
+        answers[stream.__name__] = model._learner.model.by_mean[0]
+        twin = PassiveAggressiveClassifier(average=False).partial_fit(X, y)
+        same = np.array_equal(model.coef_, twin.coef_)
+        assert same != answers[stream.__name__]  # the weights shown are those that predict
+        assert np.array_equal(model.decision_function(X) > 0, (X @ model.coef_.T + model.intercept_)[:, 0] > 0)  # fmt: skip
+    assert answers == {"changing": False, "noisy": True}
+
+
+def test_mistakes_are_those_of_what_predicted():
+    X, y = changing(np.random.default_rng(3))
+    model, counted = PassiveAggressiveClassifier(), 0
+    for i in range(len(X)):
+        if i > 1:
+            counted += int(model.predict(X[i : i + 1])[0] != y[i])
+        model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+        if i == 1:
+            counted = model.n_mistakes_
+    assert model.n_mistakes_ == counted
+
+
+def test_regressions_are_judged_by_their_distance():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((800, 5))
+    y = X @ np.arange(5.0)
+    still = PassiveAggressiveRegressor(epsilon=0.0, loss="hard").partial_fit(X, y)
+    assert still._learner.model.by_mean == [False]  # without noise the last weights are exact
+    noise = PassiveAggressiveRegressor(epsilon=0.0).partial_fit(X, y + rng.standard_normal(800))
+    assert noise._learner.model.by_mean == [True]
+
+
+# -- the same however it is learned -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", ["binary", "support", "ovr", "regressions"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_chunks_storages_copies_and_threads_change_nothing(case, dtype):
+    chosen, outputs = settings(case)
+    X, y = make_problem(chosen.task, outputs, np.random.default_rng(4), n=150)
+    whole = trained(X, y, outputs, dtype=dtype, **vars(chosen))
+    parts = Learner(chosen, X.shape[1], whole.classes, dtype)
+    for start in range(0, 150, 37):
+        teach(parts, stored(X[start : start + 37], dtype=dtype), y[start : start + 37])
+        parts = pickle.loads(pickle.dumps(parts)) if start else copy.deepcopy(parts)
+    assert same_state(whole, parts)
+    sparse = trained(X, y, outputs, storage="csr32", dtype=dtype, **vars(chosen))
+    np.testing.assert_allclose(sparse.coef(), whole.coef(), atol=1e-4 if dtype == np.float32 else 1e-10)  # fmt: skip
+
+
+def test_threads_that_share_the_outputs_judge_as_one_does():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 40))
+    y = (X @ rng.standard_normal((40, 128))).argmax(axis=1)
+    models = [
+        PassiveAggressiveClassifier(multiclass="ovr", n_jobs=jobs, random_state=0).partial_fit(X, y)
+        for jobs in (1, 4)
+    ]
+    assert same_state(*(model._learner for model in models))
+
+
+def test_passes_over_known_rows_are_not_judged():
+    X, y = noisy(np.random.default_rng(1))
+    one = PassiveAggressiveClassifier(max_iter=1, tol=None, random_state=0).fit(X, y)
+    many = PassiveAggressiveClassifier(max_iter=5, tol=None, random_state=0).fit(X, y)
+    for name in ("joint_mistakes", "recent_mistakes", "recent_loss", "record"):
+        assert np.array_equal(one._learner.state()[name], many._learner.state()[name])
+    assert one.n_mistakes_ == many.n_mistakes_
+    twin = ReferenceLearner("binary", X.shape[1], average="auto", intercept_scaling="auto")
+    random = np.random.RandomState(0)  # which draws the order of each pass
+    for _ in range(5):
+        rows = random.permutation(len(X))
+        twin.learn_stream(X[rows], 2 * y[rows] - 1)
+        twin.freeze_means()
+    np.testing.assert_allclose(many.coef_, twin.W, atol=1e-9)
+
+
+def test_lanes_equal_models_learned_alone():
+    chosen, _ = settings()
+    X, y = noisy(np.random.default_rng(7))
+    prices = (0.01, 0.3, 10.0)
+    lanes = [dataclasses.replace(chosen, C=C) for C in prices]
+    together = teach(Learner(lanes, X.shape[1], 2), X, y)
+    for place, lane in enumerate(lanes):
+        alone = teach(Learner(lane, X.shape[1], 2), X, y)
+        np.testing.assert_allclose(together.coef(place), alone.coef(), atol=1e-12)
+        assert together.model.by_mean[place] == alone.model.by_mean[0]
+        assert together.model.records[place] == alone.model.records[0]
+        taken = select(together, [place], [lane])
+        np.testing.assert_allclose(teach(taken, X, y).coef(), teach(alone, X, y).coef(), atol=1e-12)
+
+
+def test_classes_that_come_later_find_the_record_as_it_was():
+    X, y = make_problem("multiclass", 4, np.random.default_rng(8), n=300)
+    late = np.sort(y, kind="stable")
+    growing = PassiveAggressiveClassifier().partial_fit(X, late)
+    known = PassiveAggressiveClassifier().partial_fit(X, late, classes=range(4))
+    assert growing._learner.model.by_mean == known._learner.model.by_mean
+    assert growing.n_updates_ == known.n_updates_
+    assert np.isfinite(growing.coef_).all()
+
+
+def test_a_stream_learner_is_the_estimator():
+    X, y = changing(np.random.default_rng(9), n=600)
+    stream = StreamClassifier("PA-I", average="auto")
+    for row, label in zip(X, y, strict=True):
+        stream.learn_one({str(j): v for j, v in enumerate(row)}, int(label))
+    model = PassiveAggressiveClassifier().partial_fit(X, y, classes=[0, 1])
+    weights = stream.coef()[1]
+    np.testing.assert_allclose(
+        [weights[str(j)] for j in range(X.shape[1])], model.coef_[0], atol=1e-9
+    )
+    assert stream.n_mistakes_ == model.n_mistakes_
+
+
+def test_files_hold_both(tmp_path):
+    X, y = noisy(np.random.default_rng(11))
+    model = PassiveAggressiveClassifier().partial_fit(X[:400], y[:400])
+    aggro.save(model, tmp_path / "model")
+    loaded = aggro.load(tmp_path / "model")
+    for each in (model, loaded):
+        each.partial_fit(X[400:], y[400:])
+    assert same_state(model._learner, loaded._learner)
+    assert loaded._learner.model.memory == memory_of(loaded._learner.settings)
+
+
+# -- where it is the default ---------------------------------------------------------------------
+
+
+def test_published_names_predict_with_their_last_weights():
+    for row in aggro.catalogue():
+        assert getattr(row.make(), "average", False) is False
+    assert PassiveAggressiveClassifier().average == PassiveAggressiveRegressor().average == "auto"
+
+
+def test_weights_can_be_given_and_set():
+    X, y = noisy(np.random.default_rng(12))
+    coef = np.arange(6.0)[None]
+    right = (X @ coef.T > 0).astype(int).ravel()  # with a margin of 1 nothing is left to learn
+    wide = np.abs(X @ coef.T).ravel() > 1
+    begun = PassiveAggressiveClassifier(fit_intercept=False).fit(X[wide], right[wide], coef)
+    np.testing.assert_allclose(begun.coef_, coef, rtol=1e-12)
+    model = PassiveAggressiveClassifier().partial_fit(X, y)
+    model.coef_ = coef
+    np.testing.assert_array_equal(model.coef_, coef)
+    assert model._learner.state()["late_weight"][0] == 0
+    model.partial_fit(X, y)
+    assert np.isfinite(model.coef_).all()
+
+
+def test_a_race_shows_which_weights_predict_in_each_lane():
+    X, y = noisy(np.random.default_rng(13))
+    model = PassiveAggressiveClassifier(C="auto").partial_fit(X, y)
+    assert {lane["average"] for lane in model.lanes_} <= {True, False}
+    leader = next(lane for lane in model.lanes_ if lane["chosen"])
+    before = model.coef_
+    model.settle()
+    assert model.average == "auto" and model.C == leader["C"]
+    np.testing.assert_array_equal(model.coef_, before)
