@@ -142,7 +142,7 @@ def test_sparsify(cls):
 
 
 def test_coef_is_a_view_that_stays_valid():
-    model = PassiveAggressiveClassifier(C=0.01).partial_fit(X[:30], y[:30])
+    model = PassiveAggressiveClassifier(C=0.01, average=False).partial_fit(X[:30], y[:30])
     view, frozen = model.coef_, np.array(model.coef_)
     model.partial_fit(X[30:], y[30:])
     assert np.array_equal(view, model.coef_)

@@ -83,7 +83,7 @@ def test_late_classes_are_exact_where_they_were_passive(metric):
     """Known from the start or not: equal when the absent class was never a support class."""
     known, late = [0, 2, 4], 3
     some = np.isin(y, known)
-    axes = {"C": 0.5, "metric": metric, "multiclass": "ovr"}
+    axes = {"C": 0.5, "metric": metric, "multiclass": "ovr", "average": False}
     a = PassiveAggressiveClassifier(**axes).partial_fit(X[some], y[some], classes=known)
     b = PassiveAggressiveClassifier(**axes).partial_fit(X[some], y[some])
     for model in (a, b):
@@ -92,7 +92,7 @@ def test_late_classes_are_exact_where_they_were_passive(metric):
     c = PassiveAggressiveClassifier(**axes)
     c.partial_fit(X[some], y[some], classes=known)  # each class is its own problem
     assert b.classes_.tolist() == [0, 2, 3, 4]
-    binary = PassiveAggressiveClassifier(C=0.5, metric=metric)
+    binary = PassiveAggressiveClassifier(C=0.5, metric=metric, average=False)
     binary.partial_fit(X[some], y[some] == 4, classes=[False, True])
     binary.partial_fit(X[y == late], np.zeros(sum(y == late), dtype=bool))
     np.testing.assert_allclose(b.coef_[3], binary.coef_[0], atol=1e-12)

@@ -153,13 +153,17 @@ def test_contradictory_hard_batches(kind):
     y = np.array([1, 0, 1])
     if kind == "regression":
         batch, single = (
-            PassiveAggressiveRegressor(loss="hard", batch_size=size, epsilon=0.0) for size in (3, 1)
+            PassiveAggressiveRegressor(loss="hard", batch_size=size, epsilon=0.0, average=False)
+            for size in (3, 1)
         )
         targets = y.astype(float)
     else:
         batch, single = (
             PassiveAggressiveClassifier(
-                loss="hard", batch_size=size, multiclass=kind if kind != "binary" else "support"
+                loss="hard",
+                batch_size=size,
+                average=False,
+                multiclass=kind if kind != "binary" else "support",
             )
             for size in (3, 1)
         )

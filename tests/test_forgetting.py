@@ -22,7 +22,7 @@ def drifting(n=400, seed=0):
 @pytest.mark.parametrize("pieces", [1, 7])
 def test_class_means_follow(forgetting, pieces):
     X, y = drifting()
-    model = PassiveAggressiveClassifier(forgetting=forgetting, **MEANS)
+    model = PassiveAggressiveClassifier(forgetting=forgetting, average=False, **MEANS)
     for part in np.array_split(np.arange(len(y)), pieces):
         model.partial_fit(X[part], y[part], classes=[0, 1])
     decay = (1 - forgetting) ** np.arange(len(y))[::-1]  # what is left of each example
@@ -103,7 +103,7 @@ def test_the_unit_of_the_targets_does_not_matter(loss, params, unit):
 def test_the_tube_is_the_spread_of_the_targets_so_far():
     X, y = numbers()
     model = PassiveAggressiveRegressor(
-        C=1.0, loss="hard", epsilon=0.5, relative_epsilon=True, fit_intercept=False
+        C=1.0, loss="hard", epsilon=0.5, relative_epsilon=True, fit_intercept=False, average=False
     )
     w = np.zeros(4)
     for t, (x, target) in enumerate(zip(X, y, strict=True)):

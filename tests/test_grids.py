@@ -15,7 +15,6 @@ from aggro.learn.grids import (
     first_steps,
     grid_of,
     is_settled,
-    memory_of,
     move_grid,
     next_look,
     off_edge,
@@ -25,7 +24,7 @@ from aggro.learn.grids import (
 )
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
-from aggro.rules import Settings
+from aggro.rules import Settings, memory_of
 
 STEP = np.log(10) / 2
 CAPPED = Settings(task="regression", loss="epsilon_insensitive")

@@ -56,7 +56,7 @@ def test_neither_calls_nor_storage_matter(C):
     for start, end in ((0, 1), (1, 4), (4, 5), (5, 60)):
         pieces.partial_fit(sp.csr_array(X[start:end]), kinds[y[start:end]], kinds)
     np.testing.assert_allclose(pieces.intercept_, whole.intercept_, atol=1e-12)
-    stream = StreamClassifier("SPA-I", C=C)
+    stream = StreamClassifier("SPA-I", C=C, average="auto")
     for row, label in zip(X.tolist(), y, strict=True):
         stream.learn_one(_named(row), kinds[label])
     told = [stream.score_one(_named(row)) for row in X.tolist()]

@@ -49,7 +49,8 @@ def test_partial_fit_keeps_the_order(v):
     """shuffle is for fit: partial_fit learns the rows as they come."""
     s = v.settings
     names = ["C", "loss", "fit_intercept", "intercept_scaling", "metric", "queue", "batch_size"]
-    common = {name: getattr(s, name) for name in names} | {"shuffle": True, "random_state": 0}
+    common = {name: getattr(s, name) for name in names}
+    common |= {"shuffle": True, "random_state": 0, "average": False}
     if s.task == "regression":
         model = PassiveAggressiveRegressor(epsilon=s.epsilon, **common)
         model.partial_fit(v.X, v.y[:, 0])

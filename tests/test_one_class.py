@@ -140,7 +140,7 @@ def test_streams_learn_the_same(axes, known):
     X, y = stream(known)
     seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
     model = StreamClassifier("PA-I", seed=seed, **axes)
-    told = PassiveAggressiveClassifier(random_state=0, **axes)
+    told = PassiveAggressiveClassifier(random_state=0, **{"average": False, **axes})
     names = np.array(["no", "yes"])[y].tolist()
     for x, name in zip(X, names, strict=True):
         model.learn_one({f"f{j}": v for j, v in enumerate(x)}, name)
@@ -235,7 +235,7 @@ def test_a_stream_of_one_class_goes_on_from_a_file(known, tmp_path):
 def test_the_command_line_learns_the_same(params, known):
     X, y = stream(known)
     model = LinearModel.create(find("PA-I"), params, np.float64, 0)
-    told = PassiveAggressiveClassifier(random_state=0, **params)
+    told = PassiveAggressiveClassifier(random_state=0, **{"average": False, **params})
     for rows in (slice(0, ALONE), slice(ALONE, None)):
         order = np.arange(len(y[rows]))
         lesson = model.meet(X[rows], y[rows], order)

@@ -222,9 +222,8 @@ def test_it_is_there_only_when_asked_for():
 def reasons(estimator):
     order = "an online learner depends on the order of its rows"
     border = "predict follows the margins; close to the border another class may be more probable"
-    is_fine = getattr(estimator, "multiclass", "") == "ovr" and "Aggressive" in str(estimator)
     return {
-        **({} if is_fine else {"check_classifiers_train": border}),
+        "check_classifiers_train": border,
         "check_sample_weight_equivalence_on_dense_data": order,
         "check_sample_weight_equivalence_on_sparse_data": order,
     }

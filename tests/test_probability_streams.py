@@ -105,7 +105,7 @@ def test_every_margin_was_given_before_its_example_was_learned():
 def test_streams_and_estimators_say_the_same(batch, sparse):
     X, y = problem(rows=1400 // batch * batch)
     stream = StreamClassifier("SPA-I", C=0.3, batch_size=batch, probability=True)
-    arrays = PassiveAggressiveClassifier(C=0.3, batch_size=batch, probability=True)
+    arrays = PassiveAggressiveClassifier(C=0.3, average=False, batch_size=batch, probability=True)
     for x, label in zip(X, y.tolist(), strict=True):
         stream.learn_one(as_dict(x), label)
     learned(arrays, csr_matrix(X) if sparse else X, y, batch)

@@ -60,7 +60,7 @@ def test_the_leader_is_the_same_model_learned_alone(metric, average):
     race = PassiveAggressiveClassifier(**{**OPEN, "metric": metric, "average": average})
     race.partial_fit(X, y)
     (leader,) = (lane for lane in race.lanes_ if lane["chosen"])
-    chosen = {name: leader[name] for name in ("C", "metric", "scale", "average")}
+    chosen = {name: leader[name] for name in ("C", "metric", "scale")} | {"average": average}
     alone = PassiveAggressiveClassifier(**chosen).partial_fit(X, y)
     assert_allclose(race.coef_, alone.coef_, rtol=1e-8)
     assert_allclose(race.intercept_, alone.intercept_, rtol=1e-8)
@@ -73,7 +73,7 @@ def test_the_leader_of_a_regression_too():
     X, y = load_diabetes(return_X_y=True)
     race = PassiveAggressiveRegressor(**OPEN, relative_epsilon=True).partial_fit(X, y)
     (leader,) = (lane for lane in race.lanes_ if lane["chosen"])
-    chosen = {name: leader[name] for name in ("C", "metric", "scale", "average")}
+    chosen = {name: leader[name] for name in ("C", "metric", "scale")}
     alone = PassiveAggressiveRegressor(**chosen, relative_epsilon=True).partial_fit(X, y)
     assert_allclose(race.predict(X), alone.predict(X), rtol=1e-8)
     assert leader["recent_loss"] == min(lane["recent_loss"] for lane in race.lanes_)

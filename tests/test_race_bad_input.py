@@ -13,7 +13,7 @@ from test_bad_targets import LABELS, TARGETS, VALUES, WEIGHTS
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 
 OPEN = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
-RACES = [{"C": "auto"}, OPEN, {"average": "auto"}, {"C": "auto", "batch_size": 4}]
+RACES = [{"C": "auto"}, OPEN, {"metric": "auto"}, {"C": "auto", "batch_size": 4}]
 KINDS = {PassiveAggressiveClassifier: y, PassiveAggressiveRegressor: NUMBERS}
 
 

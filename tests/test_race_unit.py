@@ -21,11 +21,15 @@ LABELS = (TARGETS > 262).astype(int)
 
 
 def regressor(**params):
-    return PassiveAggressiveRegressor(**{"C": "auto", "epsilon": 0.0, "random_state": 0} | params)
+    return PassiveAggressiveRegressor(
+        **{"C": "auto", "epsilon": 0.0, "random_state": 0, "average": False} | params
+    )
 
 
 def classifier(**params):
-    return PassiveAggressiveClassifier(**{"C": "auto", "random_state": 0} | params)
+    return PassiveAggressiveClassifier(
+        **{"C": "auto", "random_state": 0, "average": False} | params
+    )
 
 
 def names(row):

@@ -128,7 +128,11 @@ def test_other_features_are_refused(cls):
 
 def test_a_copy_goes_on_exactly():
     """Two warm fits are the passes of one, for everything that a learner keeps."""
-    for axes in ({}, {"queue": 3, "average": 50}, {"metric": "diagonal", "average": "reservoir"}):
+    for axes in (
+        {"average": False},
+        {"queue": 3, "average": 50},
+        {"metric": "diagonal", "average": "reservoir"},
+    ):
         common = {"shuffle": False, "tol": None, "random_state": 0, **axes}
         twice = PassiveAggressiveClassifier(warm_start=True, max_iter=2, **common)
         twice.fit(ROWS, CLASSES).fit(ROWS, CLASSES)

@@ -10,6 +10,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AutoClassifier": "aggro.estimators.auto",
+    "AutoRegressor": "aggro.estimators.auto",
     "PassiveAggressiveClassifier": "aggro.estimators.passive_aggressive",
     "PassiveAggressiveRegressor": "aggro.estimators.passive_aggressive",
     "AROWClassifier": "aggro.estimators.second_order",

@@ -43,7 +43,9 @@ class Predictor(enum.Enum):
 
     average = 1
 
-    reservoir = 2
+    either = 2
+
+    reservoir = 3
 
 class Vote(enum.Enum):
     each = 0
@@ -185,6 +187,10 @@ class Model32:
         """
 
     @property
+    def by_mean(self) -> list[bool]:
+        """Whether the mean of its weights predicts, for each model."""
+
+    @property
     def chosen(self) -> int:
         """The model with the best recent record."""
 
@@ -305,6 +311,10 @@ class Model64:
         """
         Mistakes, recent mistakes, recent loss and recent examples of each model.
         """
+
+    @property
+    def by_mean(self) -> list[bool]:
+        """Whether the mean of its weights predicts, for each model."""
 
     @property
     def chosen(self) -> int:

@@ -44,6 +44,7 @@ _SIZED = (*_ALL, "intercept_scaling")
 _PA = (*_SIZED, "mergeable", "C", "loss", "metric", "queue", "batch_size", "scale", "forgetting")
 _KERNEL = ("fit_intercept", "average", "C", "loss", "batch_size")
 _DIAGONAL = {"intercept_scaling": "auto", "metric": "diagonal"}
+_CHOSEN = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
 
 KINDS: dict[str, Kind] = {
     "PassiveAggressiveClassifier": Kind(
@@ -56,6 +57,17 @@ KINDS: dict[str, Kind] = {
         losses=REGRESSOR_LOSSES,
         regression=True,
         defaults={"loss": "epsilon_insensitive", "epsilon": 0.1, "average": "auto"},
+    ),
+    "AutoClassifier": Kind(
+        axes=("fit_intercept", "mergeable"),
+        losses=("hinge",),
+        fixed={**_CHOSEN, "loss": "hinge", "intercept_scaling": "auto"},
+    ),
+    "AutoRegressor": Kind(
+        axes=("fit_intercept", "mergeable"),
+        losses=("epsilon_insensitive",),
+        regression=True,
+        fixed={**_CHOSEN, "loss": "epsilon_insensitive", "epsilon": 0.0},
     ),
     "Perceptron": Kind(
         axes=(*_ALL, "multiclass", "mergeable"),

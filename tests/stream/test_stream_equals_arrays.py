@@ -66,7 +66,7 @@ def test_every_axis(axes, classes):
     params = {"loss": "hinge", "C": 0.5, **axes}
     stream = teach(StreamClassifier("SPA-I", seed=SEED, **params), X, y.tolist(), weights)
     stream.flush()
-    estimator = aggro.PassiveAggressiveClassifier(random_state=0, **params)
+    estimator = aggro.PassiveAggressiveClassifier(random_state=0, **{"average": False, **params})
     assert_same(stream, by_rows(estimator, X, y, weights), X)
 
 
@@ -78,5 +78,5 @@ def test_every_axis_of_regression(params):
     target = X.sum(axis=1) + y
     stream = teach(StreamRegressor(**params), X, target, weights)
     stream.flush()
-    estimator = aggro.PassiveAggressiveRegressor(**params)
+    estimator = aggro.PassiveAggressiveRegressor(**{"average": False, **params})
     assert_same(stream, by_rows(estimator, X, target, weights), X)

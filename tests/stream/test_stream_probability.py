@@ -59,7 +59,7 @@ def test_the_same_model_is_learned(axes):
 def test_margins_are_those_of_the_estimator():
     X, y, _ = sparse_stream(rows=300, classes=3)
     stream = StreamClassifier("SPA-I", C=0.1, probability=True)
-    arrays = PassiveAggressiveClassifier(C=0.1, probability=True)
+    arrays = PassiveAggressiveClassifier(C=0.1, average=False, probability=True)
     teach(stream, X, y.tolist())
     for i in range(len(y)):
         arrays.partial_fit(X[i : i + 1], y[i : i + 1])

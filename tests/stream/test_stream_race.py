@@ -126,7 +126,7 @@ def test_a_bad_example_changes_nothing():
 
 
 def test_what_cannot_race():
-    for name in ("average", "metric", "scale"):
+    for name in ("metric", "scale"):
         with pytest.raises(ValueError, match=f"{name}='auto'"):
             StreamClassifier(**{name: "auto"})
     with pytest.raises(AttributeError, match="auto"):

@@ -18,6 +18,8 @@ except ModuleNotFoundError as error:
 from aggro.dask.estimators import (
     AROWClassifier,
     AROWRegressor,
+    AutoClassifier,
+    AutoRegressor,
     ConfidenceWeightedClassifier,
     PassiveAggressiveClassifier,
     PassiveAggressiveRegressor,
@@ -29,6 +31,8 @@ from aggro.dask.inputs import hashed
 __all__ = [
     "AROWClassifier",
     "AROWRegressor",
+    "AutoClassifier",
+    "AutoRegressor",
     "ConfidenceWeightedClassifier",
     "PassiveAggressiveClassifier",
     "PassiveAggressiveRegressor",

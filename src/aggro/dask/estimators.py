@@ -225,6 +225,8 @@ def on_dask(name: str) -> Any:
     return type(name, (base, local), namespace)
 
 
+AutoClassifier = on_dask("AutoClassifier")
+AutoRegressor = on_dask("AutoRegressor")
 PassiveAggressiveClassifier = on_dask("PassiveAggressiveClassifier")
 PassiveAggressiveRegressor = on_dask("PassiveAggressiveRegressor")
 AROWClassifier = on_dask("AROWClassifier")

@@ -6,6 +6,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -173,6 +174,12 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         check_settings(settings, self._kind().losses)
         return settings
 
+    def _settings_to_go_on(self, task: Task) -> Settings:
+        """Return the settings of a model that learns more: what settle() has chosen stays so."""
+        settings, known = self._checked_settings(task), self._learner.settings
+        settled = {name for name in self._kind().fixed if getattr(known, name) != "auto"}
+        return replace(settings, **{name: getattr(known, name) for name in settled})
+
     def _check_schedule(self) -> None:
         check_count("max_iter", self.max_iter)
         if self.tol is not None:
@@ -204,7 +211,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         prices = self._prices()
         if same_values(prices, self._known_prices):
             return
-        self._learner.configure(self._checked_settings(task))
+        self._learner.configure(self._settings_to_go_on(task))
         self._known_prices = prices
 
     def _report(self, epoch: int, learner: AnyLearner, loss: float) -> None:

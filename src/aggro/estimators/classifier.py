@@ -131,7 +131,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         counts = np.zeros(len(everybody))
         counts[position] = self._counts
         self.classes_, self._counts = everybody, counts
-        settings = self._checked_settings(self._task())
+        settings = self._settings_to_go_on(self._task())
         self._learner = self._grown(settings, position, len(everybody))
 
     def _given_classes(self, classes: Any, y: Array) -> Array:

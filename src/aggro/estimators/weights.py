@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
+from aggro.learn.choice import Choice
 from aggro.learn.learner import Array, Learner, rows_of
 from aggro.learn.race import AnyLearner, AutoLearner
 from aggro.learn.threads import threads_of
@@ -34,7 +35,7 @@ class LinearEstimator(OnlineEstimator):
     def _continued(self, settings: Settings) -> AnyLearner:
         """Return a copy to go on with: a fit that fails half-way leaves the learner as it was."""
         learner = copy.deepcopy(self._learner)
-        learner.configure(settings)
+        learner.configure(self._settings_to_go_on(settings.task))
         return learner
 
     def _score_held_out(self, X: Any, held_out: Array) -> Callable[[AnyLearner], Array]:
@@ -152,7 +153,7 @@ class LinearEstimator(OnlineEstimator):
     @property
     def C_(self) -> float:
         """The C in use: the chosen one when ``C="auto"``."""
-        if "C" not in self._parameter_names():
+        if "C" not in {*self._kind().axes, *self._kind().fixed}:
             raise AttributeError(f"{type(self).__name__} has no C.")
         learner = self._fitted("C_", lambda: self._learner)
         return float(learner.settings.C if isinstance(learner, Learner) else learner.C)
@@ -163,9 +164,28 @@ class LinearEstimator(OnlineEstimator):
         lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
         if lanes is None:
             raise AttributeError(
-                "lanes_ exists only while something is left 'auto': C, metric, scale or average."
+                "lanes_ exists only while something is left 'auto': C, metric or scale."
             )
         return list(lanes())
+
+    def explain_choice(self, path: str | Path | None = None) -> Choice:
+        """Return what was raced and by how much the leader is ahead: a table, once printed.
+
+        With a path, a picture of it is drawn there. Learners that fell far behind, or that were not
+        chosen after the first pass of ``fit``, are told with the error they had when they left.
+        """
+        race = self._fitted("explain_choice()", lambda: self._learner)
+        if not isinstance(race, AutoLearner):
+            raise AttributeError(
+                "There is no choice to explain: nothing is 'auto' among C, metric and scale, or "
+                "settle() has ended the race."
+            )
+        choice = race.told()
+        if path is not None:
+            from aggro.plot.choice import draw_choice
+
+            draw_choice(choice, path)
+        return choice
 
     def plot_lanes(self, path: str | Path | None = None) -> Any:
         """Draw the recent error of each lane against C, the leader marked; return the figure.
@@ -188,7 +208,8 @@ class LinearEstimator(OnlineEstimator):
         if isinstance(self._learner, AutoLearner):
             chosen, winner = self._learner.choice, self._learner.winner()
             current = self._known_prices == self._prices()
-            left = {name: value for name, value in chosen.items() if getattr(self, name) == "auto"}
+            own = self.get_params(deep=False)
+            left = {name: value for name, value in chosen.items() if own.get(name) == "auto"}
             self.__dict__.update(left, _learner=winner)
             self._known_prices = self._prices() if current else None
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from aggro import _core
 from aggro.learn.bundle import select
+from aggro.learn.choice import Choice, choice_of, leaving
 from aggro.learn.grids import (
     FAR_BEHIND,
     first_steps,
@@ -59,6 +60,7 @@ class AutoLearner:
         self.dtype = np.dtype(dtype)
         self.features = features
         self.fixed: tuple[int, int] | None = None
+        self.left: list[dict[str, Any]] = []  # what is told of learners that are out of the race
         # What only a look changes; all else is known to the models.
         self.learners: list[Learner] = []
         self.leading = 0  # the learner whose mistakes count until the next look
@@ -174,18 +176,23 @@ class AutoLearner:
         if self.fixed is not None or self.examples < self.next_look:
             return
         learners, settled = self.learners, is_settled(self.examples, self.next_look)
+        out: list[Learner] = []
         if settled:
             best = learners[self.best[0]]
-            learners = [each for each in learners if not self._hopeless(each, best)]
-        self.go_on_with([move_grid(learner, settled) for learner in learners])
+            out = [each for each in learners if self._hopeless(each, best)]
+        stay = [move_grid(each, settled) for each in learners if each not in out]
+        self.go_on_with(stay, out)
 
-    def go_on_with(self, learners: list[Learner]) -> None:
-        """Let these learners race on; who leads is found anew, and what was counted stays."""
+    def go_on_with(self, learners: list[Learner], out: Sequence[Learner] = ()) -> None:
+        """Let these learners race on without those that are out; what was counted stays."""
         leading = _best_of(learners)[0]
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
+        regression = self.settings.task == "regression"
+        gone = [row for each in out for row in leaving(lanes_of(each), self.examples, regression)]
         looked = {"learners": learners, "leading": leading, "counted": counted}
-        self.__dict__.update(looked, next_look=next_look(self.examples))  # no signal in between
+        looked |= {"left": [*self.left, *gone], "next_look": next_look(self.examples)}
+        self.__dict__.update(looked)  # no signal in between
 
     def _hopeless(self, learner: Learner, best: Learner) -> bool:
         """Tell whether a learner is so far behind the best that chance cannot explain it."""
@@ -242,8 +249,12 @@ class AutoLearner:
     @property
     def choice(self) -> dict[str, Any]:
         """What the leader has chosen, by the names of the settings that were left open."""
-        pairs = {name: (getattr(self.settings, name), getattr(self._chosen(), name)) for name in AXES}
-        return {name: chosen for name, (asked, chosen) in pairs.items() if asked == "auto" != chosen}
+        pairs = {
+            name: (getattr(self.settings, name), getattr(self._chosen(), name)) for name in AXES
+        }
+        return {
+            name: chosen for name, (asked, chosen) in pairs.items() if asked == "auto" != chosen
+        }
 
     def _chosen(self) -> Settings:
         if not self.learners:
@@ -256,23 +267,15 @@ class AutoLearner:
         learners = self.learners
         leader = self._best_of(learners) if learners else None
         return [
-            {
-                "C": setting.C,
-                "metric": setting.metric,
-                "scale": setting.scale,
-                "average": by_mean if setting.average == "auto" else setting.average,
-                **standing(record, (i, lane) == leader),
-            }
+            {**lane, "chosen": (i, place) == leader}
             for i, learner in enumerate(learners)
-            for lane, (setting, record, by_mean) in enumerate(
-                zip(
-                    learner.all_settings,
-                    learner.model.records,
-                    learner.model.by_mean,
-                    strict=True,
-                )
-            )
+            for place, lane in enumerate(lanes_of(learner))
         ]
+
+    def told(self) -> Choice:
+        """Return what was raced, the leader first, those that left the race included."""
+        self._chosen()  # there is one
+        return choice_of(self.lanes(), self.left, self.settings.task == "regression")
 
     def winner(self) -> Learner:
         """Return the leader alone, as a learner of its own that goes on as its lane would."""
@@ -318,9 +321,15 @@ class AutoLearner:
         return Progress(int(self.mistakes), leader.updates, leader.loss)
 
     def freeze_means(self, frozen: bool = True) -> None:
-        """Stop the class means, and the judging: examples seen again are no fair test."""
-        if frozen and self.fixed is None:
-            self.fixed = self.best
+        """Stop the class means, and the judging: examples seen again are no fair test.
+
+        The choice has fallen then. Only the learner that leads goes on to learn them.
+        """
+        if frozen and self.fixed is None and self.learners:
+            leading, lane = self.best
+            rest = [each for i, each in enumerate(self.learners) if i != leading]
+            self.go_on_with([self.learners[leading]], rest)
+            self.fixed = (0, lane)
         elif not frozen:
             self.fixed = None
         for learner in self.learners:
@@ -347,7 +356,7 @@ def grown(
     if isinstance(learner, Learner):
         return grow_classes(learner, settings, position, classes)
     new = AutoLearner(settings, learner.features, classes, learner.dtype, learner.seed)
-    for name in ("fixed", "leading", "counted", "next_look"):
+    for name in ("fixed", "left", "leading", "counted", "next_look"):
         setattr(new, name, getattr(learner, name))
     for old in learner.learners:
         lanes = [_chosen_of(s, settings) for s in old.all_settings]
@@ -356,6 +365,21 @@ def grown(
 
 
 AnyLearner = Learner | AutoLearner
+
+
+def lanes_of(learner: Learner) -> list[dict[str, Any]]:
+    """Return what the lanes of a learner stand for, and their records."""
+    parts = (learner.all_settings, learner.model.records, learner.model.by_mean)
+    return [
+        {
+            "C": setting.C,
+            "metric": setting.metric,
+            "scale": setting.scale,
+            "average": by_mean if setting.average == "auto" else setting.average,
+            **standing(record, chosen=False),
+        }
+        for setting, record, by_mean in zip(*parts, strict=True)
+    ]
 
 
 def _best_of(learners: list[Learner]) -> tuple[int, int]:

@@ -43,6 +43,7 @@ def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[s
         "leading": race.leading,
         "next_look": race.next_look,
         "fixed": None if race.fixed is None else list(race.fixed),
+        "left": race.left,
         "learners": [
             encode_learner(learner, f"{where}.{number}", arrays)
             for number, learner in enumerate(race.learners)
@@ -71,6 +72,7 @@ def decode_auto_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Au
         for number, learner in enumerate(race.learners):
             _put_back_records(learner, f"{where}-judged.{number}.", arrays)
     _resume(race, facts)
+    race.left = _left(facts.get("left", []))
     for learner in race.learners:
         same = (learner.features, learner.outputs, learner.dtype, learner.settings.task)
         if same != (race.features, race.outputs, race.dtype, settings.task):
@@ -96,6 +98,15 @@ def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
     race.leading, race.next_look = leading, look
     made = race.made()
     race.counted = (facts["mistakes"] - made[0], facts["distance"] - made[1])
+
+
+def _left(rows: Any) -> list[dict[str, Any]]:
+    """Return what is told of learners that left the race; early versions do not tell it."""
+    known = {"C": float, "error": float, "left_after": int}
+    for row in rows:
+        if any(type(row[name]) is not kind for name, kind in known.items()):
+            raise ModelFileError("what is told of those that left the race makes no sense")
+    return list(rows)
 
 
 def _put_back_records(learner: Learner, where: str, arrays: Arrays) -> None:

@@ -12,6 +12,7 @@ import os
 from typing import Any
 
 import aggro
+from aggro.kinds import KINDS, LINEAR
 from aggro.learn.calibration import Calibrator
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.learner import Learner
@@ -44,15 +45,9 @@ FORMER = {
         )
     }
 }
-CLASSIFIERS = (
-    "PassiveAggressiveClassifier",
-    "AROWClassifier",
-    "ConfidenceWeightedClassifier",
-    "SoftConfidenceWeightedClassifier",
-    "Perceptron",
-)
-REGRESSORS = ("PassiveAggressiveRegressor", "AROWRegressor")
-KERNELS = ("KernelPassiveAggressiveClassifier", "KernelPassiveAggressiveRegressor")
+CLASSIFIERS = tuple(name for name, kind in LINEAR.items() if not kind.regression)
+REGRESSORS = tuple(name for name, kind in LINEAR.items() if kind.regression)
+KERNELS = tuple(name for name, kind in KINDS.items() if kind.kernel)
 DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, IndexError)
 
 

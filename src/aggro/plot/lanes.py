@@ -7,7 +7,7 @@ from typing import Any
 
 from aggro.plot.style import COLOURS, MARKERS, close_figure, open_figure
 
-RACED = ("metric", "scale", "average")
+RACED = ("metric", "scale")
 
 
 def draw_lanes(lanes: list[dict[str, Any]], regression: bool, path: str | Path | None) -> Any:

@@ -11,11 +11,10 @@ import numpy as np
 from aggro.kinds import KINDS
 from aggro.rules import AXES, Settings, Task, check_settings, left_open
 from aggro.stream.settings import keywords_of
-from aggro.sweeping.result import SweepRow
+from aggro.sweeping.result import PLAIN, SweepRow
 from aggro.variants import Variant, find
 
 NAMES = {*AXES, "algorithm"}
-PLAIN = {True: "PAR-I", False: "SPA-I"}  # of a regression or not, where no algorithm is given
 
 
 def read_axes(axes: dict[str, Any]) -> dict[str, list[Any]]:

@@ -13,6 +13,8 @@ from aggro.learn.learner import Array, Learner
 from aggro.rules import Settings, Task
 from aggro.variants import find
 
+PLAIN = {True: "PAR-I", False: "SPA-I"}  # of a regression or not, where no algorithm is given
+
 
 @dataclass
 class SweepRow:
@@ -84,19 +86,9 @@ class SweepResult:
 
     def _unfitted(self, params: dict[str, Any]) -> Any:
         """Return the scikit-learn estimator that has these parameters."""
-        from aggro.estimators.passive_aggressive import (
-            PassiveAggressiveClassifier,
-            PassiveAggressiveRegressor,
-        )
-
-        kind = (
-            PassiveAggressiveRegressor
-            if self._task == "regression"
-            else PassiveAggressiveClassifier
-        )
-        params = dict(params)
-        name = params.pop("algorithm", None)
-        return find(name).make(**params) if name else kind(**params)
+        given = {name: value for name, value in params.items() if name != "algorithm"}
+        plain = find(params.get("algorithm", PLAIN[self._task == "regression"]))
+        return plain.make(**given)
 
     def __str__(self) -> str:
         width = max(7, *(len(row.name) for row in self.rows))

@@ -1,0 +1,100 @@
+"""The recommended spelling as one name: everything that can be chosen is chosen while learning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aggro.estimators.base import keep_parameters
+from aggro.estimators.classifier import LinearClassifier
+from aggro.estimators.regressor import LinearRegressor
+
+
+class AutoClassifier(LinearClassifier):
+    """Passive-Aggressive classifier that chooses its own settings while it learns.
+
+    It races a grid of C in several metrics and scales of the features, each with the last weights
+    and with their mean. Every example is predicted before it is learned. What has made the fewest
+    mistakes lately predicts. It is ``PassiveAggressiveClassifier`` with ``C``, ``metric`` and
+    ``scale`` set to "auto".
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether an intercept is learned.
+    max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, verbose, \
+n_jobs, random_state, warm_start, class_weight, probability, mergeable
+        As in ``PassiveAggressiveClassifier``. The choice falls in the first pass of ``fit``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from aggro import AutoClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AutoClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    >>> sorted(model.explain_choice().leader)[:3]
+    ['C', 'average', 'behind']
+    """
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        probability: bool = False,
+        mergeable: bool = False,
+    ) -> None:
+        keep_parameters(self, locals())
+
+
+class AutoRegressor(LinearRegressor):
+    """Passive-Aggressive regressor that chooses its own settings while it learns.
+
+    It races a grid of C in several metrics and scales of the features, each with the last weights
+    and with their mean, and predicts with what was closest to the targets lately. It is
+    ``PassiveAggressiveRegressor`` with ``C``, ``metric`` and ``scale`` set to "auto", and no tube.
+
+    Parameters
+    ----------
+    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
+verbose, n_jobs, random_state, warm_start, mergeable
+        As in ``AutoClassifier``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro import AutoRegressor
+    >>> X = np.random.default_rng(0).standard_normal((300, 3))
+    >>> model = AutoRegressor(random_state=0).fit(X, X @ [1.0, -2.0, 3.0])
+    >>> model.score(X, X @ [1.0, -2.0, 3.0]) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        mergeable: bool = False,
+    ) -> None:
+        keep_parameters(self, locals())
