@@ -53,6 +53,9 @@ def test_late_rounds_weigh_the_cube_of_their_number():
 
 def test_a_contest_is_won_beyond_chance():
     contest = Contest(memory=1.0)
+    for _ in range(contest.FEW):
+        assert not contest.mean_predicts  # too early to tell
+        contest.judge(np.zeros(2), np.zeros(2))
     assert contest.mean_predicts
     for _ in range(3):
         contest.judge(np.array([1.0, 0.0]), np.zeros(2))

@@ -34,9 +34,12 @@ inline double distance(const Model<T>& m, const double* scores, std::size_t firs
 }
 
 /// The rival that predicts for a model: 0, or 1 where the last weights compete with their mean and
-/// have made fewer mistakes than chance explains, or as many with less loss.
+/// have made fewer mistakes than chance explains, or as many with less loss. The mean of the first
+/// few examples tells nothing yet.
 inline std::size_t best_rival(const Record& r, std::size_t model) {
+    constexpr double few = 10;
     if (r.rivals == 1) return 0;
+    if (r.recent_examples < few) return 1;
     const double *mistakes = &r.recent_mistakes[2 * model], *loss = &r.recent_loss[2 * model];
     const double ahead = mistakes[0] - mistakes[1];
     return ahead == 0 ? loss[1] < loss[0] : ahead > std::sqrt(mistakes[0] + mistakes[1]);
@@ -60,33 +63,38 @@ inline std::size_t best_record(const Record& r) {
 /// The scores of a row by each rival; where there is only one, by what predicts.
 using Votes = std::array<const double*, 2>;
 
-/// Counts the mistakes of all rivals; `wrong(model, rival)` tells them.
+/// Counts the mistakes of all rivals; `wrong(model, rival)` tells them. Who predicted is told by
+/// the record as it was before.
 template <class Wrong>
-inline void write_mistakes(Record& r, Wrong&& wrong) {
+inline void write_mistakes(Record& r, double memory, Wrong&& wrong) {
     const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(r) : 0;
     for (std::size_t i = 0; i < models; ++i) {
         const std::size_t predicts = best_rival(r, i);
         for (std::size_t rival = 0; rival < r.rivals; ++rival) {
             const bool mistaken = wrong(i, rival);
-            r.recent_mistakes[i * r.rivals + rival] += mistaken;
+            double& recent = r.recent_mistakes[i * r.rivals + rival];
+            recent = recent * memory + mistaken;
             if (rival != predicts) continue;
             r.mistakes[i] += mistaken;
             if (i == chosen) r.chosen_mistakes += mistaken;
         }
     }
+    r.recent_examples = r.recent_examples * memory + 1;
 }
 
 /// The same for the distance to the target.
 template <class Distance>
-inline void write_distances(Record& r, Distance&& distance) {
+inline void write_distances(Record& r, double memory, Distance&& distance) {
     const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(r) : 0;
     const std::size_t predicts = best_rival(r, chosen);
     for (std::size_t i = 0; i < models; ++i)
         for (std::size_t rival = 0; rival < r.rivals; ++rival) {
             const double error = distance(i, rival);
-            r.recent_loss[i * r.rivals + rival] += error;
+            double& recent = r.recent_loss[i * r.rivals + rival];
+            recent = recent * memory + error;
             if (i == chosen && rival == predicts) r.chosen_error += error;
         }
+    r.recent_examples = r.recent_examples * memory + 1;
 }
 
 /// The mistakes of a model that knows one of two classes. A score of zero speaks for the first
@@ -95,9 +103,8 @@ inline void write_distances(Record& r, Distance&& distance) {
 template <class T>
 inline void write_turned(Model<T>& m, const Votes& votes, const Target& y) {
     Record& r = m.turned;
-    r.begin(m.memory);
     r.recent_loss = m.record.recent_loss;
-    write_mistakes(r, [&](std::size_t i, std::size_t rival) {
+    write_mistakes(r, m.memory, [&](std::size_t i, std::size_t rival) {
         const double* scores = votes[rival];
         return scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
     });
@@ -107,16 +114,16 @@ inline void write_turned(Model<T>& m, const Votes& votes, const Target& y) {
 template <class T>
 inline void write_record(Model<T>& m, const Votes& votes, const Target& y) {
     Record& r = m.record;
-    r.begin(m.memory);
     if (m.shape.one_class) write_turned(m, votes, y);
     const std::size_t each = m.groups_per_model();
     if (m.groups[0].task == Task::tube)
-        return write_distances(r, [&](std::size_t i, std::size_t rival) {
+        return write_distances(r, m.memory, [&](std::size_t i, std::size_t rival) {
             return distance(m, votes[rival], i * each, each, y);
         });
-    write_mistakes(r, [&](std::size_t i, std::size_t rival) {
+    write_mistakes(r, m.memory, [&](std::size_t i, std::size_t rival) {
         return wrong_vote(m, votes[rival], i * each, each, y);
     });
+    for (double& loss : r.recent_loss) loss *= m.memory;  // those of this example are added later
 }
 
 /// Adds a loss of the last weights, which learn from it, to the record of a model.

@@ -44,7 +44,7 @@ def test_everything_is_chosen_unless_something_is_said(inside, capsys):
         assert ("chosen: C=" in out) == ("C, metric, scale: chosen" in out) == choice
     run("train data.svm -o m.aggro --json r.json")
     params = json.loads(Path("r.json").read_text())["params"]
-    assert {"C", "metric", "scale", "average"} <= params.keys() and "auto" not in params.values()
+    assert "auto" not in {params[name] for name in ("C", "metric", "scale")}
     assert aggro.load("m.aggro").metric == params["metric"]
 
 

@@ -69,6 +69,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         in which those that lasted longer are more likely. "auto": a mean in which late rounds
         count more (the round after n new examples weighs n³), unless the last weights have made
         significantly fewer mistakes lately. Both are judged on each example before it is learned.
+        The last weights predict for the first ten examples.
     multiclass : {"support", "top", "predicted", "ovr"}, default="support"
         Which constraints an example with more than two classes imposes. "support": a margin over
         every wrong class (SPA). "top": a margin over the best wrong class. "predicted": the same,
