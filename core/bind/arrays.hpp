@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rows/examples.hpp"
-#include "step/task.hpp"
+#include "step/judge.hpp"
 
 namespace aggro {
 

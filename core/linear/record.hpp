@@ -14,8 +14,8 @@ inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t firs
                        const Target& y) {
     const Group& g = m.groups[first];
     const double* mine = scores + g.first;
-    if (g.task == Task::tube) return false;
-    if (g.task != Task::margin) return std::max_element(mine, mine + g.count) - mine != y.label;
+    if (gives_value(g.task)) return false;
+    if (picks_class(g.task)) return std::max_element(mine, mine + g.count) - mine != y.label;
     if (m.shape.vote == Vote::argmax) return std::max_element(mine, mine + each) - mine != y.label;
     bool wrong = false;  // and no early end: a branch could not be foretold
     for (std::size_t k = 0; k < each; ++k)
@@ -70,7 +70,7 @@ inline void write_record(Model<T>& m, const double* scores, const Target& y) {
     Record& r = m.record;
     r.begin(m.memory);
     if (m.shape.one_class) write_turned(m, scores, y);
-    const bool regression = m.groups[0].task == Task::tube;
+    const bool regression = gives_value(m.groups[0].task);
     const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
     const std::size_t each = m.groups_per_model();
     for (std::size_t i = 0; i < m.shape.models; ++i) {
@@ -88,7 +88,7 @@ inline void write_record(Model<T>& m, const double* scores, const Target& y) {
 /// Adds the losses of the groups, judged by their last weights, to the records of their models.
 template <class T>
 inline void add_losses(Model<T>& m, const double* losses) {
-    if (m.groups[0].task == Task::tube) return;  // told by the distance already
+    if (gives_value(m.groups[0].task)) return;  // told by the distance already
     const std::size_t models = m.shape.models, each = m.groups_per_model();
     for (std::size_t i = 0, g = 0; i < models; ++i)
         for (std::size_t end = g + each; g < end; ++g) m.record.recent_loss[i] += losses[g];
