@@ -102,13 +102,13 @@ inline nb::dict state_of(KernelCore& core) {
     put(state, "coef", unpadded(e, e.coefs));
     if (e.average) put(state, "trail", unpadded(e, e.trails));
     put(state, "self", e.self), put(state, "ids", e.ids), put(state, "born", e.born);
-    put(state, "table", m.budget.table.compact());
-    put(state, "inverse", m.budget.gram.inverse.compact());
-    put(state, "nearest", m.budget.neighbours.nearest),
-        put(state, "distance", m.budget.neighbours.distance);
+    put(state, "table", m.budget.known.table.compact());
+    put(state, "inverse", m.budget.known.gram.inverse.compact());
+    put(state, "nearest", m.budget.known.neighbours.nearest),
+        put(state, "distance", m.budget.known.neighbours.distance);
     put(state, "counters",
         std::vector<std::int64_t>{m.history.examples, m.history.mistakes, m.history.updates,
-                                  e.next_birth, m.budget.gram.since_rebuilt});
+                                  e.next_birth, m.budget.known.gram.since_rebuilt});
     put(state, "loss", std::vector<double>{m.history.loss});
     put(state, "ties", std::vector<std::int64_t>{m.history.ties});
     put_rows(state, store);
@@ -117,14 +117,13 @@ inline nb::dict state_of(KernelCore& core) {
 
 inline void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
     const std::size_t square = product(slots, slots);
-    const bool projects = b.projects(), nearest = b.limit > 0 && b.strategy == Forget::nearest;
-    b.table.assign(get<double>(state, "table", projects || nearest ? square : 0).data(),
-                   projects || nearest ? slots : 0);
-    b.gram.inverse.assign(get<double>(state, "inverse", projects ? square : 0).data(),
-                          projects ? slots : 0);
-    b.neighbours.nearest = get<std::int64_t>(state, "nearest", nearest ? slots : 0);
-    b.neighbours.distance = get<double>(state, "distance", nearest ? slots : 0);
-    for (const std::int64_t n : b.neighbours.nearest)
+    const bool table = b.keeps_table(), inverse = b.keeps_inverse(), nearest = b.keeps_neighbours();
+    b.known.table.assign(get<double>(state, "table", table ? square : 0).data(), table ? slots : 0);
+    b.known.gram.inverse.assign(get<double>(state, "inverse", inverse ? square : 0).data(),
+                                inverse ? slots : 0);
+    b.known.neighbours.nearest = get<std::int64_t>(state, "nearest", nearest ? slots : 0);
+    b.known.neighbours.distance = get<double>(state, "distance", nearest ? slots : 0);
+    for (const std::int64_t n : b.known.neighbours.nearest)
         if (n < -1 || n >= static_cast<std::int64_t>(slots))
             throw nb::value_error("nearest names a slot that is not there");
 }
@@ -144,7 +143,7 @@ inline void load_state(KernelCore& core, const nb::dict& state) {
     const auto counters = get<std::int64_t>(state, "counters", 5);
     m.history.examples = counters[0], m.history.mistakes = counters[1],
     m.history.updates = counters[2];
-    e.next_birth = counters[3], m.budget.gram.since_rebuilt = counters[4];
+    e.next_birth = counters[3], m.budget.known.gram.since_rebuilt = counters[4];
     m.history.loss = get<double>(state, "loss", 1)[0];
     m.history.ties = state.contains("ties") ? get<std::int64_t>(state, "ties", 1)[0] : 0;
     e.rebuild_index();

@@ -114,11 +114,11 @@ inline void check_order(const Lesson& lesson, std::size_t rows) {
 /// Every group has what it learns from, in every row of the lesson.
 inline void check_targets(const std::vector<Group>& groups, const Lesson& lesson) {
     for (const Group& g : groups) {
-        const bool classes = g.task != Task::margin && g.task != Task::tube;
+        const bool classes = picks_class(g.task);
         const bool column = lesson.values && g.positive < lesson.columns;
         if (classes && !lesson.labels)
             throw std::invalid_argument("a class label is needed for each row");
-        if (g.task == Task::tube && !column)
+        if (gives_value(g.task) && !column)
             throw std::invalid_argument("a target value is needed for each row and output");
         if (!classes && !lesson.labels && !column)
             throw std::invalid_argument("a label or a column of targets is needed for each output");

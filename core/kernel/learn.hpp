@@ -110,8 +110,8 @@ class KernelLearn {
 
     /// The outputs together: the best one, or any of them. A regression makes no mistakes.
     bool is_wrong(const Target& target, const double* s) const {
-        if (m.groups[0].task == Task::tube) return false;
-        if (m.shape.vote == Vote::argmax || m.groups[0].task != Task::margin)
+        if (gives_value(m.groups[0].task)) return false;
+        if (m.shape.vote == Vote::argmax || picks_class(m.groups[0].task))
             return std::max_element(s, s + e.outputs) - s != target.label;
         return std::any_of(m.groups.begin(), m.groups.end(), [&](const Group& g) {
             return (s[g.first] > 0) != (target.sign(g.positive) > 0);
@@ -232,7 +232,7 @@ class KernelLearn {
         if (!m.budget.take_in(block.kernel(r), block.self[r])) {
             for (std::size_t i = 0; i < e.size(); ++i) {
                 for (std::size_t k = 0; k < e.outputs; ++k)
-                    part[k] = m.budget.gram.share[i] * tau[k];
+                    part[k] = m.budget.known.gram.share[i] * tau[k];
                 e.add(i, part.data(), rounds);
             }
             return;

@@ -68,7 +68,7 @@ class Account {
         m.tally.mistakes[index] += verdict.wrong;
         if (!alone())
             s.journal->losses(entries)[index] = verdict.loss;
-        else if (m.groups[index].task != Task::tube && judges())
+        else if (!gives_value(m.groups[index].task) && judges())
             add_loss(m.record, m.model_of[index], verdict.loss);
     }
 
@@ -101,7 +101,7 @@ class Account {
     /// Lets the row and its targets count in the unit of C.
     [[gnu::noinline]] void measure_unit(const Seen<Row>& row, const Target& y) {
         m.unit.add_row(row.squared, row.stretch, m.shape.intercept ? m.prior(part.first()) : 0);
-        if (m.groups[0].task != Task::tube) return;
+        if (!gives_value(m.groups[0].task)) return;
         for (std::size_t g = 0; g < m.groups_per_model(); ++g)
             m.unit.add_answer(y.values[m.groups[g].positive]);
     }

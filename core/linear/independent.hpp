@@ -17,7 +17,7 @@ class LaneRules {
         const Task task = m.groups[0].task;
         usable = m.shape.sums == 0 && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
                  m.shape.metric != Metric::full && m.groups.size() == m.shape.outputs &&
-                 (task == Task::margin || task == Task::tube);
+                 !picks_class(task);
         for (const Group& g : m.groups) {
             usable = usable && g.rule.doubt == Doubt::none && g.task == task;
             positive.push_back(static_cast<std::int64_t>(g.positive));
@@ -30,7 +30,7 @@ class LaneRules {
             weigh_kappa = g.rule.weigh_kappa;
         }
         width = epsilon;
-        tube = task == Task::tube;
+        tube = gives_value(task);
         models = usable && !tube && m.shape.vote == Vote::each &&
                  m.shape.models == m.shape.outputs && m.trail.stride() == 0 && !m.shape.one_class;
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());

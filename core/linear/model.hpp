@@ -13,7 +13,7 @@
 #include "linear/scale.hpp"
 #include "linear/unit.hpp"
 #include "rows/lanes.hpp"
-#include "step/task.hpp"
+#include "step/judge.hpp"
 
 namespace aggro {
 
@@ -161,7 +161,7 @@ struct Model {
         if (shape.forgetting > 0 && shape.sums > 0) means.emphasis.assign(1, 1.0);
         sizes.begin(shape.scale);
         if (shape.spreads > 0) targets.begin(shape.spreads);
-        if (shape.models > 1) unit.begin(groups[0].task == Task::tube);
+        if (shape.models > 1) unit.begin(gives_value(groups[0].task));
         tally = Tally(groups.size());
         record = Record(shape.models, shape.rivals());
         if (shape.one_class) turned = Record(shape.models, shape.rivals());

@@ -15,7 +15,7 @@ inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t firs
                        const Target& y) {
     const Group& g = m.groups[first];
     const double* mine = scores + g.first;
-    if (g.task != Task::margin) return std::max_element(mine, mine + g.count) - mine != y.label;
+    if (picks_class(g.task)) return std::max_element(mine, mine + g.count) - mine != y.label;
     if (m.shape.vote == Vote::argmax) return std::max_element(mine, mine + each) - mine != y.label;
     bool wrong = false;  // and no early end: a branch could not be foretold
     for (std::size_t k = 0; k < each; ++k)
@@ -116,7 +116,7 @@ inline void write_record(Model<T>& m, const Votes& votes, const Target& y) {
     Record& r = m.record;
     if (m.shape.one_class) write_turned(m, votes, y);
     const std::size_t each = m.groups_per_model();
-    if (m.groups[0].task == Task::tube)
+    if (gives_value(m.groups[0].task))
         return write_distances(r, m.memory, [&](std::size_t i, std::size_t rival) {
             return distance(m, votes[rival], i * each, each, y);
         });
@@ -135,7 +135,7 @@ inline void add_loss(Record& r, std::size_t model, double loss) {
 /// Adds the losses of the groups, judged by their last weights, to the records of their models.
 template <class T>
 inline void add_losses(Model<T>& m, const double* losses) {
-    if (m.groups[0].task == Task::tube) return;  // told by the distance already
+    if (gives_value(m.groups[0].task)) return;  // told by the distance already
     const std::size_t models = m.shape.models, each = m.groups_per_model();
     for (std::size_t i = 0, g = 0; i < models; ++i)
         for (std::size_t end = g + each; g < end; ++g) add_loss(m.record, i, losses[g]);

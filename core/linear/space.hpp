@@ -49,7 +49,7 @@ inline void clear(std::vector<T>& lanes) {
 /// overflow.
 template <class Row>
 struct Seen {
-    Row x;
+    const Row& x;
     double squared = 0;  ///< ||x||^2; a length that underflows counts as zero
     double stretch = 1;
 };
@@ -174,7 +174,7 @@ class Space {
             largest = std::max(largest, std::abs(v));
         }
         for (T& v : s.values) v /= largest;
-        Row shortened = x;
+        shortened = x;
         shortened.values = s.values.data();
         return {shortened, read(shortened), static_cast<double>(largest)};
     }
@@ -212,6 +212,7 @@ class Space {
     Model<T>& m;
     Scratch<T>& s;
     std::size_t stride, first, lanes;
+    Row shortened{};  ///< the row just looked at, where its squared length would overflow
 };
 
 }  // namespace aggro

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "step/batch_cholesky.hpp"
+#include "step/support.hpp"
 #include "step/task.hpp"
 
 namespace aggro {
