@@ -103,7 +103,7 @@ inline nb::dict state_of(KernelCore& core) {
     if (e.average) put(state, "trail", unpadded(e, e.trails));
     put(state, "self", e.self), put(state, "ids", e.ids), put(state, "born", e.born);
     put(state, "table", m.budget.table.compact());
-    put(state, "inverse", m.budget.gram.inverse.compact());
+    put(state, "root", m.budget.gram.root.compact());
     put(state, "nearest", m.budget.neighbours.nearest),
         put(state, "distance", m.budget.neighbours.distance);
     put(state, "counters",
@@ -120,8 +120,11 @@ inline void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
     const bool projects = b.projects(), nearest = b.limit > 0 && b.strategy == Forget::nearest;
     b.table.assign(get<double>(state, "table", projects || nearest ? square : 0).data(),
                    projects || nearest ? slots : 0);
-    b.gram.inverse.assign(get<double>(state, "inverse", projects ? square : 0).data(),
-                          projects ? slots : 0);
+    if (state.contains("root"))
+        b.gram.root.assign(get<double>(state, "root", projects ? square : 0).data(),
+                           projects ? slots : 0);
+    else if (projects)
+        b.gram.rebuild(b.table);  // an early version kept the inverse, which is not as exact
     b.neighbours.nearest = get<std::int64_t>(state, "nearest", nearest ? slots : 0);
     b.neighbours.distance = get<double>(state, "distance", nearest ? slots : 0);
     for (const std::int64_t n : b.neighbours.nearest)

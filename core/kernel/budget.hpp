@@ -52,13 +52,11 @@ class Budget {
     bool projects() const { return limit > 0 && strategy == Forget::projection; }
 
     /// Takes in an example that becomes the last slot; `kernel` are its values with all others.
-    /// With projection, one that depends on the others is refused: `gram.share` is how they
-    /// represent it.
-    bool take_in(const double* kernel, double self) {
-        if (projects() && !gram.append(kernel, self)) return false;
+    void take_in(const double* kernel, double self) {
+        if (projects()) gram.append(kernel, self);
         if (limit > 0 && strategy == Forget::nearest) neighbours.append();
-        if (limit > 0 && (strategy == Forget::nearest || projects())) table.append(kernel, self);
-        return true;
+        if (limit > 0 && (strategy == Forget::nearest || projects()))
+            table.append(kernel, kernel, self);
     }
 
     /// The newcomers stay; V consists of them, or holds them. To be called before `choose`.
@@ -142,9 +140,10 @@ class Budget {
             for (std::size_t r = 0; r < n; ++r) prices[r] = e.coefs[r] * e.coefs[r];
         else
             for (std::size_t r = 0; r < n; ++r) prices[r] = e.squared_weight(r);
-        if (strategy == Forget::projection)
-            for (std::size_t r = 0; r < n; ++r) prices[r] /= gram.inverse.at(r, r);
-        else if (strategy == Forget::nearest)
+        if (strategy == Forget::projection) {
+            const auto& diagonal = gram.diagonal();
+            for (std::size_t r = 0; r < n; ++r) prices[r] /= diagonal[r];
+        } else if (strategy == Forget::nearest)
             for (std::size_t r = 0; r < n; ++r) prices[r] *= residual[r] - neighbour_gain(r, e);
         else
             for (std::size_t r = 0; r < n; ++r) prices[r] *= residual[r];
@@ -176,9 +175,9 @@ class Budget {
         shares.clear();
         if (strategy == Forget::oldest) return;
         if (strategy == Forget::projection) {
-            const double pivot = gram.inverse.at(r, r);
+            const auto& column = gram.column(r);
             for (std::size_t i = 0; i < e.size(); ++i)
-                if (i != r) shares.emplace_back(i, -gram.inverse.at(i, r) / pivot);
+                if (i != r) shares.emplace_back(i, -column[i] / column[r]);
             return;
         }
         part.resize(rows);
