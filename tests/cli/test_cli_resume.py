@@ -279,7 +279,8 @@ def test_a_third_class_that_the_settings_do_not_allow_is_refused(capsys):
     """Two classes share one constraint, three have several: as a new model would say."""
     write_svmlight(Path("two.svm"), 60, classes=2)
     write_svmlight(Path("three.svm"), 60, classes=3)
-    run("train two.svm -o m --loss least_squares")
+    X, y = load_svmlight("two.svm")
+    aggro.save(aggro.PassiveAggressiveClassifier(loss="least_squares").partial_fit(X, y), "m")
     known = Path("m").read_bytes()
     run("train three.svm --resume m -o m", code=1)
     assert "use --multiclass ovr" in capsys.readouterr().err
