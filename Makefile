@@ -15,9 +15,10 @@ SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twi
   $(addprefix tests/kernel/test_kernel_,twin.py budget.py) \
   $(addprefix tests/stream/test_stream_,equals_arrays.py bounds.py bad_input.py) \
   $(addprefix tests/files/test_files_,svmlight.py vw.py numbers.py bad_lines.py) \
-  $(addprefix tests/models/test_models_,damage.py stream.py)
+  $(addprefix tests/models/test_models_,damage.py stream.py) \
+  $(addprefix tests/text/test_,hashing_vectorizer.py text_classifier.py)
 # NumPy's own threads were not compiled for the sanitizer, which would complain of them
-THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py
+THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_together.py tests/test_turns.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-serve test dev lint unit sanitize crash fuzz-serve bench-serve stress stress-minute mutants format stubs \
@@ -32,7 +33,7 @@ demo: $(VENV)/demo  ## learn from built-in data, show how it goes, draw a pictur
 demo-serve: $(VENV)/core  ## a server with a live page: truths come late, the concept changes half-way
 	@$(BIN)/python -m aggro.serve.demo
 
-test: lint unit sanitize  ## all that must pass: lint, tests, sanitizers
+test: lint unit sanitize stress-minute  ## all that must pass: lint, tests, sanitizers, a minute of stress
 
 dev: $(VENV)/core  ## make .venv with the compiled core and all tools
 

@@ -12,6 +12,7 @@ from mutants.mutant import ROOT
 from mutants.sample import SPARE
 
 FOLDER = ROOT / "build" / "mutants" / "cpp"
+BROKEN = FOLDER / "broken.txt"  # faults that do not compile, so that they are not tried again
 SWITCH = """#pragma once
 #include <cstdlib>
 namespace aggro {
@@ -27,8 +28,9 @@ PLACE = re.compile(r"(core/[\w/]+\.(?:hpp|cpp)):(\d+)")
 
 def build(mutants):
     """Compile the core with these faults; return those that are in it, by their number."""
-    numbered = dict(enumerate(mutants, start=1))
     FOLDER.mkdir(parents=True, exist_ok=True)
+    known = set(BROKEN.read_text().split()) if BROKEN.exists() else set()
+    numbered = {n: m for n, m in enumerate(mutants, start=1) if m.id not in known}
     shutil.copy(ROOT / "CMakeLists.txt", FOLDER)
     (FOLDER / "switch.hpp").write_text(SWITCH)
     while True:
@@ -40,6 +42,7 @@ def build(mutants):
         if not broken:
             raise RuntimeError(f"the core with its faults does not compile:\n{errors[-4000:]}")
         print(f"  {len(broken)} faults do not compile and are left out", flush=True)
+        BROKEN.write_text("\n".join(sorted(known := known | {numbered[n].id for n in broken})))
         numbered = {n: each for n, each in numbered.items() if n not in broken}
     return _wanted(numbered, mutants)
 

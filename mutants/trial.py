@@ -20,7 +20,8 @@ from mutants import cpp_build
 from mutants.mutant import ROOT
 
 FOLDER = ROOT / "build" / "mutants"
-LIMIT = 600  # seconds for the tests of one fault
+LIMIT = 600  # seconds for the tests of one fault; who is not caught by then has survived
+HANG = 120  # seconds after which a test has no end
 TABLE = tomllib.loads((Path(__file__).parent / "tests.toml").read_text())
 # An editable install would be found before the folder with the fault.
 CUSTOMIZE = """import sys
@@ -38,12 +39,19 @@ class Verdict:
 
 
 def tests_of(file):
-    """The test files that should notice a fault in a file, the most likely first."""
+    """The test files that should notice a fault in a file, the most likely first.
+
+    Within the row of the table these are the ones that share the file's name.
+    """
     for pattern, tests in TABLE.items():
         if fnmatch.fnmatch(file, pattern):
-            found = [sorted(ROOT.glob(test)) for test in tests]
-            return [str(path.relative_to(ROOT)) for paths in found for path in paths]
-    raise LookupError(f"mutants/tests.toml has no row for {file}")
+            found = dict.fromkeys(path for test in tests for path in sorted(ROOT.glob(test)))
+            stem = Path(file).stem.strip("_")
+            found = sorted(found, key=lambda path: stem not in path.stem)
+            if files := [str(p.relative_to(ROOT)) for p in found if p.name.startswith("test_")]:
+                return files
+            break
+    raise LookupError(f"mutants/tests.toml names no tests for {file}")
 
 
 class Place:
@@ -66,6 +74,7 @@ class Place:
         more = {"PYTHONPATH": path, "AGGRO_MUTANT": str(number), "PYTHONDONTWRITEBYTECODE": "1"}
         more |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        command += ["-o", f"faulthandler_timeout={HANG}", "-o", "faulthandler_exit_on_timeout=true"]
         process = subprocess.Popen(
             [*command, "--tb=no", "-rfE", *arguments],
             cwd=ROOT,
@@ -115,11 +124,11 @@ class Court:
             while True:
                 skip = [f"--deselect={witness}" for witness in excused]
                 code, said = where.run([*files, *skip], LIMIT, number)
-                if code == 0:
-                    return False, ""
+                if code in (0, None):
+                    return False, "" if code == 0 else f"not within {LIMIT} s"
                 witness = _witness(code, said)
                 if not witness or self._is_reliable(clean, witness):
-                    return True, witness or _cause(code)
+                    return True, witness or _cause(code, said)
                 excused.append(witness)  # it fails without the fault, too
 
     def _is_reliable(self, clean, witness):
@@ -135,8 +144,8 @@ def _witness(code, said):
     return found.group(1) if found and code in (1, 2) else ""
 
 
-def _cause(code):
-    if code is None:
+def _cause(code, said):
+    if "Timeout (" in said:
         return "no end"
     return f"crash ({code})" if code < 0 or code > 100 else f"pytest ended with {code}"
 

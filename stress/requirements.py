@@ -11,11 +11,7 @@ from stress.anatomy import differences
 from stress.faces import face_of
 from stress.runs import Difference, Run
 from stress.troubles import TROUBLES
-from stress.twins import (
-    hangs_on_rounding,
-    needs_doubles,
-    twin_of_case,
-)
+from stress.twins import closeness, hangs_on_rounding, largest, needs_doubles, twin_of_case
 
 
 def is_finite(case, face, plain):
@@ -214,12 +210,14 @@ def _same(what, case, face, found, expected):
 
 
 def _close(what, found, expected, case, least=0.0):
+    """Compare scores; one that is too large for a number has to be so in both."""
     found, expected = (np.ravel(each).astype(np.float64) for each in (found, expected))
-    close = max(1e-6 if case.data.dtype == np.float64 else 2e-2, least)
-    scale = 1 + np.abs(expected).max(initial=0)
-    gaps = np.abs(found - expected) / scale
-    if not (gaps <= close).all():
-        i = int(np.argmax(~(gaps <= close)))
+    with np.errstate(invalid="ignore"):
+        gaps = np.abs(found - expected) / largest(expected)
+    overflow = ~np.isfinite(found) & ~np.isfinite(expected)
+    close = overflow | (gaps <= max(closeness(case), least))
+    if not close.all():
+        i = int(np.argmin(close))
         raise Difference(f"{what}: {found[i]!r} where {expected[i]!r} was expected (score {i})")
 
 

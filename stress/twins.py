@@ -1,13 +1,16 @@
 """The learner in plain NumPy for a case, where there is one."""
 
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
 from linear_support import teach_twin, twin_of
 
 from aggro.reference import ReferenceKernelLearner, ReferenceLearner
+from stress.faces import face_of
 
 HARD = {"hard": np.inf}  # the price that a loss stands for
+TRIES = 8
 RULES = {
     "perceptron": "perceptron",
     "arow": "arow",
@@ -22,18 +25,59 @@ def hangs_on_rounding(case):
     """Rules that choose, on rows that make equal scores: rounding decides, and all that follows."""
     chooses = case.setting.params.get("multiclass") in ("top", "predicted")
     chooses |= case.setting.name == "Perceptron"
-    return not case.data.tame or (chooses and case.data.repeats)
+    if not case.data.tame or (chooses and case.data.repeats):
+        return True
+    return _is_confident(case.setting) and _magnifies(case)
+
+
+def _is_confident(setting):
+    algorithm = setting.params.get("algorithm", "")
+    return setting.name == "ConfidenceWeightedClassifier" or algorithm.startswith("CW")
+
+
+def _magnifies(case):
+    """Whether columns that differ by a few last digits teach something else, in one of some tries.
+
+    The constraints of confidence-weighted learning are hard. Where examples contradict each other,
+    each shrinks the variances to the square of what they were, down to 1e-100: the next step goes
+    along whatever rounding has left of them. No other rule is excused by this.
+    """
+    rng, eps = np.random.default_rng(case.seed), np.finfo(case.data.dtype).eps
+    plain = _taught(case, case.data.X)
+    others = (
+        _taught(case, case.data.X * (1 + eps * rng.integers(-4, 5, case.data.X.shape[1])))
+        for _ in range(TRIES)
+    )
+    far = 0.1 * closeness(case) * largest(plain)
+    return any(not np.abs(other - plain).max() <= far for other in others)
+
+
+def _taught(case, X):
+    face = face_of(case.setting, replace(case.data, X=X))
+    model = face.setting.make()
+    face.learn(model, 0, len(X))
+    return face.scores(face.finish(model))
+
+
+def closeness(case):
+    """How far apart two scores may be that are the same, relative to the largest."""
+    return 1e-6 if case.data.dtype == np.float64 else 2e-2
+
+
+def largest(scores):
+    return 1 + np.abs(scores[np.isfinite(scores)]).max(initial=0)
 
 
 def needs_doubles(case):
-    """Hard constraints of rows that almost depend on each other, in single precision.
+    """Hard constraints of a batch, in single precision.
 
-    They are those of a batch, or a row that comes again: it stands on the border of its constraint.
+    Rows of a batch almost depend on each other more often than not (there may be more of them than
+    features), and the twin reads the core's rounded Gram matrix as the exact one: a batch that is
+    contradictory for one of them is not for the other.
     """
-    params, confident = case.setting.params, case.setting.name == "ConfidenceWeightedClassifier"
+    params = case.setting.params
     hard = params.get("loss") == "hard" or params.get("C") == np.inf
-    close = (hard and case.setting.batch_size > 1) or (confident and case.data.repeats)
-    return close and case.data.dtype == np.float32
+    return hard and case.setting.batch_size > 1 and case.data.dtype == np.float32
 
 
 def twin_of_case(case, plain):

@@ -96,3 +96,18 @@ def test_every_group_keeps_its_own_past(axes, classes):
         assert np.array_equal(now[:, position], np.broadcast_to(was, now[:, position].shape)), name
         if name != "last_update":
             assert not now[:, 1].any(), name
+
+
+@pytest.mark.parametrize("multiclass", ["support", "ovr"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_class_sums_are_those_of_a_learner_that_knew_all_classes(dtype, multiclass):
+    X, y = make_problem("binary", 1, np.random.default_rng(2), 40, 4)
+    axes = {"class_mean": 0.2, "multiclass": multiclass}
+    wide = Settings(task="multiclass", **axes)
+    old = teach(Learner(Settings(task="binary", **axes), 4, 2, dtype), X.astype(dtype), y)
+    grew = grow_classes(old, wide, np.array([0, 2]), 3).state()
+    knew = teach(Learner(wide, 4, 3, dtype), X.astype(dtype), 2 * y).state()
+    names = ["class_weight_seen", "class_sum_norm"]
+    names += ["class_sum_cross", "class_total"] if multiclass == "ovr" else []  # read there alone
+    for name in names:
+        np.testing.assert_allclose(grew[name], knew[name], rtol=1e-5, err_msg=name)

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import aggro
 from aggro import PassiveAggressiveClassifier
 from aggro.estimators.targets import class_weights, classes_of, encode
-from aggro.labels import united
+from aggro.labels import plain_labels, united
 
 Classifiers = [PassiveAggressiveClassifier, aggro.KernelPassiveAggressiveClassifier]
 WORDS = np.array(["a", "bb", "ccc"])[CLASSES]
@@ -303,3 +303,13 @@ def test_class_weights_by_hand():
     ):
         with pytest.raises(ValueError, match=words):
             class_weights(table, classes, counts, growing=True)
+
+
+def test_text_of_any_type_becomes_plain_text():
+    strings = getattr(np.dtypes, "StringDType", None)
+    if strings is None:
+        pytest.skip("this NumPy has no strings of any length")
+    for y in (np.array(["b", "a"], dtype=strings()), np.array([["b"], ["a"]], dtype=strings())):
+        found = plain_labels(y)
+        assert found.dtype.kind == "U" and found.shape == y.shape
+        assert found.ravel().tolist() == ["b", "a"]

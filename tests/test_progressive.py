@@ -130,3 +130,18 @@ def test_a_sweep_shows_what_a_model_shows():
     for row in swept.rows:
         model = aggro.PassiveAggressiveClassifier(**row.params).partial_fit(X, y)
         assert row.error == pytest.approx(model.n_mistakes_ / len(y))
+
+
+@pytest.mark.parametrize("multiclass", ["support", "top", "predicted", "ovr"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_mistakes_are_counted_alike_for_any_constraint(multiclass, classes):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 4))
+    y = rng.integers(classes, size=60)
+    model = aggro.PassiveAggressiveClassifier(multiclass=multiclass)
+    found = 0
+    for i in range(60):
+        said = model.predict(X[i : i + 1])[0] if i else 0
+        found += said != y[i]
+        model.partial_fit(X[i : i + 1], y[i : i + 1], classes=np.arange(classes))
+    assert model.n_mistakes_ == found

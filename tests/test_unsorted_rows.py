@@ -84,3 +84,29 @@ def test_an_index_outside_is_named(wrong, max_iter):
     model = PassiveAggressiveClassifier().fit(DENSE, LABELS)
     with pytest.raises(ValueError, match=f"feature index {wrong} is outside a matrix of 30 feat"):
         model.predict(X)
+
+
+@pytest.mark.parametrize("scale", ["none", "online"])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_race_begins_alike(repeats, scale):
+    """The grid of C is laid out by the first row: its length, however its entries are written."""
+    for i in range(20):
+        races = [
+            PassiveAggressiveClassifier(C="auto", scale=scale).partial_fit(
+                X, LABELS[i : i + 1], classes=[0, 1, 2]
+            )
+            for X in (sp.csr_array(DENSE[i : i + 1]), shuffled(DENSE[i : i + 1], repeats))
+        ]
+        grids = [[lane["C"] for lane in race.lanes_] for race in races]
+        assert grids[0] == grids[1]
+        units = [each._learner.learners[0].model.unit for each in races]
+        np.testing.assert_allclose(*units, rtol=1e-12)
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_gamma_is_that_of_the_rows(repeats):
+    gammas = [
+        KernelPassiveAggressiveClassifier(gamma="scale").fit(X, LABELS)._learner.gamma
+        for X in (DENSE, sp.csr_array(DENSE), shuffled(DENSE, repeats))
+    ]
+    np.testing.assert_allclose(gammas, gammas[0], rtol=1e-12)

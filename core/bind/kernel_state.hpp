@@ -103,7 +103,7 @@ inline nb::dict state_of(KernelCore& core) {
     if (e.average) put(state, "trail", unpadded(e, e.trails));
     put(state, "self", e.self), put(state, "ids", e.ids), put(state, "born", e.born);
     put(state, "table", m.budget.known.table.compact());
-    put(state, "inverse", m.budget.known.gram.inverse.compact());
+    put(state, "root", m.budget.known.gram.root.compact());
     put(state, "nearest", m.budget.known.neighbours.nearest),
         put(state, "distance", m.budget.known.neighbours.distance);
     put(state, "counters",
@@ -119,8 +119,11 @@ inline void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
     const std::size_t square = product(slots, slots);
     const bool table = b.keeps_table(), inverse = b.keeps_inverse(), nearest = b.keeps_neighbours();
     b.known.table.assign(get<double>(state, "table", table ? square : 0).data(), table ? slots : 0);
-    b.known.gram.inverse.assign(get<double>(state, "inverse", inverse ? square : 0).data(),
-                                inverse ? slots : 0);
+    if (state.contains("root"))
+        b.known.gram.root.assign(get<double>(state, "root", inverse ? square : 0).data(),
+                                 inverse ? slots : 0);
+    else if (inverse)
+        b.known.gram.rebuild(b.known.table);  // early versions kept the inverse: not as exact
     b.known.neighbours.nearest = get<std::int64_t>(state, "nearest", nearest ? slots : 0);
     b.known.neighbours.distance = get<double>(state, "distance", nearest ? slots : 0);
     for (const std::int64_t n : b.known.neighbours.nearest)

@@ -42,10 +42,9 @@ class Budget {
     }
 
     /// Takes in an example that becomes the last slot; `kernel` are its values with all others.
-    /// False if the others represent it: `known.gram.share` is how.
-    bool take_in(const double* kernel, double self) {
-        return limit == 0 ||
-               with_strategy(strategy, [&](auto how) { return how.take_in(known, kernel, self); });
+    void take_in(const double* kernel, double self) {
+        if (limit > 0)
+            with_strategy(strategy, [&](auto how) { how.take_in(known, kernel, self); });
     }
 
     /// The newcomers stay; V consists of them, or holds them. To be called before `choose`.

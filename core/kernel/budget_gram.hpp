@@ -1,5 +1,5 @@
 // What a budget must know about its support vectors: their kernel matrix, who is next to whom,
-// and the inverse of the matrix.
+// and a root of the inverse of the matrix.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace aggro {
 
-/// A symmetric matrix that grows and shrinks by one row and column.
+/// A square matrix that grows and shrinks by one row and column.
 class SquareTable {
   public:
     std::size_t size() const { return count; }
@@ -18,10 +18,12 @@ class SquareTable {
     const double* row(std::size_t i) const { return values.data() + i * stride; }
 
     /// Adds a last row and column.
-    void append(const double* row, double diagonal) {
+    void append(const double* row, const double* column, double diagonal) {
         make_room(count + 1);
-        for (std::size_t j = 0; j < count; ++j)
-            values[count * stride + j] = values[j * stride + count] = row[j];
+        for (std::size_t j = 0; j < count; ++j) {
+            values[count * stride + j] = row[j];
+            values[j * stride + count] = column[j];
+        }
         values[count * stride + count] = diagonal;
         ++count;
     }
@@ -114,73 +116,91 @@ class Neighbours {
     }
 };
 
-/// The inverse of the kernel matrix, by bordering: O(B^2) for each support vector that comes or
-/// goes.
+/// The inverse of the kernel matrix K as M'M: O(B^2) for each support vector that comes or goes.
+///
+/// Support vectors may depend on each other, and K be singular: each of its diagonal entries is
+/// taken to be larger by a trace of itself. The root M keeps twice as many digits as the inverse
+/// itself would, whose errors are those of a rounded K times its condition.
 class InverseGram {
   public:
-    SquareTable inverse;
-    std::vector<double> share;  ///< phi_new = sum_i share_i phi_i + remainder, of the last try
+    SquareTable root;  ///< M; the order of its rows has no meaning
     std::int64_t since_rebuilt = 0;
 
-    /// Takes in a new row of the kernel matrix. False, and nothing changes, if it depends on the
-    /// others.
-    bool append(const double* k, double self) {
-        constexpr double dependent = 1e-10;
-        const double remainder = measure(k, self);
-        if (!(remainder > dependent * std::abs(self))) return false;
-        border(remainder);
+    /// Takes in a new row of the kernel matrix.
+    void append(const double* k, double self) {
+        const std::size_t n = root.size();
+        share.assign(n, 0.0);
+        double remainder = self;  // phi = sum_i share_i phi_i + remainder
+        for (std::size_t i = 0; i < n; ++i) {
+            const double* row = root.row(i);
+            double part = 0;
+            for (std::size_t j = 0; j < n; ++j) part += row[j] * k[j];
+            for (std::size_t j = 0; j < n; ++j) share[j] += part * row[j];
+            remainder -= part * part;
+        }
+        const double scale = 1 / std::sqrt(std::max(remainder, 0.0) + trace * std::abs(self));
+        for (double& part : share) part *= -scale;
+        nothing.resize(n);
+        root.append(share.data(), nothing.data(), scale);
         ++since_rebuilt;
-        return true;
     }
 
+    /// A reflection of the rows brings all of column r into row r, which then goes with it.
     void remove(std::size_t r) {
-        const std::size_t n = inverse.size();
-        const double* pivot_row = inverse.row(r);
-        share.assign(pivot_row, pivot_row + n);
-        const double pivot = share[r];
+        const std::size_t n = root.size();
+        double squared = 0;
+        way.resize(n);
         for (std::size_t i = 0; i < n; ++i) {
-            double* row = inverse.row(i);
-            const double factor = share[i] / pivot;
-            for (std::size_t j = 0; j < n; ++j) row[j] -= factor * share[j];
+            way[i] = root.at(i, r);
+            squared += way[i] * way[i];
         }
-        inverse.remove(r);
+        const double length = std::copysign(std::sqrt(squared), way[r]);
+        way[r] += length;
+        share.assign(n, 0.0);
+        for (std::size_t i = 0; i < n; ++i) add(way[i], root.row(i), share.data(), n);
+        for (std::size_t i = 0; i < n; ++i)
+            add(-way[i] / (length * way[r]), share.data(), root.row(i), n);
+        root.remove(r);
+    }
+
+    /// The diagonal of the inverse.
+    const std::vector<double>& diagonal() {
+        const std::size_t n = root.size();
+        share.assign(n, 0.0);
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = 0; j < n; ++j) share[j] += root.at(i, j) * root.at(i, j);
+        return share;
+    }
+
+    /// Column r of the inverse.
+    const std::vector<double>& column(std::size_t r) {
+        const std::size_t n = root.size();
+        share.assign(n, 0.0);
+        for (std::size_t i = 0; i < n; ++i) add(root.at(i, r), root.row(i), share.data(), n);
+        return share;
     }
 
     /// From the kernel matrix anew, now and then: the errors of many small changes add up.
     void rebuild_if_worn(const SquareTable& k) {
-        if (since_rebuilt < 64 + static_cast<std::int64_t>(4 * k.size())) return;
-        inverse.clear();
-        for (std::size_t i = 0; i < k.size(); ++i)
-            border(std::max(measure(k.row(i), k.at(i, i)), 1e-12 * k.at(i, i)));
+        if (since_rebuilt >= 64 + static_cast<std::int64_t>(4 * k.size())) rebuild(k);
+    }
+
+    void rebuild(const SquareTable& k) {
+        root.clear();
+        for (std::size_t i = 0; i < k.size(); ++i) append(k.row(i), k.at(i, i));
         since_rebuilt = 0;
     }
 
   private:
-    double measure(const double* k, double self) {
-        const std::size_t n = inverse.size();
-        share.assign(n, 0.0);
-        double remainder = self;
-        for (std::size_t i = 0; i < n; ++i) {
-            const double* row = inverse.row(i);
-            for (std::size_t j = 0; j < n; ++j) share[j] += k[i] * row[j];
-        }
-        for (std::size_t i = 0; i < n; ++i) remainder -= k[i] * share[i];
-        return remainder;
+    /// Above the rounding errors of a remainder, which are those of h = Mk, and |M| <
+    /// 1/sqrt(trace).
+    static constexpr double trace = 1e-9;
+
+    static void add(double factor, const double* from, double* to, std::size_t n) {
+        for (std::size_t j = 0; j < n; ++j) to[j] += factor * from[j];
     }
 
-    void border(double remainder) {
-        const std::size_t n = inverse.size();
-        for (std::size_t i = 0; i < n; ++i) {
-            double* row = inverse.row(i);
-            const double factor = share[i] / remainder;
-            for (std::size_t j = 0; j < n; ++j) row[j] += factor * share[j];
-        }
-        last.resize(n);
-        for (std::size_t j = 0; j < n; ++j) last[j] = -share[j] / remainder;
-        inverse.append(last.data(), 1 / remainder);
-    }
-
-    std::vector<double> last;
+    std::vector<double> share, way, nothing;
 };
 
 }  // namespace aggro

@@ -229,14 +229,7 @@ class KernelLearn {
 
     void remember(KernelBlock<Store>& block, std::size_t first, std::size_t r, const double* tau,
                   double rounds) {
-        if (!m.budget.take_in(block.kernel(r), block.self[r])) {
-            for (std::size_t i = 0; i < e.size(); ++i) {
-                for (std::size_t k = 0; k < e.outputs; ++k)
-                    part[k] = m.budget.known.gram.share[i] * tau[k];
-                e.add(i, part.data(), rounds);
-            }
-            return;
-        }
+        m.budget.take_in(block.kernel(r), block.self[r]);
         const std::size_t slot = e.append(block.ids[r], block.self[r]);
         e.add(slot, tau, rounds);
         store.append(block.examples, r);
@@ -265,7 +258,6 @@ class KernelLearn {
     std::vector<double> scores, taus;  ///< of a batch: examples x stride
     std::vector<double> vote;          ///< of one example
     std::vector<double> gram, group_scores, group_taus;
-    std::vector<double> part = std::vector<double>(e.outputs);
     std::vector<Rule> rules;
     std::vector<Newcomer> newcomers;
 };

@@ -38,8 +38,8 @@ inline void square_weights(const Expansion& e, std::vector<double>& prices) {
 struct ForgetOldest {
     static constexpr bool keeps_table = false, keeps_inverse = false, keeps_neighbours = false;
 
-    /// Takes in an example that becomes the last slot; false if the others represent it.
-    static bool take_in(Memory&, const double*, double) { return true; }
+    /// Takes in an example that becomes the last slot.
+    static void take_in(Memory&, const double*, double) {}
     /// The newcomers stay. To be called before prices are asked for.
     static void protect(Newcomers&, const std::vector<Newcomer>&, const Expansion&) {}
     /// What each removal would cost, times two.
@@ -76,10 +76,9 @@ struct ForgetSimple : ForgetOldest {
 struct ForgetNearest : ForgetSimple {
     static constexpr bool keeps_table = true, keeps_neighbours = true;
 
-    static bool take_in(Memory& known, const double* kernel, double self) {
+    static void take_in(Memory& known, const double* kernel, double self) {
         known.neighbours.append();
-        known.table.append(kernel, self);
-        return true;
+        known.table.append(kernel, kernel, self);
     }
     static void price(const Memory& known, const Newcomers& n, const Expansion& e,
                       std::vector<double>& prices) {
@@ -127,25 +126,25 @@ struct ForgetNearest : ForgetSimple {
     }
 };
 
-/// Absorbed by all; one that depends on the others is not taken in at all.
+/// Absorbed by all.
 struct ForgetProjection : ForgetOldest {
     static constexpr bool keeps_table = true, keeps_inverse = true;
 
-    static bool take_in(Memory& known, const double* kernel, double self) {
-        if (!known.gram.append(kernel, self)) return false;
-        known.table.append(kernel, self);
-        return true;
+    static void take_in(Memory& known, const double* kernel, double self) {
+        known.gram.append(kernel, self);
+        known.table.append(kernel, kernel, self);
     }
-    static void price(const Memory& known, const Newcomers&, const Expansion& e,
+    static void price(Memory& known, const Newcomers&, const Expansion& e,
                       std::vector<double>& prices) {
         square_weights(e, prices);
-        for (std::size_t r = 0; r < e.size(); ++r) prices[r] /= known.gram.inverse.at(r, r);
+        const auto& diagonal = known.gram.diagonal();
+        for (std::size_t r = 0; r < e.size(); ++r) prices[r] /= diagonal[r];
     }
-    static void share(const Memory& known, Newcomers&, const Expansion& e, std::size_t r,
+    static void share(Memory& known, Newcomers&, const Expansion& e, std::size_t r,
                       Shares& shares) {
-        const double pivot = known.gram.inverse.at(r, r);
+        const auto& column = known.gram.column(r);
         for (std::size_t i = 0; i < e.size(); ++i)
-            if (i != r) shares.emplace_back(i, -known.gram.inverse.at(i, r) / pivot);
+            if (i != r) shares.emplace_back(i, -column[i] / column[r]);
     }
     static void removed(Memory& known, const Expansion&, std::size_t r) {
         known.gram.remove(r);

@@ -229,24 +229,25 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
     });
 }
 
-/// Squared norm of one row, as it will be once it is scaled, if it is the first one.
+/// Squared norm of one row, as it will be once it is scaled, if it is the first one. A row that
+/// cannot be read has none; learning it says why.
 inline double square_of(const Matrix& x, std::size_t row, Scale scale) {
     if (row >= x.rows) throw std::out_of_range("order names a row that is not there");
-    const std::size_t begin =
-        x.sparse() ? static_cast<std::size_t>(x.start(row)) : row * x.features;
-    const std::size_t end =
-        x.sparse() ? static_cast<std::size_t>(x.start(row + 1)) : begin + x.features;
-    const auto sum = [&](const auto* values) {
-        double total = 0;
-        for (std::size_t k = begin; k < end; ++k) {
-            const auto value = static_cast<double>(values[k]);
-            total += scale == Scale::online ? value != 0 : value * value;
+    double total = 0;
+    if (scale == Scale::standard) return total;
+    with_row_type<double>(x, [&](auto kind) {
+        try {
+            Reader<double, decltype(kind)> reader(x);  // which keeps what it puts in order
+            const auto entries = reader.row(row);
+            for (std::size_t k = 0; k < entries.size; ++k) {
+                const double value = entries.values[k];
+                total += scale == Scale::online ? value != 0 : value * value;
+            }
+        } catch (const BadExample&) {
+            total = 0;
         }
-        return total;
-    };
-    if (scale == Scale::standard) return 0;
-    return x.doubles ? sum(static_cast<const double*>(x.values))
-                     : sum(static_cast<const float*>(x.values));
+    });
+    return total;
 }
 
 }  // namespace aggro

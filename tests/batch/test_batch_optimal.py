@@ -62,6 +62,20 @@ def test_support_classes_against_the_reference(loss):
         np.testing.assert_allclose(batch.solve(), T, rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_hard_support_classes_of_the_reference_are_optimal(shape):
+    """Also where steps in turn would take thousands of rounds: rows that are almost parallel."""
+    rng = np.random.default_rng(6)
+    for _ in range(8):
+        batch = random_batch(rng, "support", "hard", shape, 8)
+        batch.gram = batch.gram + 30 * np.sqrt(np.outer(*2 * [batch.gram.diagonal()]))
+        found = batch.solve()
+        T = batch_support_classes(batch.scores, batch.y, batch.gram, [slack("hard", 1.0)] * 8)
+        assert (kkt_violation(batch, T) < 1e-8) == (found is not None)
+        if found is not None:
+            np.testing.assert_allclose(batch.gram @ found, batch.gram @ T, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "hard"])
 @pytest.mark.parametrize("task", ["margin", "tube", "support"])
 def test_against_a_convex_solver(task, loss):

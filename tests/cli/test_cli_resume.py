@@ -273,3 +273,22 @@ def test_a_model_of_python_is_known_by_its_parameters(inside, capsys):
     for other in ("PA-I", "SPA-II", "AROW"):
         run(f"train data.svm --resume m.aggro -o again.aggro --algorithm {other}", 1)
         assert f"which cannot change to {other}" in capsys.readouterr().err
+
+
+def test_a_third_class_that_the_settings_do_not_allow_is_refused(capsys):
+    """Two classes share one constraint, three have several: as a new model would say."""
+    write_svmlight(Path("two.svm"), 60, classes=2)
+    write_svmlight(Path("three.svm"), 60, classes=3)
+    X, y = load_svmlight("two.svm")
+    aggro.save(aggro.PassiveAggressiveClassifier(loss="least_squares").partial_fit(X, y), "m")
+    known = Path("m").read_bytes()
+    run("train three.svm --resume m -o m", code=1)
+    assert "use --multiclass ovr" in capsys.readouterr().err
+    assert Path("m").read_bytes() == known
+
+
+def test_prices_are_checked_when_learning_goes_on(capsys):
+    write_svmlight(Path("two.svm"), 60, classes=2)
+    run("train two.svm -o m")
+    run("train two.svm --resume m -o m --C 0", code=1)
+    assert "--C 0" in capsys.readouterr().err

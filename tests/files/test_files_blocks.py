@@ -15,6 +15,7 @@ from file_helpers import collect, random_svmlight
 
 from aggro import files
 from aggro.files.blocks import read_ahead, whole_lines
+from aggro.files.compress import compressor_of
 
 TEXT = b"1 1:0.5 3:2 # x\r\n\n-1 2:1\n# note\n2 qid:1 10:1e-3\n3"
 
@@ -69,6 +70,8 @@ def test_the_missing_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=r"pip install zstandard"):
         list(files.read(tmp_path / "a.svm.zst"))
+    with pytest.raises(ImportError, match=r"pip install zstandard"):
+        compressor_of("to-be-written.zst")  # before there is anything to write
 
 
 def test_folders_patterns_and_lists(tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from kernel_helpers import STRATEGIES, data, estimator, scores
+from sklearn.base import clone
 
 from aggro.estimators.kernel import KernelPassiveAggressiveClassifier
 from aggro.reference import kernel_matrix
@@ -94,14 +95,33 @@ def test_oldest_drops_the_oldest():
     assert sorted(model.support_) == [25, 26, 27, 28, 29]
 
 
-def test_projection_needs_no_dependent_support_vectors():
-    X, y = data("binary", n=60, d=3, seed=4)
-    params = {"kernel": "linear", "C": 0.2}
-    plain = KernelPassiveAggressiveClassifier(**params).partial_fit(X, y, classes=[0, 1])
-    small = KernelPassiveAggressiveClassifier(budget=10, budget_strategy="projection", **params)
-    small.partial_fit(X, y, classes=[0, 1])
-    assert small.n_support_ == 4  # three features and the intercept span the whole space
-    np.testing.assert_allclose(small.decision_function(X), plain.decision_function(X), atol=1e-8)
+@pytest.mark.parametrize("budget", [12, 25, 1000])
+@pytest.mark.parametrize(
+    ("kernel", "d"), [({"kernel": "linear"}, 4), ({"kernel": "poly", "degree": 2, "coef0": 0}, 3)]
+)
+def test_projection_of_dependent_support_vectors_loses_nothing(kernel, d, budget):
+    """At most 7 of them span the whole space, at lengths that differ by thousands."""
+    for seed in range(10):
+        X, y = data("binary", n=80, d=d, seed=seed)
+        X = (X * np.random.default_rng(seed).choice([0.1, 1, 5], (80, d))).round(1)
+        plain = KernelPassiveAggressiveClassifier(**kernel, C=0.2, gamma=0.5)
+        small = clone(plain).set_params(budget=budget, budget_strategy="projection")
+        expected = plain.partial_fit(X, y, classes=[0, 1]).decision_function(X)
+        found = small.partial_fit(X, y, classes=[0, 1]).decision_function(X)
+        assert small.n_support_ <= budget
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_projection_within_its_budget_is_no_budget(kernel):
+    """Nearly dependent rows, too: nothing is put in the place of an example that fits."""
+    for seed in range(10):
+        X, y = data("multiclass", n=70, d=1 + seed % 5, seed=seed)
+        plain = KernelPassiveAggressiveClassifier(kernel=kernel, gamma=0.1, coef0=0.0)
+        small = clone(plain).set_params(budget=100, budget_strategy="projection")
+        for model in (plain, small):
+            model.partial_fit(X, y, classes=np.arange(4))
+        np.testing.assert_array_equal(small.decision_function(X), plain.decision_function(X))
 
 
 def test_long_projection_keeps_its_inverse_right():

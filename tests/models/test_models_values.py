@@ -1,5 +1,6 @@
 """Plain values to JSON and arrays, and back: what a model file may hold, and nothing else."""
 
+import contextlib
 import json
 import math
 
@@ -11,6 +12,7 @@ from aggro.models import container, values
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import PARAMETERS, check_type
 from aggro.models.record import DAMAGED, FORMAT, Record, read_record, write_record
+from aggro.models.store import check_fitted, record_of
 from aggro.models.values import decode, encode
 
 VALUES = [
@@ -184,3 +186,16 @@ def test_every_parameter_of_every_learner_has_its_types():
             check_type(name, value)
     with pytest.raises(ModelFileError, match=r"unknown parameter: 'metrik'.*Did you mean 'metric'"):
         check_type("metrik", "full")
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_several_targets_are_never_flat(flat):
+    """The parts of a record must be those of one model: two targets are no single column."""
+    X = np.arange(12.0).reshape(6, 2)
+    record = record_of(aggro.PassiveAggressiveRegressor().fit(X, X))
+    record.attributes["_flat"] = flat
+    with pytest.raises(ModelFileError, match="one model") if flat else contextlib.nullcontext():
+        check_fitted(record)
+    record.attributes["_learner"] = aggro.AROWClassifier().fit(X, [0, 1] * 3)._learner
+    with pytest.raises(ModelFileError, match="one model"):
+        check_fitted(record)

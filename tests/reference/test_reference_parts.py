@@ -24,7 +24,7 @@ from aggro.reference import (
 from aggro.reference.kernel import absorbers
 from aggro.reference.rules import TINY, scw_i
 from aggro.reference.scale import Moments, Scaler
-from aggro.reference.task import batches
+from aggro.reference.task import batches, settled
 
 # -- steps -----------------------------------------------------------------------------------
 
@@ -293,3 +293,10 @@ def test_who_absorbs():
     assert absorbers(K, 0, 2, "simple") == [2, 3]
     with pytest.raises(ValueError, match="unknown maintenance"):
         absorbers(K, 0, 1, "random")
+
+
+def test_a_loss_is_none_up_to_so_many_units_of_rounding():
+    unit = np.finfo(np.float64).eps
+    for size in (1.0, 300.0):
+        assert settled(63 * unit * size, size, 0.0) == 0 != settled(66 * unit * size, size, 0.0)
+    assert settled(1e-9, 1.0, 1e-9) == 0 != settled(1.1e-9, 1.0, 1e-9)

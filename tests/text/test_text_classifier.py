@@ -10,6 +10,7 @@ import pytest
 
 import aggro
 from aggro import TextClassifier, TextRegressor
+from aggro.text.bars import draw_bars
 from aggro.text.learner import TextLearner
 
 WORDS = {
@@ -386,18 +387,33 @@ def test_pictures(learned, tmp_path):
     assert (tmp_path / "words.svg").stat().st_size > 5000
 
 
+@pytest.mark.parametrize(("shares", "unit"), [(True, 100.0), (False, 1.0)])
+def test_bars_are_as_long_as_what_they_stand_for(shares, unit):
+    words = [("money", 0.5), ("lunch", -0.25), ("the", 0.0)]
+    (axes,) = draw_bars(words, "why", shares=shares).axes
+    assert [bar.get_width() for bar in axes.patches] == [unit * value for _, value in words]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [word for word, _ in words]
+    colours = [bar.get_facecolor() for bar in axes.patches]
+    assert colours[0] == colours[2] != colours[1]
+
+
 # -- scikit-learn and without it --------------------------------------------------------------
 
 
 def test_scikit_learns_tools_take_it():
     from sklearn.base import clone, is_classifier, is_regressor
     from sklearn.model_selection import cross_val_score
+    from sklearn.utils import get_tags
 
     X, y = texts(120)
     model = TextClassifier(idf=False, stop_words=["the"])
     assert clone(model).get_params() == model.get_params()
     assert is_classifier(model)
     assert is_regressor(TextRegressor())
+    for each in (model, TextRegressor()):
+        tags = get_tags(each)
+        assert tags.target_tags.required and tags.input_tags.string
+        assert not tags.input_tags.two_d_array
     assert cross_val_score(model, X, y, cv=3).mean() > 0.7
     assert repr(model) == "TextClassifier(idf=False, stop_words=['the'])"
 

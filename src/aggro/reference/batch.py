@@ -1,7 +1,8 @@
 """Several examples in one step: the small duals of a mini-batch (paper 003).
 
 In both solvers the first sweep from zero is sequential PA over the batch. That is also the answer
-to a hard batch which contradicts itself: its examples are taken one after another.
+to a hard batch which contradicts itself, so that its dual has no maximum: its examples are taken
+one after another.
 """
 
 import numpy as np
@@ -38,9 +39,9 @@ def batch_dual(
     Q = A + np.diag(ridge)
     lower = np.broadcast_to(np.asarray(lower, dtype=np.float64), losses.shape)
     if epsilon == 0:
-        return _box_maximiser(Q, losses, lower, upper)
+        return _maximiser_or_sweep(Q, losses, lower, upper)
     # t = p - m with p, m >= 0 turns |t| into p + m; interleaved, to keep the examples' order
-    halves = _box_maximiser(
+    halves = _maximiser_or_sweep(
         np.kron(Q, np.array([[1.0, -1.0], [-1.0, 1.0]])),
         np.kron(losses, np.array([1.0, -1.0])) - epsilon,
         np.zeros(2 * len(losses)),
@@ -49,9 +50,17 @@ def batch_dual(
     return halves[0::2] - halves[1::2]
 
 
-def _box_maximiser(Q: Array, linear: Array, lower: Array, upper: Array) -> Array:
-    """Maximise linear't - 1/2 t'Qt over a box: an active-set method, started by a sweep."""
-    t = first_sweep = _sweep(Q, linear, lower, upper)
+def _maximiser_or_sweep(Q: Array, linear: Array, lower: Array, upper: Array) -> Array:
+    t = _box_maximiser(Q, linear, lower, upper)
+    return _sweep(Q, linear, lower, upper) if t is None else t
+
+
+def _box_maximiser(Q: Array, linear: Array, lower: Array, upper: Array) -> Array | None:
+    """Maximise linear't - 1/2 t'Qt over a box: an active-set method, started by a sweep.
+
+    None if the maximum is infinite.
+    """
+    t = _sweep(Q, linear, lower, upper)
     free = (lower < t) & (t < upper)
     for _ in range(MAX_ITERATIONS):
         gradient, size = linear - Q @ t, np.abs(linear) + np.abs(Q) @ np.abs(t)
@@ -66,8 +75,8 @@ def _box_maximiser(Q: Array, linear: Array, lower: Array, upper: Array) -> Array
         room = np.full_like(t, np.inf)
         np.divide(bound - t, direction, out=room, where=direction != 0)
         length = room.min(initial=longest)
-        if length == np.inf:  # the dual is unbounded: the batch contradicts itself
-            return first_sweep
+        if length == np.inf:
+            return None
         hit = room <= length
         t, free = np.where(hit, bound, t + length * direction), free & ~hit
     raise ArithmeticError("the dual of the batch did not converge")
@@ -98,7 +107,8 @@ def _ascent(Q: Array, gradient: Array, free: Mask, noise: Array) -> tuple[Array,
 def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: list[Slack]) -> Array:
     """Coefficients T of a multiclass batch: W = centre + T'X, all wrong classes constrained.
 
-    min 1/2 sum_u ||w_u - c_u||^2 + sum_k penalty(xi_k)  s.t.  s_ky - s_kv >= 1 - xi_k, by exact
+    min 1/2 sum_u ||w_u - c_u||^2 + sum_k penalty(xi_k)  s.t.  s_ky - s_kv >= 1 - xi_k. A hard
+    dual has no bounds but 0 and is solved by the active-set method. The others are solved by exact
     block steps: each example's support classes at its own current losses, until nothing moves.
 
     Examples
@@ -110,17 +120,41 @@ def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: li
     >>> T.round(3).tolist()
     [[0.667, -0.333, -0.333], [-0.333, -0.333, 0.667]]
     """
-    T: Array = np.zeros_like(scores)
-    first_sweep = T
-    for sweep in range(MAX_SWEEPS):
-        before, T = T, T.copy()
-        for k, y in enumerate(labels):
-            s = scores[k] + gram[k] @ T - gram[k, k] * T[k]  # without the block's own part
-            wrong = np.arange(len(s)) != y
-            tau = support_classes(1 - s[y] + s[wrong], gram[k, k], prices[k])
-            T[k, wrong], T[k, y] = -tau, tau.sum()
-        if sweep == 0:
-            first_sweep = T
+    if all(price.hard for price in prices):
+        T = _hard_support_classes(scores, labels, gram)
+        return _class_sweep(np.zeros_like(scores), scores, labels, gram, prices) if T is None else T
+    T = np.zeros_like(scores)
+    for _ in range(MAX_SWEEPS):
+        before, T = T, _class_sweep(T, scores, labels, gram, prices)
         if np.all(np.abs(T - before) <= 1e-14 * np.abs(T).max()):
-            return T
-    return first_sweep if any(price.hard for price in prices) else T
+            break
+    return T
+
+
+def _class_sweep(
+    T: Array, scores: Array, labels: Labels, gram: Array, prices: list[Slack]
+) -> Array:
+    """Take the exact step of each example in turn, at the current steps of the others."""
+    T = T.copy()
+    for k, y in enumerate(labels):
+        s = scores[k] + gram[k] @ T - gram[k, k] * T[k]  # without the block's own part
+        wrong = np.arange(len(s)) != y
+        tau = support_classes(1 - s[y] + s[wrong], gram[k, k], prices[k])
+        T[k, wrong], T[k, y] = -tau, tau.sum()
+    return T
+
+
+def _hard_support_classes(scores: Array, labels: Labels, gram: Array) -> Array | None:
+    """One step per example and wrong class, along e_y - e_v; None if they contradict each other."""
+    classes = scores.shape[1]
+    moves = np.diag(gram)[:, None] >= TINY  # a row without length cannot
+    example, wrong = np.nonzero(moves & (np.arange(classes) != labels[:, None]))
+    way = np.eye(classes)[labels[example]] - np.eye(classes)[wrong]
+    Q = gram[np.ix_(example, example)] * (way @ way.T)
+    losses = 1 - np.sum(way * scores[example], axis=1)
+    tau = _box_maximiser(Q, losses, np.zeros_like(losses), np.full_like(losses, np.inf))
+    if tau is None:
+        return None
+    T = np.zeros_like(scores)
+    np.add.at(T, example, tau[:, None] * way)
+    return T

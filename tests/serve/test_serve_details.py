@@ -1,0 +1,121 @@
+"""Small promises of the server that no call shows by itself: counts, waits, orders, limits."""
+
+import queue
+from types import SimpleNamespace
+
+import httpx
+import numpy as np
+import pytest
+from serve_support import running
+
+import aggro
+from aggro.serve import client, writer
+from aggro.serve.client import Client
+from aggro.serve.faces.arrays import ArrayFace
+from aggro.serve.start import first_model
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("data"), limits={"id": 8}) as found:
+        yield found
+
+
+def test_every_kind_of_receipt_is_counted(server):
+    before = dict(server.service.learning.pulse.counts)
+    server.learn({"a": 1.0}, "x", id="c1")
+    server.learn({"a": 1.0}, "x", id="c1")
+    server.learn({"a": 2.0}, "x", id="c1")
+    server.post("/label", {"id": "nobody", "label": "x"})
+    after = server.service.learning.pulse.counts
+    grown = {name: after[name] - before[name] for name in after if after[name] != before[name]}
+    assert grown == {"learned": 1, "again": 1, "conflicts": 1, "unknown": 1}
+
+
+def test_the_longest_id_can_be_explained(server):
+    server.learn({"a": 1.0}, "x")
+    for length, status in ((8, 200), (9, 422)):
+        server.post("/predict", {"features": {"a": 1.0}, "id": "i" * min(length, 8)})
+        assert server.http.get(f"/explain?id={'i' * length}").status_code == status
+
+
+def test_what_comes_during_an_act_comes_after_it(server):
+    learning, order = server.service.learning, []
+
+    def first():
+        order.append("begins")
+        learning.then(lambda: order.append("second"))
+        order.append("ends")
+
+    learning.then(first)
+    assert order == ["begins", "ends", "second"]
+    assert learning.behind == 0
+
+
+def test_pages_are_let_go_when_the_server_drains(tmp_path, monkeypatch):
+    with running(tmp_path) as other:
+        application, gone = other.server.application, []
+        monkeypatch.setattr(application.endpoints.events_, "stop", lambda: gone.append(True))
+        application.drain()
+        assert gone and other.service.stopping
+
+
+@pytest.mark.parametrize("done", [None, lambda *_: None])
+def test_entries_wait_for_others_only_when_nobody_waits_for_them(done, monkeypatch):
+    waits = []
+
+    class Recorded(queue.SimpleQueue):
+        def get(self, block=True, timeout=None):
+            if timeout is not None:
+                waits.append(timeout)
+                raise queue.Empty
+            return super().get(block)
+
+    thread = writer.Writer(SimpleNamespace(), most=10)
+    thread._queue = Recorded()
+    thread.give([1, 2], done)
+    jobs, more = thread._gather()
+    assert [job.entries for job in jobs] == [[1, 2]] and more
+    assert not waits if done else (len(waits) == 1 and 0 < waits[0] <= writer.PATIENCE)
+
+
+def test_waits_double_up_to_a_limit(monkeypatch):
+    waits = []
+    monkeypatch.setattr(client.time, "sleep", waits.append)
+    monkeypatch.setattr(client, "LONGEST_WAIT", 1.0)
+
+    def refuse(request):
+        raise httpx.ConnectError("nobody there", request=request)
+
+    with (
+        Client("http://test", retries=5, transport=httpx.MockTransport(refuse)) as caller,
+        pytest.raises(httpx.ConnectError),
+    ):
+        caller.predict({"a": 1.0})
+    np.testing.assert_allclose(waits, [0.1, 0.2, 0.4, 0.8, 1.0])
+
+
+@pytest.mark.parametrize("name", ["PassiveAggressiveClassifier", "StreamClassifier", "load"])
+def test_only_variants_and_texts_have_names(name):
+    with pytest.raises(ValueError, match=name):
+        first_model(name, {})
+
+
+def test_strongest_features_of_arrays():
+    X = np.array([[1.0, 0.0, 0.2], [0.0, -3.0, 0.1], [0.5, 2.0, 0.0]])
+    linear = aggro.PassiveAggressiveClassifier().fit(X, ["no", "yes", "no"])
+    best = int(np.abs(linear.coef_[0]).argmax())
+    assert ArrayFace(linear).strongest(1) == [(str(best), "yes", linear.coef_[0, best])]
+    assert ArrayFace(aggro.PassiveAggressiveClassifier()).strongest(1) == []
+    kernel = aggro.KernelPassiveAggressiveClassifier(kernel="linear").fit(X, ["no", "yes", "no"])
+    assert ArrayFace(kernel).strongest(1) == []
+
+
+def test_the_open_inference_protocol_cuts_arrays_into_rows(tmp_path):
+    X = np.array([[2.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
+    model = aggro.PassiveAggressiveClassifier().fit(X, ["a", "b", "a"])
+    aggro.save(model, tmp_path / "m.aggro")
+    tensor = {"name": "x", "shape": [3, 2], "datatype": "FP64", "data": X.ravel().tolist()}
+    with running(tmp_path / "data", tmp_path / "m.aggro") as served:
+        answer = served.post("/v2/models/aggro/infer", {"inputs": [tensor]}).json()
+    assert answer["outputs"][0]["data"] == model.predict(X).tolist()
