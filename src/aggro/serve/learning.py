@@ -42,7 +42,7 @@ class Learning:
         self.face, self.tallies, self.version = face, tallies, version
         self.pulse = Pulse()
         self.on_refusal: Callable[[Refusal], None] = lambda refusal: None
-        self.read = msgspec.json.Decoder(input_type).decode
+        self.read = msgspec.msgpack.Decoder(input_type).decode
         self._rows: deque[Row | Callable[[], None]] = deque()
         self._refused: dict[int, str] = {}  # the latest ones, until the journal knows them
         self._working = False
@@ -58,7 +58,8 @@ class Learning:
 
     def learn(self, row: Row) -> None:
         """Learn the next row of the journal; a refused one counts, and teaches nothing."""
-        x, label = self.read(row.features), msgspec.json.decode(row.label)
+        x = self.read(row.features) if row.x is None else row.x
+        label = msgspec.json.decode(row.label)
         said, confidence = self._before(x, row)
         reason = None
         try:
