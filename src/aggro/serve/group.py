@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -23,10 +24,9 @@ class Group:
 
     def __init__(self, db: sqlite3.Connection, entries: list[Entry]) -> None:
         self.db = db
-        used = [each for each in entries if isinstance(each, (Truth, Lesson))]
-        taught = {each.id for each in used if isinstance(each, Truth) or not each.new}
-        truths = {each.id for each in used if isinstance(each, Truth)}
-        self.known: dict[str, tuple[Any, ...]] = self._read(KNOWN, taught)
+        truths = {each.id for each in entries if type(each) is Truth}
+        lessons = {each.id for each in entries if type(each) is Lesson and not each.new}
+        self.known: dict[str, tuple[Any, ...]] = self._read(KNOWN, truths | lessons)
         self.kept: dict[str, tuple[Any, ...]] = self._read(KEPT, truths)
         self._examples: list[tuple[Any, ...]] = []
         self._pending: dict[str, tuple[Any, ...]] = {}
@@ -55,7 +55,8 @@ class Group:
         """Write what was added; return how many more predictions are kept than before."""
         gone = 0
         for part in parts(list(self._dropped)):
-            gone += self.db.execute(f"DELETE FROM pending WHERE id IN {marks(part)}", part).rowcount
+            sql = f"DELETE FROM pending WHERE id IN {marks_of(1, len(part))}"
+            gone += self.db.execute(sql, part).rowcount
         more = len(self._pending)
         self._insert("pending (number, id, at, features, served)", self._pending.values())
         table = "examples (seq, id, label, weight, digest, features, served)"
@@ -65,14 +66,13 @@ class Group:
 
     def _insert(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
         for part in parts(list(rows)):
-            values = ", ".join([marks(part[0])] * len(part))
-            sql = f"INSERT INTO {table} VALUES {values}"
+            sql = f"INSERT INTO {table} VALUES {marks_of(len(part), len(part[0]))}"
             self.db.execute(sql, list(chain.from_iterable(part)))
 
     def _read(self, sql: str, ids: Iterable[str]) -> dict[str, tuple[Any, ...]]:
         found: dict[str, tuple[Any, ...]] = {}
         for part in parts(list(ids)):
-            for id, *rest in self.db.execute(sql + marks(part), part):
+            for id, *rest in self.db.execute(sql + marks_of(1, len(part)), part):
                 found[id] = tuple(rest)
         return found
 
@@ -87,6 +87,7 @@ def parts(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
         start += size
 
 
-def marks(values: Sequence[Any]) -> str:
-    """Return as many question marks as there are values, in brackets."""
-    return "(" + ", ".join("?" * len(values)) + ")"
+@cache
+def marks_of(rows: int, columns: int) -> str:
+    """Return the question marks of some rows of values."""
+    return ", ".join(["(" + ", ".join("?" * columns) + ")"] * rows)
