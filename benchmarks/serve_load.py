@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from dataclasses import dataclass, field
+
+LENGTH = re.compile(rb"content-length: *(\d+)\r\n", re.IGNORECASE)
+CLOSE = re.compile(rb"connection: *close\r\n", re.IGNORECASE)
 
 
 @dataclass
@@ -54,13 +58,12 @@ class Line(asyncio.Protocol):
         head = self.buffer.find(b"\r\n\r\n")
         if head < 0:
             return
-        top = self.buffer[:head].lower()
-        length = int(top.split(b"content-length:")[1].split(b"\r\n")[0])
-        if len(self.buffer) < head + 4 + length:
+        end = head + 4 + int(LENGTH.search(self.buffer, 0, head + 2)[1])
+        if len(self.buffer) < end:
             return
-        good = self.buffer[9:12] == b"200"
-        self.buffer = self.buffer[head + 4 + length :]
-        self.load.answered(self, good, b"connection: close" in top)
+        good, last = self.buffer[9:12] == b"200", CLOSE.search(self.buffer, 0, head + 2)
+        self.buffer = self.buffer[end:]
+        self.load.answered(self, good, last)
 
     def connection_lost(self, error):
         """Connect anew: some servers hang up after each answer."""

@@ -201,7 +201,16 @@ class Trial:
 def compile_shim(folder):
     """Compile the shim that notes what is synced."""
     shim = Path(folder) / "power_loss.so"
-    command = ["g++", "-shared", "-fPIC", "-O1", "-o", str(shim), str(HERE / "power_loss.cpp")]
+    command = [
+        "g++",
+        "-shared",
+        "-fPIC",
+        "-O1",
+        "-std=c++17",
+        "-o",
+        str(shim),
+        str(HERE / "power_loss.cpp"),
+    ]
     subprocess.run(command, check=True)
     return shim
 

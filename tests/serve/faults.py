@@ -76,9 +76,9 @@ def features_dropped_too_early():
     """The journal lets go of features that the kept snapshots do not all hold."""
     plain = journal.Journal._save
 
-    def save(self, entry):
+    def save(self, entry, group):
         entry.seq = self.last
-        plain(self, entry)
+        plain(self, entry, group)
 
     journal.Journal._save = save
 

@@ -3,7 +3,8 @@
 // Loaded before libc (LD_PRELOAD), it answers fsync and fdatasync of what lies below
 // POWER_ROOT. For a file it copies the content to POWER_SHADOW/file-INODE; for a folder it
 // writes the names and inodes of its entries to POWER_SHADOW/folder-INODE. What was never synced is
-// not there. A hard link keeps each inode from being used again under another name.
+// not there. A hard link keeps each inode from being used again under another name. One thread syncs
+// at a time: two that sync the same folder must not note an older state after a newer one.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 namespace {
@@ -61,7 +63,10 @@ std::string entries_of(const std::string& path) {
     return list;
 }
 
+std::mutex one_at_a_time;
+
 int sync_now(int fd) {
+    const std::lock_guard hold(one_at_a_time);
     const char* root = getenv("POWER_ROOT");
     const char* shadow = getenv("POWER_SHADOW");
     const std::string path = path_of(fd);

@@ -268,10 +268,10 @@ def test_watchers_are_bounded(tmp_path):
 
 
 def test_errors_tell_nothing_of_the_inside(server, monkeypatch, caplog):
-    def fail(asked):
+    def fail(x):
         raise KeyError("/secret/place")
 
-    monkeypatch.setattr(server.service, "predict", fail)
+    monkeypatch.setattr(server.service.learning, "predict", fail)
     answer = server.post("/predict", {"features": {}})
     assert answer.status_code == 500
     assert "secret" not in answer.text and "KeyError" not in answer.text

@@ -13,7 +13,7 @@ from pathlib import Path
 from faults import FAULTS
 
 from aggro.serve import journal, start
-from aggro.serve.limits import Keeping
+from aggro.serve.limits import Keeping, Limits
 
 
 def tell(**facts):
@@ -29,6 +29,7 @@ def child(asked):
         data=Path(asked["data"]),
         port=0,
         params=asked.get("params", {}),
+        limits=Limits(**asked.get("limits", {})),
         keeping=Keeping(**asked.get("keeping", {})),
     )
     start.run(plan, lambda address, server: tell(port=int(address.rpartition(":")[2])))

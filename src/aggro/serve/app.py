@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncIterator
 from importlib import resources
@@ -15,10 +14,11 @@ from aggro.serve.calls import CALLS, Call
 from aggro.serve.endpoints import Endpoints, Receive, Reply, Scope, Send, refusal
 from aggro.serve.errors import Refused
 from aggro.serve.limits import Limits
+from aggro.serve.quick import QuickLane
 from aggro.serve.security import SAFE, Guard
 from aggro.serve.service import Service
+from aggro.serve.shield import Shield, failure
 
-log = logging.getLogger("aggro.serve")
 PIECE = 1 << 16  # bytes of a large body that are sent at once
 PAGE = {  # path: file, content type
     "/": ("index.html", b"text/html; charset=utf-8"),
@@ -52,22 +52,8 @@ class Shielded:
             self.shield.guard.check(dict(scope["headers"]), self.call.writes, self.call.open)
             found: Reply | AsyncIterator[bytes] = await self.handler(scope, receive)
             return found
-        except Refused as error:
-            return refusal(error)
-        except Exception:
-            log.exception("%s failed", self.call.path)
-            return refusal(Refused(500, "The server failed; its log says why."))
-
-
-class Shield:
-    """What all calls share: who may ask, and the counters."""
-
-    def __init__(self, guard: Guard, service: Service) -> None:
-        self.guard, self.pulse = guard, service.learning.pulse
-
-    def count(self, path: str, status: int, begin: float) -> None:
-        """Count an answer."""
-        self.pulse.answered(path, status, time.perf_counter() - begin)
+        except Exception as error:
+            return failure(self.call.path, error)
 
 
 async def send_reply(reply: Reply, send: Send) -> None:
@@ -128,6 +114,7 @@ class Application:
     def __init__(self, service: Service, guard: Guard, limits: Limits) -> None:
         self.service, self.shield = service, Shield(guard, service)
         self.endpoints = Endpoints(service, limits)
+        self.quick = QuickLane(self.endpoints, self.shield)
         routes = [self._route(call) for call in CALLS]
         routes += [CallRoute(path, self._page(path), methods=["GET"]) for path in PAGE]
         self.router = Router(routes, redirect_slashes=False, default=missing)

@@ -18,6 +18,7 @@ from aggro.serve.events import Events
 from aggro.serve.learning import REFUSALS
 from aggro.serve.limits import Limits
 from aggro.serve.openapi import describe
+from aggro.serve.saver import settle
 from aggro.serve.service import Service
 
 Scope = Mapping[str, Any]
@@ -75,31 +76,33 @@ class Endpoints:
         asked = await self._read("predict", scope, receive)
         many = isinstance(asked, list)
         try:
-            answers = await self.service.predict(asked if many else [asked])
+            return json(
+                await self.service.predict(asked) if many else self.service.predict_one(asked)
+            )
         except REFUSALS as error:
             raise Refused(422, str(error)) from error
-        return json(answers if many else answers[0])
 
     async def learn(self, scope: Scope, receive: Receive) -> Reply:
         """Answer when it is on the disk and in the model."""
-        asked = await self._read("learn", scope, receive)
-        return await self._taught(self.service.learn, asked)
+        return await self._taught(self.service.lesson, await self._read("learn", scope, receive))
 
     async def label(self, scope: Scope, receive: Receive) -> Reply:
         """Answer when it is on the disk and in the model."""
-        asked = await self._read("label", scope, receive)
-        return await self._taught(self.service.label, asked)
+        return await self._taught(self.service.truth, await self._read("label", scope, receive))
 
-    async def _taught(self, act: Any, asked: Any) -> Reply:
-        if isinstance(asked, list):  # each has a status of its own
-            return json(await act(asked))
-        (receipt,) = await act([asked])
-        if receipt.status != 200:
-            raise Refused(receipt.status, receipt.error)
-        return json(receipt)
+    async def _taught(self, entry_of: Callable[[Any], Any], asked: Any) -> Reply:
+        many = isinstance(asked, list)
+        told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        entries = [entry_of(one) for one in (asked if many else [asked])]
+        self.service.teach(entries, lambda found: settle(told, found))
+        receipts = await told
+        return json(receipts) if many else receipt_of(receipts)
 
     async def _read(self, verb: str, scope: Scope, receive: Receive) -> Any:
-        body = await read_body(scope, receive, self.limits.body)
+        return self.decode(verb, await read_body(scope, receive, self.limits.body))
+
+    def decode(self, verb: str, body: bytes) -> Any:
+        """Return what is asked."""
         try:
             return self.decoders[verb].decode(body)
         except msgspec.ValidationError as error:
@@ -196,11 +199,25 @@ def _check_name(scope: Scope) -> None:
         raise Refused(404, f"There is no such model; this one is called {NAME}.")
 
 
+def receipt_of(receipts: list[calls.Receipt]) -> Reply:
+    """Return the answer to one lesson; in a batch each has a status of its own."""
+    (receipt,) = receipts
+    if receipt.status != 200:
+        raise Refused(receipt.status, receipt.error or "")
+    return json(receipt)
+
+
+def check_kind(headers: Mapping[bytes, bytes]) -> None:
+    """Refuse what is not said to be JSON: web pages may send other kinds without asking."""
+    kind = headers.get(b"content-type", b"")
+    if kind != JSON and kind.partition(b";")[0].strip().lower() != JSON:
+        raise Refused(415, "Send JSON, with the header Content-Type: application/json.")
+
+
 async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
     """Return the body of a request; refuse one that is too large before it is read."""
     headers = dict(scope["headers"])
-    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != JSON:
-        raise Refused(415, "Send JSON, with the header Content-Type: application/json.")
+    check_kind(headers)
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > most:
         raise Refused(413, f"A request has at most {most:,} bytes.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Struct
 
 
-@dataclass(slots=True)
-class Prediction:
+class Prediction(Struct):
     """A prediction that may get its truth later."""
 
     id: str
@@ -16,8 +17,7 @@ class Prediction:
     new: bool = False  # the id was made here, so nobody has used it
 
 
-@dataclass(slots=True)
-class Truth:
+class Truth(Struct):
     """The truth of a prediction that was kept."""
 
     id: str
@@ -25,8 +25,7 @@ class Truth:
     weight: float
 
 
-@dataclass(slots=True)
-class Lesson:
+class Lesson(Struct):
     """Features and truth together."""
 
     id: str
@@ -34,25 +33,23 @@ class Lesson:
     weight: float
     features: bytes
     new: bool = False  # the id was made here, so nobody has used it
+    x: Any = None  # the features as they were read, which saves reading them again
 
 
-@dataclass(slots=True)
-class Question:
+class Question(Struct):
     """A search for the features of a prediction, or of a lesson that still has them."""
 
     id: str
 
 
-@dataclass(slots=True)
-class Refusal:
+class Refusal(Struct):
     """A note that the model refused an example."""
 
     seq: int
     reason: str
 
 
-@dataclass(slots=True)
-class Saved:
+class Saved(Struct):
     """A note that snapshots hold all examples up to ``seq``; the tallies belong to ``newest``."""
 
     seq: int
@@ -60,8 +57,7 @@ class Saved:
     tallies: str
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """An example of the journal, as it is learned."""
 
     seq: int
@@ -71,10 +67,10 @@ class Row:
     features: bytes
     served: bytes | None = None
     delay: float | None = None
+    x: Any = None  # the features as they were read, if they came with the lesson
 
 
-@dataclass(slots=True)
-class Again:
+class Again(Struct):
     """The id was learned before, with this truth; or it was refused, for this reason."""
 
     id: str
@@ -82,22 +78,19 @@ class Again:
     refused: str | None
 
 
-@dataclass(slots=True)
-class Conflict:
+class Conflict(Struct):
     """The id was learned before, with another truth or other features."""
 
     id: str
 
 
-@dataclass(slots=True)
-class Unknown:
+class Unknown(Struct):
     """There is no such prediction, or it has expired."""
 
     id: str
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """The features of a prediction, and what was served."""
 
     features: bytes

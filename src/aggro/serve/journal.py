@@ -13,7 +13,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from aggro.serve.entries import (
     Truth,
     Unknown,
 )
+from aggro.serve.group import Group
 from aggro.serve.limits import Keeping
 
 SYNCHRONOUS = "FULL"
@@ -65,6 +66,7 @@ class Journal:
         self.pending = int(self._one("SELECT count(*) FROM pending"))
         self._number = int(self._one("SELECT coalesce(max(number), 0) FROM pending"))
         self._stripped = int(self.fact("stripped") or 0)  # up to here features are gone
+        self._held = int(self.fact("held") or 0)  # up to here all kept snapshots hold them
         self._handlers: dict[type, Any] = {
             Prediction: self._keep,
             Truth: self._join,
@@ -78,76 +80,60 @@ class Journal:
 
     def write(self, entries: list[Entry]) -> list[Outcome]:
         """Write entries in one transaction; they are on the disk when this returns."""
-        before = (self.last, self.pending, self._number, self._stripped)
+        before = (self.last, self.pending, self._number, self._stripped, self._held)
         self.db.execute("BEGIN IMMEDIATE")
         try:
-            outcomes = [self._handlers[type(entry)](entry) for entry in entries]
+            group = Group(self.db, entries)
+            outcomes = [self._handlers[type(entry)](entry, group) for entry in entries]
+            self.pending += group.flush()
             self._tidy()
             self.db.execute("COMMIT")
             return outcomes
         except BaseException:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
-            self.last, self.pending, self._number, self._stripped = before
+            self.last, self.pending, self._number, self._stripped, self._held = before
             raise
 
-    def _keep(self, entry: Prediction) -> None:
+    def _keep(self, entry: Prediction, group: Group) -> None:
         """The latest prediction under an id is the one that its truth will join."""
         self._number += 1
-        self.pending += 1 if entry.new else 1 - self._drop(entry.id)
-        self.db.execute(
-            "INSERT INTO pending VALUES (?, ?, ?, ?, ?)",
-            (self._number, entry.id, entry.at, entry.features, entry.served),
-        )
+        group.keep(self._number, entry)
 
-    def _drop(self, id: str) -> int:
-        return self.db.execute("DELETE FROM pending WHERE id = ?", (id,)).rowcount
-
-    def _join(self, entry: Truth) -> Outcome:
-        known = self._known(entry.id)
+    def _join(self, entry: Truth, group: Group) -> Outcome:
+        known = group.known.get(entry.id)
         if known is not None:
-            return self._again(known, entry)
-        sql = "SELECT at, features, served FROM pending WHERE id = ?"
-        found = self.db.execute(sql, (entry.id,)).fetchone()
-        if found is None or found[0] < time.time() - self.keeping.seconds:
+            return _again(known, entry)
+        found, now = group.kept.get(entry.id), time.time()
+        if found is None or found[0] < now - self.keeping.seconds:
             return Unknown(entry.id)
         at, features, served = found
-        self.pending -= self._drop(entry.id)
-        row = self._append(entry, features, served)
-        row.delay = max(0.0, time.time() - at)
+        group.drop(entry.id)
+        row = self._append(entry, features, served, group)
+        row.delay = max(0.0, now - at)
         return row
 
-    def _teach(self, entry: Lesson) -> Outcome:
-        known = None if entry.new else self._known(entry.id)
+    def _teach(self, entry: Lesson, group: Group) -> Outcome:
+        known = None if entry.new else group.known.get(entry.id)
         if known is not None:
             same = known[3] == digest_of(entry.features)
-            return self._again(known, entry) if same else Conflict(entry.id)
+            return _again(known, entry) if same else Conflict(entry.id)
         if not entry.new:
-            self.pending -= self._drop(entry.id)
-        return self._append(entry, entry.features, None)
+            group.drop(entry.id)
+        row = self._append(entry, entry.features, None, group)
+        row.x = entry.x
+        return row
 
-    def _known(self, id: str) -> Any:
-        sql = "SELECT seq, label, weight, digest, refused FROM examples WHERE id = ?"
-        return self.db.execute(sql, (id,)).fetchone()
-
-    def _again(self, known: Any, entry: Truth | Lesson) -> Outcome:
-        seq, label, weight, _, refused = known
-        if (label, weight) != (entry.label, entry.weight):
-            return Conflict(entry.id)
-        return Again(entry.id, seq, refused)
-
-    def _append(self, entry: Truth | Lesson, features: bytes, served: bytes | None) -> Row:
+    def _append(
+        self, entry: Truth | Lesson, features: bytes, served: bytes | None, group: Group
+    ) -> Row:
         self.last += 1
-        self.db.execute(
-            "INSERT INTO examples VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
-            (
-                *(self.last, entry.id, entry.label, entry.weight),
-                *(digest_of(features), features, served),
-            ),
-        )
-        return Row(self.last, entry.id, entry.label, entry.weight, features, served)
+        row = (self.last, entry.id, entry.label, entry.weight)
+        group.learned((*row, digest_of(features), features, served))
+        return Row(*row, features, served)
 
-    def _find(self, entry: Question) -> Outcome:
+    def _find(self, entry: Question, group: Group) -> Outcome:
+        self.pending += group.flush()
         for table in ("pending", "examples"):
             sql = f"SELECT features, served FROM {table} WHERE id = ? AND features IS NOT NULL"
             found = self.db.execute(sql, (entry.id,)).fetchone()
@@ -155,13 +141,14 @@ class Journal:
                 return Found(*found)
         return Unknown(entry.id)
 
-    def _refuse(self, entry: Refusal) -> None:
+    def _refuse(self, entry: Refusal, group: Group) -> None:
         sql = "UPDATE examples SET refused = ? WHERE seq = ?"
         self.db.execute(sql, (entry.reason, entry.seq))
 
-    def _save(self, entry: Saved) -> None:
+    def _save(self, entry: Saved, group: Group) -> None:
         self.set_fact(f"tallies-{entry.newest}", entry.tallies)
         self.set_fact("held", str(entry.seq))
+        self._held = entry.seq
         for name, _ in self.db.execute(
             "SELECT * FROM facts WHERE name GLOB 'tallies-*'"
         ).fetchall():
@@ -172,9 +159,8 @@ class Journal:
 
     def _tidy(self) -> None:
         """Drop a few of the rows that nobody may ask for any more."""
-        held = int(self.fact("held") or 0)
-        if self._stripped < held:
-            until = min(held, self._stripped + CHUNK)
+        if self._stripped < self._held:
+            until = min(self._held, self._stripped + CHUNK)
             sql = "UPDATE examples SET features = NULL, served = NULL WHERE seq > ? AND seq <= ?"
             self.db.execute(sql, (self._stripped, until))
             self.set_fact("stripped", str(until))
@@ -183,10 +169,17 @@ class Journal:
         if forget > 0:
             sql = "SELECT seq FROM examples WHERE seq <= ? LIMIT ?"
             self.db.execute(f"DELETE FROM examples WHERE seq IN ({sql})", (forget, CHUNK))
+        self._expire()
+
+    def _expire(self) -> None:
+        """Drop predictions that are too many or too old; mostly the first one is neither."""
+        first = "SELECT number, at FROM pending ORDER BY number LIMIT "
+        head = self.db.execute(f"{first} 1").fetchone()
         oldest, old = self._number - self.keeping.predictions, time.time() - self.keeping.seconds
-        first = "SELECT number FROM pending ORDER BY number LIMIT ?"
-        sql = f"DELETE FROM pending WHERE number IN ({first}) AND (number <= ? OR at < ?)"
-        self.pending -= self.db.execute(sql, (CHUNK, oldest, old)).rowcount
+        if head is not None and (head[0] <= oldest or head[1] < old):
+            some = f"SELECT number FROM ({first} ?) WHERE number <= ? OR at < ?"
+            sql = f"DELETE FROM pending WHERE number IN ({some})"
+            self.pending -= self.db.execute(sql, (CHUNK, oldest, old)).rowcount
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -221,9 +214,16 @@ class Journal:
         return self.db.execute(sql).fetchone()[0]
 
 
+def _again(known: tuple[Any, ...], entry: Truth | Lesson) -> Outcome:
+    seq, label, weight, _, refused = known
+    if (label, weight) != (entry.label, entry.weight):
+        return Conflict(entry.id)
+    return Again(entry.id, seq, refused)
+
+
 def digest_of(features: bytes) -> bytes:
     """Return a short digest of an example."""
-    return blake2b(features, digest_size=16).digest()
+    return sha256(features).digest()[:16]
 
 
 def sync_folder(folder: Path) -> None:

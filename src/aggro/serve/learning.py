@@ -21,7 +21,7 @@ from aggro.serve.faces import Face, Said
 from aggro.serve.pulse import Pulse
 from aggro.serve.tallies import Tallies
 
-SLICE = 0.002  # seconds of learning before others have their turn
+SLICE = 0.001  # seconds of learning before others have their turn
 REMEMBERED = 10_000  # refusals; more than can wait at once
 log = logging.getLogger("aggro.serve")
 REFUSALS = (ValueError, TypeError, MemoryError)
@@ -42,7 +42,7 @@ class Learning:
         self.face, self.tallies, self.version = face, tallies, version
         self.pulse = Pulse()
         self.on_refusal: Callable[[Refusal], None] = lambda refusal: None
-        self.read = msgspec.json.Decoder(input_type).decode
+        self.read = msgspec.msgpack.Decoder(input_type).decode
         self._rows: deque[Row | Callable[[], None]] = deque()
         self._refused: dict[int, str] = {}  # the latest ones, until the journal knows them
         self._working = False
@@ -58,7 +58,8 @@ class Learning:
 
     def learn(self, row: Row) -> None:
         """Learn the next row of the journal; a refused one counts, and teaches nothing."""
-        x, label = self.read(row.features), msgspec.json.decode(row.label)
+        x = self.read(row.features) if row.x is None else row.x
+        label = msgspec.json.decode(row.label)
         said, confidence = self._before(x, row)
         reason = None
         try:
@@ -103,19 +104,12 @@ class Learning:
         """
         self._rows.extend(each for each in outcomes if isinstance(each, Row))
         wanted = [each.seq for each in outcomes if isinstance(each, (Row, Again))]
-        self.then(
+        self._rows.append(
             lambda: answer({seq: self._refused[seq] for seq in wanted if seq in self._refused})
         )
-
-    def then(self, act: Callable[[], None]) -> None:
-        """Do something after all that was taken so far."""
-        self._rows.append(act)
-        self._start()
-
-    def _start(self) -> None:
-        if not self._working:
+        if not self._working:  # a group of many callers shares the slices, too
             self._working = True
-            self._work()
+            asyncio.get_running_loop().call_soon(self._work)
 
     def _work(self) -> None:
         until = time.perf_counter() + SLICE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import deque
 from typing import Any
 
@@ -33,10 +34,7 @@ class Pulse:
         if slow is None:
             slow = self.slow[call] = [0] * (len(BUCKETS) + 1)
             self.seconds[call] = 0.0
-        place = 0
-        while place < len(BUCKETS) and seconds > BUCKETS[place]:
-            place += 1
-        slow[place] += 1
+        slow[bisect_left(BUCKETS, seconds)] += 1
         self.seconds[call] += seconds
         if call == "/predict":
             self._latencies.append(seconds)

@@ -1,7 +1,8 @@
-"""uvicorn around the application: timeouts of slow clients, signals, the end."""
+"""uvicorn around the application: its settings, slow clients, signals, the end."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import signal
@@ -10,94 +11,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from aggro.serve.app import Application
+from aggro.serve.connection import Connection
 from aggro.serve.limits import Limits
 
 SWITCH = 0.0002  # seconds after which a thread that computes lets another one go on
-TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-TOO_LARGE = TIMEOUT.replace(b"408 Request Timeout", b"431 Request Header Fields Too Large")
 HANDLED = (signal.SIGINT, signal.SIGTERM)
-
-
-class PatientProtocol(HttpToolsProtocol):
-    """A connection that must send each request, and read its answer, within some seconds."""
-
-    limits = Limits()
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
-        super().connection_made(transport)
-        self._timer: Any = None
-        self._stuck: Any = None
-        self._head = 0
-        self._in_head = True
-        self._complete = 0  # requests
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        """Read; a head without an end is too large."""
-        complete = self._complete
-        super().data_received(data)
-        if self._in_head and self._complete == complete:
-            self._head += len(data)
-            if self._head > self.limits.head:
-                self._end(TOO_LARGE)
-
-    def on_message_begin(self) -> None:
-        """Begin to wait for the rest of the request."""
-        super().on_message_begin()
-        self._wait()
-
-    def on_headers_complete(self) -> None:
-        """The head is there."""
-        self._in_head = False
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """The request is there."""
-        super().on_message_complete()
-        self._in_head, self._head = True, 0
-        self._complete += 1
-        self._rest()
-
-    def pause_writing(self) -> None:
-        """The client does not read: it has some seconds to begin again."""
-        super().pause_writing()
-        self._stuck = self.loop.call_later(self.limits.request_seconds, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """The client reads again."""
-        self._stuck.cancel()
-        super().resume_writing()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        self._rest()
-        if self._stuck is not None:
-            self._stuck.cancel()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        self._rest()
-        self._timer = self.loop.call_later(self.limits.request_seconds, self._end, TIMEOUT)
-
-    def _rest(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _end(self, last_words: bytes) -> None:
-        """Say why, if nothing was said yet, and hang up."""
-        if self.transport.is_closing():
-            return
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.write(last_words)
-        self.transport.close()
 
 
 class Server(uvicorn.Server):
@@ -106,6 +28,13 @@ class Server(uvicorn.Server):
     def __init__(self, application: Application, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.application = application
+
+    async def on_tick(self, counter: int) -> bool:
+        """Several times a second: look for clients that are too slow."""
+        now = asyncio.get_running_loop().time()
+        for connection in list(self.server_state.connections):
+            connection.end_if_due(now)  # type: ignore[union-attr]  # it is one of ours
+        return await super().on_tick(counter)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -142,7 +71,7 @@ def listen(host: str, port: int) -> socket.socket:
 def make_server(application: Application, limits: Limits) -> Server:
     """Return a server; ``run`` serves until a signal says stop, drains, snapshots, returns."""
     sys.setswitchinterval(SWITCH)
-    protocol = type("Protocol", (PatientProtocol,), {"limits": limits})
+    protocol = type("Protocol", (Connection,), {"limits": limits, "quick": application.quick})
     config = uvicorn.Config(
         application,
         http=protocol,

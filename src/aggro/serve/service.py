@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from aggro.serve.entries import (
 )
 from aggro.serve.errors import Refused
 from aggro.serve.faces import face_of, text_of
+from aggro.serve.ids import Ids
 from aggro.serve.journal import Journal
 from aggro.serve.learning import REFUSALS, Learning, Served
 from aggro.serve.limits import Keeping, Limits
@@ -41,6 +42,10 @@ SHARE = 0.5  # of the queue that predictions may fill: lessons always have room
 SLICE = 0.002  # seconds of a batch before others have their turn
 EXPLAINED = 200_000  # features times classes of an explanation: some hundredths of a second
 encode = msgspec.json.Encoder().encode
+pack = msgspec.msgpack.Encoder().encode  # of features: half the size and a fourth of the time
+
+Receipts = list[calls.Receipt]
+Settled = list[tuple[Outcome, str | None]]
 
 
 class Service:
@@ -69,7 +74,7 @@ class Service:
         self.learning = Learning(face, face.input_type(limits), tallies, saved)
         self.replayed = self._replay(saved)
         self.writer = Writer(self.journal, limits.waiting)
-        self.stopping = False
+        self.stopping, self.ids = False, Ids()
         self.saver = Saver(self.snapshots, self.learning, self.writer, keeping, saved)
         self._known = set(face.classes())  # classes that were admitted
 
@@ -107,14 +112,16 @@ class Service:
 
     # -- predictions ----------------------------------------------------------------------------
 
-    async def predict(self, asked: list[Any]) -> list[calls.Answer]:
-        """Predict, and keep the examples for their truths if the journal has room.
+    def predict_one(self, asked: Any) -> calls.Answer:
+        """Predict, and keep the example for its truth if the journal has room."""
+        kept = self._keeps(1)
+        answer, entry = self._predict(asked, kept, time.time())
+        self._count([entry] if kept else [], 1)
+        return answer
 
-        A long batch lets others have their turn.
-        """
-        kept = self.keeping.predictions > 0 and self.writer.has_room(len(asked), SHARE)
-        learning, now = self.learning, time.time()
-        field = learning.face.field
+    async def predict(self, asked: list[Any]) -> list[calls.Answer]:
+        """Predict a batch; a long one lets others have their turn."""
+        kept, now = self._keeps(len(asked)), time.time()
         answers: list[calls.Answer] = []
         entries: list[Entry] = []
         until = time.perf_counter() + SLICE
@@ -122,41 +129,44 @@ class Service:
             if time.perf_counter() > until:
                 await asyncio.sleep(0)
                 until = time.perf_counter() + SLICE
-            x = getattr(one, field)
-            said = learning.predict(x)
-            id, new = one.id or self.new_id(), one.id is None
-            answers.append(calls.answer_of(id, said, learning.version, kept))
+            answer, entry = self._predict(one, kept, now)
+            answers.append(answer)
             if kept:
-                served = Served(said.prediction, said.confidence, learning.version)
-                entries.append(Prediction(id, now, encode(x), encode(served), new))
-        learning.pulse.counts["predictions"] += len(asked)
+                entries.append(entry)
+        self._count(entries, len(asked))
+        return answers
+
+    def _keeps(self, count: int) -> bool:
+        return self.keeping.predictions > 0 and self.writer.has_room(count, SHARE)
+
+    def _predict(self, one: Any, kept: bool, now: float) -> tuple[calls.Answer, Prediction]:
+        learning = self.learning
+        x = getattr(one, learning.face.field)
+        said, version = learning.predict(x), learning.version
+        id, new = one.id or self.ids.new(), one.id is None
+        served = encode(Served(said.prediction, said.confidence, version))
+        entry = Prediction(id, now, pack(x), served, new)
+        return calls.answer_of(id, said, version, kept), entry
+
+    def _count(self, entries: list[Entry], asked: int) -> None:
+        counts = self.learning.pulse.counts
+        counts["predictions"] += asked
         if entries:
             self.writer.give(entries)
         else:
-            learning.pulse.counts["not_kept"] += len(asked)
-        return answers
-
-    def new_id(self) -> str:
-        """Return an id that nobody has, and that nobody can guess and use before."""
-        return secrets.token_hex(10)
+            counts["not_kept"] += asked
 
     # -- lessons --------------------------------------------------------------------------------
 
-    async def learn(self, asked: list[Any]) -> list[calls.Receipt]:
-        """Learn examples; they are on the disk and in the model when this returns."""
-        field = self.learning.face.field
-        lessons = []
-        for one in asked:
-            id, label = one.id or self.new_id(), self._label(one.label)
-            x = encode(getattr(one, field))
-            lessons.append(Lesson(id, label, one.weight, x, one.id is None))
-        return await self._write(lessons)
+    def lesson(self, one: Any) -> Lesson:
+        """Return an example with its truth, as the journal takes it."""
+        x = getattr(one, self.learning.face.field)
+        id, label, new = one.id or self.ids.new(), self._label(one.label), one.id is None
+        return Lesson(id, label, one.weight, pack(x), new, x)
 
-    async def label(self, asked: list[Any]) -> list[calls.Receipt]:
-        """Learn the truths of predictions."""
-        return await self._write(
-            [Truth(one.id, self._label(one.label), one.weight) for one in asked]
-        )
+    def truth(self, one: Any) -> Truth:
+        """Return the truth of a prediction, as the journal takes it."""
+        return Truth(one.id, self._label(one.label), one.weight)
 
     def _label(self, label: Any) -> bytes:
         """Return a label as the journal holds it; one class too many is refused."""
@@ -168,29 +178,37 @@ class Service:
             self._known.add(label)
         return encode(label)
 
-    async def _write(self, entries: list[Any]) -> list[calls.Receipt]:
-        outcomes = await self._settled(entries, learns=True)
-        return [self._receipt(each, refused) for each, refused in outcomes]
+    def teach(self, entries: list[Any], answer: Callable[[Receipts | Refused], None]) -> None:
+        """Learn lessons or truths; they are on the disk and in the model when ``answer`` is called.
 
-    async def _settled(self, entries: list[Any], learns: bool) -> list[tuple[Outcome, str | None]]:
-        """Write entries; return what became of each when it is safe, and learned if it is new."""
+        It gets a receipt for each, or one refusal of all.
+        """
+
+        def settled(found: Settled | Refused) -> None:
+            if isinstance(found, Refused):
+                answer(found)
+            else:
+                self.saver.save_if_due()
+                answer([self._receipt(each, refused) for each, refused in found])
+
+        self._settle(entries, settled)
+
+    def _settle(self, entries: list[Any], answer: Callable[[Settled | Refused], None]) -> None:
+        """Write entries; tell what became of each when it is safe, and learned if it is new."""
         if self.stopping:
             raise Refused(503, errors.STOPPING, retry_after=1)
         if not self.writer.has_room(len(entries)):
             raise Refused(429, errors.BUSY, retry_after=1)
-        settled: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def done(outcomes: list[Outcome], error: Exception | None) -> None:
             if error is not None:
-                settle(settled, Refused(503, errors.NO_DISK, retry_after=1))
+                answer(Refused(503, errors.NO_DISK, retry_after=1))
                 return
-            self.learning.take(outcomes, lambda refused: settle(settled, (outcomes, refused)))
+            self.learning.take(
+                outcomes, lambda refused: answer([(o, _reason(o, refused)) for o in outcomes])
+            )
 
         self.writer.give(entries, done)
-        outcomes, refused = await settled
-        if learns:
-            self.saver.save_if_due()
-        return [(each, _reason(each, refused)) for each in outcomes]
 
     def _receipt(self, outcome: Outcome, refused: str | None) -> calls.Receipt:
         counts = self.learning.pulse.counts
@@ -216,7 +234,9 @@ class Service:
 
     async def explain(self, id: str) -> calls.Explanation:
         """Say why the model, as it is now, would answer as it does to a kept prediction."""
-        ((found, _),) = await self._settled([Question(id)], learns=False)
+        asked: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._settle([Question(id)], lambda found: settle(asked, found))
+        ((found, _),) = await asked
         if not isinstance(found, Found):
             raise Refused(404, errors.UNKNOWN)
         face = self.learning.face

@@ -1,7 +1,8 @@
 """The thread that writes the journal: many callers share one commit.
 
-While a commit waits for the disk, the next callers gather; so a busy server syncs a few hundred
-times a second however many lessons arrive. The event loop never waits for this thread.
+The event loop gathers jobs while a commit waits for the disk, and hands them over together when it
+is done; so a busy server syncs a few hundred times a second however many lessons arrive. The event
+loop never waits for this thread.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import asyncio
 import logging
 import queue
 import threading
-import time
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aggro.serve.entries import Entry, Outcome
 from aggro.serve.journal import Journal
@@ -25,8 +27,7 @@ log = logging.getLogger("aggro.serve")
 Done = Callable[[list[Outcome], Exception | None], None]
 
 
-@dataclass(slots=True)
-class Job:
+class Job(Struct):
     """Entries that belong to one request."""
 
     entries: list[Entry]
@@ -38,9 +39,14 @@ class Writer:
 
     def __init__(self, journal: Journal, most: int) -> None:
         self.journal, self.most = journal, most
-        self.waiting = 0  # entries that were given and are not yet settled; the loop's own count
+        self.waiting = 0  # entries that were given and are not yet settled
         self.commits = 0
-        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._jobs: deque[Job] = deque()  # that the thread has not got yet
+        self._under_way = 0  # jobs that the thread has got
+        self._hurry = False  # somebody waits for one of them
+        self._planned: asyncio.Handle | None = None  # to hand them over
+        self._soon = False  # … at once, not after some patience
+        self._queue: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -48,6 +54,7 @@ class Writer:
         """Begin to write; call it on the event loop."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
+        self._hand_over()
 
     def has_room(self, entries: int, share: float = 1.0) -> bool:
         """Tell whether so many entries may be given; when nothing waits, any number."""
@@ -56,39 +63,69 @@ class Writer:
     def give(self, entries: list[Entry], done: Done | None = None) -> None:
         """Write entries soon; then call ``done`` on the event loop."""
         self.waiting += len(entries)
-        self._queue.put(Job(entries, done))
+        self._jobs.append(Job(entries, done))
+        self._hurry = self._hurry or done is not None
+        if not self._under_way:
+            self._plan()
 
     async def stop(self) -> None:
         """Write all that was given, tell about it, and end."""
+        while self.waiting:
+            self._hand_over()
+            await asyncio.sleep(0.002)
         self._queue.put(None)
         await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
 
-    # -- the thread -----------------------------------------------------------------------------
+    # -- on the event loop ----------------------------------------------------------------------
+
+    def _plan(self) -> None:
+        """Hand the jobs over after all requests that have arrived, or a little later."""
+        if self._loop is None or (self._planned and (self._soon or not self._hurry)):
+            return
+        self._unplan()
+        self._soon = self._hurry
+        if self._hurry:
+            self._planned = self._loop.call_soon(self._hand_over)
+        else:
+            self._planned = self._loop.call_later(PATIENCE, self._hand_over)
+
+    def _unplan(self) -> None:
+        if self._planned is not None:
+            self._planned.cancel()
+            self._planned = None
+
+    def _hand_over(self) -> None:
+        """Give the thread a group, if it has none."""
+        self._unplan()
+        if self._under_way or not self._jobs:
+            return
+        jobs, size = [], 0
+        while self._jobs and size < GROUP:
+            jobs.append(self._jobs.popleft())
+            size += len(jobs[-1].entries)
+        self._under_way, self._hurry = len(jobs), bool(self._jobs)
+        self._queue.put(jobs)
+
+    def _settle(self, jobs: list[Job], outcomes: list[Outcome], error: Exception | None) -> None:
+        """Tell the callers; the thread gets the next group before they go on."""
+        self._under_way -= len(jobs)
+        if self._hurry:
+            self._hand_over()
+        elif self._jobs and not self._under_way:
+            self._plan()
+        place = 0
+        for job in jobs:
+            mine = outcomes[place : place + len(job.entries)]
+            place += len(job.entries)
+            self.waiting -= len(job.entries)
+            if job.done is not None:
+                job.done(mine, error)
+
+    # -- in the thread --------------------------------------------------------------------------
 
     def _run(self) -> None:
-        more = True
-        while more:
-            jobs, more = self._gather()
-            if jobs:
-                self._commit(jobs)
-
-    def _gather(self) -> tuple[list[Job], bool]:
-        """Return the next jobs, and whether there may be more after them."""
-        job = self._queue.get()
-        jobs, size, until = [], 0, time.monotonic() + PATIENCE
-        hurry = False
-        while job is not None:
-            jobs.append(job)
-            size += len(job.entries)
-            hurry = hurry or job.done is not None
-            if size >= GROUP:
-                return jobs, True
-            wait = 0.0 if hurry else max(0.0, until - time.monotonic())
-            try:
-                job = self._queue.get(timeout=wait) if wait else self._queue.get_nowait()
-            except queue.Empty:
-                return jobs, True
-        return jobs, False
+        while (jobs := self._queue.get()) is not None:
+            self._commit(jobs)
 
     def _commit(self, jobs: list[Job]) -> None:
         """Write jobs together; if that fails, each alone, so that one cannot spoil the others."""
@@ -109,12 +146,3 @@ class Writer:
         """Let the event loop know what became of some jobs."""
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._settle, jobs, outcomes, error)
-
-    def _settle(self, jobs: list[Job], outcomes: list[Outcome], error: Exception | None) -> None:
-        place = 0
-        for job in jobs:
-            mine = outcomes[place : place + len(job.entries)]
-            place += len(job.entries)
-            self.waiting -= len(job.entries)
-            if job.done is not None:
-                job.done(mine, error)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from msgspec import Struct
+
 from aggro.models.record import Record
 from aggro.models.store import record_of
 from aggro.serve.limits import Limits
@@ -14,8 +16,7 @@ from aggro.serve.limits import Limits
 Contribution = tuple[str, Any, float]  # feature, value, what it adds to the score
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """What a model says of an example."""
 
     prediction: Any

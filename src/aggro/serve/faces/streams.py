@@ -31,24 +31,18 @@ class StreamFace(Face):
 
     def predict(self, x: Any) -> Said:
         """Predict one example."""
-        prediction = self.model.predict_one(x)
         if self.regression:
-            return Said(prediction)
+            return Said(self.model.predict_one(x))
         if self._probabilities is not None:
             found = self._probabilities.predict(x)
-            return Said(prediction, None, {text_of(label): p for label, p in found.items()})
-        return Said(prediction, self._scores(x))
+            told = {text_of(label): p for label, p in found.items()}
+            return Said(self.model.predict_one(x), None, told)
+        classes, margins = self.model._margins(x)
+        return Said(_winner(classes, margins), _named(classes, margins))
 
     def guess(self, x: Any) -> Any:
         """Predict one example, and nothing more."""
         return self.model.predict_one(x)
-
-    def _scores(self, x: Any) -> dict[str, float]:
-        score = self.model.score_one(x)
-        if isinstance(score, dict):
-            return {text_of(label): value for label, value in score.items()}
-        first, second = self.model.classes
-        return {text_of(first): -score, text_of(second): score}
 
     def learn(self, x: Any, label: Any, weight: float) -> None:
         """Learn one example."""
@@ -64,7 +58,7 @@ class StreamFace(Face):
     def _score(self, x: Any, label: Any) -> float:
         if self.regression:
             return float(self.model.predict_one(x))
-        return self._scores(x).get(text_of(label), 0.0)
+        return _named(*self.model._margins(x)).get(text_of(label), 0.0)
 
     def strongest(self, count: int) -> list[tuple[str, str, float]]:
         """The features with the largest weights."""
@@ -106,3 +100,17 @@ class StreamFace(Face):
         if model._races and model.examples:
             found["race"] = model.lanes_
         return found
+
+
+def _named(classes: list[Any], margins: list[float]) -> dict[str, float]:
+    """Return the score of each class; of two classes, the margin is that of the second."""
+    if len(classes) == 2:
+        margins = [-margins[0], margins[0]]
+    return {text_of(label): margin for label, margin in zip(classes, margins, strict=False)}
+
+
+def _winner(classes: list[Any], margins: list[float]) -> Any:
+    """Return the class that ``predict_one`` returns."""
+    if len(classes) == 2:
+        return classes[margins[0] > 0]
+    return classes[margins.index(max(margins))] if classes else None

@@ -1,0 +1,205 @@
+"""The quick lane answers as the long way does, in order, whatever else the connection carries."""
+
+import json
+import socket
+import time
+
+import pytest
+from serve_support import request, running, status_of
+
+import aggro
+from aggro.serve.entries import Again, Conflict, Lesson, Prediction, Row, Truth, Unknown
+from aggro.serve.faces import face_of
+from aggro.serve.group import MOST, parts
+from aggro.serve.ids import Ids
+from aggro.serve.journal import Journal
+from aggro.serve.limits import Keeping
+
+ASK = b'{"features": {"a": 1.0, "b": "red"}}'
+LESSON = b'{"features": {"a": 1.0, "b": "red"}, "label": "x"}'
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    limits = {"request_seconds": 1.0, "idle_seconds": 1.0, "body": 5000}
+    with running(tmp_path_factory.mktemp("quick"), limits=limits) as found:
+        found.learn({"a": -1.0}, "y")
+        yield found
+
+
+def talk(server, *pieces, answers, pause=0.05):
+    """Send pieces over one connection; return the answers as (status, headers, body)."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
+        line.settimeout(5)
+        for piece in pieces:
+            line.sendall(piece)
+            time.sleep(pause)
+        stream = line.makefile("rb")
+        return [read_answer(stream) for _ in range(answers)]
+
+
+def read_answer(stream):
+    status = int(stream.readline().split()[1])
+    headers = {}
+    while line := stream.readline().strip():
+        name, _, value = line.partition(b":")
+        headers[name.decode()] = value.strip().decode()
+    if status == 100:
+        return status, headers, b""
+    return status, headers, stream.read(int(headers["content-length"]))
+
+
+def plain(answer):
+    """Return an answer without its id, its date and its turn."""
+    status, headers, body = answer
+    told = json.loads(body)
+    told.pop("id", None)
+    told.pop("version", None)
+    drop = ("date", "content-length", "connection")
+    return status, {k: v for k, v in headers.items() if k not in drop}, told
+
+
+WAYS = {
+    "in pieces": lambda path, body: (request("POST", path, body)[:-9], body[-9:]),
+    "with a query": lambda path, body: (request("POST", path + "?x=1", body),),
+    "and leave": lambda path, body: (request("POST", path, body, connection="close"),),
+    "with space before": lambda path, body: (request("POST", path, b" " + body),),
+    "HTTP/1.0": lambda path, body: (request("POST", path, body).replace(b"1.1", b"1.0", 1),),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/predict", ASK),
+        ("/learn", LESSON),
+        ("/label", b'{"id": "nobody", "label": "x"}'),
+        ("/learn", b'{"features": {"a": 1.0}}'),
+        ("/predict", b'{"features": '),
+    ],
+)
+def test_both_lanes_give_the_same_answer(server, path, body, way):
+    (quick,) = talk(server, request("POST", path, body), answers=1)
+    (long,) = talk(server, *WAYS[way](path, body), answers=1)
+    assert plain(quick) == plain(long)
+
+
+def test_a_client_that_asks_first_is_told_to_go_on(server):
+    head = request("POST", "/predict", ASK, expect="100-continue")[: -len(ASK)]
+    first, second = talk(server, head, ASK, answers=2)
+    assert first[0] == 100 and second[0] == 200
+
+
+def test_answers_come_in_the_order_of_the_requests(server):
+    one = request("POST", "/learn", LESSON)
+    batch = request("POST", "/predict", b"[" + ASK + b"," + ASK + b"]")
+    many = b"".join([one, request("POST", "/predict", ASK), one, request("GET", "/health"), batch])
+    answers = [json.loads(body) for _, _, body in talk(server, many, answers=5)]
+    assert answers[0]["status"] == answers[2]["status"] == 200
+    assert answers[0]["version"] < answers[2]["version"]
+    assert "prediction" in answers[1]
+    assert answers[3] == {"live": True}
+    assert len(answers[4]) == 2
+
+
+def test_a_body_that_is_too_large_is_refused_in_one_piece(server):
+    body = b'{"features": {"a": 1.0}, "id": "' + b"x" * 6000 + b'"}'
+    assert status_of(server.raw(request("POST", "/predict", body))) == 413
+
+
+def test_a_silent_client_is_let_go_after_a_quick_answer(server):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
+        line.sendall(request("POST", "/predict", ASK))
+        assert b"200 OK" in line.recv(4000)
+        begin = time.monotonic()
+        assert line.recv(100) == b""
+        assert 0.5 < time.monotonic() - begin < 4
+
+
+def test_a_client_that_leaves_before_its_answer_harms_nobody(tmp_path):
+    with running(tmp_path) as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as line:
+            line.sendall(request("POST", "/learn", LESSON))
+        deadline = time.monotonic() + 5
+        while server.service.version < 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert server.service.version == 1 and server.alive()
+
+
+def test_latencies_and_statuses_are_counted(server):
+    before = dict(server.service.learning.pulse.statuses)
+    talk(server, request("POST", "/predict", ASK), answers=1)
+    after = server.service.learning.pulse.statuses
+    assert after["/predict", 200] == before.get(("/predict", 200), 0) + 1
+
+
+# -- the model and the journal behind it -----------------------------------------------------------
+
+
+def test_one_look_gives_the_prediction_and_its_scores():
+    model = aggro.StreamClassifier("PA-I")
+    face = face_of(model)
+    for k, label in enumerate(["b", "a", "b", "c", "a"]):
+        for x in ({}, {"a": 1.0}, {"a": -2.0, "z": 3.0}):
+            said = face.predict(x)
+            assert said.prediction == model.predict_one(x)
+            assert set(said.scores) == set(model.classes)
+        model.learn_one({"a": 1.0 - k, "b": 0.5 * k}, label)
+
+
+def group_of(folder, *entries):
+    journal = Journal(folder, Keeping())
+    try:
+        return journal.write(list(entries)), journal.pending
+    finally:
+        journal.close()
+
+
+def test_entries_of_one_group_know_of_each_other(tmp_path):
+    lesson = ("l", b'"x"', 1.0, b"f")
+    outcomes, pending = group_of(
+        tmp_path,
+        Prediction("p", time.time(), b"1", b"s"),
+        Prediction("p", time.time(), b"2", b"s"),
+        Truth("p", b'"x"', 1.0),
+        Truth("p", b'"x"', 1.0),
+        Truth("p", b'"y"', 1.0),
+        Truth("q", b'"y"', 1.0),
+        Lesson(*lesson),
+        Lesson(*lesson),
+        Lesson("l", b'"x"', 1.0, b"other"),
+        Prediction("q", time.time(), b"3", b"s"),
+    )
+    kinds = [None, None, Row, Again, Conflict, Unknown, Row, Again, Conflict, None]
+    assert [each and type(each) for each in outcomes] == kinds
+    assert outcomes[2].features == b"2"  # the latest prediction under the id
+    assert pending == 1
+
+
+def test_a_later_group_knows_what_an_earlier_one_wrote(tmp_path):
+    count = 2 * MOST + 5
+    lessons = [Lesson(f"l{k}", b"1", 1.0, b"f") for k in range(count)]
+    asked = [Prediction(f"p{k}", time.time(), b"%d" % k, b"s") for k in range(count)]
+    outcomes, pending = group_of(tmp_path, *lessons, *asked)
+    assert [row.seq for row in outcomes[:count]] == list(range(1, count + 1)) and pending == count
+    truths = [Truth(f"p{k}", b"1", 1.0) for k in range(0, count, 2)]
+    outcomes, pending = group_of(tmp_path, *lessons, *truths)
+    assert all(isinstance(each, Again) for each in outcomes[:count])
+    assert [row.features for row in outcomes[count:]] == [b"%d" % k for k in range(0, count, 2)]
+    assert pending == count // 2
+
+
+def test_parts_hold_each_row_once():
+    for length in range(3 * MOST):
+        found = list(parts(range(length)))
+        assert [row for part in found for row in part] == list(range(length))
+        assert all(len(part) & (len(part) - 1) == 0 for part in found)
+
+
+def test_new_ids_differ_and_lie_together_in_time():
+    ids = Ids()
+    first = [ids.new() for _ in range(1000)]
+    time.sleep(0.005)
+    later = ids.new()
+    assert len(set(first)) == 1000 and max(first) < later
