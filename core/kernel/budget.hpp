@@ -43,8 +43,7 @@ class Budget {
 
     /// Takes in an example that becomes the last slot; `kernel` are its values with all others.
     void take_in(const double* kernel, double self) {
-        if (limit > 0)
-            with_strategy(strategy, [&](auto how) { how.take_in(known, kernel, self); });
+        if (limit > 0) with_strategy(strategy, [&](auto how) { how.take_in(known, kernel, self); });
     }
 
     /// The newcomers stay; V consists of them, or holds them. To be called before `choose`.
