@@ -31,7 +31,7 @@ def small_calls(count, classes):
     parts = [(X[i * count : (i + 1) * count], y[i * count : (i + 1) * count]) for i in range(CALLS)]
     theirs = sklearn_stream(X, y, classes)
     for price, least in ((1.0, 5), ("auto", 2)):
-        ours = PassiveAggressiveClassifier(C=price, random_state=0)
+        ours = PassiveAggressiveClassifier(C=price, average=False, random_state=0)
         ours.partial_fit(X, y, np.arange(classes))
         yield Work(
             f"{count} rows of 2^20 columns, {classes} classes, C={price}",
@@ -73,6 +73,7 @@ def unsorted_passes(data):
     order = np.lexsort((np.random.default_rng(0).random(X.nnz), row))
     mixed = (X.data[order], X.indices[order], X.indptr)
     passes = {"max_iter": 20, "tol": None, "shuffle": False}
+    ours = {**passes, "average": False}
 
     def unsorted():
         return csr_matrix(mixed, X.shape)  # which does not know yet how it is sorted
@@ -80,9 +81,9 @@ def unsorted_passes(data):
     return Work(
         "20 passes, features in any order",
         20 * X.shape[0],
-        lambda: PassiveAggressiveClassifier(**passes).fit(unsorted(), y),
+        lambda: PassiveAggressiveClassifier(**ours).fit(unsorted(), y),
         error=error_of(X_test, y_test),
-        floor=lambda: PassiveAggressiveClassifier(**passes).fit(X, y),
+        floor=lambda: PassiveAggressiveClassifier(**ours).fit(X, y),
         floor_name="sorted ones",
         at_most=1.8,
         peers={"scikit-learn": Rival(lambda: sklearn_passes(unsorted(), y, passes), 1.0)},

@@ -60,7 +60,7 @@ def vw_error(test):
 
 def learn_file(path, **options):
     """One pass over a file."""
-    model = PassiveAggressiveClassifier()
+    model = PassiveAggressiveClassifier(average=False)
     for X, y, _ in files.read(path, n_features=WORDS, **options):
         model.partial_fit(X, y, classes=[-1, 1])
     return model
@@ -119,7 +119,9 @@ def learn_from_cache(svm, vw, X, y, test):
         others["Vowpal Wabbit"].run()
 
     def from_memory():
-        return PassiveAggressiveClassifier().partial_fit(X, labels, classes=np.array([-1, 1]))
+        return PassiveAggressiveClassifier(average=False).partial_fit(
+            X, labels, classes=np.array([-1, 1])
+        )
 
     return Work(
         "binary cache to model",

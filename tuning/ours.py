@@ -41,6 +41,7 @@ def settings(p: Problem, C: Any, squared: bool = False, **axes: Any) -> Settings
         return Settings(task=p.task, C=C, loss=loss, **{"epsilon": EPSILON} | axes)
     loss = "squared_hinge" if squared else "hinge"
     axes.pop("epsilon", None)
+    axes = {"intercept_scaling": "auto", **axes}
     return Settings(task=p.task, C=C, loss=loss, multiclass="support", **axes)
 
 
@@ -76,7 +77,7 @@ def fixed(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
 
 def default(p: Problem, order: int) -> dict[str, Any]:
     """Learn with C=1 and nothing else said."""
-    return {"error": _lanes(p, order, [settings(p, 1.0, epsilon=0.1)])[0]}
+    return {"error": _lanes(p, order, [settings(p, 1.0, epsilon=0.1, average="auto")])[0]}
 
 
 def _lanes(p: Problem, order: int, lanes: list[Settings]) -> list[float]:

@@ -23,7 +23,7 @@ def draw(axes: Axes, class_mean: float, colour: str, title: str, orders: int = 2
     across, errors = np.linspace(-5, 5, 2), []
     for seed in range(orders):
         order = np.random.default_rng(seed).permutation(len(y))
-        model = PassiveAggressiveClassifier(C=1.0, class_mean=class_mean)
+        model = PassiveAggressiveClassifier(C=1.0, class_mean=class_mean, average=False)
         model.partial_fit(X[order], y[order])
         (w1, w2), b = model.coef_[0], model.intercept_[0]
         axes.plot(across, -(w1 * across + b) / w2, color=colour, lw=1, alpha=0.6)

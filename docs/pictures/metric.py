@@ -27,7 +27,7 @@ def draw_lines(axes: Axes) -> None:
         axes.plot(*X[y == label].T, marker, color=colour, ms=4, alpha=0.7, label=f"class {label}")
     across = np.linspace(-4, 4, 2)
     for metric, colour, line in METRICS:
-        model = PassiveAggressiveClassifier(metric=metric).partial_fit(X, y)
+        model = PassiveAggressiveClassifier(metric=metric, average=False).partial_fit(X, y)
         (w1, w2), b = model.coef_[0], model.intercept_[0]
         axes.plot(across, -(w1 * across + b) / w2, line, color=colour, lw=2.2, label=metric)
     axes.set(xlabel="feature 1", ylabel="feature 2 (ten times the scale)", ylim=(-40, 40))
@@ -42,7 +42,7 @@ def draw_curves(axes: Axes, count: int = 1000, repeats: int = 20) -> None:
         errors = np.zeros((repeats, len(points)))
         for seed in range(repeats):
             X, y = stream(count, seed)
-            model, seen = PassiveAggressiveClassifier(metric=metric), 0
+            model, seen = PassiveAggressiveClassifier(metric=metric, average=False), 0
             for k, end in enumerate(points):
                 model.partial_fit(X[seen:end], y[seen:end], classes=[0, 1])
                 errors[seed, k], seen = 100 * model.n_mistakes_ / end, end

@@ -28,7 +28,7 @@ def line(w, b, level):
 # Each panel shows the model after one more example. The new example is drawn large.
 
 figure, panels = plt.subplots(2, 3, figsize=(9, 6), sharex=True, sharey=True, layout="constrained")
-model, before = PassiveAggressiveClassifier(loss="hard"), None
+model, before = PassiveAggressiveClassifier(loss="hard", average=False), None
 for k, axes in enumerate(panels.flat):
     updates = getattr(model, "n_updates_", 0)
     model.partial_fit(X[k : k + 1], y[k : k + 1], classes=[0, 1])

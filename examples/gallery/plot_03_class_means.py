@@ -23,7 +23,9 @@ for axes, pull, colour in zip(
     errors = []
     for seed in range(25):
         order = np.random.default_rng(seed).permutation(200)
-        model = PassiveAggressiveClassifier(class_mean=pull).partial_fit(X[order], y[order])
+        model = PassiveAggressiveClassifier(class_mean=pull, average=False).partial_fit(
+            X[order], y[order]
+        )
         (w1, w2), b = model.coef_[0], model.intercept_[0]
         axes.plot(across, -(w1 * across + b) / w2, color=colour, lw=1, alpha=0.6)
         errors.append(100 * np.mean(model.predict(X) != y))

@@ -33,7 +33,9 @@ for noise, colour in zip(NOISE, ("#0072B2", "#009E73", "#E69F00", "#D55E00"), st
         X, noisy, _ = stream(seed, noise)
         fresh, _, clean = stream(1000 + seed, 0.0)
         for k, size in enumerate(SIZES):
-            model = PassiveAggressiveClassifier(batch_size=size).partial_fit(X, noisy)
+            model = PassiveAggressiveClassifier(batch_size=size, average=False).partial_fit(
+                X, noisy
+            )
             errors[seed, k] = 100 * np.mean(model.predict(fresh) != clean)
     mean, spread = errors.mean(axis=0), errors.std(axis=0)
     axes.plot(SIZES, mean, "o-", color=colour, lw=2, label=f"{noise:.0%} wrong labels")

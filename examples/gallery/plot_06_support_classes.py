@@ -20,7 +20,9 @@ start = np.array([[0.3], [1.5], [1.25], [0.9], [-0.1], [-1.0]])
 
 def scores_after(multiclass):
     """Let one hard step follow from the same weights, and return the scores."""
-    model = PassiveAggressiveClassifier(loss="hard", multiclass=multiclass, fit_intercept=False)
+    model = PassiveAggressiveClassifier(
+        loss="hard", multiclass=multiclass, fit_intercept=False, average=False
+    )
     model.partial_fit(x, [0], classes=range(6))
     model.coef_ = start
     return model.partial_fit(x, [0]).decision_function(x)[0]

@@ -2,20 +2,20 @@
 A race: nothing to tune
 =======================
 
-``C="auto"`` learns a grid of values side by side; ``metric="auto"``, ``scale="auto"`` and
-``average="auto"`` race the rest. Every model predicts each example before it learns it, and the
-one with the best recent record answers. ``plot_lanes`` shows the race.
+``AutoClassifier`` learns a grid of values of C side by side, in several metrics and scales. Every
+model predicts each example before it learns it, and the one with the best recent record answers.
+``plot_lanes`` shows the race, ``explain_choice`` what won and by how much.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from aggro import PassiveAggressiveClassifier
+from aggro import AutoClassifier
 
 X, y = load_digits(return_X_y=True)
 order = np.random.default_rng(0).permutation(len(y))
-model = PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto", average="auto")
+model = AutoClassifier()
 model.partial_fit(X[order], y[order])
 
 # %%
@@ -29,5 +29,6 @@ plt.show()
 # When the race has done its work, ``settle`` keeps the leader alone: a plain model to save.
 
 print(len(model.lanes_), "models raced,", f"{model.n_mistakes_ / len(y):.1%} mistakes on the way")
+print(model.explain_choice())
 model.settle()
-print(f"C={model.C:.3g}, metric={model.metric!r}, scale={model.scale!r}, average={model.average!r}")
+print(f"C={model.C_:.3g}")

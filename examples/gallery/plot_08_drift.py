@@ -34,7 +34,7 @@ figure, axes = plt.subplots(figsize=(8.5, 4.5), layout="constrained")
 for colour, (name, params) in zip(
     ("#0072B2", "#777777", "#D55E00", "#009E73"), MODELS.items(), strict=True
 ):
-    model, mistakes = PassiveAggressiveClassifier(**params), [0]
+    model, mistakes = PassiveAggressiveClassifier(**{"average": False, **params}), [0]
     for start in range(0, COUNT, WINDOW):
         model.partial_fit(X[start : start + WINDOW], y[start : start + WINDOW], classes=[0, 1])
         mistakes.append(model.n_mistakes_)

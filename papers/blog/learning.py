@@ -15,8 +15,8 @@ from papers.experiment import Cell, Outcome, Values
 C, EPSILON = 0.01, 0.1  # as in the text
 PRICES = (100.0, 10.0, 1.0, 0.1, 0.01)  # those that the text suggests to try
 NOISE = 0.2  # share of training labels turned round
-SOFT = {"loss": "squared_hinge", "fit_intercept": False}
-TUBE = {"loss": "squared_epsilon_insensitive", "fit_intercept": False}
+SOFT = {"loss": "squared_hinge", "fit_intercept": False, "average": False}
+TUBE = {"loss": "squared_epsilon_insensitive", "fit_intercept": False, "average": False}
 
 
 def run(cell: Cell) -> Outcome:

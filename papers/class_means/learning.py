@@ -119,7 +119,7 @@ def models(name: str) -> dict[str, Any]:
     chosen = choice(name)
     made = {}
     for suffix, loss in LOSSES.items():
-        plain = {"loss": loss, "fit_intercept": False}
+        plain = {"loss": loss, "fit_intercept": False, "average": False}
         exact = {**plain, **chosen[f"exact PAm{suffix}"]}
         made[f"PA{suffix}"] = {**plain, **chosen[f"PA{suffix}"]}
         made[f"plain PA{suffix}"] = {**plain, **chosen[f"plain PA{suffix}"]}
@@ -178,7 +178,9 @@ def pull(data: Problem, repetition: int) -> Outcome:
         order = data.order(repetition, k)
         X, y = data.X[order], data.y[order]
         exact = [
-            aggro.PassiveAggressiveClassifier(loss="hard", fit_intercept=False, class_mean=g)
+            aggro.PassiveAggressiveClassifier(
+                loss="hard", fit_intercept=False, class_mean=g, average=False
+            )
             for g in DRAWN_PULLS
         ]
         weights = np.vstack([model.partial_fit(X, y, classes=[-1, 1]).coef_ for model in exact])
@@ -202,7 +204,9 @@ def preparation(name: str, orders: int) -> Outcome:
         updates, weights = [], []
         for k in range(orders):
             order = data.order(PREPARATION_SEED, k)
-            model = aggro.PassiveAggressiveClassifier(loss="hard", fit_intercept=False)
+            model = aggro.PassiveAggressiveClassifier(
+                loss="hard", fit_intercept=False, average=False
+            )
             model.partial_fit(data.X[order], data.y[order], classes=[-1, 1])
             updates.append(model.n_updates_)
             weights.append(model.coef_[0])
