@@ -55,7 +55,8 @@ def test_a_diagonal_metric_stays_ready_to_move():
 def test_nothing_is_forgotten_where_there_is_nothing_to_forget():
     X, y = drifting()
     plain, forgetful = (
-        PassiveAggressiveClassifier(forgetting=f).partial_fit(X, y) for f in (0.0, 0.1)
+        PassiveAggressiveClassifier(forgetting=f, average=False).partial_fit(X, y)
+        for f in (0.0, 0.1)
     )
     assert_array_equal(plain.coef_, forgetful.coef_)
 

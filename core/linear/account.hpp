@@ -49,12 +49,13 @@ class Account {
 
     /// Judges what the model predicts before it learns the example. The loss is another matter:
     /// it is suffered by the last weights, which learn from it.
-    [[gnu::always_inline]] void record(const Seen<Row>& row, const Target& y) {
+    [[gnu::always_inline]] void record(const Seen<Row>& row, const Target& y,
+                                       const Standing* began = nullptr) {
         if (!judges()) return;
         const double* last = s.scores.data();
         const bool mean = m.shape.predictor != Predictor::last && scores.of_mean(row, averaged());
         const Votes votes{mean ? s.means.data() : last, last};
-        if (alone()) return write_record(m, votes, y);
+        if (alone()) return write_record(m, votes, y, began);
         for (std::size_t rival = 0; rival < m.shape.rivals(); ++rival)
             std::copy_n(votes[rival] + part.first(), part.end() - part.first(),
                         s.journal->votes(entries, rival) + part.first());

@@ -41,6 +41,7 @@ class LearnBatch {
         const std::size_t outputs = m.shape.outputs;
         scores.resize(batch.size() * outputs);
         absent.resize(batch.size());
+        const Standing began{m.record, m.turned};
         for (std::size_t j = 0; j < batch.size(); ++j) {
             const auto& [x, y, weight] = batch[j];
             at = j;
@@ -48,7 +49,7 @@ class LearnBatch {
             if (m.awaits_first_row(0)) account.measure_intercept(row);
             absent[j] = row.squared == 0 && !m.shape.intercept;
             score.of_last(row);
-            account.record(row, y);
+            account.record(row, y, &began);
             account.measure(row, y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));

@@ -64,12 +64,12 @@ inline std::size_t best_record(const Record& r) {
 using Votes = std::array<const double*, 2>;
 
 /// Counts the mistakes of all rivals; `wrong(model, rival)` tells them. Who predicted is told by
-/// the record as it was before.
+/// the record as it was before, which may be the same one.
 template <class Wrong>
-inline void write_mistakes(Record& r, double memory, Wrong&& wrong) {
-    const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(r) : 0;
+inline void write_mistakes(Record& r, const Record& before, double memory, Wrong&& wrong) {
+    const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(before) : 0;
     for (std::size_t i = 0; i < models; ++i) {
-        const std::size_t predicts = best_rival(r, i);
+        const std::size_t predicts = best_rival(before, i);
         for (std::size_t rival = 0; rival < r.rivals; ++rival) {
             const bool mistaken = wrong(i, rival);
             double& recent = r.recent_mistakes[i * r.rivals + rival];
@@ -84,9 +84,9 @@ inline void write_mistakes(Record& r, double memory, Wrong&& wrong) {
 
 /// The same for the distance to the target.
 template <class Distance>
-inline void write_distances(Record& r, double memory, Distance&& distance) {
-    const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(r) : 0;
-    const std::size_t predicts = best_rival(r, chosen);
+inline void write_distances(Record& r, const Record& before, double memory, Distance&& distance) {
+    const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(before) : 0;
+    const std::size_t predicts = best_rival(before, chosen);
     for (std::size_t i = 0; i < models; ++i)
         for (std::size_t rival = 0; rival < r.rivals; ++rival) {
             const double error = distance(i, rival);
@@ -101,26 +101,33 @@ inline void write_distances(Record& r, double memory, Distance&& distance) {
 /// class, and which one that is will be known when the second class comes; the two records differ
 /// by these ties, and so may the models that they choose.
 template <class T>
-inline void write_turned(Model<T>& m, const Votes& votes, const Target& y) {
+inline void write_turned(Model<T>& m, const Votes& votes, const Target& y, const Record& before) {
     Record& r = m.turned;
     r.recent_loss = m.record.recent_loss;
-    write_mistakes(r, m.memory, [&](std::size_t i, std::size_t rival) {
+    write_mistakes(r, before, m.memory, [&](std::size_t i, std::size_t rival) {
         const double* scores = votes[rival];
         return scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
     });
 }
 
+/// What the records were when a batch began: its examples are predicted before any is learned.
+struct Standing {
+    Record record, turned;
+};
+
 /// Writes one example into the record, judged by the scores of the predictor before it is learned.
 template <class T>
-inline void write_record(Model<T>& m, const Votes& votes, const Target& y) {
+inline void write_record(Model<T>& m, const Votes& votes, const Target& y,
+                         const Standing* began = nullptr) {
     Record& r = m.record;
-    if (m.shape.one_class) write_turned(m, votes, y);
+    const Record& before = began ? began->record : r;
+    if (m.shape.one_class) write_turned(m, votes, y, began ? began->turned : m.turned);
     const std::size_t each = m.groups_per_model();
     if (gives_value(m.groups[0].task))
-        return write_distances(r, m.memory, [&](std::size_t i, std::size_t rival) {
+        return write_distances(r, before, m.memory, [&](std::size_t i, std::size_t rival) {
             return distance(m, votes[rival], i * each, each, y);
         });
-    write_mistakes(r, m.memory, [&](std::size_t i, std::size_t rival) {
+    write_mistakes(r, before, m.memory, [&](std::size_t i, std::size_t rival) {
         return wrong_vote(m, votes[rival], i * each, each, y);
     });
     for (double& loss : r.recent_loss) loss *= m.memory;  // those of this example are added later

@@ -21,7 +21,7 @@ def test_without_a_pull_it_is_passive_aggressive(rows):
     X, y = rows
     learners = Undivided([Setting(loss, 0.3, 0.0) for loss in LOSSES], 6).learn(X, y)
     for i, loss in enumerate(LOSSES):
-        model = PassiveAggressiveClassifier(loss=loss, C=0.3, fit_intercept=False)
+        model = PassiveAggressiveClassifier(loss=loss, C=0.3, fit_intercept=False, average=False)
         model.partial_fit(X, y, classes=[-1, 1])
         assert learners.weights[i] == pytest.approx(model.coef_[0], abs=1e-9)
         assert learners.updates[i] == model.n_updates_

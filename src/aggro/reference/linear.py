@@ -106,10 +106,11 @@ class ReferenceLearner:
             raise ValueError("these settings need one example at a time")
         if np.any(present := omega > 0):
             rows = self._rows([self.scaler.learn(row) for row in given[present]])
-            if self.average == "auto" and not self.frozen:
-                self._judge(rows, [target[present] for target in targets])
+            judged = self._judged(rows, [target[present] for target in targets])
             for group, target in zip(self.groups, targets, strict=True):
                 group.learn(rows, target[present], omega[present])
+            for mistakes, distance in judged:
+                self.contest.judge(mistakes, distance)
 
     def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Learn the rows in their order, ``batch_size`` at a time."""
@@ -128,8 +129,13 @@ class ReferenceLearner:
         for group in self.groups:
             group.means.frozen = True
 
-    def _judge(self, rows: Array, targets: list[Array]) -> None:
-        """Let the mean and the last weights predict each row, before any of them is learned."""
+    def _judged(self, rows: Array, targets: list[Array]) -> list[tuple[Array, Array]]:
+        """Return how wrong the mean and the last weights are about each row, before it is learned.
+
+        Where they do not compete, or the rows are known already, nothing is judged.
+        """
+        if self.average != "auto" or self.frozen:
+            return []
         rivals = [
             [rows @ weights.T for weights in each]
             for each in (
@@ -137,13 +143,13 @@ class ReferenceLearner:
                 [group.W for group in self.groups],
             )
         ]
+        judged = []
         for i in range(len(rows)):
             answers = [target[i] for target in targets]
-            wrong, off = zip(
-                *(self._error([each[i] for each in scores], answers) for scores in rivals),
-                strict=True,
-            )
-            self.contest.judge(np.array(wrong, float), np.array(off))
+            errors = [self._error([each[i] for each in scores], answers) for scores in rivals]
+            wrong, off = zip(*errors, strict=True)
+            judged.append((np.array(wrong, float), np.array(off)))
+        return judged
 
     def _error(self, scores: list[Array], answers: list[float]) -> tuple[bool, float]:
         """Tell whether a whole prediction is wrong, and how far it is from the targets."""
