@@ -12,7 +12,7 @@ class Scores {
     Scores(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), part{scratch.share} {}
 
     /// Scores of the last weights.
-    void of_last(const Seen<Row>& row) {
+    [[gnu::always_inline]] void of_last(const Seen<Row>& row) {
         const std::size_t n = part.end();
         if (Single || m.shape.sums == 0) {
             AGGRO_LANES
@@ -28,7 +28,7 @@ class Scores {
 
     /// Puts the predictor's scores in the place of those of the last weights, where it is not
     /// these.
-    void of_predictor(const Seen<Row>& row, std::int64_t averaged) {
+    [[gnu::always_inline]] void of_predictor(const Seen<Row>& row, std::int64_t averaged) {
         if (m.shape.predictor == Predictor::average && averaged > 0)
             of_average(row, static_cast<double>(averaged));
         if (m.shape.predictor == Predictor::reservoir) of_reservoir(row);

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from aggro.learn.bundle import begin_anew, select
-from aggro.learn.learner import Learner
+from aggro.learn.learner import Array, Learner
 from aggro.rules import SCALES, Settings, intercept_prior
 
 # Values of C are powers of the square root of ten; grids count them in steps from the unit. The
@@ -35,6 +35,7 @@ FAR_BEHIND = 1.2  # so many times the error of the leader
 KNOWN_UNIT = (1024.0, 0.0, 1024.0, 0.0, 0.0)  # of a grid that was laid out once and for all
 NEAR = 0.8  # steps that the unit may be away from where the grid was put
 FAR = 24  # steps that the edges may move away from the unit
+RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record", "turned_")
 
 
 def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
@@ -108,6 +109,11 @@ def standing(record: tuple[float, float, float, float], chosen: bool) -> dict[st
         "recent_loss": recent_loss / max(recent, 1.0),
         "chosen": chosen,
     }
+
+
+def records_of(learner: Learner) -> dict[str, Array]:
+    """Return the records that say which lane is the best."""
+    return {name: array for name, array in learner.state().items() if name.startswith(RECORDS)}
 
 
 def off_unit(s: Settings, unit: Sequence[float]) -> int:

@@ -20,27 +20,12 @@ from aggro.learn.grids import (
     move_grid,
     next_look,
     places_of,
+    records_of,
     standing,
 )
-from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.turns import Turns
 from aggro.rules import Settings, check_same_shape, left_open
-
-RECORDS = ("joint_mistakes", "recent_mistakes", "recent_loss", "record", "turned_")
-
-
-def records_of(learner: Learner) -> dict[str, Array]:
-    """Return the records that say which lane is the best."""
-    return {name: array for name, array in learner.state().items() if name.startswith(RECORDS)}
-
-
-def make_learner(
-    settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
-) -> Learner | AutoLearner:
-    """Return a learner, or a race of them when something is left to be chosen."""
-    kind = AutoLearner if left_open(settings) else Learner
-    return kind(settings, features, outputs, dtype, seed)
 
 
 class AutoLearner:
@@ -342,7 +327,7 @@ class AutoLearner:
         """Take over new parameters other than those that are raced, for what comes."""
         check_same_shape(self.settings, settings)
         for learner in self.learners:
-            learner.configure([_chosen_of(s, settings) for s in learner.all_settings])
+            learner.configure([chosen_of(s, settings) for s in learner.all_settings])
         self.settings = settings
 
     def __getstate__(self) -> dict[str, Any]:
@@ -352,30 +337,12 @@ class AutoLearner:
         self.__dict__.update(kept, turns=Turns())
 
 
-def grown(
-    learner: Learner | AutoLearner, settings: Settings, position: Array, classes: int
-) -> Learner | AutoLearner:
-    """Return the same learner, or race, with more classes (see ``grow_classes``)."""
-    if isinstance(learner, Learner):
-        return grow_classes(learner, settings, position, classes)
-    new = AutoLearner(settings, learner.features, classes, learner.dtype, learner.seed)
-    for name in ("fixed", "judged", "leading", "counted", "next_look"):
-        setattr(new, name, getattr(learner, name))
-    for old in learner.learners:
-        lanes = [_chosen_of(s, settings) for s in old.all_settings]
-        new.learners.append(grow_classes(old, lanes, position, classes))
-    return new
-
-
-AnyLearner = Learner | AutoLearner
-
-
 def _best_of(learners: list[Learner]) -> tuple[int, int]:
     """Return the learner and the lane with the best recent record."""
     leaders = [(i, learner.model.chosen) for i, learner in enumerate(learners)]
     return min(leaders, key=lambda at: learners[at[0]].model.records[at[1]][1:3])
 
 
-def _chosen_of(lane: Settings, settings: Settings) -> Settings:
+def chosen_of(lane: Settings, settings: Settings) -> Settings:
     """Return settings with what a lane stands for in the race."""
     return replace(settings, C=lane.C, metric=lane.metric, scale=lane.scale, average=lane.average)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.grids import next_look
-from aggro.learn.race import AutoLearner, records_of
+from aggro.learn.grids import next_look, records_of
+from aggro.learn.race import AutoLearner
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import (
     decode_learner,

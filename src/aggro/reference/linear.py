@@ -10,11 +10,11 @@ from .geometry import Centre, ClassMeans, Metric
 from .predictor import Average, Reservoir, Uniform
 from .rules import TINY, Array
 from .scale import Moments, Scaler
-from .task import Task, batches, rounding_of, settled
+from .task import CLASSES, Task, batches, rounding_of, settled
 
 CHOICES = {
     "task": ("binary", "multiclass", "regression", "multilabel"),
-    "multiclass": ("support", "top", "predicted", "ovr"),
+    "multiclass": (*CLASSES, "ovr"),
     "metric": ("euclidean", "diagonal", "full"),
     "trigger": ("loss", "always"),
     "scale": ("none", "online", "standard"),
