@@ -22,7 +22,7 @@ THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_tog
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-serve test dev lint unit sanitize crash fuzz-serve bench-serve stress stress-minute mutants format stubs \
-  bench bench-quick tuning defaults mixing spark-test papers docs docs-test wheel test-oldest workflows clean
+  bench bench-quick variant-test tuning defaults mixing spark-test papers docs docs-test wheel test-oldest workflows clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ bench-quick: $(VENV)/peers  ## the same in about a minute
 
 bench-serve: $(VENV)/peers  ## the server under load, beside Flask and river; a few minutes
 	$(BIN)/python -m benchmarks.serve --json build/benchmark-serve.json --docs docs/serve.md
+
+variant-test: $(VENV)/core  ## add a variant as docs/adding-a-variant.md says, to a copy; some minutes
+	$(BIN)/python tests/variants/adding.py build/variants
 
 tuning: $(VENV)/peers  ## C="auto" and the peers on real data (set AGGRO_DATA)
 	$(BIN)/python -m tuning

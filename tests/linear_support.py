@@ -8,6 +8,8 @@ import pickle
 import numpy as np
 import scipy.sparse as sp
 
+from aggro import rules
+from aggro.checks import Flag
 from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
@@ -166,25 +168,39 @@ def fingerprint(estimator):
     )
 
 
+# Values of an axis besides its default, where its kind does not list them.
+SAMPLES = {
+    "class_mean": (0.3,),
+    "queue": (3,),
+    "batch_size": (4,),
+    "average": (True, 10, "auto"),
+    "intercept_scaling": ("auto", 0.3),
+    "forgetting": (0.05,),
+}
+# Axes that are covered in another way: by cases and numbers of losses, or by tests of their own.
+ELSEWHERE = {"loss", "multiclass", "C", "epsilon", "r", "eta", "reservoir_size", "mergeable"}
+
+
+def values_of(name):
+    """Values of an axis that the tests combine, the default first: all words, some numbers."""
+    kind, default = rules.AXES[name].kind, rules.DEFAULTS[name]
+    words = tuple(word for word in getattr(kind, "words", ()) if word != "auto")
+    flags = (True, False) if isinstance(kind, Flag) else ()
+    values = dict.fromkeys((default, *SAMPLES.get(name, ()), *words, *flags))
+    assert len(values) > 1, f"the axis {name} needs values to be tested with: see SAMPLES"
+    return tuple(values)
+
+
 # Every axis of the linear learner and how its rows are given; a case is a task with its outputs.
-AXES = {
+ADAPTIVE_AXES = {
     "case": tuple(CASES),
     "loss": (0, 1, 2, 3),
-    "metric": ("euclidean", "diagonal", "full"),
-    "class_mean": (0.0, 0.3),
-    "trigger": ("loss", "always"),
-    "queue": (1, 3),
-    "batch_size": (1, 4),
-    "average": (False, True, 10, "reservoir", "auto"),
-    "fit_intercept": (True, False),
-    "intercept_scaling": (1.0, "auto", 0.3),
-    "scale": ("none", "online", "standard"),
-    "forgetting": (0.0, 0.05),
+    **{name: values_of(name) for name in rules.AXES if name not in ELSEWHERE},
     "weighted": (False, True),
     "storage": STORAGES,
     "dtype": ("float64", "float32"),
 }
-ADAPTIVE_AXES = AXES | {"relative_epsilon": (False, True)}  # which only numbers know
+AXES = {k: v for k, v in ADAPTIVE_AXES.items() if k != "relative_epsilon"}  # for numbers alone
 PLAIN = {name: AXES[name][0] for name in AXES if name not in ("case", "loss", "storage", "dtype")}
 
 

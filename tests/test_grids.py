@@ -5,7 +5,7 @@ import pytest
 from linear_support import make_problem, teach
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
-from aggro.learn.bundle import PER_GROUP, PER_MODEL, begin_anew, select
+from aggro.learn.bundle import begin_anew, select
 from aggro.learn.grids import (
     FAR,
     GRIDS,
@@ -287,8 +287,9 @@ def test_a_model_taken_out_is_the_model_learned_alone(axes, task):
         assert taken.model.memory == 0.5
         if axes.get("average") != "reservoir":  # which draws its numbers in turn
             compare(taken, alone)
+        kinds = taken.model.layout()
         for name, array in taken.state().items():
-            if name in (*PER_MODEL, *PER_GROUP):
+            if kinds[name] in ("model", "group"):
                 each = len(array)
                 assert array.tobytes() == side.state()[name][one * each :][:each].tobytes(), name
         if axes.get("average") == "reservoir":

@@ -6,7 +6,8 @@ from linear_support import make_problem, teach
 
 from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Learner, rows_of
-from aggro.learn.race import AutoLearner, grown
+from aggro.learn.makers import grown
+from aggro.learn.race import AutoLearner
 from aggro.rules import Settings
 
 SHAPES = [

@@ -71,3 +71,19 @@ def test_light_rooms_import_neither_scikit_learn_nor_scipy():
     ]
     assert len(files) > 50
     assert not [str(path) for path in files if heavy.search(path.read_text())]
+
+
+LONGEST = 350
+
+
+def long_files():
+    """Lines of each file that people write; stubs are made by a tool."""
+    for folder, pattern in [("core", "*.?pp"), ("src", "*.py"), ("src", "*.js")]:
+        for path in sorted((ROOT / folder).rglob(pattern)):
+            yield path.relative_to(ROOT), len(path.read_text().splitlines())
+
+
+def test_a_file_is_short_enough_to_be_read():
+    found = dict(long_files())
+    assert len(found) > 100
+    assert {path: lines for path, lines in found.items() if lines > LONGEST} == {}

@@ -13,7 +13,7 @@ from aggro import _core
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import rows_of
-from aggro.learn.race import make_learner as make_race
+from aggro.learn.makers import make_learner as make_race
 from aggro.rules import Settings
 
 SECONDS = 0.15

@@ -10,7 +10,7 @@ from aggro import (
     PassiveAggressiveClassifier,
     PassiveAggressiveRegressor,
 )
-from aggro.estimators.base import in_order
+from aggro.estimators.passes import in_order
 from aggro.rules import Settings
 
 rng = np.random.default_rng(8)

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from aggro.estimators.passes import Passes
 
 KINDS = [
     (PassiveAggressiveClassifier, CLASSES, {}),
@@ -55,7 +56,7 @@ def test_any_failure_leaves_no_trace(cls, y, axes, monkeypatch):
         assert knowledge(model.set_params(**params)) == before
     for last in (1, 2):
         with monkeypatch.context() as patch:
-            patch.setattr(cls, "_report", _stop_at(last))
+            patch.setattr(Passes, "_report", _stop_at(last))
             with pytest.raises(Stop):
                 model.set_params(**price).fit(ROWS, y)
         assert knowledge(model.set_params(**params)) == before

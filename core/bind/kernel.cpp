@@ -59,11 +59,8 @@ void bind_kernel(nb::module_& m) {
         .value("rbf", Kernel::rbf)
         .value("sigmoid", Kernel::sigmoid)
         .value("external", Kernel::external);
-    nb::enum_<Forget>(m, "Forget")
-        .value("simple", Forget::simple)
-        .value("nearest", Forget::nearest)
-        .value("projection", Forget::projection)
-        .value("oldest", Forget::oldest);
+    nb::enum_<Forget> forget(m, "Forget");
+    for (const auto& [name, value] : strategy_names) forget.value(name, value);
     nb::class_<KernelShape>(m, "KernelShape", "What kind of kernel model to make.")
         .def(
             "__init__",

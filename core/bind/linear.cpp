@@ -12,12 +12,8 @@ using namespace nb::literals;
 using namespace aggro;
 
 void bind_linear(nb::module_& m) {
-    nb::enum_<Task>(m, "Task")
-        .value("margin", Task::margin)
-        .value("tube", Task::tube)
-        .value("top", Task::top)
-        .value("predicted", Task::predicted)
-        .value("support", Task::support);
+    nb::enum_<Task> task(m, "Task");
+    for (const auto& [name, value] : task_names) task.value(name, value);
     nb::enum_<Metric>(m, "Metric")
         .value("euclidean", Metric::euclidean)
         .value("diagonal", Metric::diagonal)

@@ -54,7 +54,7 @@ class LinearCore {
     nb::dict state() {
         std::vector<std::pair<std::string, Array>> arrays;
         guard.alone([&] {
-            model.visit([&](const char* name, auto* data, std::size_t size) {
+            model.visit([&](const char* name, Per, auto* data, std::size_t size) {
                 using V = std::remove_pointer_t<decltype(data)>;
                 if (size > 0) arrays.emplace_back(name, std::vector<V>(data, data + size));
             });
@@ -70,11 +70,26 @@ class LinearCore {
         return state;
     }
 
+    /// What the arrays of the state belong to, by name.
+    nb::dict layout() {
+        constexpr const char* names[] = {"lane",  "slot",   "feature", "output", "mixture",
+                                         "group", "matrix", "model",   "shared"};
+        std::vector<std::pair<std::string, const char*>> kinds;
+        guard.alone([&] {
+            model.visit([&](const char* name, Per per, auto*, std::size_t size) {
+                if (size > 0) kinds.emplace_back(name, names[static_cast<int>(per)]);
+            });
+        });
+        nb::dict layout;
+        for (const auto& [name, kind] : kinds) layout[name.c_str()] = kind;
+        return layout;
+    }
+
     /// Puts back what `state` gave; if something does not fit, nothing is changed.
     void load_state(const nb::dict& state) {
         const Guard::Hold hold(guard);
         std::vector<nb::object> arrays;
-        model.visit([&](const char* name, auto* data, std::size_t size) {
+        model.visit([&](const char* name, Per, auto* data, std::size_t size) {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
             if (!state.contains(name)) {
@@ -89,7 +104,7 @@ class LinearCore {
             arrays.push_back(nb::cast(array));
         });
         std::size_t i = 0;
-        model.visit([&](const char*, auto* data, std::size_t size) {
+        model.visit([&](const char*, Per, auto* data, std::size_t size) {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
             const nb::object& array = arrays[i++];

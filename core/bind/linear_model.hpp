@@ -63,6 +63,9 @@ void bind_model(nb::module_& m, const char* name) {
             },
             "Write all weights out in full, whatever they are made of.")
         .def("state", &G::state, "All arrays of the state by name.")
+        .def("layout", &G::layout, nb::sig("def layout(self) -> dict[str, str]"),
+             "What each array of the state belongs to: lane, slot, feature, output, mixture, "
+             "group, matrix, model or shared.")
         .def("load_state", &G::load_state, "state"_a,
              "Put back what state() gave; what does not fit raises and changes nothing.")
         .def("weights_view", &G::weights_view, "The last weights in place, features x outputs.")

@@ -5,6 +5,7 @@
 // so that their scores stay what the step has made them. A strategy is one struct of this file;
 // `with_strategy` is the only place that goes from names to structs.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "kernel/budget_gram.hpp"
@@ -152,6 +153,13 @@ struct ForgetProjection : ForgetOldest {
     }
     static void settle(Memory& known, const Expansion&) { known.gram.rebuild_if_worn(known.table); }
 };
+
+/// The names that Python knows them by.
+inline constexpr std::pair<const char*, Forget> strategy_names[] = {
+    {"simple", Forget::simple},
+    {"nearest", Forget::nearest},
+    {"projection", Forget::projection},
+    {"oldest", Forget::oldest}};
 
 /// Calls `use` with the strategy of that name.
 template <class Use>

@@ -5,48 +5,17 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
 #include "base/block.hpp"
-#include "linear/metric.hpp"
-#include "linear/scale.hpp"
+#include "linear/shape.hpp"
 #include "linear/unit.hpp"
 #include "rows/lanes.hpp"
 #include "step/judge.hpp"
 
 namespace aggro {
-
-enum class Predictor { last, average, either, reservoir };
-
-/// How the groups' answers make one prediction, for counting mistakes.
-enum class Vote { each, argmax, all };
-
-/// What kind of model to make; fixed for its life.
-struct Shape {
-    std::size_t features = 0;
-    std::size_t outputs = 1;
-    bool intercept = true;
-    double intercept_scale = 1;  ///< the constant feature; 0: a share of the first row's length
-    Metric metric = Metric::euclidean;
-    Predictor predictor = Predictor::last;
-    std::size_t sums = 0;       ///< class sums kept for the class means; 0 when there is no pull
-    bool total = false;         ///< the sum of all examples is kept too (one margin: "the others")
-    std::size_t queue = 1;      ///< a step starts from the mean of the last `queue` classifiers
-    std::size_t reservoir = 0;  ///< how many classifiers the reservoir holds
-    Vote vote = Vote::each;
-    std::size_t models = 1;  ///< settings learned side by side, with the same number of groups each
-    Scale scale = Scale::none;
-    std::size_t spreads = 0;  ///< columns of targets whose spread is the unit of epsilon
-    double forgetting = 0;  ///< share of the means and of the precision that a new example replaces
-    bool one_class = false;  ///< only one of two classes is known yet: it is the positive one
-    bool mergeable = false;  ///< what a merge of models weighs their changes by is counted
-
-    bool averages() const { return predictor == Predictor::average || contested(); }
-    /// The mean and the last weights are both judged, and the better one predicts.
-    bool contested() const { return predictor == Predictor::either; }
-    std::size_t rivals() const { return contested() ? 2 : 1; }
-};
 
 /// Sums of the examples of each class. Output k is pulled to own mean minus the others' mean.
 struct Means {
@@ -57,39 +26,18 @@ struct Means {
     } total;
 };
 
-/// Numbers that are saved with the model.
-struct Counters {
-    std::int64_t examples = 0;  ///< examples learned from
-    std::int64_t averaged = 0;  ///< rounds in the average; late ones counted, of new examples
-    std::int64_t frozen = 0;    ///< the class means no longer move
-    std::uint64_t random = 0;   ///< state of the reservoir's random numbers
-    double late_weight = 0;     ///< of all rounds, where late ones count more
+/// What an array of the state has one line for, or what its numbers belong to.
+enum class Per {
+    lane,     ///< features; a line has the lanes of the outputs first
+    slot,     ///< features; a line has several classifiers side by side
+    feature,  ///< features; all outputs share it
+    output,   ///< outputs, or several classifiers side by side
+    mixture,  ///< outputs, each with the numbers that its weights are made by
+    group,
+    matrix,  ///< one array for each group: the triangle of a full metric
+    model,
+    shared  ///< by all models
 };
-
-/// Where the mean competes with the last weights, late rounds count more: the round after n new
-/// examples weighs n³ (polynomial decay), for early weights know little. Passes over known rows do
-/// not make n grow, and it has a limit, so that float32 holds the sums.
-inline double round_weight(std::int64_t averaged) {
-    const auto n = static_cast<double>(std::min<std::int64_t>(averaged, std::int64_t{1} << 20));
-    return n * n * n;
-}
-
-/// The weight of all rounds in the mean.
-inline double averaged_weight(const Shape& shape, const Counters& c) {
-    return shape.contested() ? c.late_weight : static_cast<double>(c.averaged);
-}
-
-/// Counts rounds that end with the same weights, and returns what they weigh.
-inline double count_rounds(const Shape& shape, Counters& c, std::int64_t rounds) {
-    if (!shape.contested()) return c.averaged += rounds, static_cast<double>(rounds);
-    double weight = 0;
-    for (std::int64_t i = 0; i < rounds; ++i) {
-        if (!c.frozen) ++c.averaged;
-        weight += round_weight(c.averaged);
-    }
-    c.late_weight += weight;
-    return weight;
-}
 
 /// w_k = scale * u_k + own_k * S_k + rest_k * (S_total - S_k), where u_k and the sums are lanes.
 /// Class means so cost O(nnz): a pull changes three numbers, not d weights.
@@ -244,50 +192,52 @@ struct Model {
         watchers.clear();
     }
 
-    /// Every array of the state by name: what is saved, loaded, copied and compared.
+    /// Every array of the state: its name, what its lines belong to, its numbers. It is what is
+    /// saved, loaded, copied and compared; who selects outputs or adds classes goes by the kinds.
     template <class Visit>
     void visit(Visit&& visit) {
-        visit("weights", weights.data(), weights.size());
-        visit("class_sum_rest", sum_rest.data(), sum_rest.size());
-        visit("trail", trail.data(), trail.size());
-        visit("ring", ring.data(), ring.size());
-        visit("pool", pool.data(), pool.size());
-        visit("pool_mean", pool_mean.data(), pool_mean.size());
-        visit("news", news.data(), news.size());
-        for (auto [name, array] : std::initializer_list<std::pair<const char*, Aligned<double>*>>{
-                 {"bias", &bias},
-                 {"bias_prior", &bias_prior},
-                 {"bias_variance", &bias_variance},
-                 {"bias_sum", &bias_sum},
-                 {"ring_bias", &ring_bias},
-                 {"pool_bias", &pool_bias},
-                 {"pool_mean_bias", &pool_mean_bias},
-                 {"pool_key", &pool_key},
-                 {"bias_news", &bias_news},
-                 {"class_weight_seen", &means.count},
-                 {"class_sum_norm", &means.norm},
-                 {"class_sum_cross", &means.cross},
-                 {"class_emphasis", &means.emphasis},
-                 {"scale_seen", &sizes.seen},
-                 {"scale_square", &sizes.square},
-                 {"scale_rows", &sizes.moments.rows},
-                 {"scale_mean", &sizes.moments.mean},
-                 {"scale_spread", &sizes.moments.square},
-                 {"target_rows", &targets.rows},
-                 {"target_mean", &targets.mean},
-                 {"target_spread", &targets.square},
-                 {"unit", &unit.known},
-                 {"loss", &tally.loss},
-                 {"joint_mistakes", &record.mistakes},
-                 {"recent_mistakes", &record.recent_mistakes},
-                 {"recent_loss", &record.recent_loss},
-                 {"turned_mistakes", &turned.mistakes},
-                 {"turned_recent", &turned.recent_mistakes}})
-            visit(name, array->data(), array->size());
-        visit_numbers<double>(visit, "mixture", mix.data(), mix.size());
+        visit("weights", Per::lane, weights.data(), weights.size());
+        visit("class_sum_rest", Per::feature, sum_rest.data(), sum_rest.size());
+        visit("trail", Per::lane, trail.data(), trail.size());
+        visit("ring", Per::slot, ring.data(), ring.size());
+        visit("pool", Per::slot, pool.data(), pool.size());
+        visit("pool_mean", Per::lane, pool_mean.data(), pool_mean.size());
+        visit("news", Per::lane, news.data(), news.size());
+        using Doubles = std::tuple<const char*, Per, Aligned<double>*>;
+        for (auto [name, per, array] : std::initializer_list<Doubles>{
+                 {"bias", Per::output, &bias},
+                 {"bias_prior", Per::output, &bias_prior},
+                 {"bias_variance", Per::output, &bias_variance},
+                 {"bias_sum", Per::output, &bias_sum},
+                 {"ring_bias", Per::output, &ring_bias},
+                 {"pool_bias", Per::output, &pool_bias},
+                 {"pool_mean_bias", Per::output, &pool_mean_bias},
+                 {"pool_key", Per::group, &pool_key},
+                 {"bias_news", Per::output, &bias_news},
+                 {"class_weight_seen", Per::shared, &means.count},
+                 {"class_sum_norm", Per::shared, &means.norm},
+                 {"class_sum_cross", Per::shared, &means.cross},
+                 {"class_emphasis", Per::shared, &means.emphasis},
+                 {"scale_seen", Per::feature, &sizes.seen},
+                 {"scale_square", Per::feature, &sizes.square},
+                 {"scale_rows", Per::shared, &sizes.moments.rows},
+                 {"scale_mean", Per::feature, &sizes.moments.mean},
+                 {"scale_spread", Per::feature, &sizes.moments.square},
+                 {"target_rows", Per::shared, &targets.rows},
+                 {"target_mean", Per::shared, &targets.mean},
+                 {"target_spread", Per::shared, &targets.square},
+                 {"unit", Per::shared, &unit.known},
+                 {"loss", Per::group, &tally.loss},
+                 {"joint_mistakes", Per::model, &record.mistakes},
+                 {"recent_mistakes", Per::model, &record.recent_mistakes},
+                 {"recent_loss", Per::model, &record.recent_loss},
+                 {"turned_mistakes", Per::model, &turned.mistakes},
+                 {"turned_recent", Per::model, &turned.recent_mistakes}})
+            visit(name, per, array->data(), array->size());
+        visit_numbers<double>(visit, "mixture", Per::mixture, mix.data(), mix.size());
         for (std::size_t g = 0; g < full.size(); ++g) {
             auto& lower = full[g].lower();
-            visit(("full_" + std::to_string(g)).c_str(), lower.data(), lower.size());
+            visit(("full_" + std::to_string(g)).c_str(), Per::matrix, lower.data(), lower.size());
         }
         for (auto [name, array] :
              std::initializer_list<std::pair<const char*, Aligned<std::int64_t>*>>{
@@ -297,22 +247,22 @@ struct Model {
                  {"mistakes", &tally.mistakes},
                  {"updates", &tally.updates},
                  {"last_update", &tally.last_update}})
-            visit(name, array->data(), array->size());
+            visit(name, Per::group, array->data(), array->size());
         double totals[] = {record.recent_examples, record.chosen_mistakes, record.chosen_error};
-        visit("record", totals, 3);
+        visit("record", Per::shared, totals, 3);
         record.recent_examples = totals[0];
         record.chosen_mistakes = totals[1];
         record.chosen_error = totals[2];
-        visit("turned_chosen", &turned.chosen_mistakes, shape.one_class ? 1 : 0);
-        visit_numbers<double>(visit, "class_total", &means.total, 1);
+        visit("turned_chosen", Per::shared, &turned.chosen_mistakes, shape.one_class ? 1 : 0);
+        visit_numbers<double>(visit, "class_total", Per::shared, &means.total, 1);
         std::int64_t counts[] = {counters.examples, counters.averaged, counters.frozen,
                                  static_cast<std::int64_t>(counters.random)};
-        visit("counters", counts, 4);
+        visit("counters", Per::shared, counts, 4);
         counters.examples = counts[0];
         counters.averaged = counts[1];
         counters.frozen = counts[2];
         counters.random = static_cast<std::uint64_t>(counts[3]);
-        visit("late_weight", &counters.late_weight, shape.contested() ? 1 : 0);
+        visit("late_weight", Per::shared, &counters.late_weight, shape.contested() ? 1 : 0);
     }
 
   private:
@@ -338,12 +288,13 @@ struct Model {
     /// Visits structs of plain numbers as one array: a copy, for a pointer must not walk from one
     /// member to the next.
     template <class Number, class Struct, class Visit>
-    static void visit_numbers(Visit& visit, const char* name, Struct* structs, std::size_t count) {
+    static void visit_numbers(Visit& visit, const char* name, Per per, Struct* structs,
+                              std::size_t count) {
         static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) % sizeof(Number) == 0);
         std::vector<Number> numbers(count * (sizeof(Struct) / sizeof(Number)));
-        if (count == 0) return visit(name, numbers.data(), numbers.size());
+        if (count == 0) return visit(name, per, numbers.data(), numbers.size());
         std::memcpy(numbers.data(), structs, count * sizeof(Struct));
-        visit(name, numbers.data(), numbers.size());
+        visit(name, per, numbers.data(), numbers.size());
         std::memcpy(static_cast<void*>(structs), numbers.data(), count * sizeof(Struct));
     }
 };

@@ -13,7 +13,7 @@ class Scores {
     Scores(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), part{scratch.share} {}
 
     /// Scores of the last weights.
-    void of_last(const Seen<Row>& row) {
+    [[gnu::always_inline]] void of_last(const Seen<Row>& row) {
         const std::size_t n = part.end();
         if (Single || m.shape.sums == 0) {
             AGGRO_LANES
@@ -28,7 +28,7 @@ class Scores {
     }
 
     /// Puts the scores of what predicts in the place of those of the last weights.
-    void of_predictor(const Seen<Row>& row, double averaged) {
+    [[gnu::always_inline]] void of_predictor(const Seen<Row>& row, double averaged) {
         if (!of_mean(row, averaged)) return;
         const std::size_t each = m.shape.outputs / m.shape.models;
         for (std::size_t k = part.first(); k < part.end(); ++k)

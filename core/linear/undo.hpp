@@ -104,7 +104,7 @@ class Undo final : private SweepWatcher {
         m.watchers.push_back(this);
         if (!keeps) return;
         groups = m.groups;
-        m.visit([&](const char*, auto* data, std::size_t size) {
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
             const std::size_t width = width_of(data);
             if (width == 0) return keep(rest, data, size);
             for (const std::size_t j : lines) keep(rest, data + j * width, width);
@@ -119,7 +119,7 @@ class Undo final : private SweepWatcher {
         if (m.shape.features != width) throw std::invalid_argument("the model has grown since");
         m.groups = groups;
         const std::byte *from = rest.data(), *table = tables.data();
-        m.visit([&](const char*, auto* data, std::size_t size) {
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
             const std::size_t width = width_of(data);
             if (width == 0) return put(data, size, from);
             if (swept) put(data, size, table);
@@ -130,7 +130,7 @@ class Undo final : private SweepWatcher {
     /// True if what may have changed are finite numbers, and the intercepts fit into T.
     bool fine() {
         bool fine = intercepts_fit(m);
-        m.visit([&](const char*, auto* data, std::size_t size) {
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
             const std::size_t width = width_of(data);
             if (width == 0 || swept) fine &= all_finite(data, size);
             for (const std::size_t j : lines) fine &= all_finite(data + j * width, width);
@@ -159,7 +159,7 @@ class Undo final : private SweepWatcher {
         if (swept || !by_lines) return;
         swept = true;
         if (!keeps) return;
-        m.visit([&](const char*, auto* data, std::size_t size) {
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
             if (width_of(data) > 0) keep(tables, data, size);
         });
     }

@@ -1,11 +1,12 @@
 // What is wrong: one small struct for each constraint, for one example and for a mini-batch.
 //
 // A constraint tells what an example loses, which way its step goes, and how the steps of two
-// examples agree. `with_constraint` is the only place that goes from names to structs.
+// examples agree. `with_constraint` is the only place that goes from tasks to structs.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "step/rounding.hpp"
 #include "step/support.hpp"
@@ -165,12 +166,19 @@ inline BatchTerm class_term(const Group& g, const Rule& rule, const Target& y, c
     return {loss, 0, rule.lo, rule.lo < 0 ? std::abs(loss) : loss, Constraint::takes_part(seen)};
 }
 
+/// The names that Python knows constraints by.
+inline constexpr std::pair<const char*, Task> task_names[] = {{"margin", Task::margin},
+                                                              {"tube", Task::tube},
+                                                              {"top", Task::top},
+                                                              {"predicted", Task::predicted},
+                                                              {"support", Task::support}};
+
 /// Calls `use` with the constraint of a task.
 template <class Use>
 [[gnu::always_inline]] inline decltype(auto) with_constraint(Task task, Use&& use) {
+    if (task == Task::margin) [[likely]]  // a table of jumps would cost short rows some percent
+        return use(MarginConstraint{});
     switch (task) {
-        case Task::margin:
-            return use(MarginConstraint{});
         case Task::tube:
             return use(TubeConstraint{});
         case Task::top:

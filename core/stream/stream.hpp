@@ -139,7 +139,7 @@ class StreamModel {
     bool survey() {
         double largest = 0;
         bool finite = true;
-        model.visit([&](const char*, auto* data, std::size_t size) {
+        model.visit([&](const char*, Per, auto* data, std::size_t size) {
             if constexpr (std::is_same_v<decltype(data), double*>)
                 for (std::size_t i = 0; i < size; ++i) {
                     finite &= std::isfinite(data[i]);

@@ -120,6 +120,11 @@ class Model32:
     def state(self) -> dict:
         """All arrays of the state by name."""
 
+    def layout(self) -> dict[str, str]:
+        """
+        What each array of the state belongs to: lane, slot, feature, output, mixture, group, matrix, model or shared.
+        """
+
     def load_state(self, state: dict) -> None:
         """
         Put back what state() gave; what does not fit raises and changes nothing.
@@ -245,6 +250,11 @@ class Model64:
 
     def state(self) -> dict:
         """All arrays of the state by name."""
+
+    def layout(self) -> dict[str, str]:
+        """
+        What each array of the state belongs to: lane, slot, feature, output, mixture, group, matrix, model or shared.
+        """
 
     def load_state(self, state: dict) -> None:
         """
@@ -433,6 +443,14 @@ class Stream:
         """
         Learn from the features x and the answer y; w counts the example w times: it multiplies C.
         """
+
+    def _learn(self, x: Any, y: Any, w: float) -> None: ...
+
+    @property
+    def _records_margins(self) -> bool: ...
+
+    @_records_margins.setter
+    def _records_margins(self, arg: bool, /) -> None: ...
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """

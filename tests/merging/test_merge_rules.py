@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 from aggro import reference
 from aggro.learn.learner import rows_of
-from aggro.learn.race import make_learner
+from aggro.learn.makers import make_learner
 from aggro.merging.changes import add, apply, change_of
 from aggro.merging.learners import blank_like, merge_learners
 from aggro.merging.table import DERIVED, REFUSED, RULES

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from stream_problems import CLASSIFIERS, REGRESSORS, everything, sparse_stream, teach
 
+from aggro import PassiveAggressiveClassifier
 from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 
@@ -168,7 +169,7 @@ def test_a_class_may_appear_while_a_batch_waits():
 
 
 def test_repr_names_what_was_given():
-    assert repr(StreamClassifier()) == "StreamClassifier('PA-I', C=1.0)"
+    assert repr(StreamClassifier()) == "StreamClassifier('SPA-I', C=1.0)"
     model = StreamRegressor("PAR-II", C=0.5, max_features=9, overflow="hash", epsilon=0.2)
     assert (
         eval(repr(model), {"StreamRegressor": StreamRegressor})._get_params() == model._get_params()
@@ -213,3 +214,15 @@ def test_neither_river_nor_scikit_learn_is_imported():
     )
     path = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}"]
     subprocess.run(path, check=True)
+
+
+def test_the_default_rule_is_that_of_the_estimator():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 4)), rng.integers(0, 3, 60)
+    stream, estimator = StreamClassifier(), PassiveAggressiveClassifier()
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        stream.learn_one(dict(enumerate(row)), label)
+        estimator.partial_fit([row], [label])
+    assert stream._settings(3) == estimator._learner.settings
+    weights = [list(stream.coef()[label].values()) for label in range(3)]
+    np.testing.assert_allclose(weights, estimator.coef_, rtol=1e-12)

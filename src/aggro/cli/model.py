@@ -17,8 +17,9 @@ from aggro.kinds import LINEAR
 from aggro.labels import chosen, joined, places, shown
 from aggro.learn.grids import PIECE
 from aggro.learn.learner import Array, Learner, Progress, rows_of
+from aggro.learn.makers import grown, make_learner
 from aggro.learn.probability_map import softmax
-from aggro.learn.race import AutoLearner, grown, make_learner
+from aggro.learn.race import AutoLearner
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted

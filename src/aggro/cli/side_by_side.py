@@ -9,7 +9,7 @@ from aggro.cli.model import LinearModel
 from aggro.cli.watch import Watch
 from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Array, Learner, Progress
-from aggro.learn.race import AnyLearner
+from aggro.learn.makers import AnyLearner
 from aggro.rules import LOSSES, Settings, check_settings, left_open, same_shape
 
 

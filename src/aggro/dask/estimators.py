@@ -18,6 +18,7 @@ from aggro.dask.lazy import lazily, scored
 from aggro.dask.progress import Progress
 from aggro.dask.rounds import Rounds
 from aggro.estimators.base import all_or_nothing, keep_parameters
+from aggro.estimators.passes import Passes
 from aggro.estimators.stopping import Patience
 from aggro.estimators.weights import LinearEstimator
 from aggro.merging.parts import without_news
@@ -46,7 +47,9 @@ class DaskEstimator(LinearEstimator):
             ) from error
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **reading: Any) -> Any:
+    def fit(  # type: ignore[override]  # a cluster has no weights to start from
+        self, X: Any, y: Any = None, sample_weight: Any = None, **reading: Any
+    ) -> Any:
         """Learn from X and y in up to ``max_iter`` passes; return the estimator.
 
         Parameters
@@ -79,7 +82,7 @@ class DaskEstimator(LinearEstimator):
                 break
         else:
             if self.tol is not None:
-                self._warn_of_end()
+                Passes.of(self).warn_of_end(stacklevel=4)
         rounds.model._learner.freeze_means(False)
         return self._become(rounds, number + 1)
 

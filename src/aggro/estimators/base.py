@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -13,16 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from aggro.checks import check_count, check_number
-from aggro.estimators.stopping import Patience
-from aggro.estimators.targets import as_numbers
+from aggro.estimators.passes import Passes, in_order
 from aggro.kinds import KINDS, Kind
 from aggro.learn.learner import Array
-from aggro.learn.race import AnyLearner
+from aggro.learn.makers import AnyLearner
 from aggro.learn.turns import turns_of
 from aggro.rules import Settings, Task, check_settings, same_values
 
@@ -72,23 +67,15 @@ def read_only(array: Any) -> Any:
     return view
 
 
-def in_order(X: Any) -> Any:
-    """Return the rows with their features in rising order: a copy where they are not.
-
-    The core learns from rows in any order, at a price for each feature; this pays it once.
-    Matrices that are damaged are left to the core, which says what is wrong.
-    """
-    if not issparse(X) or X.nnz == 0:
-        return X
-    sound = X.indices.min() >= 0 and X.indices.max() < X.shape[1] and (np.diff(X.indptr) >= 0).all()
-    return X.tocsc().tocsr() if sound and not X.has_sorted_indices else X
-
-
 def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
     """Store the arguments of a constructor as they were given."""
     for name, value in arguments.items():
         if name not in ("self", "__class__"):
             setattr(estimator, name, value)
+
+
+def _without_again(once: Callable[[Array | None], None], order: Array | None, again: bool) -> None:
+    once(order)
 
 
 class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -129,31 +116,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         """Return the scores of the learner, one column per output."""
         raise NotImplementedError
 
-    @staticmethod
-    def _weights(sample_weight: Any, count: int) -> Array | None:
-        if sample_weight is None:
-            return None
-        weights = as_numbers(sample_weight, "sample_weight")
-        if weights.ndim == 0:
-            weights = np.full(count, float(weights))
-        if weights.shape != (count,):
-            raise ValueError(
-                f"sample_weight has shape {weights.shape}, expected ({count},): one for each row."
-            )
-        if not np.isfinite(weights).all():
-            row = int(np.argmin(np.isfinite(weights)))
-            raise ValueError(
-                f"sample_weight contains NaN or infinity (row {row}: {weights[row]}); give finite "
-                "weights."
-            )
-        if (weights < 0).any():
-            row = int(np.argmax(weights < 0))
-            raise ValueError(
-                f"sample_weight contains a negative weight (row {row}: {weights[row]}); weights "
-                "multiply C and must be zero or more."
-            )
-        return weights
-
     # -- settings ---------------------------------------------------------------------------
 
     @classmethod
@@ -181,16 +143,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         return replace(settings, **{name: getattr(known, name) for name in settled})
 
     def _check_schedule(self) -> None:
-        check_count("max_iter", self.max_iter)
-        if self.tol is not None:
-            check_number("tol", self.tol, above=-np.inf)
-        check_count("n_iter_no_change", self.n_iter_no_change)
-        check_number("validation_fraction", self.validation_fraction, above=0)
-        if self.validation_fraction >= 1:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction!r} is not valid; give a number "
-                "between 0 and 1."
-            )
+        Passes.of(self).check()
 
     def _prices(self) -> tuple[Any, ...]:
         """Return all parameters, to notice a change between two calls of partial_fit."""
@@ -214,20 +167,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         self._learner.configure(self._settings_to_go_on(task))
         self._known_prices = prices
 
-    def _report(self, epoch: int, learner: AnyLearner, loss: float) -> None:
-        if not self.verbose:
-            return
-        norm = float(np.linalg.norm(learner.coef()))
-        print(f"-- Epoch {epoch}: norm {norm:.6g}, examples {learner.examples}, loss {loss:.6g}")
-
-    def _warn_of_end(self) -> None:
-        warnings.warn(
-            f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
-            "max_iter, or set tol=None to make a fixed number of passes.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-
     # -- passes -----------------------------------------------------------------------------
 
     def _run_epochs(
@@ -246,36 +185,35 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         weights = lesson["weights"]
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
-        random = check_random_state(self.random_state)
         X = in_order(X) if self.max_iter > 1 else X
-        count = X.shape[0] - (0 if held_out is None else len(held_out))
-        tol = -np.inf if self.tol is None else self.tol * (1 if validate else count)
-        patience = Patience(tol, self.n_iter_no_change)
-        for epoch in range(1, self.max_iter + 1):
-            before = learner.progress.loss
-            order = random.permutation(X.shape[0]).astype(np.int64) if self.shuffle else None
-            if held_out is not None:
-                order = np.arange(X.shape[0]) if order is None else order
-                order = order[~np.isin(order, held_out)]
-            if once is not None:
-                once(order)
-            else:
-                self._teach(learner, X, lesson, order, again=epoch > 1)
-            self._end_pass(learner)
-            loss = learner.progress.loss - before
-            self._report(epoch, learner, loss / count)
-            if (
-                patience.ends_with(validate(learner) if validate else -loss)
-                and self.tol is not None
-            ):
-                break
-        else:
-            if self.tol is not None:
-                self._warn_of_end()
-        self._end_passes(learner)
-        return epoch
+        teach = functools.partial(self._teach, learner, X, lesson)
+        if once is not None:
+            teach = functools.partial(_without_again, once)
+        return Passes.of(self).run(learner, X.shape[0], teach, held_out, validate)
 
     # -- what the linear and the kernel estimators do in their own ways ----------------------
+
+    def _continues(self) -> bool:
+        """Tell whether ``fit`` goes on with the model as it is."""
+        return False
+
+    def _continued(self, settings: Settings) -> Any:
+        """Return the learner to go on with."""
+        raise NotImplementedError
+
+    def _look_at(self, X: Any, weights: Array | None) -> None:
+        """Take from the first rows what the learner needs to know of them."""
+
+    def _start(self, learner: Any, coef_init: Any, intercept_init: Any) -> None:
+        """Begin from given weights instead of zero."""
+
+    def _learn_once(self, X: Any, lesson: dict[str, Any]) -> None:
+        """Learn new rows in the given order: all of them, or none."""
+        raise NotImplementedError
+
+    def _validation(self, X: Any, y: Any, weights: Array | None) -> tuple[Array | None, Any]:
+        """Hold out a part of the rows and return it with the function that scores a learner."""
+        return None, None
 
     def _teach(
         self,
@@ -296,12 +234,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     ) -> Array:
         """Teach; return the scores of each row, and of a typical one, before it was learned."""
         raise NotImplementedError
-
-    def _end_pass(self, learner: Any) -> None:
-        """Tell a learner that the same rows may come again."""
-
-    def _end_passes(self, learner: Any) -> None:
-        """Tell a learner that what comes later is new."""
 
     def _twin(self, learner: Any) -> Any:
         """Return a new learner like this one."""

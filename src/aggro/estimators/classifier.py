@@ -21,9 +21,9 @@ from aggro.estimators.targets import (
 )
 from aggro.estimators.weights import LinearEstimator
 from aggro.labels import chosen, joined, shown, sorted_classes
-from aggro.learn.learner import Array, rows_of
-from aggro.learn.race import AnyLearner, grown, make_learner
-from aggro.learn.threads import threads_of
+from aggro.learn.learner import Array
+from aggro.learn.lessons import read_weights
+from aggro.learn.makers import AnyLearner, grown, make_learner
 from aggro.rules import Settings, Task
 
 
@@ -54,12 +54,87 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         tags.target_tags.multi_output = False
         return tags
 
+    # -- learning ----------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, coef_init: Any, intercept_init: Any) -> Any:
+        self._check_schedule()
+        before = (self.classes_, self._multilabel) if self._continues() else None
+        X = self._read(X, reset=before is None)
+        y, self._multilabel = read_classes(y, X.shape[0])
+        lesson = self._begin_classes(y)
+        settings = self._checked_settings(self._task())
+        weights = read_weights(sample_weight, X.shape[0])
+        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
+        if before is None:
+            self._look_at(X, weights)
+            learner = self._new_learner(settings, X.dtype)
+        else:
+            self._check_continues(*before)
+            learner = self._continued(settings)
+        self._start(learner, coef_init, intercept_init)
+        held_out, validate = self._validation(X, y, weights)
+        once = self._once(learner, X, lesson, sample_weight)
+        self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate, once)
+        if self.probability and once is None:
+            self._calibrate(learner, X, lesson, sample_weight)
+        self._learner, self._known_prices = learner, self._prices()
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from X and y once, in the given order; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from.
+        y : array of shape (n_samples,) or (n_samples, n_labels)
+            Their classes.
+        classes : array, optional
+            All classes that may ever appear. When it is never given, classes may appear at any
+            time: the first is learned against the second, others enter with zero weights.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C. A row of weight zero was never there:
+            a first call of such rows alone, without ``classes``, leaves the estimator unfitted.
+        """
+        self._check_stream()
+        first = not hasattr(self, "_learner")
+        X = self._read(X, reset=first)
+        weights = read_weights(sample_weight, X.shape[0])
+        if first:
+            self._look_at(X, weights)
+        lesson = self._meet(X, y, classes, first, weights)
+        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
+        self._reconfigure(self._task())
+        self.n_iter_ = 1
+        if self.probability:
+            self._learn_and_record(X, lesson, sample_weight)
+        else:
+            self._learn_once(X, lesson)
+        return self
+
     # -- classes ----------------------------------------------------------------------------
 
     def _task(self) -> Task:
         if self._multilabel:
             return "multilabel"
         return "binary" if len(self.classes_) <= 2 else "multiclass"
+
+    def _begin_classes(self, y: Array) -> dict[str, Any]:
+        """Take the classes from all labels at once, and number the labels."""
+        self._classes_given = True
+        if self._multilabel:
+            self.classes_ = np.arange(y.shape[1])
+            self._counts = np.zeros(len(self.classes_))
+            return {"values": y}
+        self.classes_, labels = classes_of(y)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "The number of classes has to be greater than one; got 1 class: "
+                f"{self.classes_[0]!r}. A stream may begin with one: use partial_fit."
+            )
+        self._counts = np.zeros(len(self.classes_))
+        return {"labels": labels}
 
     def _meet(
         self, X: Any, y: Any, classes: Any, first: bool, weights: Array | None
@@ -106,6 +181,19 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             self._admit(there)
             self._grow_calibrator(*before)
         return {"labels": encode(y, self.classes_, present)}
+
+    def _check_continues(self, classes: Array, multilabel: bool) -> None:
+        """Raise unless y has the classes, or as many labels, as the model that goes on."""
+        if multilabel == self._multilabel and np.array_equal(classes, self.classes_):
+            return
+        was, now = (
+            f"{len(labels)} labels per row" if several else f"the classes {shown(labels)}"
+            for labels, several in ((classes, multilabel), (self.classes_, self._multilabel))
+        )
+        raise ValueError(
+            f"warm_start continues a model of {was}, but y has {now}. Give rows of the same "
+            "classes, use partial_fit to let new ones appear, or begin anew with warm_start=False."
+        )
 
     def _check_same(self, classes: Any) -> None:
         if classes is not None and not np.array_equal(self.classes_, sorted_classes(classes)):
@@ -162,95 +250,6 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
 class LinearClassifier(OnlineClassifier, LinearEstimator):
     """Classification by a linear learner. The rule is the subclass's."""
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        sample_weight: Any = None,
-    ) -> Any:
-        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows to learn from, read in place if C-ordered float32 or float64.
-        y : array of shape (n_samples,) or (n_samples, n_labels)
-            Classes, or an indicator matrix for several labels at once.
-        coef_init, intercept_init : arrays, optional
-            Weights to start from.
-        sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C.
-        """
-        self._check_schedule()
-        before = (self.classes_, self._multilabel) if self._continues() else None
-        X = self._read(X, reset=before is None)
-        y, self._multilabel = read_classes(y, X.shape[0])
-        lesson: dict[str, Any]
-        if self._multilabel:
-            self.classes_ = np.arange(y.shape[1])
-            lesson = {"values": y}
-        else:
-            self.classes_, labels = classes_of(y)
-            lesson = {"labels": labels}
-            if len(self.classes_) < 2:
-                raise ValueError(
-                    "The number of classes has to be greater than one; got 1 class: "
-                    f"{self.classes_[0]!r}. A stream may begin with one: use partial_fit."
-                )
-        self._classes_given = True
-        self._counts = np.zeros(len(self.classes_))
-        settings = self._checked_settings(self._task())
-        weights = self._weights(sample_weight, X.shape[0])
-        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
-        if before is None:
-            learner = self._new_learner(settings, X.dtype)
-        else:
-            self._check_continues(*before)
-            learner = self._continued(settings)
-        self._start(learner, coef_init, intercept_init)
-        held_out, validate = self._validation(X, y, weights)
-        once = self._once(learner, X, lesson, sample_weight)
-        self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate, once)
-        if self.probability and once is None:
-            self._calibrate(learner, X, lesson, sample_weight)
-        self._learner, self._known_prices = learner, self._prices()
-        self.__dict__.pop("_sparse_coef", None)
-        return self
-
-    @all_or_nothing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from X and y once, in the given order; return the estimator.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows to learn from.
-        y : array of shape (n_samples,) or (n_samples, n_labels)
-            Their classes.
-        classes : array, optional
-            All classes that may ever appear. When it is never given, classes may appear at any
-            time: the first is learned against the second, others enter with zero weights.
-        sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C. A row of weight zero was never there:
-            a first call of such rows alone, without ``classes``, leaves the estimator unfitted.
-        """
-        self._check_stream()
-        first = not hasattr(self, "_learner")
-        X = self._read(X, reset=first)
-        weights = self._weights(sample_weight, X.shape[0])
-        lesson = self._meet(X, y, classes, first, weights)
-        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
-        self._reconfigure(self._task())
-        self.n_iter_ = 1
-        if self.probability:
-            self._learn_and_record(X, lesson, sample_weight)
-        else:
-            self._learner.learn(rows_of(X), threads=threads_of(self.n_jobs), **lesson)
-        return self
-
     # -- the learner -------------------------------------------------------------------------
 
     def _adopt(self, learner: AnyLearner, classes: Any, multilabel: bool) -> Any:
@@ -264,19 +263,6 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
     def _new_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return make_learner(settings, self.n_features_in_, len(self.classes_), dtype, seed)
-
-    def _check_continues(self, classes: Array, multilabel: bool) -> None:
-        """Raise unless y has the classes, or as many labels, as the model that goes on."""
-        if multilabel == self._multilabel and np.array_equal(classes, self.classes_):
-            return
-        was, now = (
-            f"{len(labels)} labels per row" if several else f"the classes {shown(labels)}"
-            for labels, several in ((classes, multilabel), (self.classes_, self._multilabel))
-        )
-        raise ValueError(
-            f"warm_start continues a model of {was}, but y has {now}. Give rows of the same "
-            "classes, use partial_fit to let new ones appear, or begin anew with warm_start=False."
-        )
 
     def _grown(self, settings: Settings, position: Array, classes: int) -> AnyLearner:
         return grown(self._learner, settings, position, classes)

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from aggro.checks import check_choice
-from aggro.estimators.base import all_or_nothing, keep_parameters
+from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import OnlineClassifier
 from aggro.estimators.kernel_base import KernelEstimator
 from aggro.estimators.regressor import OnlineRegressor
-from aggro.estimators.targets import read_classes, read_values
-from aggro.learn.kernel import KernelLearner
 from aggro.learn.learner import Array
 from aggro.rules import Settings
 
@@ -111,78 +107,6 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     ) -> None:
         keep_parameters(self, locals())
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows to learn from; their kernel matrix for ``kernel="precomputed"``.
-        y : array of shape (n_samples,) or (n_samples, n_labels)
-            Classes, or an indicator matrix for several labels at once.
-        sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C.
-        """
-        self._check_schedule()
-        X = self._read(X, reset=True)
-        y, self._multilabel = read_classes(y, X.shape[0])
-        self._classes_given = True
-        self.classes_ = self._given_classes(None, y)
-        if len(self.classes_) < 2 and not self._multilabel:
-            raise ValueError(
-                "The number of classes has to be greater than one; got 1 class: "
-                f"{self.classes_[0]!r}. A stream may begin with one: use partial_fit."
-            )
-        self._counts = np.zeros(len(self.classes_))
-        lesson: dict[str, Array | None] = {"values": y}
-        if not self._multilabel:
-            lesson = {"labels": np.searchsorted(self.classes_, y).astype(np.int64)}
-        weights = self._weights(sample_weight, X.shape[0])
-        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
-        settings = self._checked_settings(self._task())
-        self._look_at(X, weights)
-        learner = self._kernel_learner(settings, len(self.classes_))
-        once = self._once(learner, X, lesson, sample_weight)
-        self.n_iter_ = self._run_epochs(learner, X, lesson, once=once)
-        if self.probability and once is None:
-            self._calibrate(learner, X, lesson, sample_weight)
-        self._learner, self._known_prices = learner, self._prices()
-        return self
-
-    @all_or_nothing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from X and y once, in the given order; return the estimator.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows to learn from.
-        y : array of shape (n_samples,) or (n_samples, n_labels)
-            Their classes.
-        classes : array, optional
-            All classes that may ever appear. When it is never given, classes may appear at any
-            time: the first is learned against the second, others enter with zero coefficients.
-        sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C. A row of weight zero was never there:
-            a first call of such rows alone, without ``classes``, leaves the estimator unfitted.
-        """
-        self._check_stream()
-        first = not hasattr(self, "_learner")
-        X = self._read(X, reset=first)
-        weights = self._weights(sample_weight, X.shape[0])
-        if first:
-            self._look_at(X, weights)
-        lesson = self._meet(X, y, classes, first, weights)
-        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
-        self._reconfigure(self._task())
-        self.n_iter_ = 1
-        if self.probability:
-            self._learn_and_record(X, lesson, sample_weight)
-        else:
-            self._learner.learn_rows(X, lesson)
-        return self
-
     def _checked_settings(self, task: Any) -> Settings:
         check_choice("multiclass", self.multiclass, MULTICLASS)
         return super()._checked_settings(task)
@@ -256,62 +180,5 @@ default="epsilon_insensitive"
     ) -> None:
         keep_parameters(self, locals())
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows to learn from; their kernel matrix for ``kernel="precomputed"``.
-        y : array of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C.
-        """
-        self._check_schedule()
-        X = self._read(X, reset=True)
-        lesson, learner = self._begin(X, y, sample_weight)
-        self.n_iter_ = self._run_epochs(learner, X, lesson)
-        self._learner, self._known_prices = learner, self._prices()
-        return self
-
-    @all_or_nothing
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Learn from X and y once, in the given order; return the estimator.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows to learn from.
-        y : array of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C.
-        """
-        self._check_stream()
-        first = not hasattr(self, "_learner")
-        X = self._read(X, reset=first)
-        if first:
-            lesson, self._learner = self._begin(X, y, sample_weight)
-            self._known_prices = self._prices()
-        else:
-            lesson = self._lesson(X, y, sample_weight)
-        self._check_columns(lesson["values"])
-        self._reconfigure("regression")
-        self.n_iter_ = 1
-        self._learner.learn_rows(X, lesson)
-        return self
-
-    def _lesson(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-        weights = self._weights(sample_weight, X.shape[0])
-        return {"values": read_values(y, X.shape[0]), "weights": weights}
-
-    def _begin(self, X: Any, y: Any, sample_weight: Any) -> tuple[dict[str, Any], KernelLearner]:
-        """Read the targets and make a learner for them."""
-        lesson = self._lesson(X, y, sample_weight)
-        values = lesson["values"]
-        self._flat = values.shape[1] == 1
-        settings = self._checked_settings("regression")
-        self._look_at(X, lesson["weights"])
-        return lesson, self._kernel_learner(settings, values.shape[1])
+    def _new_learner(self, settings: Settings, outputs: int, dtype: Any) -> Any:
+        return self._kernel_learner(settings, outputs)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from aggro.checks import check_count, check_number
-from aggro.estimators.base import OnlineEstimator, read_only
+from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import Array
@@ -72,14 +71,7 @@ class KernelEstimator(OnlineEstimator):
             )
         return settings
 
-    def _check_schedule(self) -> None:
-        check_count("max_iter", self.max_iter)
-        if self.tol is not None:
-            check_number("tol", self.tol, above=-np.inf)
-        check_count("n_iter_no_change", self.n_iter_no_change)
-
     def _look_at(self, X: Any, weights: Array | None) -> None:
-        """Take from the first rows what the kernel needs to know of them."""
         there = X if weights is None or not weights.any() else X[weights > 0]
         self._gamma, self._sparse = self._choice().gamma_for(there), hasattr(X, "indptr")
 
@@ -101,6 +93,24 @@ class KernelEstimator(OnlineEstimator):
             )
 
     # -- learning ---------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from; their kernel matrix for ``kernel="precomputed"``.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, or an indicator matrix for several labels at once; for regression, targets.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        return self._fit(X, y, sample_weight, None, None)
+
+    def _learn_once(self, X: Any, lesson: dict[str, Any]) -> None:
+        self._learner.learn_rows(X, lesson)
 
     def _teach(
         self,

@@ -16,6 +16,7 @@ from aggro.estimators.base import OnlineEstimator
 from aggro.learn.calibration import RING, Calibrator
 from aggro.learn.growth import output_map
 from aggro.learn.learner import Array
+from aggro.learn.lessons import read_weights
 from aggro.learn.race import AutoLearner
 from aggro.learn.typical import Typical, next_change
 from aggro.rules import Settings, Task
@@ -94,7 +95,7 @@ class Probabilities(OnlineEstimator):
         The typical example follows the rows, if it shall. A model that has learned nothing gives no
         margins. What has no weight was never there. The record is kept only when all are learned.
         """
-        weights = self._weights(sample_weight, X.shape[0])
+        weights = read_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
         order = np.arange(X.shape[0]) if order is None else order
         if lesson["weights"] is not None:
@@ -174,7 +175,7 @@ class Probabilities(OnlineEstimator):
             for again in range(passes - 1):
                 order = random.permutation(order) if self.shuffle else order
                 self._teach(twin, X, lesson, order, again > 0)
-                self._end_pass(twin)
+                twin.freeze_means()
             self._walk(twin, X, lesson, sample_weight, last, unseen, follow=False)
 
     def _take_mean(self, X: Any, weights: Array | None) -> None:

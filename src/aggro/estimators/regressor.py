@@ -12,9 +12,10 @@ from aggro.estimators.base import OnlineEstimator, all_or_nothing
 from aggro.estimators.stopping import Determination
 from aggro.estimators.targets import read_values
 from aggro.estimators.weights import LinearEstimator
-from aggro.learn.learner import Array, rows_of
-from aggro.learn.race import AnyLearner, make_learner
-from aggro.learn.threads import threads_of
+from aggro.learn.learner import Array
+from aggro.learn.lessons import read_weights
+from aggro.learn.makers import AnyLearner, make_learner
+from aggro.rules import Settings
 
 
 class OnlineRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):  # type: ignore[misc]
@@ -25,56 +26,24 @@ class OnlineRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):  # typ
         scores = self._scores(X)
         return scores.ravel() if self._flat else scores
 
-    def _check_columns(self, values: Array) -> None:
-        if values.shape[1] != self._learner.outputs:
-            raise ValueError(
-                f"y has {values.shape[1]} columns, but the model has {self._learner.outputs}; give "
-                "as many targets as at first, or begin anew with fit and warm_start=False."
-            )
+    # -- learning ----------------------------------------------------------------------------
 
-
-class LinearRegressor(OnlineRegressor, LinearEstimator):
-    """Regression by a linear learner. The rule is the subclass's."""
-
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        sample_weight: Any = None,
-    ) -> Any:
-        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows to learn from, read in place if C-ordered float32 or float64.
-        y : array of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        coef_init, intercept_init : arrays, optional
-            Weights to start from.
-        sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any, coef_init: Any, intercept_init: Any) -> Any:
         self._check_schedule()
         warm = self._continues()
         X = self._read(X, reset=not warm)
         settings = self._checked_settings("regression")
         values = read_values(y, X.shape[0])
-        lesson = {"values": values, "weights": self._weights(sample_weight, X.shape[0])}
+        lesson = {"values": values, "weights": read_weights(sample_weight, X.shape[0])}
         if warm:
             self._check_columns(values)
             learner = self._continued(settings)
         else:
-            self._flat = values.shape[1] == 1
-            learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
+            learner = self._begin(X, lesson, settings)
         self._start(learner, coef_init, intercept_init)
         held_out, validate = self._validation(X, values, lesson["weights"])
         self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate)
         self._learner, self._known_prices = learner, self._prices()
-        self.__dict__.pop("_sparse_coef", None)
         return self
 
     @all_or_nothing
@@ -93,19 +62,40 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         self._check_stream()
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
-        values = read_values(y, X.shape[0])
-        weights = self._weights(sample_weight, X.shape[0])
+        values, weights = read_values(y, X.shape[0]), read_weights(sample_weight, X.shape[0])
+        lesson = {"values": values, "weights": weights}
         if first:
-            self._flat = values.shape[1] == 1
-            settings = self._checked_settings("regression")
-            self._learner = make_learner(settings, self.n_features_in_, values.shape[1], X.dtype)
+            self._learner = self._begin(X, lesson, self._checked_settings("regression"))
             self._known_prices = self._prices()
         self._check_columns(values)
         self._reconfigure("regression")
         self.n_iter_ = 1
-        threads = threads_of(self.n_jobs)
-        self._learner.learn(rows_of(X), values=values, weights=weights, threads=threads)
+        self._learn_once(X, lesson)
         return self
+
+    def _begin(self, X: Any, lesson: dict[str, Any], settings: Settings) -> Any:
+        """Return a learner for as many targets as there are."""
+        columns = lesson["values"].shape[1]
+        self._flat = columns == 1
+        self._look_at(X, lesson["weights"])
+        return self._new_learner(settings, columns, X.dtype)
+
+    def _new_learner(self, settings: Settings, outputs: int, dtype: Any) -> Any:
+        raise NotImplementedError
+
+    def _check_columns(self, values: Array) -> None:
+        if values.shape[1] != self._learner.outputs:
+            raise ValueError(
+                f"y has {values.shape[1]} columns, but the model has {self._learner.outputs}; give "
+                "as many targets as at first, or begin anew with fit and warm_start=False."
+            )
+
+
+class LinearRegressor(OnlineRegressor, LinearEstimator):
+    """Regression by a linear learner. The rule is the subclass's."""
+
+    def _new_learner(self, settings: Settings, outputs: int, dtype: Any) -> AnyLearner:
+        return make_learner(settings, self.n_features_in_, outputs, dtype)
 
     def _adopt(self, learner: AnyLearner, classes: Any, multilabel: bool) -> Any:
         """Become the fitted estimator around a learner."""

@@ -11,14 +11,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 from aggro.checks import check_number, near
 from aggro.labels import check_same_kind, places, plain_labels, shown
 from aggro.learn.learner import Array
-
-
-def as_numbers(values: Any, name: str) -> Array:
-    """Return values as doubles; raise with their name if they are none."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers: {error}.") from None
+from aggro.learn.lessons import as_numbers
 
 
 def check_length(y: Any, count: int) -> None:

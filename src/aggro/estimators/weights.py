@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from aggro.checks import check_number
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array, Learner, rows_of
-from aggro.learn.race import AnyLearner, AutoLearner
+from aggro.learn.makers import AnyLearner
+from aggro.learn.race import AutoLearner
 from aggro.learn.threads import threads_of
 from aggro.rules import Settings
 
@@ -28,8 +30,45 @@ class LinearEstimator(OnlineEstimator):
 
     # -- learning ---------------------------------------------------------------------------
 
+    @all_or_nothing
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from, read in place if C-ordered float32 or float64.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, or an indicator matrix for several labels at once; for regression, targets.
+        coef_init, intercept_init : arrays, optional
+            Weights to start from.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        self._fit(X, y, sample_weight, coef_init, intercept_init)
+        self.__dict__.pop("_sparse_coef", None)
+        return self
+
+    def _check_schedule(self) -> None:
+        super()._check_schedule()
+        check_number("validation_fraction", self.validation_fraction, above=0)
+        if self.validation_fraction >= 1:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r} is not valid; give a number "
+                "between 0 and 1."
+            )
+
+    def _learn_once(self, X: Any, lesson: dict[str, Any]) -> None:
+        self._learner.learn(rows_of(X), threads=threads_of(self.n_jobs), **lesson)
+
     def _continues(self) -> bool:
-        """Tell whether ``fit`` goes on with the model as it is."""
         return bool(self.warm_start) and hasattr(self, "_learner")
 
     def _continued(self, settings: Settings) -> AnyLearner:
@@ -86,12 +125,6 @@ class LinearEstimator(OnlineEstimator):
         except BaseException:
             restore()
             raise
-
-    def _end_pass(self, learner: AnyLearner) -> None:
-        learner.freeze_means()
-
-    def _end_passes(self, learner: AnyLearner) -> None:
-        learner.freeze_means(False)
 
     def _scores(self, X: Any) -> Array:
         if not hasattr(self, "_learner"):

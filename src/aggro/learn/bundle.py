@@ -10,19 +10,6 @@ from aggro.learn.learner import Array, Learner
 from aggro.rules import Settings
 
 TALLIES = ("mistakes", "updates", "last_update", "loss")
-PER_GROUP = (*TALLIES, "ring_fill", "ring_next", "pool_fill")
-PER_MODEL = (
-    *("joint_mistakes", "recent_mistakes", "recent_loss"),
-    *("turned_mistakes", "turned_recent"),
-)
-SHARED = (  # by all models
-    *("class_", "record", "counters", "late_weight"),
-    *("scale_", "target_", "unit", "turned_chosen"),
-)
-PER_OUTPUT = (
-    *("bias", "bias_prior", "bias_variance", "bias_sum", "bias_news"),
-    *("ring_bias", "pool_bias", "pool_mean_bias"),
-)
 
 
 def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]) -> Learner:
@@ -34,25 +21,20 @@ def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]
     outputs = (source[:, None] * learner.outputs + np.arange(learner.outputs)).ravel()
     each = len(before["updates"]) // learner.models
     groups = (source[:, None] * each + np.arange(each)).ravel()
-    after.update({name: before[name] for name in after if name.startswith(SHARED)})
-    for name in PER_MODEL:
-        if name in after:
-            after[name] = before[name].reshape(learner.models, -1)[source].ravel()
-    for name in PER_GROUP:
-        if name in after:
-            after[name] = before[name][groups]
-    for name in PER_OUTPUT:
-        if name in after:
-            after[name] = _columns(before[name], learner, outputs).ravel()
-    after["mixture"] = before["mixture"].reshape(-1, 6)[outputs].ravel()
-    if "pool_key" in after:
-        after["pool_key"] = (
-            before["pool_key"].reshape(-1, learner.settings.reservoir_size)[groups].ravel()
-        )
-    for place, group in enumerate(groups):
-        if f"full_{group}" in before:
-            after[f"full_{place}"] = before[f"full_{group}"]
-    _select_lanes(before, after, learner, new, outputs)
+    for name, kind in new.model.layout().items():
+        if kind == "lane":
+            _select_lanes(before[name], after[name], learner, new, outputs)
+        elif kind in ("slot", "output"):  # several classifiers side by side
+            after[name] = before[name].reshape(-1, learner.outputs * learner.models)[:, outputs]
+        elif kind == "matrix":
+            after[name] = before[f"full_{groups[int(name.removeprefix('full_'))]}"]
+        elif kind in ("mixture", "group", "model"):
+            lines = {"mixture": outputs, "group": groups, "model": source}[kind]
+            count = {"mixture": learner.outputs, "group": each, "model": 1}[kind]
+            after[name] = before[name].reshape(count * learner.models, -1)[lines]
+        else:  # shared by all outputs
+            after[name] = before[name]
+        after[name] = after[name].ravel()
     new.load_state(after)
     return new
 
@@ -66,9 +48,10 @@ def begin_anew(learner: Learner, settings: Sequence[Settings]) -> Learner:
     new.model.set_memory(learner.model.memory)
     before, after = learner.state(), new.state()
     best, each = learner.model.chosen, len(before["updates"]) // learner.models
-    after.update({name: before[name] for name in after if name.startswith(SHARED)})
-    for name in PER_MODEL:
-        if name in after:
+    for name, kind in new.model.layout().items():
+        if kind in ("shared", "feature"):
+            after[name] = before[name]
+        elif kind == "model":
             of_best = before[name].reshape(learner.models, -1)[best]
             after[name].reshape(new.models, -1)[:] = of_best
     for name in TALLIES:
@@ -91,30 +74,15 @@ def begin_intercepts(before: dict[str, Array], after: dict[str, Array]) -> None:
             after[name][-1] = prior
 
 
-def _columns(array: Array, learner: Learner, outputs: Array) -> Array:
-    return array.reshape(-1, learner.outputs * learner.models)[:, outputs]
-
-
-def _select_lanes(
-    before: dict[str, Array], after: dict[str, Array], old: Learner, new: Learner, outputs: Array
-) -> None:
-    """Lanes of weights (then sums, then variances), averages, queue and reservoir."""
-    had, has = old.outputs * old.models, new.outputs * new.models
-    for name in ("weights", "trail", "pool_mean", "news"):
-        if name not in after:
-            continue
-        source = before[name].reshape(old.features, -1)
-        target = after[name].reshape(new.features, -1)
-        target[:, :has] = source[:, outputs]
-        if name != "weights":
-            continue
+def _select_lanes(before: Array, after: Array, old: Learner, new: Learner, outputs: Array) -> None:
+    """Fill a table of lanes: those of the outputs and, in that of the weights, sums, variances."""
+    source, target = before.reshape(old.features, -1), after.reshape(new.features, -1)
+    has = new.outputs * new.models
+    target[:, :has] = source[:, outputs]
+    if source.shape[1] >= old.model.lanes:
         _copy_sums(source, target, old, new)
-        if new.settings.metric == "diagonal":
-            target[:, new.model.lanes :][:, :has] = source[:, old.model.lanes :][:, outputs]
-    for name in ("ring", "pool"):
-        if name in after:
-            slots = before[name].reshape(old.features, -1, had)[:, :, outputs]
-            after[name] = slots.reshape(-1)
+    if source.shape[1] > old.model.lanes:  # a diagonal metric
+        target[:, new.model.lanes :][:, :has] = source[:, old.model.lanes :][:, outputs]
 
 
 def _copy_sums(source: Array, target: Array, old: Learner, new: Learner) -> None:

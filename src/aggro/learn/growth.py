@@ -11,8 +11,8 @@ from aggro.learn.bundle import begin_intercepts
 from aggro.learn.learner import Array, Learner
 from aggro.rules import Settings
 
-TABLES = ("weights", "trail", "ring", "pool", "pool_mean")
-BIASES = ("bias", "bias_sum", "ring_bias", "pool_bias", "pool_mean_bias")
+LINEAR = ("lane", "slot", "output")  # kinds of arrays that change as the outputs do
+BUT = ("news", "bias_news", "bias_prior", "bias_variance")  # which are no weights
 State = dict[str, Array]
 
 
@@ -38,12 +38,13 @@ def grow_classes(
         before = _settled(before, first=position[0] == 0)
     one = output_map(old.settings, new.settings, position, classes)
     change = np.kron(np.eye(old.models), one)
-    for name in TABLES:
-        if name in before:
-            _move_lanes(before, after, name, change, old, new)
-    for name in BIASES:
-        if name in before:
-            after[name] = (before[name].reshape(-1, change.shape[1]) @ change.T).ravel()
+    for name, kind in _weights_of(old):
+        if kind == "lane":
+            source, target = _by_feature(old, before[name]), _by_feature(new, after[name])
+            target[:, : change.shape[0]] = source[:, : change.shape[1]] @ change.T
+        else:  # several classifiers side by side
+            moved = before[name].reshape(-1, change.shape[1]) @ change.T
+            after[name] = moved.ravel().astype(before[name].dtype)
     begin_intercepts(before, after)
     _move_variances(before, after, old, new, position)
     _move_news(before, after, old, new, np.abs(change) > 0)
@@ -99,9 +100,8 @@ def _turned(old: Learner, state: State) -> State:
     """
     sums = state["weights"].reshape(old.features, -1)[:, old.models : old.model.lanes].copy()
     variances = state["weights"].reshape(old.features, -1)[:, old.model.lanes :].copy()
-    for name in (*TABLES, *BIASES):
-        if name in state:
-            state[name] = 0.0 - state[name]
+    for name, _ in _weights_of(old):
+        state[name] = 0.0 - state[name]
     table = state["weights"].reshape(old.features, -1)
     table[:, old.models : old.model.lanes], table[:, old.model.lanes :] = sums, variances
     mixture = state["mixture"].reshape(-1, 2, 3)  # of the weights, and of their sums over rounds
@@ -118,19 +118,14 @@ def _turned(old: Learner, state: State) -> State:
 # -- more than two ---------------------------------------------------------------------------
 
 
+def _weights_of(learner: Learner) -> list[tuple[str, str]]:
+    """Return the names and kinds of the arrays that hold weights of the outputs."""
+    kinds = learner.model.layout()
+    return [(n, kind) for n, kind in kinds.items() if kind in LINEAR and n not in BUT]
+
+
 def _by_feature(learner: Learner, array: Array) -> Array:
     return array.reshape(learner.features, -1)
-
-
-def _move_lanes(
-    before: State, after: State, name: str, change: Array, old: Learner, new: Learner
-) -> None:
-    source, target = _by_feature(old, before[name]), _by_feature(new, after[name])
-    if name in ("ring", "pool"):  # several classifiers side by side
-        slots = source.reshape(old.features, -1, change.shape[1]) @ change.T
-        target[:] = slots.reshape(target.shape)
-    else:
-        target[:, : change.shape[0]] = source[:, : change.shape[1]] @ change.T
 
 
 def _move_news(before: State, after: State, old: Learner, new: Learner, source: Array) -> None:

@@ -152,6 +152,9 @@ class KernelLearner:
         shape = (self.model.size, self.features)
         return csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=shape)
 
+    def freeze_means(self, frozen: bool = True) -> None:
+        """Do nothing: a kernel learner has no class means that would go on or stop."""
+
     def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
         """Return a learner of more classes that continues this one (see ``grow_classes``)."""
         shape = (self.features, classes, self.sparse)

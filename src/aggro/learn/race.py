@@ -19,20 +19,11 @@ from aggro.learn.grids import (
     move_grid,
     next_look,
     places_of,
-    standing,
 )
-from aggro.learn.growth import grow_classes
+from aggro.learn.lanes import best_of, chosen_of, lanes_of
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.turns import Turns
 from aggro.rules import AXES, Settings, check_same_shape, left_open, memory_of
-
-
-def make_learner(
-    settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
-) -> Learner | AutoLearner:
-    """Return a learner, or a race of them when something is left to be chosen."""
-    kind = AutoLearner if left_open(settings) else Learner
-    return kind(settings, features, outputs, dtype, seed)
 
 
 class AutoLearner:
@@ -185,7 +176,7 @@ class AutoLearner:
 
     def go_on_with(self, learners: list[Learner], out: Sequence[Learner] = ()) -> None:
         """Let these learners race on without those that are out; what was counted stays."""
-        leading = _best_of(learners)[0]
+        leading = best_of(learners)[0]
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
         regression = self.settings.task == "regression"
@@ -211,7 +202,7 @@ class AutoLearner:
         return self._best_of(self.learners)
 
     def _best_of(self, learners: list[Learner]) -> tuple[int, int]:
-        return _best_of(learners) if self.fixed is None else self.fixed
+        return best_of(learners) if self.fixed is None else self.fixed
 
     def _leader(self) -> tuple[Learner, int]:
         """Return the learner and the lane that predict: one that knows nothing, at first."""
@@ -339,7 +330,7 @@ class AutoLearner:
         """Take over new parameters other than those that are raced, for what comes."""
         check_same_shape(self.settings, settings)
         for learner in self.learners:
-            learner.configure([_chosen_of(s, settings) for s in learner.all_settings])
+            learner.configure([chosen_of(s, settings) for s in learner.all_settings])
         self.settings = settings
 
     def __getstate__(self) -> dict[str, Any]:
@@ -347,47 +338,3 @@ class AutoLearner:
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept, turns=Turns())
-
-
-def grown(
-    learner: Learner | AutoLearner, settings: Settings, position: Array, classes: int
-) -> Learner | AutoLearner:
-    """Return the same learner, or race, with more classes (see ``grow_classes``)."""
-    if isinstance(learner, Learner):
-        return grow_classes(learner, settings, position, classes)
-    new = AutoLearner(settings, learner.features, classes, learner.dtype, learner.seed)
-    for name in ("fixed", "left", "leading", "counted", "next_look"):
-        setattr(new, name, getattr(learner, name))
-    for old in learner.learners:
-        lanes = [_chosen_of(s, settings) for s in old.all_settings]
-        new.learners.append(grow_classes(old, lanes, position, classes))
-    return new
-
-
-AnyLearner = Learner | AutoLearner
-
-
-def lanes_of(learner: Learner) -> list[dict[str, Any]]:
-    """Return what the lanes of a learner stand for, and their records."""
-    parts = (learner.all_settings, learner.model.records, learner.model.by_mean)
-    return [
-        {
-            "C": setting.C,
-            "metric": setting.metric,
-            "scale": setting.scale,
-            "average": by_mean if setting.average == "auto" else setting.average,
-            **standing(record, chosen=False),
-        }
-        for setting, record, by_mean in zip(*parts, strict=True)
-    ]
-
-
-def _best_of(learners: list[Learner]) -> tuple[int, int]:
-    """Return the learner and the lane with the best recent record."""
-    leaders = [(i, learner.model.chosen) for i, learner in enumerate(learners)]
-    return min(leaders, key=lambda at: learners[at[0]].model.records[at[1]][1:3])
-
-
-def _chosen_of(lane: Settings, settings: Settings) -> Settings:
-    """Return settings with what a lane stands for in the race."""
-    return replace(settings, C=lane.C, metric=lane.metric, scale=lane.scale, average=lane.average)

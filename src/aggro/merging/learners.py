@@ -13,7 +13,8 @@ import numpy as np
 from aggro.learn.bundle import select
 from aggro.learn.grids import STEP
 from aggro.learn.learner import Array, Learner
-from aggro.learn.race import AnyLearner, AutoLearner
+from aggro.learn.makers import AnyLearner
+from aggro.learn.race import AutoLearner
 from aggro.merging.changes import Change, add, apply, change_of, check_mergeable
 
 INFORMATION = 1.0  # the prior of one merge from a blank start

@@ -13,7 +13,8 @@ import numpy as np
 from aggro.checks import check_number
 from aggro.labels import united
 from aggro.learn.learner import Array, Learner
-from aggro.learn.race import AnyLearner, AutoLearner, grown
+from aggro.learn.makers import AnyLearner, grown
+from aggro.learn.race import AutoLearner
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import merge_calibrators, merge_typical
 from aggro.merging.parts import widened

@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from aggro.learn.learner import Learner
-from aggro.learn.race import AnyLearner, AutoLearner
+from aggro.learn.makers import AnyLearner
+from aggro.learn.race import AutoLearner
 from aggro.merging.changes import Change, apply
 from aggro.rules import Settings
 

@@ -14,10 +14,7 @@ from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
 from aggro.rules import LOSSES, Settings, Task, check_settings, left_open, same_shape
 
-TABLES = (  # one line for each feature
-    *("weights", "class_sum_rest", "trail", "ring", "pool", "pool_mean", "news"),
-    *("scale_seen", "scale_square", "scale_mean", "scale_spread"),
-)
+TABLES = ("lane", "slot", "feature")  # kinds of arrays that have one line for each feature
 LATER = ("class_sum_rest",)  # files of old lack these: they begin at zero
 FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
 MOST_FEATURES = 2**48
@@ -25,8 +22,10 @@ MOST_FEATURES = 2**48
 
 def encode_learner(learner: Learner, where: str, arrays: Arrays) -> dict[str, Any]:
     """Return the facts about a learner; its arrays go to ``arrays``."""
+    kinds = learner.model.layout()
     for name, array in learner.state().items():
-        arrays[f"{where}.{name}"] = array.reshape(learner.features, -1) if name in TABLES else array
+        lines = array.reshape(learner.features, -1) if kinds[name] in TABLES else array
+        arrays[f"{where}.{name}"] = lines
     return {
         "settings": [encode_settings(settings, arrays) for settings in learner.all_settings],
         "memory": learner.model.memory,
@@ -122,16 +121,17 @@ def _check_sizes(
     for count, name in ((settings.queue, "ring_bias"), (slots, "pool_bias")):
         if count > 1 and len(state[name]) != count * lanes:
             raise ModelFileError(f"{name} does not fit the settings")
-    pattern = Learner(all_settings, 1, classes, facts["dtype"]).state()
+    one = Learner(all_settings, 1, classes, facts["dtype"])
+    pattern, kinds = one.state(), one.model.layout()
     side = features + settings.fit_intercept
-    for name, one in pattern.items():
+    for name, line in pattern.items():
         if name in LATER and name not in state:
             continue
-        size = len(one) * features if name in TABLES else len(one)
-        if name.startswith("full_"):
+        size = len(line) * features if kinds[name] in TABLES else len(line)
+        if kinds[name] == "matrix":
             size = side * (side + 1) // 2
-        found = state.get(name, np.empty(0, one.dtype))
-        if found.size != size or found.dtype != one.dtype:
+        found = state.get(name, np.empty(0, line.dtype))
+        if found.size != size or found.dtype != line.dtype:
             raise ModelFileError(f"{name} has {found.size} values of {found.dtype}, not {size}")
     if state.keys() - pattern.keys():
         raise ModelFileError(f"an unknown array: {min(state.keys() - pattern.keys())}")

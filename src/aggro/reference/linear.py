@@ -7,14 +7,14 @@ from numpy.typing import ArrayLike
 
 from . import rules
 from .geometry import Centre, ClassMeans, Metric
-from .predictor import Average, Contest, LateAverage, Reservoir, Uniform
+from .predictor import Average, Contest, LateAverage, Reservoir, Uniform, whole_error
 from .rules import TINY, Array
 from .scale import Moments, Scaler
-from .task import Task, batches, rounding_of, settled
+from .task import CLASSES, Task, batches, rounding_of, settled
 
 CHOICES = {
     "task": ("binary", "multiclass", "regression", "multilabel"),
-    "multiclass": ("support", "top", "predicted", "ovr"),
+    "multiclass": (*CLASSES, "ovr"),
     "metric": ("euclidean", "diagonal", "full"),
     "trigger": ("loss", "always"),
     "scale": ("none", "online", "standard"),
@@ -146,21 +146,12 @@ class ReferenceLearner:
         judged = []
         for i in range(len(rows)):
             answers = [target[i] for target in targets]
-            errors = [self._error([each[i] for each in scores], answers) for scores in rivals]
+            errors = [
+                whole_error(self.task, [each[i] for each in scores], answers) for scores in rivals
+            ]
             wrong, off = zip(*errors, strict=True)
             judged.append((np.array(wrong, float), np.array(off)))
         return judged
-
-    def _error(self, scores: list[Array], answers: list[float]) -> tuple[bool, float]:
-        """Tell whether a whole prediction is wrong, and how far it is from the targets."""
-        if self.task == "regression":
-            return False, sum(abs(y - s[0]) for s, y in zip(scores, answers, strict=True))
-        if self.coupled:
-            return int(np.argmax(scores[0])) != int(answers[0]), 0.0
-        signs = [float(s[0]) for s in scores]
-        if self.task == "multiclass":
-            return int(np.argmax(signs)) != int(np.argmax(answers)), 0.0
-        return any((s > 0) != (y > 0) for s, y in zip(signs, answers, strict=True)), 0.0
 
     @property
     def W(self) -> Array:

@@ -92,6 +92,21 @@ class Contest:
         return bool(ahead <= np.sqrt(self.mistakes.sum()))
 
 
+def whole_error(task: str, scores: list[Array], answers: list[float]) -> tuple[bool, float]:
+    """Tell whether a whole prediction is wrong, and how far it is from the targets.
+
+    There is an array of scores and an answer for each group of outputs.
+    """
+    if task == "regression":
+        return False, sum(abs(y - s[0]) for s, y in zip(scores, answers, strict=True))
+    if task == "multiclass" and len(scores) == 1:
+        return int(np.argmax(scores[0])) != int(answers[0]), 0.0
+    signs = [float(s[0]) for s in scores]
+    if task == "multiclass":
+        return int(np.argmax(signs)) != int(np.argmax(answers)), 0.0
+    return any((s > 0) != (y > 0) for s, y in zip(signs, answers, strict=True)), 0.0
+
+
 class Reservoir:
     """A sample of classifiers; their chance grows with the examples they survived.
 

@@ -12,7 +12,8 @@ import numpy as np
 from .batch import batch_dual, batch_support_classes
 from .rules import TINY, Array, Labels, Mask, Slack, slack, step_size
 
-KINDS = ("binary", "regression", "support", "top", "predicted")
+CLASSES = ("support", "top", "predicted")  # constraints on several outputs
+KINDS = ("binary", "regression", *CLASSES)
 
 
 EPSILON = float(np.finfo(np.float64).eps)

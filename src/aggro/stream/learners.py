@@ -43,8 +43,9 @@ class StreamClassifier(RecordingStream):
 
     Parameters
     ----------
-    algorithm : str, default="PA-I"
-        Name of a linear classifier in ``aggro.catalogue()``.
+    algorithm : str, default="SPA-I"
+        Name of a linear classifier in ``aggro.catalogue()``. The default is the rule of
+        ``PassiveAggressiveClassifier()``: support classes; with two classes it is PA-I.
     C : float or "auto", default=1.0
         Price of a missed margin. "auto" trains a grid of values side by side and predicts with the
         one that has made the fewest mistakes recently; see ``C_`` and ``lanes_``.
@@ -86,7 +87,7 @@ class StreamClassifier(RecordingStream):
 
     def __init__(
         self,
-        algorithm: str = "PA-I",
+        algorithm: str = "SPA-I",
         *,
         C: float | str = 1.0,
         max_features: int | None = None,

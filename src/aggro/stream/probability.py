@@ -183,8 +183,7 @@ class RecordingStream(StreamLearner):
         self.probability = probability
         self._record = StreamRecord(self._settings(2).batch_size)
         self._unrecorded: tuple[Any, ...] | None = None
-        if probability:  # an attribute of its own: without it, learn_one is the core's
-            self.learn_one = self._learn_and_record  # type: ignore[method-assign]
+        self._records_margins = bool(probability)  # the core then asks for _learn_and_record
 
     def _calibrated(self, x: Any) -> dict[Any, float]:
         with self._lock:
@@ -200,7 +199,7 @@ class RecordingStream(StreamLearner):
             margins, centre = self._margins(x)[1], self._margins(record.typical)[1]
             wanted = numbers_of(x) if record.wants() else None
             self._unrecorded = (self._taken, y, w, margins, centre, wanted)
-            super().learn_one(x, y, w)
+            self._learn(x, y, w)
             self._recorded()
 
     def _recorded(self) -> StreamRecord:
@@ -272,5 +271,4 @@ class RecordingStream(StreamLearner):
         with self._lock:
             record = copy.copy(self._recorded())
             make, parts, attributes = super().__reduce__()
-            own = {name: value for name, value in attributes.items() if name != "learn_one"}
-            return make, parts, own | {"_record": record}
+            return make, parts, attributes | {"_record": record}

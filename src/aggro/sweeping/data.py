@@ -15,6 +15,7 @@ from aggro.files import Reader, read
 from aggro.files.labels import first_labels, looks_continuous
 from aggro.files.sources import STANDARD_INPUT
 from aggro.learn.learner import Array
+from aggro.learn.lessons import read_weights
 from aggro.rules import Task
 
 
@@ -189,15 +190,13 @@ class FileData(Data):
 
 def _counted(batch: Any) -> tuple[Any, Any, Array | None]:
     """Return the rows of a batch that count: those of weight zero are as if they were not there."""
-    from aggro.estimators.base import OnlineEstimator
-
     if batch.y is None:
         raise ValueError(
             "The files have no answers; name their column, as in "
             "aggro.sweep(aggro.files.read(path, label='price'))."
         )
     X, y, weights = batch
-    weights = OnlineEstimator._weights(weights, X.shape[0])
+    weights = read_weights(weights, X.shape[0])
     if weights is not None and not weights.all():
         counts = np.flatnonzero(weights)
         y = [y[i] for i in counts] if isinstance(y, list) else y[counts]

@@ -201,24 +201,6 @@ class TextEstimator:
             raise _not_fitted(type(self).__name__)
         return self._learner
 
-    def _weights_of(self, sample_weight: Any, count: int) -> Array | None:
-        if sample_weight is None:
-            return None
-        weights = np.asarray(sample_weight, dtype=np.float64)
-        weights = np.full(count, float(weights)) if weights.ndim == 0 else weights
-        if weights.shape != (count,):
-            raise ValueError(
-                f"sample_weight has shape {weights.shape}, expected ({count},): one for each text."
-            )
-        wrong = ~(np.isfinite(weights) & (weights >= 0))
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise ValueError(
-                f"sample_weight of row {row} is {weights[row]}; weights multiply C and must be "
-                "finite, zero or more."
-            )
-        return weights
-
 
 def there(
     table: Table, lesson: dict[str, Any], weights: Array | None

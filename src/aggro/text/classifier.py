@@ -10,6 +10,7 @@ import numpy as np
 from aggro.checks import check_flag
 from aggro.labels import chosen, joined, places, plain_labels, shown, sorted_classes
 from aggro.learn.learner import Array
+from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
 from aggro.rules import CLASSIFIER_LOSSES, Settings
 from aggro.text.base import TextEstimator, check_count_of, there
@@ -130,7 +131,7 @@ binary, min_df, max_df
         """
         table = self._table(X)
         labels = self._read_labels(y, len(table))
-        weights = self._weights_of(sample_weight, len(table))
+        weights = read_weights(sample_weight, len(table), "text")
         counted = labels if weights is None else labels[weights > 0]
         classes = np.unique(counted)
         if len(classes) < 2:
@@ -162,7 +163,7 @@ binary, min_df, max_df
         """
         table = self._table(X)
         labels = self._read_labels(y, len(table))
-        weights = self._weights_of(sample_weight, len(table))
+        weights = read_weights(sample_weight, len(table), "text")
         table, lesson = there(table, {"labels": labels}, weights)
         if not len(table) and classes is None:
             return self
@@ -279,7 +280,7 @@ binary, min_df, max_df
         """Return the share of texts whose class is predicted right."""
         table = self._table(X)
         right = self.predict(X) == self._read_labels(y, len(table))
-        return float(np.average(right, weights=self._weights_of(sample_weight, len(table))))
+        return float(np.average(right, weights=read_weights(sample_weight, len(table), "text")))
 
     @property
     def n_mistakes_(self) -> int:

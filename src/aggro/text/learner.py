@@ -18,7 +18,8 @@ from aggro.learn.calibration import Calibrator
 from aggro.learn.grids import PIECE, is_settled, next_look
 from aggro.learn.growth import output_map
 from aggro.learn.learner import Array, Learner
-from aggro.learn.race import AutoLearner, grown
+from aggro.learn.makers import grown
+from aggro.learn.race import AutoLearner
 from aggro.learn.turns import Turns
 from aggro.learn.typical import Typical, next_change
 from aggro.rules import Settings

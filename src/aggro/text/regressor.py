@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learn.learner import Array
+from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
 from aggro.rules import REGRESSOR_LOSSES, Settings
 from aggro.text.base import TextEstimator, check_count_of, there
@@ -78,7 +79,7 @@ forgetting, keep_names, memory, n_jobs, random_state
         """Learn from texts and their numbers, beginning anew; return the estimator."""
         table = self._table(X)
         values = self._read_values(y, len(table))
-        weights = self._weights_of(sample_weight, len(table))
+        weights = read_weights(sample_weight, len(table), "text")
         table, lesson = there(table, {"values": values}, weights)
         if not len(table):
             raise ValueError("fit needs texts; X has none that count.")
@@ -91,7 +92,7 @@ forgetting, keep_names, memory, n_jobs, random_state
         """Learn texts once, in the given order; return the estimator."""
         table = self._table(X)
         values = self._read_values(y, len(table))
-        weights = self._weights_of(sample_weight, len(table))
+        weights = read_weights(sample_weight, len(table), "text")
         table, lesson = there(table, {"values": values}, weights)
         learner = self.__dict__.get("_learner") or self._new_learner(1)
         learner.learn(table, lesson, threads_of(self.n_jobs))
@@ -140,7 +141,7 @@ forgetting, keep_names, memory, n_jobs, random_state
         """Return the coefficient of determination."""
         table = self._table(X)
         values = self._read_values(y, len(table)).ravel()
-        weights = self._weights_of(sample_weight, len(table))
+        weights = read_weights(sample_weight, len(table), "text")
         mean = np.average(values, weights=weights)
         rest = np.average((values - self.predict(X)) ** 2, weights=weights)
         spread = np.average((values - mean) ** 2, weights=weights)

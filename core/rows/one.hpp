@@ -1,0 +1,125 @@
+// The loops over features for one output.
+#pragma once
+#include <cmath>
+
+#include "rows/row.hpp"
+#include "rows/vectors.hpp"
+
+namespace aggro {
+
+/// <w, x> and ||x||^2 in one pass.
+template <class T>
+struct Glance {
+    T dot = 0;
+    T length = 0;
+};
+
+template <class T>
+inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
+    constexpr std::size_t bytes = 64, width = bytes / sizeof(T);
+    Vector<T, bytes> d0{}, d1{}, n0{}, n1{};
+    std::size_t i = 0;
+    for (; i + 2 * width <= x.size; i += 2 * width) {
+        const auto a = load<T, bytes>(x.values + i), b = load<T, bytes>(x.values + i + width);
+        d0 += a * load<T, bytes>(w + i);
+        d1 += b * load<T, bytes>(w + i + width);
+        n0 += a * a;
+        n1 += b * b;
+    }
+    Glance<T> seen{sum<T, bytes>(d0 + d1), sum<T, bytes>(n0 + n1)};
+    for (; i < x.size; ++i) {
+        seen.dot += x.values[i] * w[i];
+        seen.length += x.values[i] * x.values[i];
+    }
+    return seen;
+}
+
+// Eight entries at a time in two chains hide the latency of the adds. The weights are put together
+// by scalar loads: a hardware gather is slower.
+template <class T, class Index>
+inline Glance<T> glance(const SparseRow<T, Index>& x, const T* w) {
+    constexpr std::size_t bytes = 4 * sizeof(T);
+    using Four = Vector<T, bytes>;
+    const auto pick = [&](const Index* i) { return Four{w[i[0]], w[i[1]], w[i[2]], w[i[3]]}; };
+    Four d0{}, d1{}, n0{}, n1{};
+    const auto take = [&](std::size_t k, Four a, Four b) __attribute__((always_inline)) {
+        d0 += a * pick(x.indices + k);
+        d1 += b * pick(x.indices + k + 4);
+        n0 += a * a;
+        n1 += b * b;
+    };
+    const std::size_t whole = x.size / 8 * 8, rest = x.size - whole;
+    for (std::size_t k = 0; k < whole; k += 8)
+        take(k, load<T, bytes>(x.values + k), load<T, bytes>(x.values + k + 4));
+    if (whole > 0 && rest > 0) {
+        const T *last = x.values + x.size - 8, *mask = uncounted<T, 8>(rest);
+        take(x.size - 8, load<T, bytes>(last) * load<T, bytes>(mask),
+             load<T, bytes>(last + 4) * load<T, bytes>(mask + 4));
+    }
+    Glance<T> seen{sum<T, bytes>(d0 + d1), sum<T, bytes>(n0 + n1)};
+    for (std::size_t k = 0; whole == 0 && k < x.size; ++k) {
+        seen.dot += x.values[k] * w[x.indices[k]];
+        seen.length += x.values[k] * x.values[k];
+    }
+    return seen;
+}
+
+/// ||x||^2.
+template <class Row>
+inline typename Row::Value squared_length(const Row& x) {
+    using T = typename Row::Value;
+    constexpr std::size_t bytes = 64, width = bytes / sizeof(T);
+    if (x.size < width) {
+        T n = 0;
+        for (std::size_t k = 0; k < x.size; ++k) n += x.values[k] * x.values[k];
+        return n;
+    }
+    Vector<T, bytes> n{};
+    std::size_t k = 0;
+    for (; k + width <= x.size; k += width) {
+        const auto v = load<T, bytes>(x.values + k);
+        n += v * v;
+    }
+    const auto last =
+        load<T, bytes>(x.values + x.size - width) * load<T, bytes>(uncounted<T, width>(x.size - k));
+    return sum<T, bytes>(n + last * last);
+}
+
+/// block_j[lane] += x_j * coef, for one lane.
+template <class T, class Row>
+inline void add_one(const Row& x, T* block, std::size_t stride, T coef) {
+    if constexpr (Row::dense) {
+        if (stride == 1) {
+            for (std::size_t i = 0; i < x.size; ++i) block[i] += coef * x.values[i];
+            return;
+        }
+    }
+    for (std::size_t k = 0; k < x.size; ++k) block[x.feature(k) * stride] += coef * x.values[k];
+}
+
+/// sum |x_j block_j[lane]|: how large the terms of a product are, by which its rounding is judged.
+template <class T, class Row>
+inline double reach_of(const Row& x, const T* lane, std::size_t stride) {
+    double total = 0;
+    for (std::size_t k = 0; k < x.size; ++k)
+        total += std::abs(static_cast<double>(x.values[k]) *
+                          static_cast<double>(lane[x.feature(k) * stride]));
+    return total;
+}
+
+/// sum_j += x_j * coef in double precision, of which `rest` holds what a float leaves out: however
+/// many terms come, the sum stays as exact as a float can be.
+template <class Row>
+inline void add_exactly(const Row& x, float* sum, std::size_t stride, float* rest,
+                        std::size_t rest_stride, double coef) {
+    for (std::size_t k = 0; k < x.size; ++k) {
+        const std::size_t j = x.feature(k);
+        float &high = sum[j * stride], &low = rest[j * rest_stride];
+        const double whole = static_cast<double>(high) + static_cast<double>(low) +
+                             static_cast<double>(x.values[k]) * coef;
+        high = static_cast<float>(whole);
+        low = static_cast<float>(whole - static_cast<double>(high));
+    }
+}
+
+}  // namespace aggro

@@ -1,0 +1,109 @@
+"""Passes over the same rows: how many, in which order, and when they end."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from aggro.checks import check_count, check_number
+from aggro.estimators.stopping import Patience
+from aggro.learn.learner import Array
+
+Teach = Callable[[Array | None, bool], None]
+
+
+@dataclass(frozen=True)
+class Passes:
+    """The schedule of ``fit``: its parameters, and the loop that follows them."""
+
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    shuffle: bool
+    random_state: Any
+    verbose: int
+
+    @classmethod
+    def of(cls, estimator: Any) -> Passes:
+        """Return the schedule that the parameters of an estimator ask for."""
+        return cls(**{each.name: getattr(estimator, each.name) for each in fields(cls)})
+
+    def check(self) -> None:
+        """Raise where a parameter is not valid."""
+        check_count("max_iter", self.max_iter)
+        if self.tol is not None:
+            check_number("tol", self.tol, above=-np.inf)
+        check_count("n_iter_no_change", self.n_iter_no_change)
+
+    def run(
+        self,
+        learner: Any,
+        rows: int,
+        teach: Teach,
+        held_out: Array | None = None,
+        validate: Callable[[Any], float] | None = None,
+    ) -> int:
+        """Learn pass after pass until nothing improves; return the number of passes.
+
+        ``teach(order, again)`` lets the learner learn the rows in an order, again after the first.
+        """
+        random = check_random_state(self.random_state)
+        count = rows - (0 if held_out is None else len(held_out))
+        tol = -np.inf if self.tol is None else self.tol * (1 if validate else count)
+        patience = Patience(tol, self.n_iter_no_change)
+        for epoch in range(1, self.max_iter + 1):
+            before = learner.progress.loss
+            teach(self._order(random, rows, held_out), epoch > 1)
+            learner.freeze_means()  # the same rows may come again
+            loss = learner.progress.loss - before
+            self._report(epoch, learner, loss / count)
+            quality = validate(learner) if validate else -loss
+            if patience.ends_with(quality) and self.tol is not None:
+                break
+        else:
+            if self.tol is not None:
+                self.warn_of_end()
+        learner.freeze_means(False)  # what comes later is new
+        return epoch
+
+    def _order(self, random: Any, rows: int, held_out: Array | None) -> Array | None:
+        order = random.permutation(rows).astype(np.int64) if self.shuffle else None
+        if held_out is None:
+            return order
+        order = np.arange(rows) if order is None else order
+        return order[~np.isin(order, held_out)]
+
+    def _report(self, epoch: int, learner: Any, loss: float) -> None:
+        if self.verbose:
+            norm = float(np.linalg.norm(learner.coef()))
+            print(
+                f"-- Epoch {epoch}: norm {norm:.6g}, examples {learner.examples}, loss {loss:.6g}"
+            )
+
+    def warn_of_end(self, stacklevel: int = 7) -> None:
+        """Warn whoever called ``fit`` that the passes have ended before nothing improved."""
+        warnings.warn(
+            f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
+            "max_iter, or set tol=None to make a fixed number of passes.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def in_order(X: Any) -> Any:
+    """Return the rows with their features in rising order: a copy where they are not.
+
+    The core learns from rows in any order, at a price for each feature; this pays it once.
+    Matrices that are damaged are left to the core, which says what is wrong.
+    """
+    if not issparse(X) or X.nnz == 0:
+        return X
+    sound = X.indices.min() >= 0 and X.indices.max() < X.shape[1] and (np.diff(X.indptr) >= 0).all()
+    return X.tocsc().tocsr() if sound and not X.has_sorted_indices else X

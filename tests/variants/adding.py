@@ -1,0 +1,232 @@
+"""Adds a loss, a constraint and a way to forget to a scratch copy, by docs/adding-a-variant.md.
+
+``python tests/variants/adding.py FOLDER`` compiles the copy and holds what was added against its
+twin (``make variant-test``); a test of the suite does all that needs no compiler.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+PARTS = ("core", "src", "CMakeLists.txt")
+
+# What is added: file, the line that it is put before, the text. The files are those of the page.
+ADDED = {
+    "a price": [
+        (
+            "src/aggro/reference/rules.py",
+            '        case "least_squares":',
+            '        case "huber_hinge":\n            return Slack(0.0, C, 1 / (2 * C))\n',
+        ),
+        (
+            "src/aggro/rules.py",
+            '    "perceptron": lambda s:',
+            '    "huber_hinge": lambda s: {"cap": s.C, "ridge": _ridge(s.C)},\n',
+        ),
+        ("src/aggro/rules.py", 'CLASSIFIER_LOSSES = ("hinge"', None),
+        (
+            "src/aggro/variants.py",
+            "    *_three(('PAR'".replace("'", '"'),
+            '    Variant("PA-H", PA, {"loss": "huber_hinge"}, "own", "tau"),\n',
+        ),
+    ],
+    "a constraint": [
+        (
+            "core/step/task.hpp",
+            "    support ",
+            "    mean,  ///< the true class above the mean of the others\n",
+        ),
+        (
+            "core/step/constraints.hpp",
+            "/// The term of a mini-batch of any",
+            """/// Several outputs: the true class above the mean of the wrong ones.
+struct MeanConstraint : TopConstraint {
+    static double share(const Group& g) { return 1.0 / static_cast<double>(g.count - 1); }
+
+    static Broken look(const Group& g, const Rule& rule, const Target& target, const double* s,
+                       std::size_t& rival) {
+        Broken seen = TopConstraint::look(g, rule, target, s, rival);
+        const auto y = static_cast<std::size_t>(target.label);
+        seen.loss = rule.margin - s[y] * (1 + share(g));
+        seen.size = rule.margin;
+        for (std::size_t v = 0; v < g.count; ++v) {
+            seen.loss += share(g) * s[v];
+            seen.size += std::abs(s[v]);
+        }
+        return seen;
+    }
+    static double steps(const Group& g, const Rule& rule, std::size_t y, std::size_t, double loss,
+                        double q, const double*, double* tau, Ranking&) {
+        write_all(g, y, step_size(loss, q * (1 + share(g)), rule), tau);
+        return tau[y];
+    }
+    static double agreement(const Group& g, const Target& y, const Target& z, std::size_t,
+                            std::size_t) {
+        const double other = share(g);
+        return y.label == z.label ? 1 + other : -other * (1 + other);
+    }
+    static void write(const Group& g, const Target& y, std::size_t, double t, double* tau) {
+        write_all(g, static_cast<std::size_t>(y.label), t, tau);
+    }
+
+  private:
+    static void write_all(const Group& g, std::size_t y, double t, double* tau) {
+        std::fill_n(tau, g.count, -t * share(g));
+        tau[y] = t;
+    }
+};
+
+""",
+        ),
+        (
+            "core/step/constraints.hpp",
+            "        case Task::top:",
+            "        case Task::mean: return use(MeanConstraint{});\n",
+        ),
+        ("core/step/constraints.hpp", "/// Calls `use` with the constraint", None),
+        (
+            "src/aggro/reference/task.py",
+            "            direction = true - best_wrong\n",
+            "            others = (1 - true) / (scores.shape[1] - 1)\n"
+            '            best_wrong = others if self.kind == "mean" else best_wrong\n',
+        ),
+        ("src/aggro/reference/task.py", 'CLASSES = ("support"', None),
+        ("src/aggro/rules.py", '        Choice(("support", "top"', None),
+    ],
+    "a way to forget": [
+        (
+            "core/kernel/strategies.hpp",
+            "/// The names that Python knows them by.",
+            """/// Dropped: the one of the smallest weight, absorbed by none.
+struct ForgetSmallest : ForgetOldest {
+    static void price(const Memory&, const Newcomers&, const Expansion& e,
+                      std::vector<double>& prices) {
+        square_weights(e, prices);
+    }
+};
+
+""",
+        ),
+        (
+            "core/kernel/strategies.hpp",
+            "    oldest       ///<",
+            "    smallest,    ///< dropped: the one of the smallest weight\n",
+        ),
+        (
+            "core/kernel/strategies.hpp",
+            "        case Forget::simple:",
+            "        case Forget::smallest: return use(ForgetSmallest{});\n",
+        ),
+        (
+            "core/kernel/strategies.hpp",
+            '    {"oldest", Forget::oldest}',
+            '    {"smallest", Forget::smallest},\n',
+        ),
+        (
+            "src/aggro/reference/kernel.py",
+            "    plans = []\n",
+            '    if maintenance == "smallest":\n'
+            "        r = int(np.argmin(np.sum(beta[: len(beta) - fresh] ** 2, axis=1)))\n"
+            "        return r, np.delete(beta, r, axis=0)\n",
+        ),
+        ("src/aggro/learn/kernel_choice.py", 'STRATEGIES = ("simple"', None),
+    ],
+}
+# Names that are put into a line that is there.
+NAMED = {
+    'CLASSIFIER_LOSSES = ("hinge"': ('"hinge"', '"huber_hinge", "hinge"'),
+    'CLASSES = ("support"': ('"support"', '"mean", "support"'),
+    '        Choice(("support", "top"': ('"support"', '"mean", "support"'),
+    'STRATEGIES = ("simple"': ('"simple"', '"smallest", "simple"'),
+    "/// Calls `use` with the constraint": (
+        '{{"margin", Task::margin},',
+        '{{"margin", Task::margin}, {"mean", Task::mean},',
+    ),
+}
+CHECK = """
+import numpy as np
+from aggro import KernelPassiveAggressiveClassifier, PassiveAggressiveClassifier
+from aggro.reference import ReferenceKernelLearner, ReferenceLearner
+
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((80, 5)), rng.integers(0, 4, 80)
+plain = {"shuffle": False, "max_iter": 1, "tol": None, "C": 0.4}
+for axes in {axes}:
+    keywords = {k: v for k, v in axes.items() if k != "budget_strategy"}
+    if "budget_strategy" in axes:
+        model = KernelPassiveAggressiveClassifier(gamma=0.5, budget=12, **axes, **plain).fit(X, y)
+        twin = ReferenceKernelLearner(
+            "multiclass", 5, 4, gamma=0.5, C=0.4, budget=12, maintenance=axes["budget_strategy"]
+        )
+    else:
+        once = {"intercept_scaling": 1.0, **keywords}
+        model = PassiveAggressiveClassifier(**once, **plain).fit(X, y)
+        twin = ReferenceLearner("multiclass", 5, 4, C=0.4, **keywords)
+    twin.learn_stream(X, y)
+    np.testing.assert_allclose(model.decision_function(X), twin.scores(X), rtol=1e-7, atol=1e-9)
+    assert 0 < model.n_mistakes_ == twin.n_mistakes, axes
+    print("agrees with its twin:", axes)
+"""
+PYTHON_ONLY = [{"loss": "huber_hinge"}, {"loss": "huber_hinge", "multiclass": "top"}]
+COMPILED = [
+    {"multiclass": "mean"},
+    {"multiclass": "mean", "loss": "squared_hinge", "batch_size": 3},
+    {"budget_strategy": "smallest"},
+]
+
+
+def changed(text, place, added):
+    """Return the text with something new before the only line that begins at a place."""
+    assert text.count(place) == 1, f"{place!r} is there {text.count(place)} times"
+    if added is not None:
+        return text.replace(place, added + place)
+    if place.startswith("///"):  # in the table above
+        old, new = NAMED[place]
+        assert text.count(old) == 1
+        return text.replace(old, new)
+    line = next(line for line in text.splitlines() if place in line)
+    return text.replace(line, line.replace(*NAMED[place], 1))
+
+
+def add_all(folder):
+    """Copy the sources to a folder and add all that is new."""
+    ignored = shutil.ignore_patterns("*.so", "__pycache__")
+    for part in PARTS:
+        source, target = ROOT / part, folder / part
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=ignored)
+        else:
+            shutil.copy(source, target)
+    for changes in ADDED.values():
+        for name, place, added in changes:
+            path = folder / name
+            path.write_text(changed(path.read_text(), place, added))
+
+
+def check(folder, axes):
+    """Hold learners of the copy against their twins, in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
+    program = CHECK.replace("{axes}", repr(axes))
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, cwd=folder)
+
+
+def compile_copy(folder):
+    """Compile the copy for this machine's best level, and put it beside its package."""
+    build = folder / "build"
+    make = ["cmake", "-S", folder, "-B", build, f"-DPython_EXECUTABLE={sys.executable}"]
+    subprocess.run([*make, "-DCMAKE_BUILD_TYPE=Release", "-DAGGRO_ONLY=machine"], check=True)
+    subprocess.run(["cmake", "--build", build, "-j", str(os.cpu_count() or 1)], check=True)
+    for module in build.glob("*.so"):
+        shutil.copy(module, folder / "src" / "aggro")
+
+
+if __name__ == "__main__":
+    scratch = Path(sys.argv[1])
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    add_all(scratch)
+    compile_copy(scratch)
+    check(scratch, PYTHON_ONLY + COMPILED)

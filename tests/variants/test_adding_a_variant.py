@@ -1,0 +1,46 @@
+"""docs/adding-a-variant.md is followed to the letter, in a scratch copy.
+
+What the core needs is compiled by ``make variant-test``, which takes some minutes.
+"""
+
+import re
+import shutil
+
+import adding
+import pytest
+
+PAGE = (adding.ROOT / "docs" / "adding-a-variant.md").read_text()
+
+
+def files_of(text):
+    """The files that a part of the page names."""
+    return set(re.findall(r"`((?:core|src)/[\w/]+\.\w+)`", text))
+
+
+def section(title):
+    return PAGE.split(f"\n## {title}")[1].split("\n## ")[0]
+
+
+def row(idea):
+    return next(line for line in PAGE.splitlines() if line.startswith(f"| {idea} "))
+
+
+@pytest.mark.parametrize(
+    "idea, named, most",
+    [
+        ("a price", section("A price"), 3),
+        ("a constraint", row("a constraint"), 4),
+        ("a way to forget", row("a way to forget"), 3),
+    ],
+)
+def test_the_page_names_the_files_that_change(idea, named, most):
+    changed = {name for name, _, _ in adding.ADDED[idea]}
+    assert changed == files_of(named)
+    assert len(changed) <= most
+
+
+def test_all_is_added_where_the_page_says_and_a_price_needs_no_compiler(tmp_path):
+    adding.add_all(tmp_path)
+    for module in (adding.ROOT / "src" / "aggro").glob("_c*.so"):
+        shutil.copy(module, tmp_path / "src" / "aggro")
+    adding.check(tmp_path, adding.PYTHON_ONLY)
