@@ -7,8 +7,9 @@ dicts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,12 @@ FEWEST = 16  # and how many there are even if
 FEATURES = 1024  # they have more features together than this: each of them costs time
 EVERY = 8  # examples between two that are taken, once there are enough
 LONGEST = 1024  # examples until the mean is made anew
+ENTRIES = 1 << 20  # of dense rows that are looked through together
 
 
-def is_sample(number: int) -> bool:
-    """Tell whether the example of this number, counted from zero, is taken."""
-    return number < RECENT or number % EVERY == 0
+def is_sample(number: Any) -> Any:
+    """Tell whether the example of this number, counted from zero, is taken; also of many."""
+    return (number < RECENT) | (number % EVERY == 0)
 
 
 def next_change(met: int, batch: int) -> int:
@@ -44,14 +46,16 @@ def next_change(met: int, batch: int) -> int:
     return -(-(point - met) // batch) * batch
 
 
-def kept(samples: Sequence[Collection[Any]]) -> int:
-    """Return how many of the last samples make the typical one, by the features of each."""
+def kept(samples: Iterable[Iterable[Any]]) -> int:
+    """Return how many samples make the typical one, by the features of each, the last one first."""
     features: set[Any] = set()
-    for count, sample in enumerate(reversed(samples[-RECENT:])):
+    count = 0
+    for sample in samples:
         features.update(sample)
         if count >= FEWEST and len(features) > FEATURES:
-            return count
-    return min(len(samples), RECENT)
+            break
+        count += 1
+    return count
 
 
 @dataclass(frozen=True)
@@ -66,24 +70,25 @@ class Typical:
     @staticmethod
     def of(row: Array, met: int = 0) -> Typical:
         """Return a typical example that is this row, as if it were the mean of so many."""
-        one = _row(row.reshape(1, -1), 0)
+        (one,) = _rows(row.reshape(1, -1), np.zeros(1, np.int64))
         return Typical(met, *one, (one,) if met else ())
 
     def after(self, X: Any, rows: Array, batch: int) -> Typical:
         """Return the typical example after these rows of X, at most until there is a new mean."""
-        numbers = range(self.met, self.met + len(rows))
-        taken = [row for row, number in zip(rows, numbers, strict=True) if is_sample(number)]
-        samples = (*self.samples, *(_row(X, row) for row in taken[-RECENT:]))[-RECENT:]
-        new = replace(self, met=self.met + len(rows), samples=samples)
+        numbers = np.arange(self.met, self.met + len(rows))
+        taken = _rows(X, rows[is_sample(numbers)][-RECENT:])
+        new = replace(self, met=self.met + len(rows), samples=(*self.samples, *taken)[-RECENT:])
         return new._renewed() if len(rows) == next_change(self.met, batch) else new
 
     def _renewed(self) -> Typical:
         """Return it with the mean of its samples."""
         samples = self.samples
-        highest = max(int(part.max(initial=0)) for part in self.places())
-        if highest >= FEATURES:  # else there cannot be too many
-            samples = samples[-kept([indices.tolist() for _, indices in samples]) :]
         values, indices = (np.concatenate(part) for part in zip(*samples, strict=True))
+        highest = int(indices.max(initial=0))
+        if min(highest + 1, len(indices)) > FEATURES:  # else there cannot be too many features
+            samples = samples[-kept(part.tolist() for _, part in reversed(samples)) :]
+            first = len(indices) - sum(len(part) for _, part in samples)
+            values, indices = values[first:], indices[first:]
         if highest < 16 * len(indices):
             features = np.flatnonzero(np.bincount(indices))
             sums = np.bincount(indices, values)[features]
@@ -101,13 +106,28 @@ class Typical:
         return _core.Rows(self.mean, self.features, np.array([0, len(self.mean)]), features)
 
 
-def _row(X: Any, row: int) -> tuple[Array, Array]:
-    """Return the values of a row that are not zero, and their features."""
-    if hasattr(X, "indptr"):
-        part = slice(X.indptr[row], X.indptr[row + 1])
-        values, indices = X.data[part], X.indices[part]
-        values, indices = values[values != 0], indices[values != 0]
-    else:
-        indices = np.flatnonzero(X[row])
-        values = X[row][indices]
-    return values.astype(np.float64), indices.astype(np.int64)
+def _rows(X: Any, rows: Array) -> list[tuple[Array, Array]]:
+    """Return the values of each row that are not zero, and their features."""
+    most = RECENT if hasattr(X, "indptr") else max(1, ENTRIES // X.shape[1])
+    found: list[tuple[Array, Array]] = []
+    for start in range(0, len(rows), most):
+        some = rows[start : start + most]
+        numbers, indices, values = _entries(X, some)
+        used = values != 0
+        ends = np.cumsum(np.bincount(numbers[used], minlength=len(some))).tolist()
+        values, indices = values[used].astype(np.float64), indices[used].astype(np.int64)
+        found += [(values[i:j], indices[i:j]) for i, j in pairwise([0, *ends])]
+    return found
+
+
+def _entries(X: Any, rows: Array) -> tuple[Array, Array, Array]:
+    """Return the entries of some rows: the number of the row among them, the feature, the value."""
+    if not hasattr(X, "indptr"):
+        part = X[rows]
+        numbers, indices = np.nonzero(part)
+        return numbers, indices, part[numbers, indices]
+    starts = X.indptr[rows].astype(np.int64)
+    lengths = X.indptr[rows + 1] - starts
+    numbers = np.repeat(np.arange(len(rows)), lengths)
+    places = np.arange(len(numbers)) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    return numbers, X.indices[places], X.data[places]

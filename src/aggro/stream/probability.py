@@ -55,7 +55,7 @@ class StreamRecord:
 
     def wants(self) -> bool:
         """Tell whether the next example is one of those that make the typical one."""
-        return is_sample(self.met)
+        return bool(is_sample(self.met))
 
     def plus(
         self, place: int, weight: float, margins: list[float], centre: list[float], x: Any
@@ -78,7 +78,7 @@ class StreamRecord:
         if x is not None:
             new.recent = [*self.recent[1 - RECENT :], x]
         if new.met == self.next_mean:
-            new.typical = _mean(new.recent[-kept(new.recent) :])
+            new.typical = _mean(new.recent[-kept(reversed(new.recent[-RECENT:])) :])
             new.next_mean += next_change(new.met, self.batch)
         return new
 
