@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from . import rules
 from .geometry import Centre, ClassMeans, Metric
-from .predictor import Average, Contest, LateAverage, Reservoir, Uniform, whole_error
+from .predictor import Average, Contest, LateAverage, Reservoir, Uniform, judged
 from .rules import TINY, Array
 from .scale import Moments, Scaler
 from .task import CLASSES, Task, batches, rounding_of, settled
@@ -106,10 +106,10 @@ class ReferenceLearner:
             raise ValueError("these settings need one example at a time")
         if np.any(present := omega > 0):
             rows = self._rows([self.scaler.learn(row) for row in given[present]])
-            judged = self._judged(rows, [target[present] for target in targets])
+            errors = self._judged(rows, [target[present] for target in targets])
             for group, target in zip(self.groups, targets, strict=True):
                 group.learn(rows, target[present], omega[present])
-            for mistakes, distance in judged:
+            for mistakes, distance in errors:
                 self.contest.judge(mistakes, distance)
 
     def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
@@ -136,22 +136,8 @@ class ReferenceLearner:
         """
         if self.average != "auto" or self.frozen:
             return []
-        rivals = [
-            [rows @ weights.T for weights in each]
-            for each in (
-                [group.mean() for group in self.groups],
-                [group.W for group in self.groups],
-            )
-        ]
-        judged = []
-        for i in range(len(rows)):
-            answers = [target[i] for target in targets]
-            errors = [
-                whole_error(self.task, [each[i] for each in scores], answers) for scores in rivals
-            ]
-            wrong, off = zip(*errors, strict=True)
-            judged.append((np.array(wrong, float), np.array(off)))
-        return judged
+        rivals = [[g.mean() for g in self.groups], [g.W for g in self.groups]]
+        return judged(self.task, rows, rivals, targets)
 
     @property
     def W(self) -> Array:

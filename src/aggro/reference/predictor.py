@@ -92,6 +92,23 @@ class Contest:
         return bool(ahead <= np.sqrt(self.mistakes.sum()))
 
 
+def judged(
+    task: str, rows: Array, rivals: list[list[Array]], targets: list[Array]
+) -> list[tuple[Array, Array]]:
+    """Return, for each row, how wrong each rival is: its mistakes, and its distance.
+
+    A rival is a list of weights, one array for each group of outputs.
+    """
+    scores = [[rows @ weights.T for weights in rival] for rival in rivals]
+    found = []
+    for i in range(len(rows)):
+        answers = [target[i] for target in targets]
+        errors = [whole_error(task, [each[i] for each in rival], answers) for rival in scores]
+        wrong, off = zip(*errors, strict=True)
+        found.append((np.array(wrong, float), np.array(off)))
+    return found
+
+
 def whole_error(task: str, scores: list[Array], answers: list[float]) -> tuple[bool, float]:
     """Tell whether a whole prediction is wrong, and how far it is from the targets.
 
