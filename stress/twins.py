@@ -80,6 +80,15 @@ def needs_doubles(case):
     return hard and case.setting.batch_size > 1 and case.data.dtype == np.float32
 
 
+def jumps(case):
+    """Whether the smallest loss moves the weights by a finite step, to the centre of their class.
+
+    A loss of a millionth is rounding in single precision, and none, but not for the twin.
+    """
+    params = case.setting.params
+    return params.get("class_mean", 0) > 0 or params.get("queue", 1) > 1
+
+
 def twin_of_case(case, plain):
     setting, data = case.setting, case.data
     if (

@@ -10,6 +10,7 @@ import numpy as np
 from .rules import TINY, Array, Labels, Mask, Slack, support_classes
 
 MAX_SWEEPS = 5000
+MAX_HARD_SWEEPS = 200
 MAX_ITERATIONS = 1000
 ACCURACY = 1e-12  # relative to the terms that cancel in the gradient
 
@@ -107,9 +108,10 @@ def _ascent(Q: Array, gradient: Array, free: Mask, noise: Array) -> tuple[Array,
 def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: list[Slack]) -> Array:
     """Coefficients T of a multiclass batch: W = centre + T'X, all wrong classes constrained.
 
-    min 1/2 sum_u ||w_u - c_u||^2 + sum_k penalty(xi_k)  s.t.  s_ky - s_kv >= 1 - xi_k. A hard
-    dual has no bounds but 0 and is solved by the active-set method. The others are solved by exact
-    block steps: each example's support classes at its own current losses, until nothing moves.
+    min 1/2 sum_u ||w_u - c_u||^2 + sum_k penalty(xi_k)  s.t.  s_ky - s_kv >= 1 - xi_k, by exact
+    block steps: each example's support classes at its own current losses, until nothing moves. The
+    steps of a hard batch may take for ever, or lead nowhere; it is left to the active-set method
+    then, for it has no bounds but 0.
 
     Examples
     --------
@@ -120,15 +122,16 @@ def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: li
     >>> T.round(3).tolist()
     [[0.667, -0.333, -0.333], [-0.333, -0.333, 0.667]]
     """
-    if all(price.hard for price in prices):
-        T = _hard_support_classes(scores, labels, gram)
-        return _class_sweep(np.zeros_like(scores), scores, labels, gram, prices) if T is None else T
-    T = np.zeros_like(scores)
-    for _ in range(MAX_SWEEPS):
+    hard = all(price.hard for price in prices)
+    T = first_sweep = _class_sweep(np.zeros_like(scores), scores, labels, gram, prices)
+    for _ in range(MAX_HARD_SWEEPS if hard else MAX_SWEEPS):
         before, T = T, _class_sweep(T, scores, labels, gram, prices)
         if np.all(np.abs(T - before) <= 1e-14 * np.abs(T).max()):
-            break
-    return T
+            return T
+    if not hard:
+        return T
+    found = _hard_support_classes(scores, labels, gram)
+    return first_sweep if found is None else found
 
 
 def _class_sweep(
