@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_count, check_flag, check_number
+from aggro.kinds import Kind
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
 from aggro.rules import Settings, check_settings
@@ -33,7 +34,7 @@ OPTIONS = (
 class TextEstimator:
     """Strings in, answers out."""
 
-    _losses: tuple[str, ...]
+    _kind: Kind
     _learner: TextLearner
     # parameters
     ngram_range: Any
@@ -99,7 +100,7 @@ class TextEstimator:
 
     def _checked(self, outputs: int) -> Settings:
         settings = self._settings(outputs)
-        check_settings(settings, self._losses)
+        check_settings(settings, self._kind.losses)
         check_count("passes", self.passes)
         check_flag("shuffle", self.shuffle)
         check_number("memory", self.memory, above=0)

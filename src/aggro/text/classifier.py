@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_flag
+from aggro.kinds import KINDS
 from aggro.labels import chosen, joined, places, plain_labels, shown, sorted_classes
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
-from aggro.rules import CLASSIFIER_LOSSES, Settings
+from aggro.rules import Settings
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.learner import MEMORY, TextLearner
@@ -74,7 +75,7 @@ binary, min_df, max_df
     'spam'
     """
 
-    _losses = CLASSIFIER_LOSSES
+    _kind = KINDS["PassiveAggressiveClassifier"]
     classes_: Array
     _classes_given: bool
     multiclass: str

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from aggro.kinds import KINDS
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
-from aggro.rules import REGRESSOR_LOSSES, Settings
+from aggro.rules import Settings
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.learner import MEMORY
@@ -38,7 +39,7 @@ forgetting, keep_names, memory, n_jobs, random_state
     True
     """
 
-    _losses = REGRESSOR_LOSSES
+    _kind = KINDS["PassiveAggressiveRegressor"]
     epsilon: float
 
     def __init__(
