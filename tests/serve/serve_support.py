@@ -4,6 +4,7 @@ import contextlib
 import json
 import socket
 import threading
+import time
 
 import httpx
 
@@ -81,6 +82,8 @@ def running(folder, model="PA-I", *, limits=None, keeping=None, params=None, **p
     if failed:
         thread.join()
         raise failed[0]
+    while not told[0].server.started and thread.is_alive():  # else it would not be told to stop
+        time.sleep(0.005)
     try:
         yield told[0]
     finally:
