@@ -94,10 +94,11 @@ def test_a_race_that_was_frozen_can_be_put_back_and_goes_on():
     race = AutoLearner(Settings(task="binary", class_mean=0.1, **OPEN), 5, 2)
     race.learn(rows_of(X), labels=y)
     kept, twin = copy.deepcopy(race), copy.deepcopy(race)
-    race.freeze_means()
-    assert race.fixed == twin.best
+    race.freeze_means()  # only what leads goes on to learn rows again
+    assert race.fixed == (0, twin.best[1]) and len(race.learners) == 1
+    assert len(race.left) == len(twin.learners) - 1
     race.learn(rows_of(X), labels=y)
-    assert race.fixed == twin.best and kept.fixed is None
+    assert race.fixed == (0, twin.best[1]) and kept.fixed is None
     for one in (kept, twin):
         one.learn(rows_of(X), labels=y)
     assert states(kept) == states(twin)
@@ -112,8 +113,8 @@ def test_a_frozen_race_is_stored_with_its_record(tmp_path):
     X, y = problem(2000, 5)
     race = AutoLearner(Settings(task="binary", **OPEN), 5, 2)
     race.learn(rows_of(X), labels=y)
-    lanes = race.lanes()
     race.freeze_means()
+    lanes = race.lanes()
     race.learn(rows_of(X), labels=y)
     write_record(Record("PassiveAggressiveClassifier", {}, {"_learner": race}), tmp_path / "m")
     twin = read_record(tmp_path / "m").attributes["_learner"]

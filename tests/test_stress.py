@@ -81,7 +81,7 @@ def wrong_sparse_rows(monkeypatch):
     def spoiled(X):
         return rows_of(X * (1 + 1e-4) if hasattr(X, "indptr") else X)
 
-    monkeypatch.setattr(aggro.estimators.classifier, "rows_of", spoiled)
+    monkeypatch.setattr(aggro.estimators.weights, "rows_of", spoiled)
 
 
 def wrong_price(monkeypatch):

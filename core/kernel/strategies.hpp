@@ -5,6 +5,7 @@
 // so that their scores stay what the step has made them. A strategy is one struct of this file;
 // `with_strategy` is the only place that goes from names to structs.
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -127,8 +128,9 @@ struct ForgetNearest : ForgetSimple {
     }
 };
 
-/// Absorbed by all.
-struct ForgetProjection : ForgetOldest {
+/// Absorbed by all: the others by the inverse, which is exact up to its trace, the newcomers by
+/// what that leaves, so that their scores stay.
+struct ForgetProjection : ForgetSimple {
     static constexpr bool keeps_table = true, keeps_inverse = true;
 
     static void take_in(Memory& known, const double* kernel, double self) {
@@ -141,11 +143,16 @@ struct ForgetProjection : ForgetOldest {
         const auto& diagonal = known.gram.diagonal();
         for (std::size_t r = 0; r < e.size(); ++r) prices[r] /= diagonal[r];
     }
-    static void share(Memory& known, Newcomers&, const Expansion& e, std::size_t r,
+    static void share(Memory& known, Newcomers& n, const Expansion& e, std::size_t r,
                       Shares& shares) {
         const auto& column = known.gram.column(r);
-        for (std::size_t i = 0; i < e.size(); ++i)
-            if (i != r) shares.emplace_back(i, -column[i] / column[r]);
+        n.begin(r);
+        for (std::size_t i = 0; i < e.size(); ++i) {
+            if (i == r || std::find(n.slots.begin(), n.slots.end(), i) != n.slots.end()) continue;
+            shares.emplace_back(i, -column[i] / column[r]);
+            n.leave_out(shares.back().second, i);
+        }
+        n.absorb(shares);
     }
     static void removed(Memory& known, const Expansion&, std::size_t r) {
         known.gram.remove(r);

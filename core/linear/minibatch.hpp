@@ -36,15 +36,14 @@ class LearnBatch {
     std::size_t current() const { return at; }
 
   private:
-    /// Predicts every example before any is learned, and lets it join its class means.
+    /// Predicts every example before any is learned, or joins its class means.
     void predict_all(const std::vector<Member<Row>>& batch) {
         const std::size_t outputs = m.shape.outputs;
         scores.resize(batch.size() * outputs);
         absent.resize(batch.size());
         const Standing began{m.record, m.turned};
         for (std::size_t j = 0; j < batch.size(); ++j) {
-            const auto& [x, y, weight] = batch[j];
-            at = j;
+            const auto& [x, y, weight] = batch[at = j];
             const Seen<Row> row = look_strictly(x);
             if (m.awaits_first_row(0)) account.measure_intercept(row);
             absent[j] = row.squared == 0 && !m.shape.intercept;
@@ -53,8 +52,10 @@ class LearnBatch {
             account.measure(row, y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
-            if (!means.open()) continue;
-            if (means.join(row, y, weight)) mover.apply(x);
+        }
+        for (std::size_t j = 0; means.open() && j < batch.size(); ++j) {
+            const auto& [x, y, weight] = batch[at = j];
+            if (means.join(look_strictly(x), y, weight)) mover.apply(x);
             emphasise(m);
         }
     }

@@ -1,15 +1,12 @@
 """Small promises of the server that no call shows by itself: counts, waits, orders, limits."""
 
-import queue
-from types import SimpleNamespace
-
 import httpx
 import numpy as np
 import pytest
 from serve_support import running
 
 import aggro
-from aggro.serve import client, writer
+from aggro.serve import client
 from aggro.serve.client import Client
 from aggro.serve.faces.arrays import ArrayFace
 from aggro.serve.start import first_model
@@ -39,44 +36,12 @@ def test_the_longest_id_can_be_explained(server):
         assert server.http.get(f"/explain?id={'i' * length}").status_code == status
 
 
-def test_what_comes_during_an_act_comes_after_it(server):
-    learning, order = server.service.learning, []
-
-    def first():
-        order.append("begins")
-        learning.then(lambda: order.append("second"))
-        order.append("ends")
-
-    learning.then(first)
-    assert order == ["begins", "ends", "second"]
-    assert learning.behind == 0
-
-
 def test_pages_are_let_go_when_the_server_drains(tmp_path, monkeypatch):
     with running(tmp_path) as other:
         application, gone = other.server.application, []
         monkeypatch.setattr(application.endpoints.events_, "stop", lambda: gone.append(True))
         application.drain()
         assert gone and other.service.stopping
-
-
-@pytest.mark.parametrize("done", [None, lambda *_: None])
-def test_entries_wait_for_others_only_when_nobody_waits_for_them(done, monkeypatch):
-    waits = []
-
-    class Recorded(queue.SimpleQueue):
-        def get(self, block=True, timeout=None):
-            if timeout is not None:
-                waits.append(timeout)
-                raise queue.Empty
-            return super().get(block)
-
-    thread = writer.Writer(SimpleNamespace(), most=10)
-    thread._queue = Recorded()
-    thread.give([1, 2], done)
-    jobs, more = thread._gather()
-    assert [job.entries for job in jobs] == [[1, 2]] and more
-    assert not waits if done else (len(waits) == 1 and 0 < waits[0] <= writer.PATIENCE)
 
 
 def test_waits_double_up_to_a_limit(monkeypatch):

@@ -219,7 +219,7 @@ def test_neither_river_nor_scikit_learn_is_imported():
 def test_the_default_rule_is_that_of_the_estimator():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 4)), rng.integers(0, 3, 60)
-    stream, estimator = StreamClassifier(), PassiveAggressiveClassifier()
+    stream, estimator = StreamClassifier(average="auto"), PassiveAggressiveClassifier()
     for row, label in zip(X.tolist(), y.tolist(), strict=True):
         stream.learn_one(dict(enumerate(row)), label)
         estimator.partial_fit([row], [label])

@@ -162,7 +162,7 @@ for axes in {axes}:
             "multiclass", 5, 4, gamma=0.5, C=0.4, budget=12, maintenance=axes["budget_strategy"]
         )
     else:
-        once = {"intercept_scaling": 1.0, **keywords}
+        once = {"intercept_scaling": 1.0, "average": False, **keywords}
         model = PassiveAggressiveClassifier(**once, **plain).fit(X, y)
         twin = ReferenceLearner("multiclass", 5, 4, C=0.4, **keywords)
     twin.learn_stream(X, y)
