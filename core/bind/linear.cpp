@@ -17,6 +17,7 @@ void bind_linear(nb::module_& m) {
     nb::enum_<Metric>(m, "Metric")
         .value("euclidean", Metric::euclidean)
         .value("diagonal", Metric::diagonal)
+        .value("root", Metric::root)
         .value("full", Metric::full);
     nb::enum_<Scale>(m, "Scale")
         .value("none", Scale::none)

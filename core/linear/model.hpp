@@ -95,8 +95,7 @@ struct Model {
                          std::to_string(kept) + " classifiers in a queue or reservoir",
                          "keep fewer of them");
         lanes = padded<T>(k + shape.sums + (shape.total ? 1 : 0));
-        const bool diagonal = shape.metric == Metric::diagonal;
-        weights = Block<T>(diagonal ? 2 * lanes : lanes);
+        weights = Block<T>(diagonal() ? 2 * lanes : lanes);
         bias.assign(k, 0);
         if (shape.intercept && shape.intercept_scale == 0) bias_prior.assign(k, 0);
         bias_variance.assign(k, prior(0));
@@ -154,7 +153,9 @@ struct Model {
         return square > 0 ? square : 1;
     }
     bool awaits_first_row(std::size_t k) const { return !bias_prior.empty() && bias_prior[k] == 0; }
-    bool diagonal() const { return shape.metric == Metric::diagonal; }
+    /// Each weight has a variance: the inverse of its precision, or the root of that.
+    bool diagonal() const { return shape.metric == Metric::diagonal || root(); }
+    bool root() const { return shape.metric == Metric::root; }
     bool counts_news() const { return shape.mergeable && shape.metric == Metric::euclidean; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_lane() const { return shape.outputs + shape.sums; }

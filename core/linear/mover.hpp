@@ -117,7 +117,10 @@ class Mover {
     void sharpen_bias(std::size_t k, double kappa) {
         if (kappa == 0) return;
         double& v = m.bias_variance[k];
-        v /= 1 + m.shape.forgetting * (v / m.prior(k) - 1) + kappa * v;
+        const double prior = m.prior(k), share = v / prior,
+                     inverse = m.root() ? share * share : share;
+        const double growth = 1 + m.shape.forgetting * (inverse - 1) + kappa * prior * inverse;
+        v /= m.root() ? std::sqrt(growth) : growth;
     }
 
   private:

@@ -115,16 +115,19 @@ class Space {
         if constexpr (Single) {
             const T kappa = s.kappa[0];
             const auto fade = static_cast<T>(kappa != 0 ? m.shape.forgetting : 0);
+            const bool root = m.root();
             for (std::size_t k = 0; k < x.size; ++k) {
                 T& v = variance[x.feature(k) * stride];
                 const T square = x.values[k] * x.values[k], used = square > T(0) ? fade : T(0);
-                v /= T(1) + used * (v - T(1)) + kappa * square * v;
+                const T inverse = root ? v * v : v;  // of the precision
+                const T growth = T(1) + used * (inverse - T(1)) + kappa * square * inverse;
+                v /= root ? std::sqrt(growth) : growth;
             }
         } else {
             for (std::size_t l = first; l < first + lanes; ++l)
                 s.fade[l] = static_cast<T>(s.kappa[l] != 0 ? m.shape.forgetting : 0);
             shrink_lanes(x, variance + first, stride, lanes, s.kappa.data() + first,
-                         s.fade.data() + first);
+                         s.fade.data() + first, m.root());
         }
     }
 

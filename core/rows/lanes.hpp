@@ -139,7 +139,7 @@ inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride,
 /// The precision 1/variance_j[l] grows by kappa[l] * x_j^2, after fade[l] of what it was above one.
 template <class T, class Row>
 inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::size_t lanes,
-                         const T* kappa, const T* fade) {
+                         const T* kappa, const T* fade, bool root) {
     for_each_tile<T>(lanes, [=](auto bytes, auto vectors, std::size_t at) {
         constexpr std::size_t B = bytes(), V = vectors(), width = B / sizeof(T);
         const Row row = x;
@@ -154,9 +154,10 @@ inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::siz
             T* s = first + row.feature(k) * step;
             const T square = row.values[k] * row.values[k], used = square > T(0) ? T(1) : T(0);
             for (std::size_t v = 0; v < V; ++v) {
-                const auto old = load<T, B>(s + v * width);
-                const auto growth = used * f[v] * (old - T(1)) + square * c[v] * old;
-                store<T, B>(s + v * width, old / (T(1) + growth));
+                const auto old = load<T, B>(s + v * width), inverse = root ? old * old : old;
+                auto growth = T(1) + used * f[v] * (inverse - T(1)) + square * c[v] * inverse;
+                for (std::size_t l = 0; root && l < width; ++l) growth[l] = std::sqrt(growth[l]);
+                store<T, B>(s + v * width, old / growth);
             }
         }
     });

@@ -85,7 +85,7 @@ class Settings:
     )
     metric: str = _axis(
         "euclidean",
-        Choice(("euclidean", "diagonal", "full", "auto")),
+        Choice(("euclidean", "diagonal", "root", "full", "auto")),
         "euclidean, diagonal, full or auto",
         whole=True,
         open=True,
@@ -244,6 +244,8 @@ CLASHES: tuple[Clash, ...] = (
 )
 
 
+# Metrics that keep a variance for each weight: its precision to the power of -1, or of -1/2.
+DIAGONAL = {"diagonal": 1.0, "root": 2.0}
 # examples after which a record counts 1/e: long enough to choose, short enough to follow
 MEMORY = 5000
 

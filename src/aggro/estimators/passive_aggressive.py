@@ -74,9 +74,10 @@ class PassiveAggressiveClassifier(LinearClassifier):
         Which constraints an example with more than two classes imposes. "support": a margin over
         every wrong class (SPA). "top": a margin over the best wrong class. "predicted": the same,
         but only if the prediction was wrong. "ovr": one binary problem for each class.
-    metric : {"euclidean", "diagonal", "full", "auto"}, default="euclidean"
-        Metric in which the step is measured (PAM). In "diagonal" and "full", features that have
-        taken part in many updates move less. "auto" races "euclidean" and "diagonal".
+    metric : {"euclidean", "diagonal", "root", "full", "auto"}, default="euclidean"
+        Metric in which the step is measured (PAM). In all others than "euclidean", features that
+        have taken part in many updates move less. "root" takes the root of the diagonal metric, as
+        AdaGrad does, so that they slow down later. "auto" races all but "full".
     class_mean : float, default=0.0
         Strength γ of the pull towards the nearest-centroid classifier (PAm). 0 means no pull.
     trigger : {"loss", "always"}, default="loss"

@@ -14,16 +14,23 @@ from aggro.rules import SCALES, Settings, intercept_prior
 # Values of C are powers of the square root of ten; grids count them in steps from the unit. The
 # unit is 1/‖x‖² for the Euclidean metric, where a larger C than about one changes nothing; the
 # diagonal and full metrics bring features to one scale by themselves.
-GRIDS = {"euclidean": range(-10, 3), "diagonal": range(-6, 7), "full": range(-6, 7)}
+GRIDS = {
+    "euclidean": range(-10, 3),
+    "diagonal": range(-6, 7),
+    "root": range(-6, 7),
+    "full": range(-6, 7),
+}
 STEP = math.log(10.0) / 2
 MOST_STEPS = 550  # beyond which a C is no longer a number
 # Metric and scale, each pair with a grid of its own. Unscaled features in the Euclidean metric are
-# left out when both are to be chosen: of 43 real sets they led on one.
+# left out when both are to be chosen: of 43 real sets they led on one. Scaled ones in the diagonal
+# metric are, too: in the root metric they make fewer mistakes (imdb 15.7 % instead of 16.8).
 PLACES = (
     ("diagonal", "none"),
-    ("diagonal", "online"),
+    ("root", "none"),
+    ("root", "online"),
     ("euclidean", "online"),
-    ("diagonal", "standard"),
+    ("root", "standard"),
     ("euclidean", "standard"),
 )
 PIECE = 1024  # most examples between two looks at who leads

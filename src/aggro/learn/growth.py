@@ -9,7 +9,7 @@ import numpy as np
 
 from aggro.learn.bundle import begin_intercepts
 from aggro.learn.learner import Array, Learner
-from aggro.rules import Settings
+from aggro.rules import DIAGONAL, Settings
 
 LINEAR = ("lane", "slot", "output")  # kinds of arrays that change as the outputs do
 BUT = ("news", "bias_news", "bias_prior", "bias_variance")  # which are no weights
@@ -149,7 +149,7 @@ def _move_variances(
         m * old.outputs + source[k] for m in range(old.models) for k in np.flatnonzero(source >= 0)
     ]
     after["bias_variance"][to] = before["bias_variance"][of]
-    if new.settings.metric == "diagonal":
+    if new.settings.metric in DIAGONAL:
         variance = _by_feature(new, after["weights"])[:, new.model.lanes :]
         variance[:, to] = _by_feature(old, before["weights"])[:, old.model.lanes :][:, of]
     if new.settings.metric == "full":

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learn.learner import Array, Learner
+from aggro.rules import DIAGONAL
 
 COUNTERS = ("examples", "averaged", "frozen", "random")
 RECORD = ("recent_examples", "chosen_mistakes", "chosen_error")
@@ -41,11 +42,12 @@ def take_apart(learner: Learner) -> Parts:
     sums = _sums(learner)
     if sums:
         parts.tables["class_sums"] = _with_rest(lanes[:, outputs : outputs + sums], state)
-    if learner.settings.metric == "diagonal":
+    power, prior = DIAGONAL.get(learner.settings.metric, 1.0), _bias_prior(state)
+    if learner.settings.metric in DIAGONAL:
         first = learner.model.lanes
-        parts.tables["precision"] = 1.0 / lanes[:, first : first + outputs]
-    prior = _bias_prior(state)
-    parts.rest["bias_precision"] = 1.0 / state.pop("bias_variance") - 1.0 / prior + 1.0
+        parts.tables["precision"] = lanes[:, first : first + outputs] ** -power
+    shrunk = state.pop("bias_variance") / prior
+    parts.rest["bias_precision"] = (shrunk**-power - 1.0) / prior + 1.0
     if "trail" in state:
         trail = state.pop("trail").reshape(learner.features, -1)[:, :outputs]
         parts.tables["average"] = trail.astype(np.float64)
@@ -71,6 +73,7 @@ def put_together(learner: Learner, parts: Parts) -> Learner:
     new = Learner(learner.all_settings, learner.features, learner.classes, learner.dtype)
     new.model.set_memory(learner.model.memory)
     state, outputs = new.state(), learner.outputs * learner.models
+    power = DIAGONAL.get(learner.settings.metric, 1.0)
     tables, rest = dict(parts.tables), dict(parts.rest)
     lanes = state["weights"].reshape(learner.features, -1)
     lanes[:, :outputs] = tables.pop("weights")
@@ -78,9 +81,10 @@ def put_together(learner: Learner, parts: Parts) -> Learner:
         _put_sums(state, lanes[:, outputs : outputs + _sums(learner)], tables.pop("class_sums"))
     if "precision" in tables:
         first = learner.model.lanes
-        lanes[:, first : first + outputs] = 1.0 / tables.pop("precision")
+        lanes[:, first : first + outputs] = tables.pop("precision") ** (-1.0 / power)
     prior = _bias_prior(rest)
-    state["bias_variance"] = prior / (1.0 + (rest.pop("bias_precision") - 1.0) * prior)
+    grown = 1.0 + (rest.pop("bias_precision") - 1.0) * prior
+    state["bias_variance"] = prior * grown ** (-1.0 / power)
     if "average" in tables:
         state["trail"].reshape(learner.features, -1)[:, :outputs] = tables.pop("average")
         state["bias_sum"] = rest.pop("bias_average")

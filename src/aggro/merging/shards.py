@@ -24,7 +24,7 @@ PRICED = (
 )
 # The change of a weight is shortened by the share of the shards that have news about it, to this
 # power. Euclidean steps do not shrink with what is known, and rare features need all they get.
-DAMPING = {"euclidean": 0.0, "diagonal": 0.5, "full": 0.0}
+DAMPING = {"euclidean": 0.0, "diagonal": 0.5, "root": 0.5, "full": 0.0}
 
 
 class Apart(AutoLearner):

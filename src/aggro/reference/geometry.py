@@ -11,6 +11,7 @@ class Metric:
     """||v||^2 = v' P v with a precision P = Sigma^-1 that starts at 1 and grows with each update.
 
     ``euclidean`` never grows, ``diagonal`` keeps a vector, ``full`` a matrix (paper 001, eq. 9).
+    ``root`` takes the root of what ``diagonal`` keeps.
 
     Examples
     --------
@@ -30,13 +31,13 @@ class Metric:
         """Sigma x for every row x."""
         if self.kind == "full":
             return np.asarray(np.linalg.solve(self.precision, rows.T).T)
-        return rows / self.precision
+        return rows / (np.sqrt(self.precision) if self.kind == "root" else self.precision)
 
     def grow(self, x: Array, kappa: float = 1.0, forgetting: float = 0.0) -> None:
         """P += kappa x x', or its diagonal, where x first loses a share of what it had above 1."""
         if self.kind == "full":
             self.precision = self.precision + kappa * np.outer(x, x)
-        elif self.kind == "diagonal":
+        elif self.kind != "euclidean":
             kept = 1 + (1 - forgetting) * (self.precision - 1)
             self.precision = np.where(x != 0, kept, self.precision) + kappa * x * x
 

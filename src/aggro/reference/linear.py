@@ -15,7 +15,7 @@ from .task import CLASSES, Task, batches, rounding_of, settled
 CHOICES = {
     "task": ("binary", "multiclass", "regression", "multilabel"),
     "multiclass": (*CLASSES, "ovr"),
-    "metric": ("euclidean", "diagonal", "full"),
+    "metric": ("euclidean", "diagonal", "root", "full"),
     "trigger": ("loss", "always"),
     "scale": ("none", "online", "standard"),
     "rule": ("pa", "perceptron", "arow", "cw", "cw-stdev", "scw-i", "scw-ii"),

@@ -13,7 +13,7 @@ from aggro.learn.bundle import select
 from aggro.learn.grids import price
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
-from aggro.rules import Settings, left_open, memory_of
+from aggro.rules import DIAGONAL, Settings, left_open, memory_of
 
 TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit of C
 AnyRace = AutoLearner | Learner
@@ -85,7 +85,7 @@ def put_back(race: AnyRace, known: dict[str, Any]) -> None:
 def bytes_of(learner: Learner, features: int) -> int:
     """Return how much memory the tables of a learner take for so many features."""
     s = learner.settings
-    tables = 1 + (s.metric == "diagonal") + (s.average not in (False, 0))
+    tables = 1 + (s.metric in DIAGONAL) + (s.average not in (False, 0))
     return features * learner.outputs * learner.models * tables * learner.dtype.itemsize
 
 
