@@ -17,7 +17,7 @@ VARIANTS = [
     {"multiclass": multiclass, "metric": metric, "class_mean": mean, "average": average}
     for multiclass, metric, mean, average in itertools.product(
         ("support", "top", "predicted", "ovr"),
-        ("euclidean", "diagonal", "full"),
+        ("euclidean", "diagonal", "root", "full"),
         (0.0, 0.2),
         (False, True, "reservoir"),
     )
@@ -65,7 +65,7 @@ def test_entering_keeps_what_was_learned(axes):
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.2])
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "full"])
 @pytest.mark.parametrize("average", [False, True])
 def test_two_classes_become_three(metric, mean, average):
     """The margin between the old two is the same before and after."""
@@ -78,7 +78,7 @@ def test_two_classes_become_three(metric, mean, average):
     np.testing.assert_allclose(after[:, 2] - after[:, 0], before, atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "full"])
 def test_late_classes_are_exact_where_they_were_passive(metric):
     """Known from the start or not: equal when the absent class was never a support class."""
     known, late = [0, 2, 4], 3

@@ -9,7 +9,7 @@ from aggro.learn.learner import rows_of
 
 V = np.array([[3.0, -1.0, 0.0, 2.0]])
 ONE = np.array([1])
-METRICS = ("euclidean", "diagonal", "full")
+METRICS = ("euclidean", "diagonal", "root", "full")
 BINARY = {"task": "binary", "fit_intercept": False}
 
 

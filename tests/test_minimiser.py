@@ -140,7 +140,7 @@ def test_one_example_in_a_metric(form, loss, metric):
         run(form, loss, repeat % 2 == 0, 1, metric, rng)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "full"])
 @pytest.mark.parametrize(("form", "loss"), GRID)
 def test_batch(form, loss, metric):
     rng = np.random.default_rng(3)

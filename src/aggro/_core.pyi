@@ -29,7 +29,9 @@ class Metric(enum.Enum):
 
     diagonal = 1
 
-    full = 2
+    root = 2
+
+    full = 3
 
 class Scale(enum.Enum):
     none = 0

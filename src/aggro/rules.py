@@ -86,7 +86,7 @@ class Settings:
     metric: str = _axis(
         "euclidean",
         Choice(("euclidean", "diagonal", "root", "full", "auto")),
-        "euclidean, diagonal, full or auto",
+        "euclidean, diagonal, root, full or auto",
         whole=True,
         open=True,
     )
