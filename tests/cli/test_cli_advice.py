@@ -38,6 +38,7 @@ def test_everything_is_chosen_unless_something_is_said(inside, capsys):
         "--C 0.1": False,
         "--algorithm PAR-II": False,
         "--scale online": False,
+        "--auto": True,
     }.items():
         run(f"train data.svm -o m.aggro {options} --json r.json")
         out = capsys.readouterr().out

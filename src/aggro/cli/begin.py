@@ -15,6 +15,7 @@ from aggro.cli.model import LinearModel
 from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.files import Reader
 from aggro.files.labels import looks_continuous
+from aggro.kinds import KINDS
 from aggro.learn.learner import Array
 from aggro.rules import Settings, left_open
 
@@ -49,24 +50,29 @@ def new_model(
     params = allowed(variant, given(args), strict=strict)
     if chooses:
         outputs = 1 if is_regression(variant) else len(np.unique(y))
-        params = {**left_to_choose(X, outputs), **params}
+        axes = KINDS[variant.estimator].axes
+        left = left_to_choose(X, outputs, args.auto)
+        params = {name: value for name, value in left.items() if name in axes} | params
     return LinearModel.create(variant, params, X.dtype, args.seed or 0)
 
 
 def leaves_choice(args: argparse.Namespace) -> bool:
     """Tell whether nothing was said that one plain model would be wanted for."""
-    return args.algorithm is None and not args.fast and given(args).keys() <= UNDECIDED
+    plain = args.algorithm is not None or args.fast or given(args).keys() - UNDECIDED
+    return bool(args.auto or not plain)
 
 
-def left_to_choose(X: Any, outputs: int) -> dict[str, Any]:
+def left_to_choose(X: Any, outputs: int, insists: bool = False) -> dict[str, Any]:
     """Return the settings that a race can choose for rows like these, with the memory it may use.
+
+    Who ``insists`` lets it take more.
 
     A race has some 13 values of C for each metric and scale, with weights, their mean and, in the
     diagonal metric, variances.
     """
     wide = hasattr(X, "indptr") and X.shape[1] > WIDE
     bytes_of_feature = outputs * 13 * 8 * (4 if wide else 13)
-    if X.shape[1] * bytes_of_feature > MOST_MEMORY:
+    if X.shape[1] * bytes_of_feature > MOST_MEMORY and not insists:
         return {}
     return dict.fromkeys(CHOSEN_OF_WIDE if wide else CHOSEN, "auto")
 
@@ -78,7 +84,7 @@ def choice_told(settings: Settings) -> str:
         return f"{', '.join(names)}: chosen while learning (--fast: one plain model)"
     return (
         f"one plain model: with so many features and classes the choice of its settings would take "
-        f"more than {MOST_MEMORY >> 30} GiB (--C auto insists)"
+        f"more than {MOST_MEMORY >> 30} GiB (--auto insists)"
     )
 
 

@@ -64,7 +64,11 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--resume", metavar="MODEL", help="go on with a saved model")
     parser.add_argument("--keep-race", action="store_true",
                         help="save all that 'auto' raced, to go on to the last bit")  # fmt: skip
-    parser.add_argument("--fast", action="store_true",
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--auto", action="store_true",
+                        help="choose all settings while learning, whatever memory it takes "
+                        "(the default where it takes little)")  # fmt: skip
+    choice.add_argument("--fast", action="store_true",
                         help="one plain model: choose nothing while learning")  # fmt: skip
     parser.add_argument("--shuffle", action="store_true",
                         help="learn rows in random order, in memory or by blocks")  # fmt: skip
