@@ -25,6 +25,7 @@ def main():
     parser.add_argument("--only", default="", help="faults whose file or id contains this text")
     parser.add_argument("--most", type=int, help="stop after so many faults of each kind")
     parser.add_argument("--resume", action="store_true", help="keep the verdicts of the last run")
+    parser.add_argument("--report", action="store_true", help="only tell of the verdicts so far")
     parser.add_argument("--list", action="store_true", help="show the faults, and try none")
     options = parser.parse_args()
 
@@ -34,6 +35,9 @@ def main():
         for each in [*(mutant for mutant, _ in python), *cpp]:
             print(f"{each.id} {each.file}\n  - {each.before}\n  + {each.after}")
         return 0
+    if options.report:
+        tried = [(m, Verdict(**known)) for m, known in _tried([m for m, _ in python] + cpp)]
+        return judge(tried, whole=True, of=len(python) + cpp_build.wanted(cpp))
     chosen = _only(python, options)
     if options.cpp:
         print("compiling the core with its faults", flush=True)
@@ -41,12 +45,18 @@ def main():
         chosen += _only([(each, number) for number, each in built.items()], options)
     # spread over all modules: a run that is cut off has still seen a little of each
     results = run(sorted(chosen, key=lambda pair: pair[0].id), options)
-    return judge(results, whole=not (options.only or options.most))
+    return judge(results, not (options.only or options.most or not options.cpp), len(results))
 
 
 def _only(chosen, options):
     kept = [pair for pair in chosen if options.only in pair[0].file + " " + pair[0].id]
     return kept[:: max(1, len(kept) // options.most)][: options.most] if options.most else kept
+
+
+def _tried(mutants):
+    """The faults that have a verdict."""
+    known = json.loads(RESULTS.read_text())
+    return [(mutant, known[mutant.id]) for mutant in mutants if mutant.id in known]
 
 
 def run(chosen, options):
@@ -73,12 +83,15 @@ def run(chosen, options):
     return results
 
 
-def judge(results, whole):
-    """Print the table and write the survivors; return 1 if too few faults were noticed."""
+def judge(results, whole, of):
+    """Print the table and write the survivors; return 1 if too few faults were noticed.
+
+    The results are those of so many faults ``of`` the sample.
+    """
     print("\n".join(report.table(results)))
     if not whole:
         return 0
-    report.SURVIVORS.write_text(report.survivors(results))
+    report.SURVIVORS.write_text(report.survivors(results, of))
     missing = report.unexplained(results)
     share = sum(verdict.noticed for _, verdict in results) / len(results)
     print(f"{share:.1%} noticed; {len(missing)} survivors without a reason in reasons.toml")

@@ -105,10 +105,19 @@ def _environment():
     return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
+def _room(mutants):
+    """How many faults of each file are wanted: the rest are spare."""
+    return {file: -(-count // SPARE) for file, count in Counter(m.file for m in mutants).items()}
+
+
+def wanted(mutants):
+    """How many faults are wanted in all."""
+    return sum(_room(mutants).values())
+
+
 def _wanted(numbered, mutants):
     """Leave out the spare ones."""
-    room = {file: -(-count // SPARE) for file, count in Counter(m.file for m in mutants).items()}
-    kept = {}
+    room, kept = _room(mutants), {}
     for number, each in numbered.items():
         if room[each.file] > 0:
             room[each.file] -= 1

@@ -24,16 +24,17 @@ def table(results):
     return [*lines, f"{'all':<{width}}  {noticed.total():>3} of {total.total():>3}"]
 
 
-def survivors(results):
-    """Return the page of survivors."""
+def survivors(results, of):
+    """Return the page of survivors; the sample has so many faults, of which these were tried."""
     known, left = reasons(), [mutant for mutant, verdict in results if not verdict.noticed]
     count = len(results)
     share = 100 * (count - len(left)) / max(count, 1)
     lines = [
         "# Faults that no test noticed",
         "",
-        f"{count - len(left)} of {count} faults were noticed ({share:.1f} %). `make mutants` "
-        "writes this page; the reasons are in `reasons.toml`.",
+        f"The sample has {of} faults. {count} were tried, {count - len(left)} noticed "
+        f"({share:.1f} %), {len(left)} survived.",
+        "`make mutants` writes this page; the reasons are in `reasons.toml`.",
     ]
     for mutant in sorted(left, key=lambda each: (each.file, each.start)):
         where = f"{mutant.file}, {mutant.place}" if mutant.place else mutant.file

@@ -11,10 +11,14 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import aggro.estimators.classifier
 from aggro.learn.learner import Learner, rows_of
+from stress import twins
 from stress.check import Case, compose, failure, simplified
 from stress.inputs import Data
+from stress.requirements import _close
+from stress.runs import Difference
 from stress.settings import Setting
 from stress.troubles import TROUBLES
+from stress.twins import hangs_on_rounding
 
 
 def plain_case(trouble="a cut"):
@@ -106,3 +110,23 @@ def test_planted_faults_are_found(fault, monkeypatch):
     assert words in failure(case)
     kept = [name for _, name, _ in simplified(case).plan]
     assert (trouble in kept) == (trouble != "a cut") or kept == ["a cut"]
+
+
+def test_scores_beyond_all_numbers_must_be_so_in_both():
+    case = plain_case("a cut")
+    large = np.array([1.0, np.inf, np.nan])
+    _close("scores", np.array([1.0, np.nan, -np.inf]), large, case)
+    with pytest.raises(Difference, match="score 1"):
+        _close("scores", np.array([1.0, 2.0, np.nan]), large, case)
+    with pytest.raises(Difference, match="score 0"):
+        _close("scores", np.array([1.1, np.inf, np.nan]), large, case)
+
+
+def test_only_what_hangs_on_last_digits_is_excused(monkeypatch):
+    confident = Setting("ConfidenceWeightedClassifier", {"form": "stdev"}, "multiclass", 3)
+    plain = plain_case()
+    sensitive = replace(plain, setting=confident)
+    assert not hangs_on_rounding(sensitive)
+    monkeypatch.setattr(twins, "_taught", lambda case, X: np.sign(X - case.data.X))
+    assert hangs_on_rounding(sensitive)
+    assert not hangs_on_rounding(plain)

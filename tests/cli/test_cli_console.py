@@ -1,0 +1,57 @@
+"""The progress bar, and how the file of a model says its data are to be read."""
+
+import sys
+
+import pytest
+
+from aggro.cli.console import Console, listed
+from aggro.cli.reading import Reading
+
+
+def test_the_bar_moves_and_is_taken_away(monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Console(total=100) as console:
+        console.advance(30)
+        console.advance(5)
+        (task,) = console._bar.tasks
+        assert (task.completed, task.total) == (35, 100)
+        console.expect(200)
+        assert console._bar.tasks[0].total == 200
+    assert console._bar is None
+    console.advance(3)  # there is nothing to move, and no error
+
+
+@pytest.mark.parametrize(
+    "how", [{"quiet": True}, {"bar": False}, {}], ids=["quiet", "no bar", "no terminal"]
+)
+def test_no_bar_where_none_is_wanted(how, capsys):
+    console = Console(total=10, **how)
+    assert console._bar is None
+    console.line("result")
+    console.note("beside it")
+    shown = capsys.readouterr()
+    quiet = how.get("quiet", False)
+    assert (shown.out, shown.err) == (("", "") if quiet else ("result\n", "beside it\n"))
+
+
+def test_files_are_listed():
+    assert listed(["a"]) == "a"
+    assert listed(["-", "b", "c"]) == "standard input and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("origin", "made_by", "hashes_json"),
+    [
+        ({}, None, False),
+        ({"zero_based": True}, "svmlight", False),
+        ({"zero_based": False}, "svmlight", False),
+        ({"zero_based": None}, None, False),
+        ({"label": "y", "hash_bits": 4}, "table", True),
+        ({"label": "y", "hash_bits": 5}, "table", False),
+        ({"zero_based": True, "made_by": "vw"}, "vw", False),
+    ],
+)
+def test_files_of_early_versions_do_not_say_what_made_their_columns(origin, made_by, hashes_json):
+    reading = Reading.from_origin(origin, width=16)
+    assert (reading.made_by, reading.hashes_json) == (made_by, hashes_json)
