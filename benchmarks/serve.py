@@ -106,7 +106,7 @@ def free_port():
 
 def wait_for(port):
     """Wait until a server answers: some listen before they can."""
-    for _ in range(100):
+    for _ in range(600):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as line:
             line.settimeout(10)
             line.sendall(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
