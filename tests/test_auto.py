@@ -42,7 +42,7 @@ def test_a_c_that_was_given_never_moves():
     for _ in range(3):
         fixed.partial_fit(X, y)
     assert {lane["C"] for lane in fixed.lanes_} == {0.1}
-    assert {lane["metric"] for lane in fixed.lanes_} <= {"euclidean", "diagonal"}
+    assert {lane["metric"] for lane in fixed.lanes_} <= {"euclidean", "diagonal", "root"}
 
 
 def test_fit_chooses_in_the_first_pass():

@@ -34,7 +34,7 @@ def test_a_line_for_each_learner(tmp_path):
     model.partial_fit(X, y)
     figure = model.plot_lanes(tmp_path / "lanes.png")
     lines = check(figure, model.lanes_, "recent_error", 100)
-    assert "metric=diagonal, scale=online" in lines and len(lines) == 5
+    assert "metric=root, scale=online" in lines and len(lines) == 6
     assert (tmp_path / "lanes.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -113,6 +113,8 @@ def run(form, loss, intercept, batch, metric, rng):
         teach(learner, X, y)
         teach_twin(twin, X, y[:, None] if form == "regression" else y, np.ones(6))
         precision = twin.groups[0].metric.precision
+        if settings.metric == "root":
+            precision = np.sqrt(precision)
     bias = rng.normal(size=outputs) if intercept else np.zeros(outputs)
     learner.set_coef(rng.normal(size=(outputs, D)), bias)
     X, y = rng.normal(size=(batch, D)), answers(form, batch, rng)

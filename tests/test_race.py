@@ -47,8 +47,8 @@ def test_lanes_tell_metric_and_scale():
     X, y = cancer()
     assert places(PassiveAggressiveClassifier(**OPEN).partial_fit(X, y)) == sorted(PLACES)
     metric = PassiveAggressiveClassifier(metric="auto", C=0.1).partial_fit(X, y)
-    assert places(metric) == [("diagonal", "none"), ("euclidean", "none")]
-    assert [lane["C"] for lane in metric.lanes_] == [0.1, 0.1] and metric.C_ == 0.1
+    assert places(metric) == [("diagonal", "none"), ("euclidean", "none"), ("root", "none")]
+    assert [lane["C"] for lane in metric.lanes_] == [0.1, 0.1, 0.1] and metric.C_ == 0.1
     scale = PassiveAggressiveClassifier(scale="auto", metric="full").partial_fit(X, y)
     assert places(scale) == [("full", scale) for scale in ("none", "online", "standard")]
 

@@ -223,4 +223,4 @@ def test_other_parameters_reach_every_lane():
     model.set_params(epsilon=5.0).partial_fit(X, y)
     lanes = [lane for learner in model._learner.learners for lane in learner.all_settings]
     assert {lane.epsilon for lane in lanes} == {5.0}
-    assert len({(lane.metric, lane.C) for lane in lanes}) == 26
+    assert len({(lane.metric, lane.C) for lane in lanes}) == 39

@@ -272,7 +272,7 @@ def test_a_model_that_knows_nothing_says_so():
 def test_all_representations_race_and_the_leader_has_the_best_record(learned):
     lanes = learned.lanes_
     raced = {(lane["ngram_range"], lane["idf"], lane["metric"]) for lane in lanes}
-    assert len(raced) == 8
+    assert len(raced) == 12
     assert [lane["chosen"] for lane in lanes].count(True) == 1
     chosen = next(lane for lane in lanes if lane["chosen"])
     assert chosen["recent_error"] == min(lane["recent_error"] for lane in lanes)
