@@ -204,3 +204,13 @@ def test_damaged_compressed_files_are_named(write):
     path = write(b"no parquet", "data.parquet")
     with pytest.raises(files.ReadingError, match=r"data\.parquet: cannot be read"):
         list(files.read(path))
+
+
+def test_lines_are_counted_through_one_that_is_too_long(tmp_path):
+    lines = ["y,x", "1,2", "1," + "9" * 5000, "0,3", "0,3", "0,oops,1", "1,4"]
+    path = tmp_path / "long.csv"
+    path.write_text("\n".join(lines) + "\n")
+    reader = files.read(path, label="y", longest_line=1000, skip_bad=True, batch_bytes=500)
+    rows = sum(len(batch.y) for batch in reader)
+    assert [bad.line for bad in reader.bad_lines] == [3, 6]
+    assert rows == 4
