@@ -10,6 +10,7 @@ from aggro.learn.grids import (
     FAR,
     GRIDS,
     NEAR,
+    NEIGHBOURS,
     PIECE,
     SETTLED,
     first_steps,
@@ -206,8 +207,10 @@ def test_both_directions_in_a_stream_that_changes(sign):
     model.partial_fit(X[SETTLED - 1 :], y[SETTLED - 1 :])
     for row, target in zip(X.tolist(), y.tolist(), strict=True):
         stream.learn_one(dict(enumerate(row)), target)
-    steps = np.log([lane["C"] for lane in model.lanes_] / before) / STEP
-    assert steps == pytest.approx(5 * sign)  # at 3, 4, 5, 6 and 7 pieces
+    after = [lane["C"] for lane in model.lanes_]
+    assert len(after) == 2 * NEIGHBOURS + 1  # the lanes at the edge where the leader was
+    kept = before[-len(after) :] if sign > 0 else before[: len(after)]
+    assert np.log(after / kept) / STEP == pytest.approx(5 * sign)  # at 3, 4, 5, 6 and 7 pieces
     assert [lane["C"] for lane in stream.lanes_] == pytest.approx(
         [lane["C"] for lane in model.lanes_]
     )
@@ -334,3 +337,19 @@ def test_what_begins_anew_learns_as_if_the_weights_had_stayed_zero(axes, task):
         teach(one, X[30:], y[30:])
     np.testing.assert_allclose(fresh.coef(1), idle.coef(1), rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(fresh.intercept(1), idle.intercept(1), rtol=1e-8, atol=1e-12)
+
+
+def test_a_settled_race_keeps_the_neighbours_of_its_leader():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(SETTLED + PIECE, 4))
+    y = (X @ [1.0, -1.0, 0.5, 2.0] + 0.5 * rng.normal(size=len(X)) > 0).astype(int)
+    model = PassiveAggressiveClassifier(C="auto")
+    model.partial_fit(X[: SETTLED - 1], y[: SETTLED - 1])
+    before = [lane["C"] for lane in model.lanes_]
+    leader = model.C_
+    model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
+    kept = [lane["C"] for lane in model.lanes_]
+    assert len(before) == 13 and len(kept) == 2 * NEIGHBOURS + 1
+    assert leader in kept and set(kept) <= set(before)
+    alone = PassiveAggressiveClassifier(C=model.C_).partial_fit(X[:SETTLED], y[:SETTLED])
+    np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-9)  # a lane is a model

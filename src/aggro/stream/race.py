@@ -13,6 +13,7 @@ from aggro.learn.grids import (
     first_steps,
     grid_of,
     is_settled,
+    is_wide,
     move_grid,
     next_look,
     off_edge,
@@ -72,7 +73,8 @@ class RacingStream(_core.Stream):
             return
         settled, classes = is_settled(self.examples, self._next_look), len(self._classes())
         off = off_unit(self._settings(classes), unit)
-        if off or (settled and off_edge(self._prices, self._chosen, unit)):
+        wide = settled and is_wide(len(self._prices))
+        if off or wide or (settled and off_edge(self._prices, self._chosen, unit)):
             self._go_on(move_grid(self._learner(classes), settled), look)
         else:
             self._next_look = look
