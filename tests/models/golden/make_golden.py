@@ -32,6 +32,11 @@ MODELS = {
     "auto": aggro.PassiveAggressiveClassifier(C="auto"),
     "stream": aggro.StreamClassifier("SPA-I"),
     "stream-regressor": aggro.StreamRegressor("PAR-I", max_features=16, overflow="hash"),
+    "late": aggro.PassiveAggressiveClassifier(),
+    "root": aggro.PassiveAggressiveClassifier(metric="root", average=False),
+    "choice": aggro.AutoClassifier(),
+    "text": aggro.TextClassifier(n_features=2**8, keep_names=True, random_state=0),
+    "text-regressor": aggro.TextRegressor(n_features=2**8, random_state=0),
     # Written when a first class was only counted, until a second one came.
     "one-class": aggro.PassiveAggressiveClassifier(class_mean=0.1, average=True),
     "one-class-auto": aggro.PassiveAggressiveClassifier(C="auto", scale="online"),
@@ -44,8 +49,11 @@ MODELS = {
 
 
 def data(name):
-    """Forty rows of four features, exact in binary, and their targets."""
+    """Forty rows of four features, exact in binary, or as many texts, and their targets."""
     X = (np.arange(160).reshape(40, 4) * 37 % 64 - 32) / 16
+    if "text" in name:
+        texts = np.array([" ".join(f"word{value:.0f}" for value in 4 * row + 8) for row in X])
+        return texts, X[:, 0] if name.endswith("regressor") else np.where(X[:, 0] > 0, "bee", "ant")
     if name.endswith("regressor"):
         return X, X @ [1.0, -2.0, 0.5, 0.0]
     if name.startswith(("one-class", "no-class")):
@@ -65,7 +73,7 @@ def learn(model, X, y):
 
 def scores(model, X):
     """Return what a model says about rows, as lists."""
-    if hasattr(model, "predict_one"):
+    if not hasattr(model, "partial_fit"):
         says = getattr(model, "predict_proba_one", model.predict_one)
         return [says(dict(zip("abcd", x, strict=True))) for x in X.tolist()]
     says = getattr(model, "decision_function", model.predict)
