@@ -34,8 +34,9 @@ def test_golden_files_load_and_say_what_they_said(path):
     X, y = data(path.stem)
     model = load(path)
     said = json.loads(path.with_suffix(".json").read_text())
+    close = 1e-5 if "text" in path.stem else 1e-12  # texts are learned in single precision
     for now, then in zip(scores(model, X), said, strict=True):
-        assert now == pytest.approx(then, rel=1e-12, abs=1e-12)
+        assert now == pytest.approx(then, rel=close, abs=close)
     learn(model, X, y)
 
 
