@@ -30,10 +30,11 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
 
     Parameters
     ----------
-    input, encoding, decode_error, strip_accents, lowercase, preprocessor, tokenizer, stop_words, \
-token_pattern, ngram_range, analyzer, n_features, binary, norm, alternate_sign, dtype
+    input, encoding, decode_error, strip_accents, lowercase, preprocessor, tokenizer, stop_words
         As in scikit-learn. Documents are ``content``; no ``preprocessor`` or ``tokenizer`` of your
-        own; ``token_pattern`` is the default, ``\b\w+\b`` or ``\S+``.
+        own.
+    token_pattern, ngram_range, analyzer, n_features, binary, norm, alternate_sign, dtype
+        As in scikit-learn. ``token_pattern`` is the default, ``\b\w+\b`` or ``\S+``.
     sublinear_tf : bool, default=False
         Take 1 + ln(count) for a count.
     idf : {None, "online"}, default=None
