@@ -66,9 +66,9 @@ class Line(asyncio.Protocol):
         self.load.answered(self, good, last)
 
     def connection_lost(self, error):
-        """Connect anew: some servers hang up after each answer."""
+        """Connect anew: some servers hang up after each answer, or when nothing comes for long."""
         if self.load.going:
-            self.load.lost()
+            self.load.lost(self)
 
 
 class Load:
@@ -104,8 +104,10 @@ class Load:
         else:
             self.idle(line)
 
-    def lost(self):
+    def lost(self, line):
         """Open another connection for one that was closed."""
+        if line in self.free:
+            self.free.remove(line)
         loop = asyncio.get_running_loop()
         connect = loop.create_connection(lambda: Line(self), "127.0.0.1", self.port)
         task = loop.create_task(connect)
