@@ -1,5 +1,7 @@
 """One small cluster for all tests: two worker processes."""
 
+import contextlib
+
 import dask
 import pytest
 from distributed import Client, LocalCluster
@@ -15,6 +17,7 @@ QUIET = {
 def cluster():
     with (
         dask.config.set(QUIET),
+        contextlib.suppress(KeyError),  # a cluster may not know a worker that leaves while it ends
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
