@@ -114,7 +114,7 @@ docs-test: docs  ## every page of the site in a browser, at the widths of a phon
 
 wheel: $(VENV)/wheel  ## a source archive, a wheel from it, both audited, tried in an empty environment
 	rm -rf dist build/wheel
-	$(BIN)/python -m build --outdir build/wheel
+	$(BIN)/python -m build --outdir build/wheel -Ccmake.define.AGGRO_LEVELS=all
 	$(BIN)/python packaging/audit.py build/wheel dist
 	$(PYTHON) -m venv --clear build/empty
 	build/empty/bin/python -m pip install -q dist/*.whl
@@ -125,7 +125,8 @@ test-oldest:  ## the tests with the oldest versions that pyproject.toml allows (
 	build/oldest-venv/bin/python -m pip install -q --upgrade 'pip>=25.1'
 	build/oldest-venv/bin/python packaging/oldest.py > build/oldest.txt
 	build/oldest-venv/bin/python -m pip install -q -r build/oldest.txt --group build
-	build/oldest-venv/bin/python -m pip install -q --no-build-isolation --no-deps -e . -Cbuild-dir=build/oldest
+	build/oldest-venv/bin/python -m pip install -q --no-build-isolation --no-deps -e . -Cbuild-dir=build/oldest \
+	  -Ccmake.define.AGGRO_LEVELS=machine
 	build/oldest-venv/bin/python -m pytest -n 2 -p no:cacheprovider
 
 workflows: $(VENV)/tools  ## look for mistakes in the workflows
@@ -178,12 +179,12 @@ $(VENV)/shown: $(VENV)/tools
 $(VENV)/compiled: $(VENV)/tools CMakeLists.txt $(CORE)
 	@mkdir -p build
 	@echo "compiling the core for this machine, about a minute; all that is said is in build/demo.log"
-	@{ $(INSTALL) -v -Ccmake.define.AGGRO_SANITIZE=OFF -Ccmake.define.AGGRO_ONLY=machine 2>&1; \
+	@{ $(INSTALL) -v -Ccmake.define.AGGRO_SANITIZE=OFF -Ccmake.define.AGGRO_LEVELS=machine 2>&1; \
 	   echo "ended with $$?"; } | tee build/demo.log | grep --line-buffered -oE '\[[0-9]+/[0-9]+\] (Building|Linking).*' || true
 	@tail -n 1 build/demo.log | grep -q 'ended with 0' || { tail -n 40 build/demo.log; exit 1; }
 	@touch $@
 
 $(VENV)/core: $(VENV)/tools CMakeLists.txt $(CORE)
-	$(INSTALL) -q -Ccmake.define.AGGRO_SANITIZE=$(SANITIZE) -Ccmake.define.AGGRO_ONLY=
+	$(INSTALL) -q -Ccmake.define.AGGRO_SANITIZE=$(SANITIZE) -Ccmake.define.AGGRO_LEVELS=all
 	$(BIN)/python -m pip install -q --group lint --group test
 	@touch $@ $(VENV)/demo

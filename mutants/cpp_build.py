@@ -90,7 +90,7 @@ def _compile():
     configure += ["-DCMAKE_BUILD_TYPE=Release"]
     if shutil.which("ccache"):
         configure += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
-    configure += ["-DAGGRO_ONLY=baseline", f"-DPython_EXECUTABLE={sys.executable}"]
+    configure += ["-DAGGRO_LEVELS=baseline", f"-DPython_EXECUTABLE={sys.executable}"]
     configure += ["-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_CXX_FLAGS={flags}"]
     for command in (configure, ["cmake", "--build", FOLDER / "make", "-j", "2", "--", "-k", "0"]):
         done = subprocess.run(command, capture_output=True, text=True, env=_environment())

@@ -188,3 +188,9 @@ def test_short_of_memory_nothing_is_lost():
         env={**os.environ, "PYTHONPATH": ":".join(sys.path), "OMP_NUM_THREADS": "1"},
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+def test_a_model_of_more_features_than_an_index_can_name():
+    """Refused where there is memory for it; where there is none, that is said."""
+    with pytest.raises((ValueError, MemoryError), match=r"2147483648 features (were asked|needs)"):
+        make_learner(Settings(task="binary"), 2**31, 1, np.float32)

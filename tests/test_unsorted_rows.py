@@ -75,9 +75,11 @@ def test_rows_are_put_in_order_once_if_they_must_be():
 
 
 @pytest.mark.parametrize("max_iter", [1, 4])
-@pytest.mark.parametrize("wrong", [-1, 30, 2**30])
+@pytest.mark.parametrize("wrong", [-1, 30, 2**30, 2**32 + 3, -(2**32) + 3])
 def test_an_index_outside_is_named(wrong, max_iter):
     X = shuffled(DENSE)
+    if abs(wrong) > 2**31:  # cut to 32 bits it would be a feature
+        X.indices = X.indices.astype(np.int64)
     X.indices[7] = wrong
     with pytest.raises(ValueError, match=f"feature index {wrong} is outside a matrix of 30 feat"):
         PassiveAggressiveClassifier(max_iter=max_iter, tol=None).fit(X, LABELS)

@@ -66,7 +66,7 @@ inline void put_rows(nb::dict& state, const KernelCore::AnyStore& store) {
 template <class Store>
 inline void load_matrix(Store& s, const Matrix& x, const std::vector<double>& norms) {
     Store fresh(x.features);
-    with_row_type<double>(x, [&](auto kind) {
+    with_row_type<double, std::int64_t>(x, [&](auto kind) {
         Reader<double, decltype(kind), Order::rising> reader(x);
         typename Store::Block block;
         for (std::size_t i = 0; i < x.rows; ++i) {

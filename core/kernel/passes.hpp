@@ -60,7 +60,7 @@ inline void learn_rows(KernelModel& m, Store& store, const Lesson& lesson, std::
     KernelLearn<Store> learn(m, store);
     learn.margins = lesson.margins;
     KernelBlock<Store> block;
-    with_row_type<double>(lesson.x, [&](auto kind) {
+    with_row_type<double, std::int64_t>(lesson.x, [&](auto kind) {
         Reader<double, decltype(kind), Order::rising> reader(lesson.x);
         Breath breath(lesson);
         for (std::size_t at = 0; at < lesson.count;) {
@@ -106,7 +106,7 @@ inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x
     const std::vector<double> coefs = m.expansion.predictor(m.history.examples);
     std::vector<double> scores(m.expansion.stride);
     KernelBlock<Store> block;
-    with_row_type<double>(x, [&](auto kind) {
+    with_row_type<double, std::int64_t>(x, [&](auto kind) {
         Reader<double, decltype(kind), Order::rising> reader(x);
         const std::size_t most = block_rows(store.size(), 1);
         for (std::size_t at = 0; at < x.rows; at += block.rows) {

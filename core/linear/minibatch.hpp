@@ -41,14 +41,14 @@ class LearnBatch {
         const std::size_t outputs = m.shape.outputs;
         scores.resize(batch.size() * outputs);
         absent.resize(batch.size());
-        const Standing began{m.record, m.turned};
+        const Standing* began = standing();
         for (std::size_t j = 0; j < batch.size(); ++j) {
             const auto& [x, y, weight] = batch[at = j];
             const Seen<Row> row = look_strictly(x);
             if (m.awaits_first_row(0)) account.measure_intercept(row);
             absent[j] = row.squared == 0 && !m.shape.intercept;
             score.of_last(row);
-            account.record(row, y, &began);
+            account.record(row, y, began);
             account.measure(row, y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
@@ -58,6 +58,14 @@ class LearnBatch {
             if (means.join(look_strictly(x), y, weight)) mover.apply(x);
             emphasise(m);
         }
+    }
+
+    /// The records before the batch; none where there is nothing to choose by them.
+    const Standing* standing() {
+        if (m.shape.models == 1 && m.shape.rivals() == 1) return nullptr;
+        before.record = m.record;
+        before.turned = m.turned;
+        return &before;
     }
 
     Seen<Row> look_strictly(const Row& x) {
@@ -232,6 +240,7 @@ class LearnBatch {
     Account<T, Row, Single, Diagonal> account;
     BatchGram<T, Row, Diagonal> gram;
     BatchWork work;
+    Standing before;
     std::size_t at = 0;
     std::vector<char> absent;  ///< rows without length
     std::vector<double> scores, taus, kappas, group_scores, group_taus;

@@ -284,6 +284,9 @@ struct Model {
             check_memory(matrices + width * line, "a full metric on " + named,
                          "use the diagonal metric or fewer features");
         check_memory(width * line, "a model of " + named, "use fewer features, or hash them");
+        if (width > std::numeric_limits<std::int32_t>::max())  // the type of a feature's index
+            throw std::invalid_argument("a linear model has at most 2147483647 features, but " +
+                                        named + " were asked for; hash them into fewer.");
     }
 
     /// Visits structs of plain numbers as one array: a copy, for a pointer must not walk from one

@@ -98,9 +98,9 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
     });
 }
 
-template <class T, class Row, class Look = Unwatched>
+template <class T, class Row>
 inline void learn_batches(Model<T>& m, const Lesson& lesson, std::size_t& at,
-                          const Look& look = {}) {
+                          const std::function<void(std::size_t, std::size_t)>& look = Unwatched()) {
     Scratch<T> scratch(m);
     std::vector<Reader<T, Row>> readers(lesson.batch_size,
                                         Reader<T, Row>(lesson.x));  // rows must last
@@ -235,7 +235,7 @@ inline double square_of(const Matrix& x, std::size_t row, Scale scale) {
     if (row >= x.rows) throw std::out_of_range("order names a row that is not there");
     double total = 0;
     if (scale == Scale::standard) return total;
-    with_row_type<double>(x, [&](auto kind) {
+    with_row_type<double, std::int64_t>(x, [&](auto kind) {
         try {
             Reader<double, decltype(kind)> reader(x);  // which keeps what it puts in order
             const auto entries = reader.row(row);

@@ -1,4 +1,4 @@
-// The caller's arrays as rows: dense or CSR, float or double, 32- or 64-bit indices, read in place.
+// The caller's arrays as rows: dense or CSR, float or double, 32- or 64-bit indices.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -75,7 +75,8 @@ class Distinct {
 enum class Order { any, rising };
 
 /// Hands out the rows of a matrix as rows of T. What the core cannot read in place (another
-/// precision, repeated indices, an order that matters) is put right in a buffer of one row.
+/// precision or width of index, repeated indices, an order that matters) is put right in a buffer
+/// of one row.
 template <class T, class Row, Order order = Order::any>
 class Reader {
   public:
@@ -90,7 +91,9 @@ class Reader {
         if constexpr (Row::dense) {
             return {values, size};
         } else {
-            const Index* indices = static_cast<const Index*>(x.indices) + begin;
+            const bool fitting = x.wide_indices == (sizeof(Index) == sizeof(std::int64_t));
+            const Index* indices = fitting ? static_cast<const Index*>(x.indices) + begin
+                                           : convert_indices(begin, size);
             if (in_place(values, indices, size)) return {values, indices, size};
             return put_in_order(values, indices, size);
         }
@@ -100,7 +103,7 @@ class Reader {
     using Index = typename Row::Index;
 
     [[gnu::noinline]] const T* convert(std::size_t begin, std::size_t size) {
-        converted.resize(size);
+        if (converted.size() < size) converted.resize(size);
         const auto copy = [&](const auto* source) {
             for (std::size_t k = 0; k < size; ++k) {
                 converted[k] = static_cast<T>(source[begin + k]);
@@ -115,6 +118,30 @@ class Reader {
         return converted.data();
     }
 
+    [[gnu::noinline]] const Index* convert_indices(std::size_t begin, std::size_t size) {
+        if (converted_indices.size() < size) converted_indices.resize(size);
+        const auto copy = [&](const auto* source) {
+            ask_for(source + begin, size);
+            std::size_t lost = 0;
+            for (std::size_t k = 0; k < size; ++k) {
+                converted_indices[k] = static_cast<Index>(source[begin + k]);
+                lost += converted_indices[k] != source[begin + k];
+            }
+            for (std::size_t k = 0; lost > 0; ++k)
+                if (converted_indices[k] != source[begin + k]) throw outside(source[begin + k]);
+        };
+        if (x.wide_indices)
+            copy(static_cast<const std::int64_t*>(x.indices));
+        else
+            copy(static_cast<const std::int32_t*>(x.indices));
+        return converted_indices.data();
+    }
+
+    BadExample outside(std::int64_t index) const {
+        return BadExample("feature index " + std::to_string(index) + " is outside a matrix of " +
+                          std::to_string(x.features) + " features");
+    }
+
     /// True if the row can be read where it lies. Rows are like their neighbours: the check that
     /// held for the last one is tried first.
     [[gnu::always_inline]] bool in_place(const T* values, const Index* indices, std::size_t size) {
@@ -124,10 +151,18 @@ class Reader {
         return order == Order::any && (*distinct)(indices, size, x.features);
     }
 
+    /// Asks memory for what lies some lines behind these numbers.
+    template <class Number>
+    [[gnu::always_inline]] static void ask_for(const Number* numbers, std::size_t count) {
+        constexpr std::size_t line = 64, ahead = 1024;
+        for (std::size_t byte = 0; byte < count * sizeof(Number); byte += line)
+            __builtin_prefetch(reinterpret_cast<const char*>(numbers) + byte + ahead);
+    }
+
     /// Strictly increasing and inside the matrix. The values will be walked next, and most likely
     /// the rows that follow: memory is asked for both, one line of indices at a time.
     bool well_formed(const T* values, const Index* indices, std::size_t size) const {
-        constexpr std::size_t bytes = 64, width = bytes / sizeof(Index), ahead = 1024;
+        constexpr std::size_t bytes = 64, width = bytes / sizeof(Index);
         if (size == 0) return true;
         const auto falls = [&](std::size_t k) {
             return load<Index, bytes>(indices + k) <= load<Index, bytes>(indices + k - 1);
@@ -136,9 +171,8 @@ class Reader {
         if (size > width) {
             auto bad = falls(size - width);  // the last block may overlap the one before
             for (std::size_t k = 1; k + width <= size; k += width) {
-                __builtin_prefetch(reinterpret_cast<const char*>(indices + k) + ahead);
-                for (std::size_t line = 0; line < width * sizeof(T); line += bytes)
-                    __builtin_prefetch(reinterpret_cast<const char*>(values + k) + line + ahead);
+                ask_for(indices + k, width);
+                ask_for(values + k, width);
                 bad |= falls(k);
             }
             for (std::size_t i = 0; i < width; ++i) rises &= bad[i] == 0;
@@ -153,9 +187,7 @@ class Reader {
         pairs.resize(size);
         for (std::size_t k = 0; k < size; ++k) {
             if (indices[k] < 0 || static_cast<std::size_t>(indices[k]) >= x.features)
-                throw BadExample("feature index " + std::to_string(indices[k]) +
-                                 " is outside a matrix of " + std::to_string(x.features) +
-                                 " features");
+                throw outside(indices[k]);
             pairs[k] = {indices[k], values[k]};
         }
         std::stable_sort(pairs.begin(), pairs.end(),
@@ -175,21 +207,20 @@ class Reader {
 
     Matrix x;
     std::vector<T> converted, ordered_values;
-    std::vector<Index> ordered_indices;
+    std::vector<Index> converted_indices, ordered_indices;
     std::vector<std::pair<Index, T>> pairs;
     bool unsorted = false;               ///< some row was
     std::shared_ptr<Distinct> distinct;  ///< of all readers of one batch
 };
 
-/// Calls `use(Row{})` with the type of this matrix' rows.
-template <class T, class Use>
+/// Calls `use(Row{})` with the type of this matrix' rows. Narrow indices are the default: a linear
+/// model has a line of memory for each feature, and fewer kinds of rows make a smaller core.
+template <class T, class Index = std::int32_t, class Use>
 inline void with_row_type(const Matrix& x, Use&& use) {
-    if (!x.sparse())
-        use(DenseRow<T>{});
-    else if (x.wide_indices)
-        use(SparseRow<T, std::int64_t>{});
+    if (x.sparse())
+        use(SparseRow<T, Index>{});
     else
-        use(SparseRow<T, std::int32_t>{});
+        use(DenseRow<T>{});
 }
 
 }  // namespace aggro

@@ -12,6 +12,16 @@ namespace aggro {
 /// A row of a stream: features in any order, each at most once.
 using StreamRow = SparseRow<double, std::int32_t>;
 
+// The loops of arrays are the same, and are compiled with them.
+extern template class Learn<double, StreamRow, true, true>;
+extern template class Learn<double, StreamRow, true, false>;
+extern template class Learn<double, StreamRow, false, true>;
+extern template class Learn<double, StreamRow, false, false>;
+extern template class LearnBatch<double, StreamRow, true, true>;
+extern template class LearnBatch<double, StreamRow, true, false>;
+extern template class LearnBatch<double, StreamRow, false, true>;
+extern template class LearnBatch<double, StreamRow, false, false>;
+
 /// Examples that wait until their mini-batch is full.
 struct Waiting {
     std::vector<double> values, targets, weights;

@@ -6,13 +6,19 @@ built) overrides the choice.
 
 import os
 from importlib import import_module
+from importlib.util import find_spec
 
 from aggro import _cpu
 
 _level = os.environ.get("AGGRO_LEVEL") or _cpu.best_level()
-try:
-    _chosen = import_module(f"aggro._core_{_level}")
-except ModuleNotFoundError:  # a build for one level only, or another architecture
-    _chosen = import_module("aggro._core_baseline")
+for _each in (_level, "baseline"):  # a build from source has not every level
+    if find_spec(f"aggro._core_{_each}"):
+        break
+else:
+    raise ImportError(
+        f"this build of aggro holds no core that runs here ({_level} or baseline): "
+        "it was built for another machine alone; install aggro again on this one"
+    )
+_chosen = import_module(f"aggro._core_{_each}")
 
 globals().update({name: value for name, value in vars(_chosen).items() if name[0] != "_"})

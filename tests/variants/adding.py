@@ -224,7 +224,7 @@ def compile_copy(folder):
     """Compile the copy for this machine's best level, and put it beside its package."""
     build = folder / "build"
     make = ["cmake", "-S", folder, "-B", build, f"-DPython_EXECUTABLE={sys.executable}"]
-    subprocess.run([*make, "-DCMAKE_BUILD_TYPE=Release", "-DAGGRO_ONLY=machine"], check=True)
+    subprocess.run([*make, "-DCMAKE_BUILD_TYPE=Release", "-DAGGRO_LEVELS=machine"], check=True)
     subprocess.run(["cmake", "--build", build, "-j", str(os.cpu_count() or 1)], check=True)
     for module in build.glob("*.so"):
         shutil.copy(module, folder / "src" / "aggro")
