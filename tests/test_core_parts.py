@@ -245,3 +245,36 @@ def test_a_place_is_taken_by_the_last_one():
     scores = kernel @ model.dual_coef_.T + model.intercept_
     np.testing.assert_allclose(model.predict(X), scores, atol=1e-12)
     np.testing.assert_allclose(model.intercept_, model.dual_coef_.sum(axis=1), atol=1e-12)
+
+
+# -- random order ----------------------------------------------------------------------------
+
+
+def expected_permutation(count, seed):
+    """Fisher and Yates with the numbers of SplitMix64."""
+
+    def bits():
+        nonlocal seed
+        seed = seed + 0x9E3779B97F4A7C15 & WORD
+        z = (seed ^ seed >> 30) * 0xBF58476D1CE4E5B9 & WORD
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & WORD
+        return z ^ z >> 31
+
+    order = list(range(count))
+    for left in range(count, 1, -1):
+        place = bits() * left >> 64
+        order[left - 1], order[place] = order[place], order[left - 1]
+    return order
+
+
+@given(st.integers(0, 200), st.integers(0, WORD))
+def test_a_permutation_is_that_of_its_seed(count, seed):
+    order = _core.permutation(count, seed)
+    assert order.dtype == np.int64 and order.tolist() == expected_permutation(count, seed)
+
+
+def test_every_order_is_as_likely():
+    orders, counts = np.unique(
+        [_core.permutation(4, seed) for seed in range(24000)], axis=0, return_counts=True
+    )
+    assert len(orders) == 24 and ((counts - 1000) ** 2 / 1000).sum() < 60  # 23 degrees of freedom

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "base/random.hpp"
 #include "linear/passes.hpp"
 
 namespace nb = nanobind;
@@ -80,10 +81,19 @@ void bind_linear(nb::module_& m) {
         .def_prop_ro("count", [](const Rows& self) { return self.matrix.rows; })
         .def_prop_ro("sparse", [](const Rows& self) { return self.matrix.sparse(); })
         .def(
+            "inspect", [](Rows& self) { self.matrix.sound = all_well_formed(self.matrix); },
+            "Look at all rows once; where every one is in order, no reader looks at it again.")
+        .def(
             "square",
             [](const Rows& self, std::size_t row, Scale scale) {
                 return square_of(self.matrix, row, scale);
             },
             "row"_a, "scale"_a = Scale::none,
             "Squared norm of a row, as it will be once it is scaled, if it is the first one.");
+    m.def(
+        "permutation",
+        [](std::size_t count, std::uint64_t seed) {
+            return to_numpy(permutation(count, seed), {count});
+        },
+        "count"_a, "seed"_a, "The numbers below count, in a random order.");
 }

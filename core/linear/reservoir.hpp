@@ -2,17 +2,10 @@
 #pragma once
 #include <cmath>
 
+#include "base/random.hpp"
 #include "linear/centre.hpp"
 
 namespace aggro {
-
-/// SplitMix64: a uniform number in (0, 1], from a state that is saved with the model.
-inline double uniform(std::uint64_t& state) {
-    std::uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return static_cast<double>(((z ^ (z >> 31)) >> 11) + 1) * 0x1.0p-53;
-}
 
 /// Offers the group's present classifier, about to change, to its reservoir. Keys log(u)/survived
 /// keep a sample in which a classifier's chance grows with its survival (Efraimidis and Spirakis).

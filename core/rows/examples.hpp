@@ -29,6 +29,7 @@ struct Matrix {
     const void* indices = nullptr;  ///< null for a dense matrix
     const void* starts = nullptr;   ///< where each sparse row begins
     bool wide_indices = false, wide_starts = false;
+    bool sound = false;  ///< every row is known to be well formed
 
     bool sparse() const { return indices != nullptr; }
     std::int64_t start(std::size_t i) const {
@@ -39,6 +40,39 @@ struct Matrix {
         return sparse() ? static_cast<std::size_t>(start(rows)) : rows * features;
     }
 };
+
+/// Strictly increasing and inside a matrix of so many features.
+template <class Index>
+inline bool well_formed(const Index* indices, std::size_t size, std::size_t features) {
+    constexpr std::size_t bytes = 64, width = bytes / sizeof(Index);
+    if (size == 0) return true;
+    const auto falls = [&](std::size_t k) {
+        return load<Index, bytes>(indices + k) <= load<Index, bytes>(indices + k - 1);
+    };
+    bool rises = true;
+    if (size > width) {
+        auto bad = falls(size - width);  // the last block may overlap the one before
+        for (std::size_t k = 1; k + width <= size; k += width) bad |= falls(k);
+        for (std::size_t i = 0; i < width; ++i) rises &= bad[i] == 0;
+    } else {
+        for (std::size_t k = 1; k < size; ++k) rises &= indices[k] > indices[k - 1];
+    }
+    return rises && indices[0] >= 0 && static_cast<std::size_t>(indices[size - 1]) < features;
+}
+
+/// True if every row of a sparse matrix is well formed.
+inline bool all_well_formed(const Matrix& x) {
+    const auto look = [&](const auto* indices) {
+        bool fine = true;
+        for (std::size_t i = 0; i < x.rows && fine; ++i)
+            fine = well_formed(indices + x.start(i),
+                               static_cast<std::size_t>(x.start(i + 1) - x.start(i)), x.features);
+        return fine;
+    };
+    if (!x.sparse()) return true;
+    return x.wide_indices ? look(static_cast<const std::int64_t*>(x.indices))
+                          : look(static_cast<const std::int32_t*>(x.indices));
+}
 
 /// Tells whether the features of a row are all different, whatever their order. One bit for each
 /// feature; memory that is never touched is never paid for.
@@ -82,10 +116,17 @@ class Reader {
   public:
     explicit Reader(const Matrix& matrix) : x(matrix), distinct(std::make_shared<Distinct>()) {}
 
+    /// Asks memory for a row that will be read soon.
+    [[gnu::always_inline]] void foresee(std::size_t i) const {
+        const auto [begin, size] = place(i);
+        ask_for(x.values, x.doubles ? sizeof(double) : sizeof(float), begin, size);
+        if constexpr (!Row::dense)
+            ask_for(x.indices, x.wide_indices ? sizeof(std::int64_t) : sizeof(std::int32_t), begin,
+                    size);
+    }
+
     [[gnu::always_inline]] Row row(std::size_t i) {
-        const auto begin = x.sparse() ? static_cast<std::size_t>(x.start(i)) : i * x.features;
-        const auto size =
-            x.sparse() ? static_cast<std::size_t>(x.start(i + 1)) - begin : x.features;
+        const auto [begin, size] = place(i);
         const bool direct = x.doubles == std::is_same_v<T, double>;
         const T* values = direct ? static_cast<const T*>(x.values) + begin : convert(begin, size);
         if constexpr (Row::dense) {
@@ -94,13 +135,31 @@ class Reader {
             const bool fitting = x.wide_indices == (sizeof(Index) == sizeof(std::int64_t));
             const Index* indices = fitting ? static_cast<const Index*>(x.indices) + begin
                                            : convert_indices(begin, size);
-            if (in_place(values, indices, size)) return {values, indices, size};
+            if (x.sound || in_place(indices, size)) return {values, indices, size};
             return put_in_order(values, indices, size);
         }
     }
 
   private:
     using Index = typename Row::Index;
+
+    struct Place {
+        std::size_t begin, size;
+    };
+
+    [[gnu::always_inline]] Place place(std::size_t i) const {
+        if (Row::dense) return {i * x.features, x.features};
+        const std::int64_t begin = x.start(i);
+        return {static_cast<std::size_t>(begin), static_cast<std::size_t>(x.start(i + 1) - begin)};
+    }
+
+    [[gnu::always_inline]] static void ask_for(const void* numbers, std::size_t each,
+                                               std::size_t begin, std::size_t count) {
+        constexpr std::size_t line = 64, most = 4096;
+        const char* bytes = static_cast<const char*>(numbers) + begin * each;
+        for (std::size_t b = 0; b < std::min(count * each, most); b += line)
+            __builtin_prefetch(bytes + b);
+    }
 
     [[gnu::noinline]] const T* convert(std::size_t begin, std::size_t size) {
         if (converted.size() < size) converted.resize(size);
@@ -121,7 +180,6 @@ class Reader {
     [[gnu::noinline]] const Index* convert_indices(std::size_t begin, std::size_t size) {
         if (converted_indices.size() < size) converted_indices.resize(size);
         const auto copy = [&](const auto* source) {
-            ask_for(source + begin, size);
             std::size_t lost = 0;
             for (std::size_t k = 0; k < size; ++k) {
                 converted_indices[k] = static_cast<Index>(source[begin + k]);
@@ -144,42 +202,11 @@ class Reader {
 
     /// True if the row can be read where it lies. Rows are like their neighbours: the check that
     /// held for the last one is tried first.
-    [[gnu::always_inline]] bool in_place(const T* values, const Index* indices, std::size_t size) {
+    [[gnu::always_inline]] bool in_place(const Index* indices, std::size_t size) {
         if (order == Order::any && unsorted) return (*distinct)(indices, size, x.features);
-        if (well_formed(values, indices, size)) return true;
+        if (well_formed(indices, size, x.features)) return true;
         unsorted = true;
         return order == Order::any && (*distinct)(indices, size, x.features);
-    }
-
-    /// Asks memory for what lies some lines behind these numbers.
-    template <class Number>
-    [[gnu::always_inline]] static void ask_for(const Number* numbers, std::size_t count) {
-        constexpr std::size_t line = 64, ahead = 1024;
-        for (std::size_t byte = 0; byte < count * sizeof(Number); byte += line)
-            __builtin_prefetch(reinterpret_cast<const char*>(numbers) + byte + ahead);
-    }
-
-    /// Strictly increasing and inside the matrix. The values will be walked next, and most likely
-    /// the rows that follow: memory is asked for both, one line of indices at a time.
-    bool well_formed(const T* values, const Index* indices, std::size_t size) const {
-        constexpr std::size_t bytes = 64, width = bytes / sizeof(Index);
-        if (size == 0) return true;
-        const auto falls = [&](std::size_t k) {
-            return load<Index, bytes>(indices + k) <= load<Index, bytes>(indices + k - 1);
-        };
-        bool rises = true;
-        if (size > width) {
-            auto bad = falls(size - width);  // the last block may overlap the one before
-            for (std::size_t k = 1; k + width <= size; k += width) {
-                ask_for(indices + k, width);
-                ask_for(values + k, width);
-                bad |= falls(k);
-            }
-            for (std::size_t i = 0; i < width; ++i) rises &= bad[i] == 0;
-        } else {
-            for (std::size_t k = 1; k < size; ++k) rises &= indices[k] > indices[k - 1];
-        }
-        return rises && indices[0] >= 0 && static_cast<std::size_t>(indices[size - 1]) < x.features;
     }
 
     /// Repeated indices are summed: counted apart, they would falsify the norm.

@@ -93,10 +93,18 @@ class Rows:
     @property
     def sparse(self) -> bool: ...
 
+    def inspect(self) -> None:
+        """
+        Look at all rows once; where every one is in order, no reader looks at it again.
+        """
+
     def square(self, row: int, scale: Scale = Scale.none) -> float:
         """
         Squared norm of a row, as it will be once it is scaled, if it is the first one.
         """
+
+def permutation(count: int, seed: int) -> NDArray[numpy.int64]:
+    """The numbers below count, in a random order."""
 
 class Model32:
     """A linear model: weights, metric, centre and counters."""

@@ -185,11 +185,15 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         weights = lesson["weights"]
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
-        X = in_order(X) if self.max_iter > 1 else X
-        teach = functools.partial(self._teach, learner, X, lesson)
+        read = self._read_often(X) if self.max_iter > 1 else X
+        teach = functools.partial(self._teach, learner, read, lesson)
         if once is not None:
             teach = functools.partial(_without_again, once)
         return Passes.of(self).run(learner, X.shape[0], teach, held_out, validate)
+
+    def _read_often(self, X: Any) -> Any:
+        """Return rows in a form that costs least in each of many passes."""
+        return in_order(X)
 
     # -- what the linear and the kernel estimators do in their own ways ----------------------
 

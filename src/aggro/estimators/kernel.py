@@ -147,8 +147,8 @@ default="epsilon_insensitive"
     >>> from aggro import KernelPassiveAggressiveRegressor
     >>> reg = KernelPassiveAggressiveRegressor(gamma=1.0, epsilon=0.0, C=10.0, random_state=0)
     >>> reg = reg.fit([[-1.0], [0.0], [1.0]], [1.0, 0.0, 1.0])
-    >>> reg.predict([[-1.0], [0.0]]).round(1).tolist()
-    [1.0, 0.0]
+    >>> reg.predict([[-1.0], [1.0]]).round(1).tolist()
+    [1.0, 1.0]
 
     References
     ----------

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from aggro._core import permutation
 from aggro.checks import check_count, check_number
 from aggro.estimators.stopping import Patience
 from aggro.learn.learner import Array
@@ -74,7 +75,7 @@ class Passes:
         return epoch
 
     def _order(self, random: Any, rows: int, held_out: Array | None) -> Array | None:
-        order = random.permutation(rows).astype(np.int64) if self.shuffle else None
+        order = permutation(rows, random.randint(2**31 - 1)) if self.shuffle else None
         if held_out is None:
             return order
         order = np.arange(rows) if order is None else order

@@ -68,6 +68,11 @@ class LinearEstimator(OnlineEstimator):
     def _learn_once(self, X: Any, lesson: dict[str, Any]) -> None:
         self._learner.learn(rows_of(X), threads=threads_of(self.n_jobs), **lesson)
 
+    def _read_often(self, X: Any) -> Any:
+        rows = rows_of(super()._read_often(X))
+        rows.inspect()
+        return rows
+
     def _continues(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_learner")
 

@@ -17,6 +17,8 @@ Array = npt.NDArray[Any]
 
 def rows_of(X: Any) -> _core.Rows:
     """View a C-ordered array or a CSR matrix as rows, without copying."""
+    if isinstance(X, _core.Rows):
+        return X
     if hasattr(X, "indptr"):
         return _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
     return _core.Rows(X)

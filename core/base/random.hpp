@@ -1,0 +1,37 @@
+// Random numbers that are the same on every machine.
+#pragma once
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace aggro {
+
+/// SplitMix64: the next of 64 random bits.
+inline std::uint64_t random_bits(std::uint64_t& state) {
+    std::uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+}
+
+/// A uniform number in (0, 1].
+inline double uniform(std::uint64_t& state) {
+    return static_cast<double>((random_bits(state) >> 11) + 1) * 0x1.0p-53;
+}
+
+/// The numbers below `count` in random order (Fisher and Yates). A place is 64 random bits times
+/// the number of places left, of which the upper half counts: its bias is below 2^-64 times that
+/// number.
+inline std::vector<std::int64_t> permutation(std::size_t count, std::uint64_t seed) {
+    std::vector<std::int64_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    __extension__ using Wide = unsigned __int128;
+    for (std::size_t left = count; left > 1; --left) {
+        const auto place = static_cast<std::size_t>(Wide{random_bits(seed)} * left >> 64);
+        std::swap(order[left - 1], order[place]);
+    }
+    return order;
+}
+
+}  // namespace aggro
