@@ -68,9 +68,6 @@ template <class Body>
     }
 }
 
-/// How long before it is read memory is asked for a row.
-inline constexpr std::size_t rows_ahead = 3;
-
 /// Nobody looks at the rows that come next.
 struct Unwatched {
     void operator()(std::size_t, std::size_t) const {}
@@ -84,11 +81,13 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
     Reader<T, Row> reader(lesson.x);
     Scaled<T, Row> scaled(sizes, m.shape.features);
     const bool scales = sizes.kind != Scale::none;
+    const bool foresees = lesson.order != nullptr;  // else the machine does
+    constexpr std::size_t ahead = 3;
     with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
             at = lesson.first + i;
-            if (i + rows_ahead < lesson.count) reader.foresee(lesson.row(i + rows_ahead));
+            if (foresees && i + ahead < lesson.count) reader.foresee(lesson.row(i + ahead));
             look(i, 1);
             naming_the_row(r, [&] {
                 const Row x = reader.row(r);
@@ -224,7 +223,6 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
             Scaled<T, Row> scaled(m.sizes, m.shape.features);
             with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
                 for (at = t * x.rows / count; at < (t + 1) * x.rows / count; ++at) {
-                    if (at + rows_ahead < x.rows) reader.foresee(at + rows_ahead);
                     naming_the_row(at, [&] { learn.score(scaled.look(reader.row(at))); });
                     for (std::size_t k = 0; k < m.shape.outputs; ++k)
                         out[at * m.shape.outputs + k] = static_cast<T>(scratch.scores[k]);

@@ -41,9 +41,15 @@ struct Matrix {
     }
 };
 
-/// Strictly increasing and inside a matrix of so many features.
-template <class Index>
-inline bool well_formed(const Index* indices, std::size_t size, std::size_t features) {
+struct AskForNothing {
+    void operator()(std::size_t, std::size_t) const {}
+};
+
+/// Strictly increasing and inside a matrix of so many features. `ask_for(k, count)` may ask memory
+/// for what will be walked after these entries.
+template <class Index, class Ask = AskForNothing>
+inline bool well_formed(const Index* indices, std::size_t size, std::size_t features,
+                        const Ask& ask_for = {}) {
     constexpr std::size_t bytes = 64, width = bytes / sizeof(Index);
     if (size == 0) return true;
     const auto falls = [&](std::size_t k) {
@@ -52,7 +58,10 @@ inline bool well_formed(const Index* indices, std::size_t size, std::size_t feat
     bool rises = true;
     if (size > width) {
         auto bad = falls(size - width);  // the last block may overlap the one before
-        for (std::size_t k = 1; k + width <= size; k += width) bad |= falls(k);
+        for (std::size_t k = 1; k + width <= size; k += width) {
+            ask_for(k, width);
+            bad |= falls(k);
+        }
         for (std::size_t i = 0; i < width; ++i) rises &= bad[i] == 0;
     } else {
         for (std::size_t k = 1; k < size; ++k) rises &= indices[k] > indices[k - 1];
@@ -135,7 +144,7 @@ class Reader {
             const bool fitting = x.wide_indices == (sizeof(Index) == sizeof(std::int64_t));
             const Index* indices = fitting ? static_cast<const Index*>(x.indices) + begin
                                            : convert_indices(begin, size);
-            if (x.sound || in_place(indices, size)) return {values, indices, size};
+            if (x.sound || in_place(values, indices, size)) return {values, indices, size};
             return put_in_order(values, indices, size);
         }
     }
@@ -202,9 +211,14 @@ class Reader {
 
     /// True if the row can be read where it lies. Rows are like their neighbours: the check that
     /// held for the last one is tried first.
-    [[gnu::always_inline]] bool in_place(const Index* indices, std::size_t size) {
+    [[gnu::always_inline]] bool in_place(const T* values, const Index* indices, std::size_t size) {
         if (order == Order::any && unsorted) return (*distinct)(indices, size, x.features);
-        if (well_formed(indices, size, x.features)) return true;
+        constexpr std::size_t some = 1024;  // most likely the rows that follow come next
+        const auto following = [&](std::size_t k, std::size_t count) {
+            ask_for(values, sizeof(T), k + some / sizeof(T), count);
+            ask_for(indices, sizeof(Index), k + some / sizeof(Index), count);
+        };
+        if (well_formed(indices, size, x.features, following)) return true;
         unsorted = true;
         return order == Order::any && (*distinct)(indices, size, x.features);
     }
