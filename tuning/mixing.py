@@ -79,7 +79,8 @@ def settings_of(metric: str, C: float, classes: int) -> Settings:
     task = "binary" if classes == 2 else "multiclass"
     pull = PULL if metric == "means" else 0.0
     geometry = "diagonal" if metric == "diagonal" else "euclidean"
-    return Settings(task, C=C, multiclass="top", metric=geometry, class_mean=pull, mergeable=True)
+    kind = {"multiclass": "top", "metric": geometry, "class_mean": pull, "average": "auto"}
+    return Settings(task, C=C, mergeable=True, **kind)
 
 
 def error_of(learner: Learner, test: Rows) -> float:

@@ -13,7 +13,9 @@ from aggro import reference
 from aggro.learn.learner import rows_of
 from aggro.learn.makers import make_learner
 from aggro.merging.changes import add, apply, change_of
-from aggro.merging.learners import blank_like, merge_learners
+from aggro.merging.learners import blank_like, merge_learners, total
+from aggro.merging.parts import take_apart
+from aggro.merging.shards import DAMPING, RELAXATION, merge_round
 from aggro.merging.table import DERIVED, REFUSED, RULES
 from aggro.rules import Settings
 
@@ -123,11 +125,36 @@ def test_weights_are_those_of_the_plain_rule(seed, metric, classes, started):
 
 
 @QUICK
+@given(SEEDS, st.sampled_from(["euclidean", "diagonal", "root"]), CLASSES)
+def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes):
+    begin, models, _ = learners(seed, {"metric": metric, "classes": classes, "more": {}}, start=7)
+    changes = [change_of(begin, each) for each in models]
+    merged, start, *ends = (
+        each.tables | each.rest
+        for each in map(take_apart, (merge_round(begin, (total(changes),)), begin, *models))
+    )
+    for name, news in (("weights", "news"), ("bias", "bias_news")):
+        counted = news if metric == "euclidean" else news.replace("news", "precision")
+        gained = [each[counted] - start[counted] for each in ends]
+        values = [each[name] for each in ends]
+        how = (DAMPING[metric], RELAXATION[metric])
+        expected = reference.by_news(start[name], values, gained, *how)
+        np.testing.assert_allclose(merged[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@QUICK
+@given(SEEDS, METRICS)
+def test_a_round_of_one_shard_is_that_shard(seed, metric):
+    kind = {"metric": metric, "classes": 2, "more": {"average": "auto"}}
+    begin, (model,), (X, _) = learners(seed, kind, count=1, start=7)
+    merged = merge_round(begin, (change_of(begin, model),))
+    np.testing.assert_allclose(merged.scores(rows_of(X)), model.scores(rows_of(X)), atol=1e-9)
+
+
+@QUICK
 @given(SEEDS)
 def test_a_full_metric_merges_in_information_form(seed):
     _, models, _ = learners(seed, {"metric": "full", "classes": 2, "more": {}})
-    from aggro.merging.parts import take_apart
-
     merged, blank = take_apart(merge_learners(models)), take_apart(blank_like(models[0]))
     parts = [take_apart(each) for each in models]
 

@@ -98,16 +98,23 @@ def add(some: Change, others: Change) -> Change:
     return both
 
 
-def apply(start: Learner, change: Change, prior: float = 0.0, damping: float = 0.0) -> Learner:
+def apply(
+    start: Learner,
+    change: Change,
+    prior: float = 0.0,
+    damping: float = 0.0,
+    relaxation: float = 0.0,
+) -> Learner:
     """Return the start with the changes of all models.
 
     ``prior`` tells how much of the precision at the start votes, too: 0 is the mean by news, 1 the
     information form, which adds what independent samples tell, and is for one merge from a start
     that knows little. ``damping`` shortens the change of weights that few models have news about:
-    by the share of those that have, to this power.
+    by the share of those that have, to this power. ``relaxation`` lengthens the change of weights
+    that several models have news about: r of n models by r (1 - 1 / n).
     """
     parts = take_apart(start)
-    how = (change.since, prior, damping)
+    how = (change.since, prior, damping, relaxation)
     lines = {name: table[change.touched] for name, table in parts.tables.items()}
     tables = _applied(lines, change.tables, *how)
     _average_untouched(parts, change)
@@ -195,8 +202,9 @@ def _applied(
     since: Since,
     prior: float,
     damping: float,
+    relaxation: float,
 ) -> dict[str, Array]:
-    result = {}
+    result, shape = {}, (damping, relaxation)
     for name, change in changes.items():
         rule = rule_of(name)
         if rule is INFORMATION:
@@ -204,10 +212,11 @@ def _applied(
         if rule is not VOTE:
             value = rule.applied(start[name], change, since)
         elif name in STARTS:
-            mean = start[STARTS[name]] + elected(change, since.shards, damping=damping)
+            mean = start[STARTS[name]] + elected(change, since.shards, 0.0, *shape)
             value = start[name] + since.averaged * mean
         else:
-            value = start[name] + elected(change, since.shards, _prior(start, name, prior), damping)
+            known = _prior(start, name, prior)
+            value = start[name] + elected(change, since.shards, known, *shape)
         result[name] = value.astype(start[name].dtype)
     return start | result
 
@@ -218,13 +227,16 @@ def _prior(start: dict[str, Array], name: str, prior: float) -> Any:
     return 0.0 if known is None or not prior else prior * known
 
 
-def elected(votes: Array, shards: float, prior: Any = 0.0, damping: float = 0.0) -> Array:
+def elected(
+    votes: Array, shards: float, prior: Any = 0.0, damping: float = 0.0, relaxation: float = 0.0
+) -> Array:
     """Return the change that the votes agree on: the mean by news, or by plain changes without."""
     weighed, plain, news, met = np.moveaxis(votes, -1, 0)
     total = news + prior
     mean = np.divide(weighed + prior * plain, total, out=plain / shards, where=total > 0)
     if damping:
         mean *= (np.maximum(met, 1.0) / shards) ** damping
+    mean *= 1.0 + relaxation * (1.0 - 1.0 / np.maximum(met, 1.0))
     return np.asarray(mean)
 
 

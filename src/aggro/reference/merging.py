@@ -11,10 +11,17 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def by_news(start: Array, ends: Sequence[Array], news: Sequence[Array]) -> Array:
+def by_news(
+    start: Array,
+    ends: Sequence[Array],
+    news: Sequence[Array],
+    damping: float = 0.0,
+    relaxation: float = 0.0,
+) -> Array:
     """Return start + Σ n_s (w_s − start) / Σ n_s for each weight; where nobody has news, start.
 
-    n_s counts the steps of model s that moved the weight, or is the precision that it gained.
+    n_s counts the steps of model s that moved the weight, or is the precision that it gained. Where
+    m of S models have news, the change is multiplied by (m / S)^damping (1 + relaxation (1 - 1/m)).
 
     >>> import numpy as np
     >>> from aggro.reference import by_news
@@ -28,7 +35,9 @@ def by_news(start: Array, ends: Sequence[Array], news: Sequence[Array]) -> Array
         if total > 0:
             pairs = zip(ends, news, strict=True)
             votes = sum(float(n[place]) * float(w[place] - start[place]) for w, n in pairs)
-            merged[place] += votes / total
+            met = sum(float(n[place]) > 0 for n in news)
+            length = (met / len(news)) ** damping * (1 + relaxation * (1 - 1 / met))
+            merged[place] += length * votes / total
     return merged
 
 
