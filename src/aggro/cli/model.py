@@ -14,7 +14,8 @@ import numpy as np
 from aggro.cli.reading import Reading
 from aggro.cli.variant import settings_for
 from aggro.kinds import LINEAR
-from aggro.labels import chosen, joined, places, shown
+from aggro.labels import chosen, shown
+from aggro.learn.classes import Classes
 from aggro.learn.grids import PIECE
 from aggro.learn.learner import Array, Learner, Progress, rows_of
 from aggro.learn.makers import grown, make_learner
@@ -23,7 +24,7 @@ from aggro.learn.race import AutoLearner
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
-from aggro.rules import LOSSES, Settings, Task, check_settings
+from aggro.rules import LOSSES, Settings, Task, check_settings, class_task
 from aggro.variants import Variant
 
 PRICES = ("C", "epsilon", "r", "eta")  # what may change when learning goes on
@@ -37,7 +38,7 @@ class LinearModel:
     def __init__(self, record: Record, settings: Settings, dtype: Any, title: str) -> None:
         self.record, self.settings, self.title = record, settings, title
         self.dtype = np.dtype(dtype)
-        self.classes: Array = np.empty(0)
+        self.known = Classes(np.empty(0))
         self.learner: Learner | AutoLearner | None = None
         self.settled: dict[str, Any] = {}  # what a race chose before it ended
 
@@ -52,6 +53,11 @@ class LinearModel:
     def regression(self) -> bool:
         """Whether the model predicts numbers."""
         return self.record.name in REGRESSORS
+
+    @property
+    def classes(self) -> Array:
+        """The classes met so far."""
+        return self.known.labels
 
     # -- learning ---------------------------------------------------------------------------
 
@@ -69,7 +75,9 @@ class LinearModel:
             lesson = {"values": values}
         else:
             self._admit(X.shape[1], y[counted])
-            lesson = {"labels": np.minimum(places(y, self.classes)[0], len(self.classes) - 1)}
+            present = np.zeros(len(y), bool)
+            present[counted] = True
+            lesson = {"labels": self.known.encode(y, present)}
         self._grow(X.shape[1])
         return lesson
 
@@ -100,34 +108,31 @@ class LinearModel:
         seed = random.randint(np.iinfo(np.int32).max)
         return make_learner(self._settings_for(outputs), features, outputs, self.dtype, seed)
 
-    def _settings_for(self, classes: int) -> Settings:
-        task: Task = "binary" if classes <= 2 else "multiclass"
-        return dataclasses.replace(self.settings, task="regression" if self.regression else task)
+    def _settings_for(self, classes: int) -> Any:
+        """Return the settings for so many classes, or those of each lane."""
+        task: Task = "regression" if self.regression else class_task(classes)
+        settings = dataclasses.replace(self.settings, task=task)
+        check_settings(settings, LOSSES)
+        return settings
 
     def _admit(self, features: int, y: Array) -> None:
         """Let classes that were never seen enter."""
         if self.learner is None:
-            self.classes = np.unique(y)
-            self.learner = self._first(features, len(self.classes))
+            self.known = Classes.of(y)
+            self.learner = self._first(features, len(self.known))
             return
-        everybody, position = joined(self.classes, y)
-        if len(everybody) == len(self.classes):
+        strange = self.known.strange(y)
+        if len(strange) == 0:
             return
-        if self.record.attributes.get("_classes_given"):
-            strange = next(label for label in everybody.tolist() if label not in self.classes)
+        if self.known.given:
             raise ValueError(
-                f"The label {strange!r} is not one of the classes that the model was made for: "
-                f"{shown(self.classes)}."
+                f"The label {strange.tolist()[0]!r} is not one of the classes that the model was "
+                f"made for: {shown(self.classes)}."
             )
-        self.learner = self._grown(self.learner, position, len(everybody))
-        self.classes = everybody
-
-    def _grown(
-        self, learner: Learner | AutoLearner, position: Array, classes: int
-    ) -> Learner | AutoLearner:
-        settings = self._settings_for(classes)
-        check_settings(settings, LOSSES)
-        return grown(learner, settings, position, classes)
+        everybody = self.known.admit(strange)
+        settings, position = self._settings_for(len(everybody)), self.known.among(everybody)
+        self.learner = grown(self.learner, settings, position, len(everybody))
+        self.known = everybody
 
     # -- predicting -------------------------------------------------------------------------
 
@@ -256,7 +261,8 @@ class LinearModel:
         title = str(origin.get("variant", record.name))
         model = cls(record, learner.settings, learner.dtype, title)
         model.learner, model.settled = learner, dict(origin.get("settled", {}))
-        model.classes = record.attributes.get("classes_", model.classes)
+        classes = record.attributes.get("classes_", model.classes)
+        model.known = Classes(classes, bool(record.attributes.get("_classes_given")))
         return model, Reading.from_origin(origin, learner.features)
 
     def go_on_with(self, params: dict[str, Any]) -> None:

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from aggro.estimators.base import OnlineEstimator
 from aggro.learn.calibration import RING, Calibrator
-from aggro.learn.growth import output_map
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.race import AutoLearner
@@ -185,10 +184,8 @@ class Probabilities(OnlineEstimator):
             mean = np.asarray(rows.mean(axis=0, dtype=np.float64))
             self._typical = Typical.of(mean, met=rows.shape[0])
 
-    def _grow_calibrator(self, before: Array, old: Settings) -> None:
+    def _grow_record(self, old: Settings, position: Array) -> None:
         """Let the recorded margins follow the classes that were admitted."""
-        if not hasattr(self, "_calibrator") or len(before) == len(self.classes_):
-            return
-        classes, position = len(self.classes_), np.searchsorted(self.classes_, before)
-        change = output_map(old, self._learner.settings, position, classes)
-        self._calibrator = self._calibrator.grown(change, position, classes)
+        if hasattr(self, "_calibrator"):
+            grown = (old, self._learner.settings, position, len(self.classes_))
+            self._calibrator = self._calibrator.grown(*grown)

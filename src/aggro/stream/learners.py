@@ -5,31 +5,16 @@ They speak river's protocol and need neither river nor scikit-learn.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
 from typing import Any
 
 import numpy as np
 
-from aggro.learn.growth import grow_classes
+from aggro.learn.classes import in_order
+from aggro.learn.makers import grown
+from aggro.learn.probability_map import softmax_of_one
 from aggro.stream.base import StreamLearner
 from aggro.stream.frames import rows_of_frame, table_like
 from aggro.stream.probability import RecordingStream
-
-
-def probabilities(classes: list[Any], margins: list[float]) -> dict[Any, float]:
-    """Return the softmax of the margins: for two classes, the logistic function of the one margin.
-
-    A simple normalisation: it keeps the order of the margins and is not calibrated.
-    """
-    if len(classes) < 2:
-        return dict.fromkeys(classes, 1.0)
-    if len(margins) == 1:
-        margins = [0.0, margins[0]]
-    highest = max(margins)
-    powers = [math.exp(margin - highest) for margin in margins]
-    total = sum(powers)
-    return {label: power / total for label, power in zip(classes, powers, strict=True)}
 
 
 class StreamClassifier(RecordingStream):
@@ -111,7 +96,11 @@ class StreamClassifier(RecordingStream):
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return the probability of each class; a mere softmax without ``probability=True``."""
-        return self._calibrated(x) if self.probability else probabilities(*self._margins(x))
+        if self.probability:
+            return self._calibrated(x)
+        classes, margins = self._margins(x)
+        shares = softmax_of_one(margins) if len(classes) > 1 else [1.0]
+        return dict(zip(classes, shares, strict=False))
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a table with one column of probabilities for each class."""
@@ -132,27 +121,19 @@ class StreamClassifier(RecordingStream):
         if label is None or label != label:
             raise ValueError(f"y is {label!r}; give a class.")
         classes = self.classes
-        place = _place_of(label, classes)
-        everybody = [*classes[:place], label, *classes[place:]]
-        position = [c + (c >= place) for c in range(len(classes))]
+        everybody = in_order([*classes, label])
+        places = {known: place for place, known in enumerate(everybody)}
+        position = [places[known] for known in classes]
         learner = self._learner(len(classes))
         if classes:
             settings = self._lanes(len(everybody))
-            learner = grow_classes(learner, settings, np.array(position), len(everybody))
+            learner = grown(learner, settings, np.array(position), len(everybody))
         self._install(everybody, position, learner)
 
 
 def _owners(classes: list[Any]) -> list[Any]:
     """Return the class that each output speaks for."""
     return classes[1:] if len(classes) == 2 else classes
-
-
-def _place_of(label: Any, classes: list[Any]) -> int:
-    """Return where a label belongs among sorted ones; at the end if they cannot be compared."""
-    try:
-        return bisect_left(classes, label)
-    except TypeError:
-        return len(classes)
 
 
 class StreamRegressor(StreamLearner):

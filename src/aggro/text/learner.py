@@ -16,7 +16,6 @@ import numpy as np
 from aggro import _core
 from aggro.learn.calibration import Calibrator
 from aggro.learn.grids import PIECE, is_settled, next_look
-from aggro.learn.growth import output_map
 from aggro.learn.learner import Array, Learner
 from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
@@ -293,8 +292,7 @@ class TextLearner:
             for r in self.runners
         ]
         if self.calibrator is not None:
-            change = output_map(self.settings, settings, position, classes)
-            new.calibrator = self.calibrator.grown(change, position, classes)
+            new.calibrator = self.calibrator.grown(self.settings, settings, position, classes)
         return new
 
     # -- predicting -------------------------------------------------------------------------
