@@ -18,9 +18,11 @@ from aggro.labels import chosen, shown
 from aggro.learn.classes import Classes
 from aggro.learn.grids import PIECE
 from aggro.learn.learner import Array, Learner, Progress, rows_of
+from aggro.learn.lessons import Lesson
 from aggro.learn.makers import grown, make_learner
 from aggro.learn.probability_map import softmax
 from aggro.learn.race import AutoLearner
+from aggro.learn.recorder import Recorder
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
@@ -41,6 +43,7 @@ class LinearModel:
         self.known = Classes(np.empty(0))
         self.learner: Learner | AutoLearner | None = None
         self.settled: dict[str, Any] = {}  # what a race chose before it ended
+        self.again = False  # whether rows come again
 
     @classmethod
     def create(cls, variant: Variant, params: dict[str, Any], dtype: Any, seed: int) -> LinearModel:
@@ -99,8 +102,14 @@ class LinearModel:
             learner.model.grow(features)
 
     def learn(self, X: Any, lesson: dict[str, Any], weights: Array | None, order: Array) -> None:
-        """Learn some rows."""
-        self._learner.learn(self._rows(X), weights=weights, order=order, **lesson)
+        """Learn some rows; record their margins where the model does so, unless they come again."""
+        recorder = self._recorder()
+        if recorder is None or self.again:
+            self._learner.learn(self._rows(X), weights=weights, order=order, **lesson)
+            return
+        whole = Lesson(self._fitting(X), {**lesson, "weights": weights})
+        with whole.undone_if_cut(self._learner):
+            self._keep(recorder.after(self._learner, whole, weights, order))
 
     def _first(self, features: int, outputs: int) -> Learner | AutoLearner:
         # The seed that the estimators would draw, so that both learn the same.
@@ -131,8 +140,11 @@ class LinearModel:
             )
         everybody = self.known.admit(strange)
         settings, position = self._settings_for(len(everybody)), self.known.among(everybody)
+        old, recorder = self.learner.settings, self._recorder()
         self.learner = grown(self.learner, settings, position, len(everybody))
         self.known = everybody
+        if recorder:
+            self._keep(recorder.grown(old, settings, position, len(everybody)))
 
     # -- predicting -------------------------------------------------------------------------
 
@@ -142,27 +154,37 @@ class LinearModel:
 
     def probabilities(self, scores: Array) -> Array:
         """Return the probability of each class; a mere softmax if no margins were recorded."""
-        fitted = self.record.attributes
         if len(self.classes) == 1:
             return np.ones((len(scores), 1))
-        if "_calibrator" not in fitted:
-            return softmax(scores)
-        centre = self._learner.scores(fitted["_typical"].rows(self.features))[0]
-        calibrated: Array = fitted["_calibrator"].probabilities(scores, centre)
-        return calibrated
+        recorder = self._recorder()
+        return recorder.probabilities(self._learner, scores) if recorder else softmax(scores)
 
     def chosen(self, scores: Array) -> Array:
         """Return the index of the class that the scores speak for."""
         return chosen(scores, len(self.classes))
 
     def _rows(self, X: Any) -> Any:
+        return rows_of(self._fitting(X))
+
+    def _fitting(self, X: Any) -> Any:
+        """Return rows with as many columns as the model knows."""
         if X.shape[1] > self.features:
             raise ValueError(
                 f"The data have {X.shape[1]:,} columns, but the model knows {self.features:,}."
             )
         if hasattr(X, "indptr"):  # a block has the columns seen up to it; this copies nothing
             X.resize((X.shape[0], self.features))
-        return rows_of(X)
+        return X
+
+    def _recorder(self) -> Recorder | None:
+        """Return what was recorded of margins, where the estimator was made to record them."""
+        fitted = self.record.attributes
+        if "_calibrator" not in fitted:
+            return None
+        return Recorder(fitted["_calibrator"], fitted["_typical"])
+
+    def _keep(self, recorder: Recorder) -> None:
+        self.record.attributes.update(_calibrator=recorder.calibrator, _typical=recorder.typical)
 
     @property
     def _learner(self) -> Learner | AutoLearner:
@@ -209,6 +231,7 @@ class LinearModel:
 
     def freeze(self, frozen: bool = True) -> None:
         """Tell the learner that the same rows may come again, or that new ones come."""
+        self.again = frozen
         if self.learner is not None:
             self.learner.freeze_means(frozen)
 

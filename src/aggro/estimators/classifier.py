@@ -68,10 +68,10 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             learner = self._continued(settings)
         self._start(learner, coef_init, intercept_init)
         held_out, validate = self._validation(X, y, weights)
-        once = self._once(learner, X, lesson, sample_weight)
+        once = self._once(learner, X, lesson, weights)
         self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate, once)
         if self.probability and once is None:
-            self._calibrate(learner, X, lesson, sample_weight)
+            self._calibrate(learner, X, lesson, weights)
         self._learner, self._known_prices = learner, self._prices()
         return self
 
@@ -103,9 +103,9 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         self._reconfigure(self._task())
         self.n_iter_ = 1
         if self.probability:
-            self._learn_and_record(X, lesson, sample_weight)
+            self._learn_and_record(X, lesson, weights)
         else:
-            self._learn_once(X, lesson)
+            self._lesson(X, lesson).teach(self._learner, undo=True)
         return self
 
     # -- classes ----------------------------------------------------------------------------

@@ -113,9 +113,6 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     def _new_learner(self, settings: Settings, dtype: Any) -> Any:
         return self._kernel_learner(settings, len(self.classes_))
 
-    def _twin(self, learner: Any) -> Any:
-        return self._kernel_learner(learner.settings, len(self.classes_))
-
 
 class KernelPassiveAggressiveRegressor(KernelEstimator, OnlineRegressor):
     """Passive-Aggressive regressor on remembered examples: f(x) = sum_i a_i k(x_i, x) + b.

@@ -70,7 +70,7 @@ class OnlineRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):  # typ
         self._check_columns(values)
         self._reconfigure("regression")
         self.n_iter_ = 1
-        self._learn_once(X, lesson)
+        self._lesson(X, lesson).teach(self._learner, undo=True)
         return self
 
     def _begin(self, X: Any, lesson: dict[str, Any], settings: Settings) -> Any:

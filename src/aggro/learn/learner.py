@@ -212,6 +212,10 @@ class Learner:
         """Put back what ``state`` gave."""
         self.model.load_state(state)
 
+    def twin(self) -> Learner:
+        """Return a new learner like this one."""
+        return Learner(self.all_settings, self.features, self.classes, self.dtype)
+
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name != "model"}
         memory = self.model.memory

@@ -19,6 +19,7 @@ from aggro.learn.grids import PIECE, is_settled, next_look
 from aggro.learn.learner import Array, Learner
 from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
+from aggro.learn.recorder import Recorder
 from aggro.learn.turns import Turns
 from aggro.learn.typical import Typical, next_change
 from aggro.rules import Settings
@@ -311,9 +312,8 @@ class TextLearner:
     def probabilities(self, scores: Array) -> Array:
         """Return the probability of each class, by the margins given before learning."""
         assert self.calibrator is not None
-        race = self.leader.race
-        centre = race.scores(self.leader.typical.rows(race.features))[0]
-        return self.calibrator.probabilities(scores, centre)
+        record = Recorder(self.calibrator, self.leader.typical)
+        return record.probabilities(self.leader.race, scores)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "turns"}
