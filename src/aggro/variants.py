@@ -192,6 +192,9 @@ def catalogue() -> list[Variant]:
     return list(ROWS)
 
 
+PLAIN = {False: "SPA-I", True: "PAR-I"}  # of a regression or not, where no variant is named
+
+
 def from_name(name: str, **params: Any) -> Any:
     """Return a new estimator of a published variant; keywords override the row's.
 

@@ -15,6 +15,7 @@ from aggro.cli.reading import Reading
 from aggro.cli.variant import settings_for
 from aggro.kinds import LINEAR
 from aggro.labels import chosen, shown
+from aggro.learn.alike import AnyLearner, grow_features, suffered
 from aggro.learn.classes import Classes
 from aggro.learn.grids import PIECE
 from aggro.learn.learner import Array, Learner, Progress, rows_of
@@ -41,7 +42,7 @@ class LinearModel:
         self.record, self.settings, self.title = record, settings, title
         self.dtype = np.dtype(dtype)
         self.known = Classes(np.empty(0))
-        self.learner: Learner | AutoLearner | None = None
+        self.learner: AnyLearner | None = None
         self.settled: dict[str, Any] = {}  # what a race chose before it ended
         self.again = False  # whether rows come again
 
@@ -81,25 +82,13 @@ class LinearModel:
             present = np.zeros(len(y), bool)
             present[counted] = True
             lesson = {"labels": self.known.encode(y, present)}
-        self._grow(X.shape[1])
+        grow_features(self._learner, X.shape[1])
         return lesson
 
     @property
     def step(self) -> int:
         """How many rows belong together: where a batch may be cut without changing the model."""
         return PIECE if isinstance(self.learner, AutoLearner) else self.settings.batch_size
-
-    def _grow(self, features: int) -> None:
-        """Let features that were never seen enter, with zero weights."""
-        learner = self._learner
-        if features <= learner.features:
-            return
-        if isinstance(learner, AutoLearner):
-            for each in learner.learners:
-                each.model.grow(features)
-            learner.features = features
-        else:
-            learner.model.grow(features)
 
     def learn(self, X: Any, lesson: dict[str, Any], weights: Array | None, order: Array) -> None:
         """Learn some rows; record their margins where the model does so, unless they come again."""
@@ -111,7 +100,7 @@ class LinearModel:
         with whole.undone_if_cut(self._learner):
             self._keep(recorder.after(self._learner, whole, weights, order))
 
-    def _first(self, features: int, outputs: int) -> Learner | AutoLearner:
+    def _first(self, features: int, outputs: int) -> AnyLearner:
         # The seed that the estimators would draw, so that both learn the same.
         random = np.random.RandomState(self.record.params["random_state"])
         seed = random.randint(np.iinfo(np.int32).max)
@@ -187,7 +176,7 @@ class LinearModel:
         self.record.attributes.update(_calibrator=recorder.calibrator, _typical=recorder.typical)
 
     @property
-    def _learner(self) -> Learner | AutoLearner:
+    def _learner(self) -> AnyLearner:
         if self.learner is None:
             raise ValueError("There were no examples to learn from.")
         return self.learner
@@ -200,12 +189,9 @@ class LinearModel:
     @property
     def suffered(self) -> float:
         """Mistakes, or the sum of absolute errors, of what predicted, each before it learned."""
-        learner = self.learner
-        if learner is None or not self.regression:
+        if self.learner is None or not self.regression:
             return float(self.progress.mistakes)
-        if isinstance(learner, AutoLearner):
-            return learner.distance
-        return float(learner.model.chosen_record[1])
+        return suffered(self.learner)[1]
 
     @property
     def features(self) -> int:

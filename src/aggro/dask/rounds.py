@@ -21,6 +21,7 @@ from sklearn.base import is_regressor
 from aggro.dask.inputs import Partition
 from aggro.dask.progress import Progress
 from aggro.dask.work import Outcome, Unit, combine, learn_first, learn_unit, look_at
+from aggro.learn.alike import suffered
 from aggro.learn.race import AutoLearner
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.models import wider
@@ -95,11 +96,7 @@ class Rounds:
 
     def _made(self) -> float:
         """Return the mistakes, or distances, of what predicted, each before it was learned."""
-        learner = self.model._learner
-        record = learner.made() if isinstance(learner, AutoLearner) else learner.model.chosen_record
-        before = learner.counted if isinstance(learner, AutoLearner) else (0.0, 0.0)
-        place = int(is_regressor(self.model))
-        return float(record[place] + before[place])
+        return suffered(self.model._learner)[int(is_regressor(self.model))]
 
     def _tell(
         self, number: int, place: int, of: int, rows: int, before: float, began: float, sent: int

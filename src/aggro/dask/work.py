@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from aggro.dask.inputs import length_of, part, rows_of_partition
+from aggro.learn.alike import learners_of
 from aggro.learn.classes import Classes
 from aggro.merging.changes import Change, add, change_between
 from aggro.merging.parts import take_apart
-from aggro.merging.shards import learners_of, shard_of
+from aggro.merging.shards import shard_of
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from sklearn.utils.validation import validate_data
 
 from aggro.estimators.passes import Passes, in_order
 from aggro.kinds import KINDS, Kind
+from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
 from aggro.learn.lessons import Lesson
-from aggro.learn.makers import AnyLearner
 from aggro.learn.threads import threads_of
 from aggro.learn.turns import turns_of
 from aggro.rules import Settings, Task, check_settings, same_values

@@ -15,10 +15,11 @@ from aggro.estimators.stopping import mean_of
 from aggro.estimators.targets import class_weights, read_classes
 from aggro.estimators.weights import LinearEstimator
 from aggro.labels import shown, sorted_classes
+from aggro.learn.alike import AnyLearner
 from aggro.learn.classes import Classes
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
-from aggro.learn.makers import AnyLearner, grown, make_learner
+from aggro.learn.makers import grown, make_learner
 from aggro.rules import Settings, Task
 
 

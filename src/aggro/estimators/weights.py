@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from aggro.checks import check_number
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
+from aggro.learn.alike import AnyLearner
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array, Learner, rows_of
-from aggro.learn.makers import AnyLearner
 from aggro.learn.race import AutoLearner
 from aggro.learn.threads import threads_of
 from aggro.rules import Settings

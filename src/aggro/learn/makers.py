@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from aggro.learn.alike import AnyLearner
 from aggro.learn.growth import grow_classes
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.lanes import chosen_of
@@ -13,7 +14,6 @@ from aggro.learn.learner import Array, Learner
 from aggro.learn.race import AutoLearner
 from aggro.rules import Settings, left_open
 
-AnyLearner = Learner | AutoLearner
 Kind = TypeVar("Kind", bound=Learner | AutoLearner | KernelLearner)
 
 

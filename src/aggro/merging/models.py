@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_number
+from aggro.learn.alike import AnyLearner
 from aggro.learn.classes import Classes
 from aggro.learn.learner import Array, Learner
-from aggro.learn.makers import AnyLearner, grown
+from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import merge_calibrators, merge_typical

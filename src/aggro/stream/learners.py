@@ -15,6 +15,7 @@ from aggro.learn.probability_map import softmax_of_one
 from aggro.stream.base import StreamLearner
 from aggro.stream.frames import rows_of_frame, table_like
 from aggro.stream.probability import RecordingStream
+from aggro.variants import PLAIN
 
 
 class StreamClassifier(RecordingStream):
@@ -72,7 +73,7 @@ class StreamClassifier(RecordingStream):
 
     def __init__(
         self,
-        algorithm: str = "SPA-I",
+        algorithm: str = PLAIN[False],
         *,
         C: float | str = 1.0,
         max_features: int | None = None,
@@ -174,7 +175,7 @@ class StreamRegressor(StreamLearner):
 
     def __init__(
         self,
-        algorithm: str = "PAR-I",
+        algorithm: str = PLAIN[True],
         *,
         C: float | str = 1.0,
         max_features: int | None = None,

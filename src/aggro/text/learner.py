@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
+from aggro.learn.alike import AnyLearner, grow_features, learners_of, suffered
 from aggro.learn.calibration import Calibrator
 from aggro.learn.grids import PIECE, is_settled, next_look
 from aggro.learn.learner import Array, Learner
@@ -25,16 +26,12 @@ from aggro.learn.typical import Typical, next_change
 from aggro.rules import Settings
 from aggro.text.encoder import Encoder, Rows
 from aggro.text.race import (
-    AnyRace,
     best_of,
     bytes_of,
-    grow_features,
     is_hopeless,
-    learners_of,
     make_race,
     put_back,
     record_of,
-    suffered,
     winner_of,
 )
 from aggro.text.table import Table
@@ -48,7 +45,7 @@ class Runner:
 
     which: int
     kind: str
-    race: AnyRace
+    race: AnyLearner
     typical: Typical
 
 
