@@ -13,6 +13,7 @@ PACKAGE = [
     "atomic",
     "extras",
     "checks",
+    "renamed",
     "rules",
     "kinds",
     "variants",

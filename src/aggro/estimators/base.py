@@ -124,7 +124,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _settings(self, task: Task) -> Settings:
         """Return the point on every axis: the parameters that name one, and what is fixed."""
         kind = self._kind()
-        given = {name: getattr(self, name) for name in (*kind.axes, *kind.words)}
+        given = {name: getattr(self, name) for name in kind.names}
         plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
         return Settings(task=task, **kind.keywords(plain))
 

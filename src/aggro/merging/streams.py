@@ -145,9 +145,8 @@ def _merge_records(merged: Any, streams: Sequence[Any], start: Any, classes: lis
     for stream in [*streams, *([] if start is None else [start])]:
         record = copy.copy(stream._record)
         if len(record.classes) < len(classes):
-            record.admit(
-                classes, stream._settings(len(record.classes)), stream._settings(len(classes))
-            )
+            settings = (stream._settings(len(known)) for known in (record.classes, classes))
+            record, _ = record.admitted(classes, *settings)
         record.settle()
         records.append(record)
     begin = records.pop().calibrator if start is not None else None

@@ -12,12 +12,14 @@ import numpy as np
 from aggro.learn.classes import in_order
 from aggro.learn.makers import grown
 from aggro.learn.probability_map import softmax_of_one
+from aggro.renamed import old_attributes
 from aggro.stream.base import StreamLearner
 from aggro.stream.frames import rows_of_frame, table_like
 from aggro.stream.probability import RecordingStream
 from aggro.variants import PLAIN
 
 
+@old_attributes
 class StreamClassifier(RecordingStream):
     """Passive-Aggressive classifier of a stream: features and classes may appear at any time.
 
@@ -86,7 +88,7 @@ class StreamClassifier(RecordingStream):
         self._begin_record(probability)
 
     @property
-    def classes(self) -> list[Any]:
+    def classes_(self) -> list[Any]:
         """The classes met so far: sorted, or in order of appearance where they have no order."""
         return list(self._classes())
 
@@ -107,13 +109,15 @@ class StreamClassifier(RecordingStream):
         """Return a table with one column of probabilities for each class."""
         return table_like(X, [self.predict_proba_one(x) for x in rows_of_frame(X)])
 
-    def coef(self) -> dict[Any, dict[Any, float]]:
-        """Return the weights of each class by feature; for two classes those of the second."""
+    @property
+    def coef_(self) -> dict[Any, dict[Any, float]]:
+        """The weights of each class by feature; for two classes those of the second."""
         classes, columns, _ = self._columns()
         return dict(zip(_owners(classes), columns, strict=False))
 
-    def intercept(self) -> dict[Any, float]:
-        """Return the intercept of each class; for two classes that of the second."""
+    @property
+    def intercept_(self) -> dict[Any, float]:
+        """The intercept of each class; for two classes that of the second."""
         classes, _, intercepts = self._columns()
         return dict(zip(_owners(classes), intercepts, strict=False))
 
@@ -121,7 +125,7 @@ class StreamClassifier(RecordingStream):
         """Let a class enter that was never seen; the core calls this in the midst of learning."""
         if label is None or label != label:
             raise ValueError(f"y is {label!r}; give a class.")
-        classes = self.classes
+        classes = self.classes_
         everybody = in_order([*classes, label])
         places = {known: place for place, known in enumerate(everybody)}
         position = [places[known] for known in classes]
@@ -137,6 +141,7 @@ def _owners(classes: list[Any]) -> list[Any]:
     return classes[1:] if len(classes) == 2 else classes
 
 
+@old_attributes
 class StreamRegressor(StreamLearner):
     """Passive-Aggressive regressor of a stream: features may appear at any time.
 
@@ -189,10 +194,12 @@ class StreamRegressor(StreamLearner):
         """Return the predicted number, as ``predict_one`` does."""
         return float(self.predict_one(x))
 
-    def coef(self) -> dict[Any, float]:
-        """Return the weight of each feature."""
+    @property
+    def coef_(self) -> dict[Any, float]:
+        """The weight of each feature."""
         return self._columns()[1][0]
 
-    def intercept(self) -> float:
-        """Return the intercept."""
+    @property
+    def intercept_(self) -> float:
+        """The intercept."""
         return self._columns()[2][0]

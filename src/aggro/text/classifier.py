@@ -14,6 +14,7 @@ from aggro.learn.classes import Classes
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
+from aggro.renamed import old_keywords
 from aggro.rules import Settings, class_task
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
@@ -22,6 +23,7 @@ from aggro.text.options import WORDS
 from aggro.text.table import Table
 
 
+@old_keywords
 class TextClassifier(Explained, TextEstimator):
     """Learns classes from texts, in one pass and with nothing to choose.
 
@@ -46,7 +48,7 @@ binary, min_df, max_df
     columns : mapping, optional
         What becomes of each column of a frame, or key of dicts: "text", "category" or "number".
         Without it X is texts alone.
-    passes : int, default=1
+    max_iter : int, default=1
         Passes of ``fit`` over the texts. The race ends with the first.
     shuffle : bool, default=True
         Take the texts of ``fit`` in random order.
@@ -102,7 +104,7 @@ binary, min_df, max_df
         min_df: float = 0,
         max_df: float = 1.0,
         columns: Any = None,
-        passes: int = 1,
+        max_iter: int = 1,
         shuffle: bool = True,
         forgetting: float = 0.0,
         keep_names: bool | int = True,
