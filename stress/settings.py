@@ -20,8 +20,6 @@ VALUES = {
     "multiclass": ("support", "top", "predicted", "ovr"),
     "r": (0.3, 1.0, 10.0),
     "eta": (0.5, 0.7, 0.95),
-    "form": ("variance", "stdev"),
-    "kind": ("I", "II"),
     "n_jobs": (None, 2),
     "probability": (False, True),
     "kernel": ("rbf", "poly", "linear", "sigmoid"),
@@ -98,7 +96,6 @@ def _draw(rng):
     if linear and single and rng.random() < 0.3:
         name = "StreamRegressor" if regression else "StreamClassifier"
         params["algorithm"] = row.name
-        params.pop("form", None), params.pop("kind", None)
     known = _parameters(name, row.estimator)
     for each in known:
         if rng.random() < CHANGES / len(known):

@@ -6,7 +6,6 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from aggro.learn.calibration import LATE, RING, Calibrator, capacity, fitted_up_to
-from aggro.learn.growth import output_map
 from aggro.learn.probability_map import apply, fit, softmax
 from aggro.learn.typical import (
     EVERY,
@@ -231,16 +230,16 @@ def test_margins_follow_new_classes(multiclass):
     binary, several = Settings(task="binary"), Settings(task="multiclass", multiclass=multiclass)
     s = np.array([[1.0], [-2.0]])
     one = Calibrator.empty(1).plus(np.array([0, 0]), np.array([1.0, 2.0]), s, 3 * s)
-    two = one.grown(output_map(binary, binary, np.array([0]), 2), np.array([0]), 2)
+    two = one.grown(binary, binary, np.array([0]), 2)
     assert two.scores.tolist() == (-s).tolist()
     assert two.centres.tolist() == (-3 * s).tolist()
     assert two.counts.tolist() == [[2, 0]]
-    same = one.grown(output_map(binary, binary, np.array([1]), 2), np.array([1]), 2)
+    same = one.grown(binary, binary, np.array([1]), 2)
     assert same.scores.tolist() == s.tolist()
     assert (same.counts.tolist(), same.masses.tolist()) == ([[0, 2]], [[0.0, 3.0]])
     assert (same.labels.tolist(), same.latest.tolist()) == ([1, 1], [1])
     position = np.array([0, 2])
-    three = same.grown(output_map(binary, several, position, 3), position, 3)
+    three = same.grown(binary, several, position, 3)
     half = 1.0 if multiclass == "ovr" else 0.5
     np.testing.assert_allclose(three.scores, s * [[-half, 0, half]])
     assert three.labels.tolist() == [2, 2]

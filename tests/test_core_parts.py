@@ -140,7 +140,7 @@ def test_many_names_and_a_bounded_table(name):
         if len(weights) > 37:
             del weights[next(iter(weights))]
     assert {key: model.predict_one({name(key): 1.0}) for key in weights} == weights
-    assert model.n_features == 37
+    assert model.n_features_in_ == 37
     for gone in range(61):
         if gone not in weights:
             assert model.predict_one({name(gone): 1.0}) == 0.0
@@ -153,7 +153,7 @@ def test_equal_names_are_one():
     assert model.predict_one({"1": 2.0}) == 0.0
     model.learn_one({"".join(["a", "b"]): 1.0}, 5.0)
     assert model.predict_one({"ab": 1.0}) == 5.0
-    assert model.n_features == 2
+    assert model.n_features_in_ == 2
 
 
 def test_the_order_of_use_survives_a_copy():
@@ -163,11 +163,11 @@ def test_the_order_of_use_survives_a_copy():
         model.learn_one({name: 1.0}, 1.0 + ord(name))
     twin = StreamRegressor.from_state(*model.state())
     for i, oldest in enumerate("dacb"):
-        assert model.coef().keys() == twin.coef().keys()
-        assert oldest in twin.coef()
+        assert model.coef_.keys() == twin.coef_.keys()
+        assert oldest in twin.coef_
         for each in (model, twin):
             each.learn_one({f"new{i}": 1.0}, 1.0)
-        assert oldest not in twin.coef() and oldest not in model.coef()
+        assert oldest not in twin.coef_ and oldest not in model.coef_
 
 
 # -- moments ---------------------------------------------------------------------------------
@@ -182,10 +182,10 @@ def test_moments_are_those_of_all_rows():
     arrays = model.state()[1]
     (rows,) = (value for name, value in arrays.items() if name.endswith("rows"))
     assert rows.tolist() == [50.0]
-    coef, inside = model.coef(), arrays["weights"].reshape(3, -1)[:, 0]
+    coef, inside = model.coef_, arrays["weights"].reshape(3, -1)[:, 0]
     scaled = np.array([coef[name] for name in "abc"])
     np.testing.assert_allclose(scaled * X.std(axis=0), inside, rtol=1e-9)
-    shift = model.intercept() + scaled @ X.mean(axis=0)
+    shift = model.intercept_ + scaled @ X.mean(axis=0)
     np.testing.assert_allclose(shift, arrays["bias"][0], rtol=1e-9)
 
 

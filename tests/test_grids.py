@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from linear_support import make_problem, teach
+from scipy.sparse import csr_matrix
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
 from aggro.learn.bundle import begin_anew, select
@@ -21,9 +22,11 @@ from aggro.learn.grids import (
     off_edge,
     off_unit,
     price,
+    race_tables,
     steps_of,
+    tables_of,
 )
-from aggro.learn.learner import Learner
+from aggro.learn.learner import Learner, rows_of
 from aggro.learn.race import AutoLearner
 from aggro.rules import Settings, memory_of
 
@@ -353,3 +356,13 @@ def test_a_settled_race_keeps_the_neighbours_of_its_leader():
     assert leader in kept and set(kept) <= set(before)
     alone = PassiveAggressiveClassifier(C=model.C_).partial_fit(X[:SETTLED], y[:SETTLED])
     np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-9)  # a lane is a model
+
+
+@pytest.mark.parametrize("left", [("C",), ("C", "scale", "average"), ("C", "metric", "scale")])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_tables_of_a_race_are_counted_before_it_begins(left, sparse):
+    settings = Settings(task="binary", **dict.fromkeys(left, "auto"))
+    race, X = AutoLearner(settings, 3, 2), np.ones((1, 3))
+    race.learn(rows_of(csr_matrix(X) if sparse else X), labels=np.zeros(1, np.int64))
+    tables = sum(tables_of(each.settings) * each.models for each in race.learners)
+    assert race_tables(settings, sparse) == tables

@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
-from aggro.labels import joined
 from aggro.learn.bundle import select
+from aggro.learn.classes import Classes
 from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Learner, rows_of
 from aggro.rules import Settings
@@ -116,6 +116,8 @@ def test_margins_between_known_classes_stay(multiclass, labels, classes, positio
 
 
 def test_all_classes_in_order():
-    everybody, position = joined(np.array(["b", "d"]), np.array(["c", "b", "a"]))
-    assert everybody.tolist() == ["a", "b", "c", "d"]
-    assert position.tolist() == [1, 3]
+    known = Classes(np.array(["b", "d"]))
+    everybody = known.admit(np.array(["c", "b", "a"]))
+    assert everybody.labels.tolist() == ["a", "b", "c", "d"]
+    assert known.among(everybody).tolist() == [1, 3]
+    assert known.moved(np.array([2.0, 7.0]), everybody).tolist() == [0.0, 2.0, 0.0, 7.0]

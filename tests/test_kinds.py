@@ -17,9 +17,9 @@ from aggro.variants import ROWS
 @pytest.mark.parametrize("name", KINDS)
 def test_the_constructor_has_the_axes_of_its_row_with_their_defaults(name):
     kind, found = KINDS[name], inspect.signature(getattr(aggro, name).__init__).parameters
-    assert {axis for axis in AXES if axis in found} == set(kind.axes)
-    shown = {axis: found[axis].default for axis in kind.axes}
-    assert shown == {axis: {**DEFAULTS, **kind.defaults}[axis] for axis in kind.axes}
+    assert {axis for axis in AXES if axis in found} == set(kind.names)
+    shown = {axis: found[axis].default for axis in kind.names}
+    assert shown == {axis: {**DEFAULTS, **kind.defaults}[axis] for axis in kind.names}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -29,9 +29,8 @@ def test_the_settings_of_an_estimator_are_valid_and_of_its_losses(name):
     settings = estimator._settings(task)
     assert settings.loss in KINDS[name].losses
     check_settings(settings, KINDS[name].losses)
-    for word, losses in KINDS[name].words.items():
-        for choice, loss in losses.items():
-            assert getattr(aggro, name)(**{word: choice})._settings(task).loss == loss
+    for loss in KINDS[name].losses if "loss" in KINDS[name].names else ():
+        assert getattr(aggro, name)(loss=loss)._settings(task).loss == loss
 
 
 def test_every_loss_belongs_to_an_estimator_and_every_variant_to_a_row():

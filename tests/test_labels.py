@@ -12,8 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 import aggro
 from aggro import PassiveAggressiveClassifier
-from aggro.estimators.targets import class_weights, classes_of, encode
+from aggro.estimators.targets import class_weights
 from aggro.labels import plain_labels, united
+from aggro.learn.classes import Classes, in_order
 
 Classifiers = [PassiveAggressiveClassifier, aggro.KernelPassiveAggressiveClassifier]
 WORDS = np.array(["a", "bb", "ccc"])[CLASSES]
@@ -193,7 +194,8 @@ def test_classes_of_is_unique():
                 end = min(start + width, high)
                 y = np.append(rng.integers(start, end, 18, endpoint=True), [start, end])
                 y = y.astype(dtype)
-                classes, index = classes_of(y)
+                known, index = Classes.numbered(y)
+                classes = known.labels
                 assert np.array_equal(classes, np.unique(y))
                 assert classes.dtype == y.dtype
                 assert np.array_equal(classes[index], y)
@@ -207,11 +209,26 @@ def test_united_keeps_order_and_type():
 
 
 def test_encode_of_absent_rows():
-    classes = np.array(["a", "b"])
+    classes = Classes(np.array(["a", "b"]))
     y, present = np.array(["b", "z", "a"]), np.array([True, False, True])
-    assert encode(y, classes, present).tolist() == [1, 0, 0]
+    assert classes.encode(y, present).tolist() == [1, 0, 0]
     with pytest.raises(ValueError, match=r"'z' \(row 1\)"):
-        encode(y, classes, ~present)
+        classes.encode(y, ~present)
+
+
+def test_named_classes_admit_no_other():
+    named, met = Classes.named(["b", "a", "b"]), Classes.of(np.array(["b", "a"]))
+    new = np.array(["c", "a"])
+    assert named.labels.tolist() == met.labels.tolist() == ["a", "b"]
+    assert named.admit(new) is named
+    assert met.admit(new).labels.tolist() == ["a", "b", "c"]
+    assert met.strange(new).tolist() == ["c"]
+    assert [met.task, met.admit(new).task] == ["binary", "multiclass"]
+
+
+def test_labels_of_any_type_in_order():
+    assert in_order([3, 1, 3, 2]) == [1, 2, 3]
+    assert in_order(["b", 2, ("a",), 1]) == ["b", 2, ("a",), 1]
 
 
 # -- weights ----------------------------------------------------------------------------------

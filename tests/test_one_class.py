@@ -148,7 +148,7 @@ def test_streams_learn_the_same(axes, known):
     for first in range(0, len(y), step := axes.get("batch_size", 1)):
         rows = slice(first, first + step)
         told.partial_fit(X[rows], names[rows], classes=["no", "yes"])
-    weights = [model.coef()["yes"][f"f{j}"] for j in range(8)]
+    weights = [model.coef_["yes"][f"f{j}"] for j in range(8)]
     np.testing.assert_allclose(weights, told.coef_[0], rtol=1e-9, atol=1e-12)
     assert model.n_mistakes_ == told.n_mistakes_
     assert model.n_updates_ == told.n_updates_
@@ -167,7 +167,7 @@ def test_a_race_of_a_stream_keeps_the_record_of_those_who_knew(known):
         before = model.predict_one(x), model.score_one(x)
         mistakes = model.n_mistakes_
         model.learn_one(x, label)
-        if len(model.classes) == 2 and isinstance(before[1], float):
+        if len(model.classes_) == 2 and isinstance(before[1], float):
             assert model.n_mistakes_ - mistakes == (before[0] != label)
     alone = StreamClassifier("PA-I", C=model.C_, **params)
     for x, label in zip(X, y.tolist(), strict=True):
@@ -225,7 +225,7 @@ def test_a_stream_of_one_class_goes_on_from_a_file(known, tmp_path):
             other = aggro.load(tmp_path / "m")
         for each in (model, other) if i >= ALONE - 2 else (model,):
             each.learn_one(dict(zip("abcdefgh", x, strict=True)), label)
-    assert model.coef() == other.coef()
+    assert model.coef_ == other.coef_
     assert model.n_mistakes_ == other.n_mistakes_
     assert model.predict_proba_one({"a": 1.0}) == other.predict_proba_one({"a": 1.0})
 

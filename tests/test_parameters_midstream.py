@@ -11,12 +11,10 @@ import aggro
 # What partial_fit does when a parameter is changed to a value, from its default.
 TAKES_EFFECT = {
     "C": [0.01, np.float32(0.02)],
-    "loss": ["squared_hinge", "hard", "squared_epsilon_insensitive"],
+    "loss": ["squared_hinge", "hard", "squared_epsilon_insensitive", "cw_stdev", "scw2"],
     "epsilon": [2.0],
     "r": [7.0],
     "eta": [0.6],
-    "form": ["stdev"],
-    "kind": ["II"],
     "multiclass": ["top"],
     "batch_size": [7],
     "class_weight": ["balanced", {0: 0.2}],

@@ -196,7 +196,7 @@ def test_pieces_cover_all_rows_in_whole_batches(batch, met):
     model.partial_fit(np.eye(2), [0, 1])
     model._typical = Typical.of(np.ones(2), met)
     for count in (1, 15, 1024, 7003):
-        cuts = model._pieces(count, model._learner, follow=True)
+        cuts = model._record._pieces(count, model._learner, follow=True)
         assert np.concatenate([np.arange(count)[cut] for cut in cuts]).tolist() == [*range(count)]
         assert all(cut.start % batch == 0 for cut in cuts)
 

@@ -173,7 +173,7 @@ def test_a_refused_example_leaves_no_trace(x, y, w):
     twin = copy.deepcopy(model)
     with pytest.raises((ValueError, TypeError)):
         model.learn_one(x, y, w)
-    assert model.classes == twin.classes
+    assert model.classes_ == twin.classes_
     assert model._record.met == twin._record.met == 40
     for each in (model, twin):
         each.learn_one({"f0": 1.0}, "never", 0.0)  # no weight: it was never there
@@ -181,7 +181,7 @@ def test_a_refused_example_leaves_no_trace(x, y, w):
         each._record.settle()
     assert_same_record(model._record.calibrator, twin._record.calibrator)
     assert model.predict_proba_one({"f1": 1.0}) == twin.predict_proba_one({"f1": 1.0})
-    assert model.coef() == twin.coef()
+    assert model.coef_ == twin.coef_
 
 
 def test_threads_share_a_stream():

@@ -126,10 +126,10 @@ def test_streams_settle(load, params, tmp_path):
     for x, label in zip(rows[:201], y.tolist(), strict=False):
         model.learn_one(x, label)
         twin.learn_one(x, label)
-    before = model.coef(), model.intercept(), [model.predict_one(x) for x in rows]
+    before = model.coef_, model.intercept_, [model.predict_one(x) for x in rows]
     chosen, size = model.C_, model._raw_memory_usage
     model.settle()
-    assert (model.coef(), model.intercept(), [model.predict_one(x) for x in rows]) == before
+    assert (model.coef_, model.intercept_, [model.predict_one(x) for x in rows]) == before
     assert model.C == model.C_ == chosen
     assert model._raw_memory_usage < size / 2
     with pytest.raises(AttributeError, match="auto"):
@@ -141,10 +141,10 @@ def test_streams_settle(load, params, tmp_path):
         for one in (model, twin, *copies):
             one.learn_one(x, label)
     for copy in copies:
-        assert copy.coef() == model.coef()
+        assert copy.coef_ == model.coef_
     lane = next(i for i, lane in enumerate(twin.lanes_) if lane["C"] == chosen)
-    weights = twin._learner(len(twin.classes)).coef(lane)
-    mine = np.array([list(column.values()) for column in model.coef().values()])
+    weights = twin._learner(len(twin.classes_)).coef(lane)
+    mine = np.array([list(column.values()) for column in model.coef_.values()])
     np.testing.assert_allclose(mine, weights, rtol=1e-9, atol=1e-14)
 
 

@@ -81,8 +81,8 @@ def test_certainty_has_an_end():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 5)), rng.integers(0, 2, 400)
     for dtype, metric in itertools.product((np.float64, np.float32), ("diagonal", "full")):
-        for form in ("variance", "stdev"):
-            model = aggro.ConfidenceWeightedClassifier(form=form, metric=metric)
+        for loss in ("cw", "cw_stdev"):
+            model = aggro.ConfidenceWeightedClassifier(loss=loss, metric=metric)
             model.partial_fit(X.astype(dtype), y)
             assert np.isfinite(model.coef_).all()
 

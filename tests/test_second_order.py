@@ -50,13 +50,16 @@ TWINS = [
         for model, twin in (
             (aggro.AROWClassifier(r=0.7, metric=metric), {"rule": "arow", "r": 0.7}),
             (aggro.ConfidenceWeightedClassifier(metric=metric), {"rule": "cw"}),
-            (aggro.ConfidenceWeightedClassifier(form="stdev", metric=metric), {"rule": "cw-stdev"}),
+            (
+                aggro.ConfidenceWeightedClassifier(loss="cw_stdev", metric=metric),
+                {"rule": "cw-stdev"},
+            ),
             (
                 aggro.SoftConfidenceWeightedClassifier(C=0.4, metric=metric),
                 {"rule": "scw-i", "C": 0.4},
             ),
             (
-                aggro.SoftConfidenceWeightedClassifier(C=0.4, kind="II", metric=metric),
+                aggro.SoftConfidenceWeightedClassifier(C=0.4, loss="scw2", metric=metric),
                 {"rule": "scw-ii", "C": 0.4},
             ),
         )

@@ -52,7 +52,7 @@ SECOND_ORDER = [
     aggro.AROWClassifier(),
     aggro.AROWClassifier(metric="full"),
     aggro.ConfidenceWeightedClassifier(),
-    aggro.ConfidenceWeightedClassifier(form="stdev"),
+    aggro.ConfidenceWeightedClassifier(loss="cw_stdev"),
     aggro.SoftConfidenceWeightedClassifier(),
 ]
 CLASSIFIERS = [aggro.PassiveAggressiveClassifier(**axes) for axes in PASSIVE_AGGRESSIVE]

@@ -123,7 +123,7 @@ def test_scores_beyond_all_numbers_must_be_so_in_both():
 
 
 def test_only_what_hangs_on_last_digits_is_excused(monkeypatch):
-    confident = Setting("ConfidenceWeightedClassifier", {"form": "stdev"}, "multiclass", 3)
+    confident = Setting("ConfidenceWeightedClassifier", {"loss": "cw_stdev"}, "multiclass", 3)
     plain = plain_case()
     sensitive = replace(plain, setting=confident)
     assert not hangs_on_rounding(sensitive)

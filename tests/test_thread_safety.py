@@ -228,7 +228,7 @@ def test_a_stream(params):
     def look():
         names, _, arrays = stream._dump()
         assert arrays["counters"][0] <= stream.examples and len(names) <= 12
-        stream.coef(), stream.intercept(), stream.state()
+        stream.coef_, stream.intercept_, stream.state()
         assert stream.C_ > 0 and stream.n_mistakes_ >= 0
 
     counts = run_together(learn, learn, predict, look)

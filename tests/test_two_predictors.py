@@ -198,7 +198,7 @@ def test_a_stream_learner_is_the_estimator():
     for row, label in zip(X, y, strict=True):
         stream.learn_one({str(j): v for j, v in enumerate(row)}, int(label))
     model = PassiveAggressiveClassifier().partial_fit(X, y, classes=[0, 1])
-    weights = stream.coef()[1]
+    weights = stream.coef_[1]
     np.testing.assert_allclose(
         [weights[str(j)] for j in range(X.shape[1])], model.coef_[0], atol=1e-9
     )

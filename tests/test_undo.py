@@ -95,8 +95,8 @@ def test_a_second_row_that_is_refused(features, storage):
     """The first is unlearned: what seemed harmless overflowed half-way."""
     X = np.zeros((2, features))
     X[0, :2], X[1, :3] = (1.0, 2.0), (1e70, 3e74, 1e-70)
-    for form, metric in itertools.product(("variance", "stdev"), ("diagonal", "full")):
-        model = aggro.ConfidenceWeightedClassifier(form=form, metric=metric)
+    for loss, metric in itertools.product(("cw", "cw_stdev"), ("diagonal", "full")):
+        model = aggro.ConfidenceWeightedClassifier(loss=loss, metric=metric)
         model.partial_fit(np.eye(2, features), [0, 1])
         before = model._learner.state()
         try:

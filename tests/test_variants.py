@@ -39,10 +39,10 @@ MEANT = {
     "BPA-P": (KERNEL, {"budget": 100, "budget_strategy": "projection"}),
     "AROW": ("AROWClassifier", {}),
     "AROWR": ("AROWRegressor", {}),
-    "CW": ("ConfidenceWeightedClassifier", {"form": "variance"}),
-    "CW-stdev": ("ConfidenceWeightedClassifier", {"form": "stdev"}),
-    "SCW-I": ("SoftConfidenceWeightedClassifier", {"kind": "I"}),
-    "SCW-II": ("SoftConfidenceWeightedClassifier", {"kind": "II"}),
+    "CW": ("ConfidenceWeightedClassifier", {"loss": "cw"}),
+    "CW-stdev": ("ConfidenceWeightedClassifier", {"loss": "cw_stdev"}),
+    "SCW-I": ("SoftConfidenceWeightedClassifier", {"loss": "scw1"}),
+    "SCW-II": ("SoftConfidenceWeightedClassifier", {"loss": "scw2"}),
 }
 
 

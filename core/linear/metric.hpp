@@ -73,6 +73,13 @@ class FullMetric {
         return larger;
     }
 
+    /// Makes a feature one that is new: uncorrelated, of variance one.
+    void forget(std::size_t j) {
+        settle();
+        for (std::size_t i = 0; i < size_; ++i)
+            lower_[at(std::max(i, j), std::min(i, j))] = i == j ? T(1) : T(0);
+    }
+
     /// The packed lower triangle, with nothing pending.
     Aligned<T>& lower() {
         settle();

@@ -187,6 +187,15 @@ struct Model {
         shape.features = features;
     }
 
+    /// Makes a feature as good as one that has just appeared.
+    void forget(std::size_t j) {
+        for (Block<T>* block : tables())
+            if (block->stride() > 0) std::fill_n(block->row(j), block->stride(), T(0));
+        if (diagonal()) std::fill_n(weights.row(j) + lanes, lanes, T(1));
+        sizes.forget(j);
+        for (FullMetric<T>& metric : full) metric.forget(j);
+    }
+
     /// Makes a copy a model of its own: until then its blocks share their memory with the original.
     void detach() {
         for (Block<T>* block : tables()) block->detach();

@@ -169,23 +169,10 @@ class StreamModel {
         return twin;
     }
 
-    /// Makes a feature as good as new: weight zero, variance one, sums zero.
+    /// Makes a feature as good as new; the norms of the class means do without it.
     void forget(std::size_t slot) {
         leave_means(slot);
-        model.sizes.forget(slot);
-        double* line = model.weights.row(slot);
-        std::fill_n(line, model.lanes, 0.0);
-        if (model.diagonal()) std::fill_n(line + model.lanes, model.lanes, 1.0);
-        for (Block<double>* block :
-             {&model.trail, &model.ring, &model.pool, &model.pool_mean, &model.news})
-            if (block->stride() > 0) std::fill_n(block->row(slot), block->stride(), 0.0);
-        for (auto& sigma : model.full) {
-            auto& lower = sigma.lower();
-            for (std::size_t i = 0; i < sigma.size(); ++i) {
-                const std::size_t row = std::max(i, slot), column = std::min(i, slot);
-                lower[row * (row + 1) / 2 + column] = i == slot ? 1.0 : 0.0;
-            }
-        }
+        model.forget(slot);
     }
 
     Model<double> model;

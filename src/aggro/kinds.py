@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from aggro.checks import check_choice
 from aggro.rules import CLASSIFIER_LOSSES, REGRESSOR_LOSSES
 
 
@@ -17,8 +16,8 @@ from aggro.rules import CLASSIFIER_LOSSES, REGRESSOR_LOSSES
 class Kind:
     """What can be set on an estimator.
 
-    ``words`` are keywords that only choose a loss; ``fixed`` is what is no keyword of it, and
-    ``defaults`` are those of its keywords that differ from the defaults of ``Settings``.
+    ``fixed`` is what is no keyword of it, and ``defaults`` are those of its keywords that differ
+    from the defaults of ``Settings``.
     """
 
     axes: tuple[str, ...]
@@ -27,16 +26,16 @@ class Kind:
     kernel: bool = False  # learns in a kernel's space, in Python alone
     fixed: dict[str, Any] = field(default_factory=dict)
     defaults: dict[str, Any] = field(default_factory=dict)
-    words: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keywords that are settings: the axes, and the loss where there is a choice of it."""
+        chooses = len(self.losses) > 1 and "loss" not in self.axes
+        return (*self.axes, "loss") if chooses else self.axes
 
     def keywords(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the axes that the given parameters mean, defaults and fixed ones included."""
-        named = {**self.fixed, **self.defaults, **given}
-        for word, losses in self.words.items():
-            choice = named.pop(word, next(iter(losses)))
-            check_choice(word, choice, losses)
-            named.setdefault("loss", losses[choice])
-        return named
+        """Return the settings that the given parameters mean, defaults and fixed ones included."""
+        return {**self.fixed, **self.defaults, **given}
 
 
 _ALL = ("fit_intercept", "average", "reservoir_size")
@@ -92,15 +91,13 @@ KINDS: dict[str, Kind] = {
         axes=(*_SIZED, "eta", "metric"),
         losses=("cw", "cw_stdev"),
         fixed={"multiclass": "ovr"},
-        defaults=_DIAGONAL,
-        words={"form": {"variance": "cw", "stdev": "cw_stdev"}},
+        defaults={**_DIAGONAL, "loss": "cw"},
     ),
     "SoftConfidenceWeightedClassifier": Kind(
         axes=(*_SIZED, "C", "eta", "metric"),
         losses=("scw1", "scw2"),
         fixed={"multiclass": "ovr"},
-        defaults=_DIAGONAL,
-        words={"kind": {"I": "scw1", "II": "scw2"}},
+        defaults={**_DIAGONAL, "loss": "scw1"},
     ),
     "KernelPassiveAggressiveClassifier": Kind(
         axes=(*_KERNEL, "multiclass"), losses=CLASSIFIER_LOSSES, kernel=True

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from aggro.learn.learner import Array
-
+Array = npt.NDArray[Any]
 KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "b": "True and False", "U": "text"}
 TYPES = {bool: "True and False", int: "numbers", float: "numbers", str: "text"}
 MISSING = ("NAType", "NaTType")  # of pandas, which need not be there
@@ -143,11 +143,10 @@ def places(y: Array, classes: Array) -> tuple[Array, Array]:
     return index.astype(np.int64, copy=False), known
 
 
-def joined(classes: Array, y: Array) -> tuple[Array, Array]:
-    """Return all classes, sorted, and the new place of each old one."""
+def joined(classes: Array, y: Array) -> Array:
+    """Return the sorted classes, and the labels that are none of them yet."""
     new = y[~places(y, classes)[1]]
-    everybody = united(classes, new) if len(new) else classes
-    return everybody, places(classes, everybody)[0]
+    return united(classes, new) if len(new) else classes
 
 
 def chosen(scores: Array, classes: int) -> Array:

@@ -250,6 +250,11 @@ DIAGONAL = {"diagonal": 1.0, "root": 2.0}
 MEMORY = 5000
 
 
+def class_task(classes: int) -> Task:
+    """Return what it is to tell so many classes apart; one is learned against what may come."""
+    return "binary" if classes <= 2 else "multiclass"
+
+
 def memory_of(s: Settings) -> float:
     """Return what an example leaves of the records before it."""
     return 1.0 - (s.forgetting or 1.0 / MEMORY)

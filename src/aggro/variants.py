@@ -154,28 +154,28 @@ ROWS: tuple[Variant, ...] = (
     Variant(
         "CW",
         "ConfidenceWeightedClassifier",
-        {"form": "variance"},
+        {"loss": "cw"},
         "Dredze, Crammer, Pereira (2008)",
         "yf ≥ φ x'Σx",
     ),
     Variant(
         "CW-stdev",
         "ConfidenceWeightedClassifier",
-        {"form": "stdev"},
+        {"loss": "cw_stdev"},
         "Crammer, Dredze, Pereira (2008)",
         "yf ≥ φ √(x'Σx)",
     ),
     Variant(
         "SCW-I",
         "SoftConfidenceWeightedClassifier",
-        {"kind": "I"},
+        {"loss": "scw1"},
         "Wang, Zhao, Hoi (2012)",
         "yf ≥ φ √(x'Σx) − ξ, price Cξ",
     ),
     Variant(
         "SCW-II",
         "SoftConfidenceWeightedClassifier",
-        {"kind": "II"},
+        {"loss": "scw2"},
         "Wang, Zhao, Hoi (2012)",
         "yf ≥ φ √(x'Σx) − ξ, price Cξ²",
     ),
@@ -190,6 +190,9 @@ def catalogue() -> list[Variant]:
     ['Perceptron', 'PA', 'PA-I']
     """
     return list(ROWS)
+
+
+PLAIN = {False: "SPA-I", True: "PAR-I"}  # of a regression or not, where no variant is named
 
 
 def from_name(name: str, **params: Any) -> Any:

@@ -292,3 +292,30 @@ def test_prices_are_checked_when_learning_goes_on(capsys):
     run("train two.svm -o m")
     run("train two.svm --resume m -o m --C 0", code=1)
     assert "--C 0" in capsys.readouterr().err
+
+
+# -- margins for probabilities --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [1.0, "auto"])
+@pytest.mark.parametrize("first, later", [(3, 3), (2, 3), (1, 2)])
+def test_a_model_that_records_goes_on_recording(tmp_path, first, later, C):
+    """The command does what partial_fit does, also where new classes come."""
+    begun = load_svmlight(write_svmlight(tmp_path / "a.svm", classes=first))
+    more = write_svmlight(tmp_path / "b.svm", n=300, seed=1, classes=later)
+    model = aggro.PassiveAggressiveClassifier(probability=True, C=C, random_state=0)
+    aggro.save(model.partial_fit(*begun[:2]), "begun.aggro")
+    run(f"train {more} --resume begun.aggro --keep-race --quiet -o more.aggro")
+    after, (X, y, *_) = aggro.load("more.aggro"), load_svmlight(more, begun[0].shape[1])
+    model.partial_fit(X, y)
+    assert after.predict_proba(X).tolist() == model.predict_proba(X).tolist()
+    assert after._calibrator.seen == 900
+
+
+def test_rows_that_come_again_are_not_recorded(tmp_path):
+    begun = load_svmlight(write_svmlight(tmp_path / "a.svm"))
+    more = write_svmlight(tmp_path / "b.svm", n=300, seed=1)
+    model = aggro.PassiveAggressiveClassifier(probability=True)
+    aggro.save(model.partial_fit(*begun[:2]), "begun.aggro")
+    run(f"train {more} --resume begun.aggro --passes 3 --quiet -o more.aggro")
+    assert aggro.load("more.aggro")._calibrator.seen == 900

@@ -116,11 +116,11 @@ def test_streams_merge_by_name():
         streams.append(model)
     merged = aggro.merge(streams)
     assert merged.examples == 400
-    assert merged.n_features == 5
+    assert merged.n_features_in_ == 5
     assert merged.predict_one({"ice": 1.0}) == "cold"
     assert merged.predict_one({"sun": 1.0, "sea": 1.0}) == "mild"
     merged.learn_one({"fog": 1.0}, "grey")
-    assert merged.classes == ["cold", "grey", "mild"]
+    assert merged.classes_ == ["cold", "grey", "mild"]
 
 
 @pytest.mark.parametrize("more", [{"max_features": 8}, {"probability": True}, {"C": "auto"}])
@@ -210,3 +210,18 @@ def test_the_models_stay_as_they_are():
     for model, was in zip(models, before, strict=True):
         for name, array in model._learner.state().items():
             np.testing.assert_array_equal(array, was[name])
+
+
+def test_streams_with_probabilities_that_met_other_classes():
+    """The margins of each are those of all classes once they are merged."""
+    parts = []
+    for labels in (["ant", "bee"], ["bee", "cat"]):
+        model = aggro.StreamClassifier("PA-I", mergeable=True, probability=True)
+        for i in range(40):
+            model.learn_one({labels[i % 2]: 1.0, "noise": (i * 7 % 5) / 5}, labels[i % 2])
+        parts.append(model)
+    merged = aggro.merge(parts)
+    assert merged.classes_ == ["ant", "bee", "cat"]
+    told = merged.predict_proba_one({"cat": 1.0})
+    assert max(told, key=told.get) == "cat"
+    assert sum(told.values()) == pytest.approx(1.0)

@@ -14,7 +14,7 @@ from aggro.learn.learner import rows_of
 from aggro.learn.makers import make_learner
 from aggro.merging.changes import add, apply, change_of
 from aggro.merging.learners import blank_like, merge_learners, total
-from aggro.merging.parts import take_apart
+from aggro.merging.parts import take_apart, widened
 from aggro.merging.shards import DAMPING, RELAXATION, merge_round
 from aggro.merging.table import DERIVED, REFUSED, RULES
 from aggro.rules import Settings
@@ -233,6 +233,10 @@ def test_what_cannot_be_merged_says_so(more, words):
     models = [taught(s, X, y), taught(s, X, y)]
     with pytest.raises(ValueError, match=words):
         merge_learners(models)
+    wide = [widened(each, np.arange(3), 5) for each in models]  # they have met other features
+    np.testing.assert_allclose(wide[0].coef()[:, :3], models[0].coef())
+    with pytest.raises(ValueError, match=words):
+        merge_learners(wide)
 
 
 def test_news_counts_the_steps_of_each_weight():

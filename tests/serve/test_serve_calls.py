@@ -37,7 +37,7 @@ def test_a_label_joins_the_features_of_its_prediction(server):
     before = server.http.get("/model").json()["version"]
     receipt = server.post("/label", {"id": answer["id"], "label": "spam"}).json()
     assert receipt == {"id": "p", "status": 200, "version": before + 1}
-    assert "new" in server.service.learning.face.model.coef()["spam"]
+    assert "new" in server.service.learning.face.model.coef_["spam"]
 
 
 def test_an_id_is_learned_once_and_a_second_truth_is_refused(server):
@@ -76,7 +76,7 @@ def test_a_weight_counts(tmp_path):
         plain = aggro.StreamClassifier("PA-I", C=0.1, max_features=1 << 18)
         plain.learn_one({"a": 1.0}, "no")
         plain.learn_one({"a": 1.0}, "yes", 3.0)
-        assert server.service.learning.face.model.coef() == plain.coef()
+        assert server.service.learning.face.model.coef_ == plain.coef_
 
 
 def test_an_explanation_adds_up_to_the_score(server):
@@ -89,7 +89,7 @@ def test_an_explanation_adds_up_to_the_score(server):
     assert parts.keys() == x.keys() and parts["never seen"] == 0
     assert sum(parts.values()) + why["intercept"] == pytest.approx(why["score"])
     assert why["score"] == pytest.approx(answer["scores"][answer["prediction"]])
-    weights = server.service.learning.face.model.coef()["spam"]
+    weights = server.service.learning.face.model.coef_["spam"]
     sign = 1 if why["label"] == "spam" else -1
     assert parts["money"] == pytest.approx(sign * 2.0 * weights["money"])
 
@@ -108,7 +108,7 @@ def test_the_file_is_the_model(server, tmp_path):
     path = tmp_path / "m.aggro"
     path.write_bytes(answer.content)
     model = aggro.load(path)
-    assert model.coef() == server.service.learning.face.model.coef()
+    assert model.coef_ == server.service.learning.face.model.coef_
     assert answer.headers["x-aggro-version"] == str(server.service.version)
 
 
@@ -156,7 +156,7 @@ def test_a_regressor_predicts_numbers(tmp_path):
 def test_refused_examples_say_why_now_and_again(tmp_path):
     with running(tmp_path, "PAR") as server:
         server.learn({"a": 1e-10}, 1e308)
-        before = server.service.learning.face.model.coef()
+        before = server.service.learning.face.model.coef_
         for expected in (False, True):
             answer = server.learn({"a": 1e300}, 1e308, id="huge")
             assert answer.status_code == 422
@@ -164,7 +164,7 @@ def test_refused_examples_say_why_now_and_again(tmp_path):
             receipt = server.post("/learn", [{"features": {"a": 1e300}, "label": 1e308,
                                               "id": "huge"}]).json()[0]  # fmt: skip
             assert receipt["again"], expected
-        assert server.service.learning.face.model.coef() == before
+        assert server.service.learning.face.model.coef_ == before
 
 
 def test_probabilities_are_calibrated_and_follow_the_model(tmp_path):

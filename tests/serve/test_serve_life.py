@@ -65,7 +65,7 @@ def test_a_restart_goes_on_as_if_nothing_had_been(tmp_path):
                 server.learn(x, y)
             totals = server.service.learning.tallies.totals
     with running(tmp_path, params={"C": "auto"}) as server:
-        assert server.service.learning.face.model.coef() == plain.coef()
+        assert server.service.learning.face.model.coef_ == plain.coef_
         assert server.service.learning.tallies.totals == totals
         assert totals.examples == 90 and totals.error <= plain.n_mistakes_ + 3
 
@@ -74,12 +74,12 @@ def test_a_damaged_snapshot_is_passed_over(tmp_path):
     for part in range(2):
         with running(tmp_path) as server:
             server.learn({"a": 1.0 + part}, "xy"[part])
-            coef = server.service.learning.face.model.coef()
+            coef = server.service.learning.face.model.coef_
     newest = max(tmp_path.glob("model-*.aggro"))
     newest.write_bytes(newest.read_bytes()[:-10])
     with running(tmp_path) as server:
         assert server.service.replayed == 1
-        assert server.service.learning.face.model.coef() == coef
+        assert server.service.learning.face.model.coef_ == coef
 
 
 def test_a_folder_without_a_usable_snapshot_is_refused(tmp_path):

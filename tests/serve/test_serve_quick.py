@@ -144,7 +144,7 @@ def test_one_look_gives_the_prediction_and_its_scores():
         for x in ({}, {"a": 1.0}, {"a": -2.0, "z": 3.0}):
             said = face.predict(x)
             assert said.prediction == model.predict_one(x)
-            assert set(said.scores) == set(model.classes)
+            assert set(said.scores) == set(model.classes_)
         model.learn_one({"a": 1.0 - k, "b": 0.5 * k}, label)
 
 

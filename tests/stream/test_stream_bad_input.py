@@ -99,7 +99,7 @@ def test_a_class_that_the_rule_cannot_take():
     with pytest.raises(ValueError, match="use multiclass='ovr'"):
         model.learn_one({"new": 1.0}, 3)
     assert everything(model) == before
-    assert model.classes == [1, 2]
+    assert model.classes_ == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_step_that_overflows(params):
         model.learn_one({"a": 1e-150, "new": 1e-153}, 1e300)
     assert everything(model) == before
     model.learn_one({"a": 1.0, "new": 1.0}, 2.0)
-    assert model.n_features == 3
+    assert model.n_features_in_ == 3
 
 
 def test_a_batch_that_overflows():
@@ -154,7 +154,7 @@ def test_names_must_not_use_the_model():
     with pytest.raises(RuntimeError, match="must not use the model"):
         model.learn_one({Rude(lambda: model.learn_one({"a": 1.0}, 1.0)): 1.0}, 1.0)
     model.learn_one({"a": 1.0}, 1.0)
-    assert model.n_features == 2
+    assert model.n_features_in_ == 2
 
 
 def test_errors_of_names_are_handed_on():
@@ -175,7 +175,7 @@ def test_a_dict_that_changes_while_it_is_read():
     model = StreamRegressor()
     model.learn_one({7: 1.0}, 1.0)
     model.learn_one(x, 1.0)  # what is left of it is learned
-    assert model.n_features >= 2
+    assert model.n_features_in_ >= 2
 
 
 VALUES = st.one_of(

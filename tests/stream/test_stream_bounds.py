@@ -26,9 +26,9 @@ def test_features_and_classes_grow():
     model = StreamClassifier("PAM-I-diag")
     for i in range(1000):
         model.learn_one({f"a{i}": 1.0, "always": 1.0}, i % 7)
-    assert model.n_features == 1001
-    assert model.classes == list(range(7))
-    assert len(model.coef()[3]) == 1001
+    assert model.n_features_in_ == 1001
+    assert model.classes_ == list(range(7))
+    assert len(model.coef_[3]) == 1001
 
 
 def test_the_oldest_feature_makes_room():
@@ -38,7 +38,7 @@ def test_the_oldest_feature_makes_room():
     model.learn_one({"a": 1.0}, 3.0)
     model.predict_one({"b": 1.0})  # looking is not using
     model.learn_one({"c": 1.0}, 7.0)
-    assert model.coef() == {"a": 3.0, "c": 7.0}
+    assert model.coef_ == {"a": 3.0, "c": 7.0}
     assert model.predict_one({"b": 1.0}) == 0.0
 
 
@@ -49,7 +49,7 @@ def test_places_are_cleaned(params):
     for i in range(30):
         model.learn_one({"a": 1.0 + i, "b": -1.0, "c": 0.5}, i % 2)
     model.learn_one({"x": 0.0, "y": 0.0, "z": 0.0}, 0)
-    coef = model.coef()[1]
+    coef = model.coef_[1]
     assert coef == {"x": 0.0, "y": 0.0, "z": 0.0}
     arrays = model._dump()[2]
     for name in {"trail", "ring", "pool", "pool_mean"} & set(arrays):
@@ -77,7 +77,7 @@ def test_the_features_kept_are_the_most_recent(stream):
         recent = [f for f in recent if f not in features] + known
         for feature in new:
             recent = (recent if len(recent) < 4 else recent[1:]) + [feature]
-        assert sorted(model.coef()) == sorted(recent)
+        assert sorted(model.coef_) == sorted(recent)
 
 
 def test_too_many_features_at_once():
@@ -97,7 +97,7 @@ def test_a_waiting_batch_keeps_its_features():
         model.learn_one({"d": 1.0}, 1.0)
     model.flush()
     model.learn_one({"d": 1.0}, 1.0)
-    assert set(model.coef()) == {"b", "c", "d"}
+    assert set(model.coef_) == {"b", "c", "d"}
 
 
 def test_hashed_names_share_places():
@@ -105,8 +105,8 @@ def test_hashed_names_share_places():
         "PAR", epsilon=0.0, fit_intercept=False, max_features=1, overflow="hash"
     )
     model.learn_one({"a": 1.0, "b": 2.0}, 6.0)  # one feature of value 3
-    assert model.coef() == {0: 2.0}
-    assert (model.n_features, model.predict_one({"anything": 1.0})) == (1, 2.0)
+    assert model.coef_ == {0: 2.0}
+    assert (model.n_features_in_, model.predict_one({"anything": 1.0})) == (1, 2.0)
 
 
 def test_hashing_is_rarely_felt():
@@ -127,7 +127,7 @@ def test_hashes_are_the_same_in_every_process():
         model = StreamRegressor(max_features=1000, overflow="hash", fit_intercept=False)
         for i, name in enumerate({NAMES!r}):
             model.learn_one({{name: 1.0}}, i + 1.0)
-        print([(k, v) for k, v in model.coef().items() if v])
+        print([(k, v) for k, v in model.coef_.items() if v])
     """
     outputs = {
         subprocess.run(
@@ -145,10 +145,10 @@ def test_hashed_names_equal_in_python_are_one_feature():
     model = StreamRegressor(max_features=2**20, overflow="hash", fit_intercept=False)
     for name in (1, 1.0, True, np.int64(1)):
         model.learn_one({name: 1.0}, 1.0)
-    assert sum(weight != 0 for weight in model.coef().values()) == 1
+    assert sum(weight != 0 for weight in model.coef_.values()) == 1
     for name in ("1", b"1"):
         model.learn_one({name: 1.0}, 1.0)
-    assert sum(weight != 0 for weight in model.coef().values()) == 3
+    assert sum(weight != 0 for weight in model.coef_.values()) == 3
 
 
 def test_names_that_have_no_stable_hash():

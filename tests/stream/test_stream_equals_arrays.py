@@ -48,7 +48,7 @@ def test_every_linear_classifier(name, classes):
     if "C" in estimator.get_params():
         estimator.set_params(C=0.7)
     assert_same(stream, by_rows(estimator, X, y, weights), X)
-    assert stream.classes == estimator.classes_.tolist()
+    assert stream.classes_ == estimator.classes_.tolist()
 
 
 @pytest.mark.parametrize("name", REGRESSORS)

@@ -52,7 +52,7 @@ def test_the_same_model_is_learned(axes):
     models = [StreamClassifier("SPA-I", probability=p, **axes) for p in (False, True)]
     for model in models:
         teach(model, X, LETTERS[y].tolist(), weights)
-    assert models[0].coef() == models[1].coef()
+    assert models[0].coef_ == models[1].coef_
     assert models[0].n_mistakes_ == models[1].n_mistakes_
 
 

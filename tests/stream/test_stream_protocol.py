@@ -18,7 +18,7 @@ def test_nobody_known():
     assert model.predict_one({"a": 1.0}) is None
     assert model.predict_proba_one({"a": 1.0}) == {}
     assert model.score_one({}) == {}
-    assert (model.classes, model.coef(), model.n_features, model.examples) == ([], {}, 0, 0)
+    assert (model.classes_, model.coef_, model.n_features_in_, model.examples) == ([], {}, 0, 0)
 
 
 def test_one_class():
@@ -35,7 +35,7 @@ def test_two_classes_have_one_margin():
     model.learn_one({"a": 0.0}, "no")
     model.learn_one({"a": 2.0}, "yes")
     assert model.score_one({"a": 2.0}) == 1.0
-    assert model.coef() == {"yes": {"a": 0.5}}
+    assert model.coef_ == {"yes": {"a": 0.5}}
     assert model.predict_proba_one({"a": 2.0}) == pytest.approx(
         {"no": 1 / (1 + np.e), "yes": np.e / (1 + np.e)}
     )
@@ -45,18 +45,18 @@ def test_several_classes_have_a_margin_each():
     model = StreamClassifier("SPA", fit_intercept=False)
     for label in "cab":
         model.learn_one({label: 1.0}, label)
-    assert model.classes == ["a", "b", "c"]
+    assert model.classes_ == ["a", "b", "c"]
     margins = model.score_one({"b": 1.0})
     assert margins["b"] - max(margins["a"], margins["c"]) == pytest.approx(1.0)
     assert sum(model.predict_proba_one({"b": 1.0}).values()) == pytest.approx(1.0)
-    assert set(model.coef()) == set(model.intercept()) == {"a", "b", "c"}
+    assert set(model.coef_) == set(model.intercept_) == {"a", "b", "c"}
 
 
 def test_classes_without_an_order_keep_that_of_appearance():
     model = StreamClassifier()
     for label in ("b", 1, "a", (2,)):
         model.learn_one({"a": 1.0}, label)
-    assert model.classes == ["b", 1, "a", (2,)]
+    assert model.classes_ == ["b", 1, "a", (2,)]
 
 
 def test_regressor():
@@ -64,7 +64,7 @@ def test_regressor():
     assert model.predict_one({"a": 1.0}) == 0.0
     model.learn_one({"a": 2.0}, 6)
     assert model.predict_one({"a": 1.0}) == model.score_one({"a": 1}) == 3.0
-    assert (model.coef(), model.intercept()) == ({"a": 3.0}, 0.0)
+    assert (model.coef_, model.intercept_) == ({"a": 3.0}, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -83,26 +83,26 @@ def test_numbers_of_every_kind(value):
 def test_bools_are_zero_and_one(value):
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False)
     model.learn_one({"a": value}, 5.0)
-    assert model.coef() == {"a": 5.0}
+    assert model.coef_ == {"a": 5.0}
 
 
 def test_a_string_value_is_a_feature_of_its_own():
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False)
     model.learn_one({"colour": "red"}, 1.0)
     model.learn_one({"colour": "blue"}, 2.0)
-    assert model.coef() == {("colour", "red"): 1.0, ("colour", "blue"): 2.0}
+    assert model.coef_ == {("colour", "red"): 1.0, ("colour", "blue"): 2.0}
     assert model.predict_one({"colour": "blue"}) == 2.0
     model.learn_one({"colour": "blue", ("colour", "blue"): 1.0}, 8.0)  # the same feature twice
-    assert model.coef()["colour", "blue"] == pytest.approx(4.0)
+    assert model.coef_["colour", "blue"] == pytest.approx(4.0)
 
 
 def test_any_hashable_name():
     names = ["a", 3, 2.5, ("a", 1), b"x", None, frozenset({1}), np.str_("b"), object()]
     model = StreamRegressor()
     model.learn_one(dict.fromkeys(names, 1.0), 1.0)
-    assert list(model.coef()) == names
+    assert list(model.coef_) == names
     model.learn_one({np.int64(3): 1.0, "b": 1.0}, 1.0)  # equal names are one feature
-    assert model.n_features == len(names)
+    assert model.n_features_in_ == len(names)
 
 
 @pytest.mark.parametrize(
@@ -111,20 +111,20 @@ def test_any_hashable_name():
 def test_any_mapping(kind):
     model = StreamRegressor("PAR", epsilon=0.0)
     model.learn_one(kind({"a": 1.0}), 1.0)
-    assert model.n_features == 1
+    assert model.n_features_in_ == 1
 
 
 def test_an_empty_dict_teaches_the_intercept():
     model = StreamRegressor("PAR", epsilon=0.0)
     model.learn_one({}, 4.0)
-    assert (model.intercept(), model.predict_one({})) == (4.0, 4.0)
+    assert (model.intercept_, model.predict_one({})) == (4.0, 4.0)
 
 
 def test_weights_multiply_c():
     heavy, dear = StreamRegressor(C=0.1), StreamRegressor(C=0.3)
     heavy.learn_one({"a": 1.0}, 9.0, w=np.float32(3))
     dear.learn_one(x={"a": 1.0}, y=9.0)
-    assert heavy.coef() == pytest.approx(dear.coef())
+    assert heavy.coef_ == pytest.approx(dear.coef_)
     before = everything(heavy)
     heavy.learn_one({"b": 1.0}, 9.0, 0.0)
     assert everything(heavy) == before
@@ -164,8 +164,8 @@ def test_a_class_may_appear_while_a_batch_waits():
         quick._admit(label)
     for x, y in stream:
         quick.learn_one(x, y)
-    assert slow.coef() == quick.coef()
-    assert slow.classes == ["a", "k", "m", "z"]
+    assert slow.coef_ == quick.coef_
+    assert slow.classes_ == ["a", "k", "m", "z"]
 
 
 def test_repr_names_what_was_given():
@@ -224,5 +224,5 @@ def test_the_default_rule_is_that_of_the_estimator():
         stream.learn_one(dict(enumerate(row)), label)
         estimator.partial_fit([row], [label])
     assert stream._settings(3) == estimator._learner.settings
-    weights = [list(stream.coef()[label].values()) for label in range(3)]
+    weights = [list(stream.coef_[label].values()) for label in range(3)]
     np.testing.assert_allclose(weights, estimator.coef_, rtol=1e-12)

@@ -60,8 +60,8 @@ def test_weights_and_counts_are_the_leaders():
     rows, answers = stream(load_breast_cancer)
     race = teach(StreamClassifier(C="auto", metric="diagonal"), rows, answers)
     alone = teach(StreamClassifier(C=race.C_, metric="diagonal"), rows, answers)
-    assert race.coef()[1] == pytest.approx(alone.coef()[1], rel=1e-8)
-    assert race.intercept()[1] == pytest.approx(alone.intercept()[1], rel=1e-8)
+    assert race.coef_[1] == pytest.approx(alone.coef_[1], rel=1e-8)
+    assert race.intercept_[1] == pytest.approx(alone.intercept_[1], rel=1e-8)
     assert race.n_updates_ == alone.n_updates_
     assert race.cumulative_loss_ == pytest.approx(alone.cumulative_loss_, rel=1e-8)
 

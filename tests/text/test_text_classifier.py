@@ -118,7 +118,7 @@ def test_fit_is_one_pass_over_shuffled_texts_and_ends_the_race():
     model = TextClassifier().fit([X[i] for i in order], y[order])
     assert model.score(X, y) > 0.9
     assert model.lanes_ == []
-    assert TextClassifier(passes=3).fit(X, y).score(X, y) > 0.9
+    assert TextClassifier(max_iter=3).fit(X, y).score(X, y) > 0.9
     a, b = (TextClassifier(random_state=3).fit(X, y).decision_function(X) for _ in range(2))
     assert np.array_equal(a, b)
 
@@ -247,7 +247,7 @@ def test_what_fails_in_the_middle_of_a_block_leaves_all_at_one_example(learned, 
         ({"metric": "round"}, "metric='round'"),
         ({"columns": ["a"]}, "columns="),
         ({"columns": {"a": "word"}}, "a column is 'text'"),
-        ({"passes": 0}, "passes=0"),
+        ({"max_iter": 0}, "max_iter=0"),
         ({"memory": 0}, "memory=0"),
         ({"n_features": 1.5}, "n_features=1.5"),
         ({"analyzer": "sentence"}, "analyzer='sentence'"),

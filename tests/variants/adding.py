@@ -231,7 +231,7 @@ def compile_copy(folder):
 
 
 if __name__ == "__main__":
-    scratch = Path(sys.argv[1])
+    scratch = Path(sys.argv[1]).resolve()
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     add_all(scratch)

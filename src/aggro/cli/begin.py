@@ -16,10 +16,11 @@ from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.files import Reader
 from aggro.files.labels import looks_continuous
 from aggro.kinds import KINDS
+from aggro.learn.grids import race_tables
 from aggro.learn.learner import Array
 from aggro.rules import Settings, left_open
 
-# Of wide sparse rows, such as texts, the Euclidean metric needs a third of the memory of all.
+# Of wide sparse rows, such as texts, the Euclidean metric needs about a third of what all need.
 CHOSEN = ("C", "metric", "scale", "average")
 UNDECIDED = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting"}  # whatever is chosen
 CHOSEN_OF_WIDE = ("C", "scale", "average")
@@ -66,15 +67,15 @@ def left_to_choose(X: Any, outputs: int, insists: bool = False) -> dict[str, Any
     """Return the settings that a race can choose for rows like these, with the memory it may use.
 
     Who ``insists`` lets it take more.
-
-    A race has some 13 values of C for each metric and scale, with weights, their mean and, in the
-    diagonal metric, variances.
     """
-    wide = hasattr(X, "indptr") and X.shape[1] > WIDE
-    bytes_of_feature = outputs * 13 * 8 * (4 if wide else 13)
-    if X.shape[1] * bytes_of_feature > MOST_MEMORY and not insists:
+    sparse = hasattr(X, "indptr")
+    left: dict[str, Any] = dict.fromkeys(
+        CHOSEN_OF_WIDE if sparse and X.shape[1] > WIDE else CHOSEN, "auto"
+    )
+    tables = outputs * race_tables(Settings(task="binary", **left), sparse)
+    if X.shape[1] * tables * X.dtype.itemsize > MOST_MEMORY and not insists:
         return {}
-    return dict.fromkeys(CHOSEN_OF_WIDE if wide else CHOSEN, "auto")
+    return left
 
 
 def choice_told(settings: Settings) -> str:

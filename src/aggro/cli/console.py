@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 from aggro.cli.messages import in_words
@@ -82,12 +81,7 @@ class Console:
     def __enter__(self) -> Console:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def stop(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 
@@ -25,11 +25,6 @@ class Interrupt:
             raise KeyboardInterrupt
         self.asked = True
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)

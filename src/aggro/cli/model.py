@@ -14,16 +14,20 @@ import numpy as np
 from aggro.cli.reading import Reading
 from aggro.cli.variant import settings_for
 from aggro.kinds import LINEAR
-from aggro.labels import chosen, joined, places, shown
+from aggro.labels import chosen, shown
+from aggro.learn.alike import AnyLearner, grow_features, suffered
+from aggro.learn.classes import Classes
 from aggro.learn.grids import PIECE
 from aggro.learn.learner import Array, Learner, Progress, rows_of
+from aggro.learn.lessons import Lesson
 from aggro.learn.makers import grown, make_learner
 from aggro.learn.probability_map import softmax
 from aggro.learn.race import AutoLearner
+from aggro.learn.recorder import Recorder
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
-from aggro.rules import LOSSES, Settings, Task, check_settings
+from aggro.rules import LOSSES, Settings, Task, check_settings, class_task
 from aggro.variants import Variant
 
 PRICES = ("C", "epsilon", "r", "eta")  # what may change when learning goes on
@@ -37,9 +41,10 @@ class LinearModel:
     def __init__(self, record: Record, settings: Settings, dtype: Any, title: str) -> None:
         self.record, self.settings, self.title = record, settings, title
         self.dtype = np.dtype(dtype)
-        self.classes: Array = np.empty(0)
-        self.learner: Learner | AutoLearner | None = None
+        self.known = Classes(np.empty(0))
+        self.learner: AnyLearner | None = None
         self.settled: dict[str, Any] = {}  # what a race chose before it ended
+        self.again = False  # whether rows come again
 
     @classmethod
     def create(cls, variant: Variant, params: dict[str, Any], dtype: Any, seed: int) -> LinearModel:
@@ -52,6 +57,11 @@ class LinearModel:
     def regression(self) -> bool:
         """Whether the model predicts numbers."""
         return self.record.name in REGRESSORS
+
+    @property
+    def classes(self) -> Array:
+        """The classes met so far."""
+        return self.known.labels
 
     # -- learning ---------------------------------------------------------------------------
 
@@ -69,8 +79,10 @@ class LinearModel:
             lesson = {"values": values}
         else:
             self._admit(X.shape[1], y[counted])
-            lesson = {"labels": np.minimum(places(y, self.classes)[0], len(self.classes) - 1)}
-        self._grow(X.shape[1])
+            present = np.zeros(len(y), bool)
+            present[counted] = True
+            lesson = {"labels": self.known.encode(y, present)}
+        grow_features(self._learner, X.shape[1])
         return lesson
 
     @property
@@ -78,56 +90,50 @@ class LinearModel:
         """How many rows belong together: where a batch may be cut without changing the model."""
         return PIECE if isinstance(self.learner, AutoLearner) else self.settings.batch_size
 
-    def _grow(self, features: int) -> None:
-        """Let features that were never seen enter, with zero weights."""
-        learner = self._learner
-        if features <= learner.features:
-            return
-        if isinstance(learner, AutoLearner):
-            for each in learner.learners:
-                each.model.grow(features)
-            learner.features = features
-        else:
-            learner.model.grow(features)
-
     def learn(self, X: Any, lesson: dict[str, Any], weights: Array | None, order: Array) -> None:
-        """Learn some rows."""
-        self._learner.learn(self._rows(X), weights=weights, order=order, **lesson)
+        """Learn some rows; record their margins where the model does so, unless they come again."""
+        recorder = self._recorder()
+        if recorder is None or self.again:
+            self._learner.learn(self._rows(X), weights=weights, order=order, **lesson)
+            return
+        whole = Lesson(self._fitting(X), {**lesson, "weights": weights})
+        with whole.undone_if_cut(self._learner):
+            self._keep(recorder.after(self._learner, whole, weights, order))
 
-    def _first(self, features: int, outputs: int) -> Learner | AutoLearner:
+    def _first(self, features: int, outputs: int) -> AnyLearner:
         # The seed that the estimators would draw, so that both learn the same.
         random = np.random.RandomState(self.record.params["random_state"])
         seed = random.randint(np.iinfo(np.int32).max)
         return make_learner(self._settings_for(outputs), features, outputs, self.dtype, seed)
 
-    def _settings_for(self, classes: int) -> Settings:
-        task: Task = "binary" if classes <= 2 else "multiclass"
-        return dataclasses.replace(self.settings, task="regression" if self.regression else task)
+    def _settings_for(self, classes: int) -> Any:
+        """Return the settings for so many classes, or those of each lane."""
+        task: Task = "regression" if self.regression else class_task(classes)
+        settings = dataclasses.replace(self.settings, task=task)
+        check_settings(settings, LOSSES)
+        return settings
 
     def _admit(self, features: int, y: Array) -> None:
         """Let classes that were never seen enter."""
         if self.learner is None:
-            self.classes = np.unique(y)
-            self.learner = self._first(features, len(self.classes))
+            self.known = Classes.of(y)
+            self.learner = self._first(features, len(self.known))
             return
-        everybody, position = joined(self.classes, y)
-        if len(everybody) == len(self.classes):
+        strange = self.known.strange(y)
+        if len(strange) == 0:
             return
-        if self.record.attributes.get("_classes_given"):
-            strange = next(label for label in everybody.tolist() if label not in self.classes)
+        if self.known.given:
             raise ValueError(
-                f"The label {strange!r} is not one of the classes that the model was made for: "
-                f"{shown(self.classes)}."
+                f"The label {strange.tolist()[0]!r} is not one of the classes that the model was "
+                f"made for: {shown(self.classes)}."
             )
-        self.learner = self._grown(self.learner, position, len(everybody))
-        self.classes = everybody
-
-    def _grown(
-        self, learner: Learner | AutoLearner, position: Array, classes: int
-    ) -> Learner | AutoLearner:
-        settings = self._settings_for(classes)
-        check_settings(settings, LOSSES)
-        return grown(learner, settings, position, classes)
+        everybody = self.known.admit(strange)
+        settings, position = self._settings_for(len(everybody)), self.known.among(everybody)
+        old, recorder = self.learner.settings, self._recorder()
+        self.learner = grown(self.learner, settings, position, len(everybody))
+        self.known = everybody
+        if recorder:
+            self._keep(recorder.grown(old, settings, position, len(everybody)))
 
     # -- predicting -------------------------------------------------------------------------
 
@@ -137,30 +143,40 @@ class LinearModel:
 
     def probabilities(self, scores: Array) -> Array:
         """Return the probability of each class; a mere softmax if no margins were recorded."""
-        fitted = self.record.attributes
         if len(self.classes) == 1:
             return np.ones((len(scores), 1))
-        if "_calibrator" not in fitted:
-            return softmax(scores)
-        centre = self._learner.scores(fitted["_typical"].rows(self.features))[0]
-        calibrated: Array = fitted["_calibrator"].probabilities(scores, centre)
-        return calibrated
+        recorder = self._recorder()
+        return recorder.probabilities(self._learner, scores) if recorder else softmax(scores)
 
     def chosen(self, scores: Array) -> Array:
         """Return the index of the class that the scores speak for."""
         return chosen(scores, len(self.classes))
 
     def _rows(self, X: Any) -> Any:
+        return rows_of(self._fitting(X))
+
+    def _fitting(self, X: Any) -> Any:
+        """Return rows with as many columns as the model knows."""
         if X.shape[1] > self.features:
             raise ValueError(
                 f"The data have {X.shape[1]:,} columns, but the model knows {self.features:,}."
             )
         if hasattr(X, "indptr"):  # a block has the columns seen up to it; this copies nothing
             X.resize((X.shape[0], self.features))
-        return rows_of(X)
+        return X
+
+    def _recorder(self) -> Recorder | None:
+        """Return what was recorded of margins, where the estimator was made to record them."""
+        fitted = self.record.attributes
+        if "_calibrator" not in fitted:
+            return None
+        return Recorder(fitted["_calibrator"], fitted["_typical"])
+
+    def _keep(self, recorder: Recorder) -> None:
+        self.record.attributes.update(_calibrator=recorder.calibrator, _typical=recorder.typical)
 
     @property
-    def _learner(self) -> Learner | AutoLearner:
+    def _learner(self) -> AnyLearner:
         if self.learner is None:
             raise ValueError("There were no examples to learn from.")
         return self.learner
@@ -173,12 +189,9 @@ class LinearModel:
     @property
     def suffered(self) -> float:
         """Mistakes, or the sum of absolute errors, of what predicted, each before it learned."""
-        learner = self.learner
-        if learner is None or not self.regression:
+        if self.learner is None or not self.regression:
             return float(self.progress.mistakes)
-        if isinstance(learner, AutoLearner):
-            return learner.distance
-        return float(learner.model.chosen_record[1])
+        return suffered(self.learner)[1]
 
     @property
     def features(self) -> int:
@@ -204,6 +217,7 @@ class LinearModel:
 
     def freeze(self, frozen: bool = True) -> None:
         """Tell the learner that the same rows may come again, or that new ones come."""
+        self.again = frozen
         if self.learner is not None:
             self.learner.freeze_means(frozen)
 
@@ -256,7 +270,8 @@ class LinearModel:
         title = str(origin.get("variant", record.name))
         model = cls(record, learner.settings, learner.dtype, title)
         model.learner, model.settled = learner, dict(origin.get("settled", {}))
-        model.classes = record.attributes.get("classes_", model.classes)
+        classes = record.attributes.get("classes_", model.classes)
+        model.known = Classes(classes, bool(record.attributes.get("_classes_given")))
         return model, Reading.from_origin(origin, learner.features)
 
     def go_on_with(self, params: dict[str, Any]) -> None:

@@ -7,10 +7,8 @@ from typing import Any
 
 from aggro.cli.model import LinearModel
 from aggro.cli.watch import Watch
-from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Array, Learner, Progress
-from aggro.learn.makers import AnyLearner
-from aggro.rules import LOSSES, Settings, check_settings, left_open, same_shape
+from aggro.rules import Settings, left_open, same_shape
 
 
 def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:
@@ -39,21 +37,14 @@ class SideBySide(LinearModel):
         """Make room for new features and classes, in all members."""
         lesson = super().meet(X, y, counted)
         for member in self.members:
-            member.classes = self.classes
+            member.known = self.known
         return lesson
 
     def _first(self, features: int, outputs: int) -> Learner:
-        return Learner(self._all_settings(outputs), features, outputs, self.dtype)
+        return Learner(self._settings_for(outputs), features, outputs, self.dtype)
 
-    def _grown(self, learner: AnyLearner, position: Array, classes: int) -> Learner:
-        assert isinstance(learner, Learner)
-        return grow_classes(learner, self._all_settings(classes), position, classes)
-
-    def _all_settings(self, classes: int) -> list[Settings]:
-        settings = [member._settings_for(classes) for member in self.members]
-        for each in settings:
-            check_settings(each, LOSSES)
-        return settings
+    def _settings_for(self, classes: int) -> list[Settings]:
+        return [member._settings_for(classes) for member in self.members]
 
 
 class Member(LinearModel):

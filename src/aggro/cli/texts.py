@@ -14,6 +14,7 @@ from aggro.files.labels import looks_continuous
 from aggro.files.raw import RawRows
 from aggro.files.sources import expand, format_of
 from aggro.labels import chosen
+from aggro.learn.classes import Classes
 from aggro.learn.learner import Array, Progress
 from aggro.models.errors import ModelFileError
 from aggro.models.record import Record, read_record, write_record
@@ -191,7 +192,7 @@ class TextModel:
         if self.regression:
             lesson = {"values": np.ascontiguousarray(y, np.float64).reshape(-1, 1)}
         else:
-            lesson = {"labels": np.searchsorted(self.classes, y).astype(np.int64)}
+            lesson = {"labels": Classes(self.classes).encode(y)}
         self.learner.learn(table, {**lesson, "weights": weights}, again=True)
 
     def freeze(self, frozen: bool = True) -> None:

@@ -9,9 +9,7 @@ from aggro.cli.options import options
 from aggro.kinds import KINDS
 from aggro.rules import Settings
 from aggro.stream.settings import keywords_of, settings_of
-from aggro.variants import Variant, find
-
-DEFAULTS = {"classification": "SPA-I", "regression": "PAR-I"}
+from aggro.variants import PLAIN, Variant, find
 
 
 def given(args: Namespace) -> dict[str, Any]:
@@ -35,10 +33,10 @@ def choose(algorithm: str | None, task: str, looks_like: str) -> Variant:
     if task == "auto":
         named = None if algorithm is None else find(algorithm)
         task = looks_like if named is None else _task_of(named)
-    variant = find(algorithm or DEFAULTS[task])
+    plain = PLAIN[task == "regression"]
+    variant = find(algorithm or plain)
     if _task_of(variant) != task:
-        other = DEFAULTS[task]
-        raise ValueError(f"{variant.name} is for {_task_of(variant)}; for {task} use e.g. {other}.")
+        raise ValueError(f"{variant.name} is for {_task_of(variant)}; for {task} use e.g. {plain}.")
     return variant
 
 

@@ -22,6 +22,7 @@ from aggro.estimators.passes import Passes
 from aggro.estimators.stopping import Patience
 from aggro.estimators.weights import LinearEstimator
 from aggro.merging.parts import without_news
+from aggro.renamed import today
 
 OWN = {"client": None, "rounds": "auto", "mix_every": None}
 UNSAVED = ("client", "history_")
@@ -205,7 +206,7 @@ def on_dask(name: str) -> Any:
     own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in OWN.items()]
 
     def __init__(self: Any, **params: Any) -> None:
-        bound = signature_of.bind(self, **params)
+        bound = signature_of.bind(self, **today(name, params))
         bound.apply_defaults()
         keep_parameters(self, dict(bound.arguments))
 

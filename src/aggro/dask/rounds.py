@@ -21,10 +21,10 @@ from sklearn.base import is_regressor
 from aggro.dask.inputs import Partition
 from aggro.dask.progress import Progress
 from aggro.dask.work import Outcome, Unit, combine, learn_first, learn_unit, look_at
-from aggro.labels import united
+from aggro.learn.alike import suffered
 from aggro.learn.race import AutoLearner
 from aggro.merging.margins import join_calibrators, merge_typical
-from aggro.merging.models import grow_to, wider
+from aggro.merging.models import wider
 from aggro.merging.shards import merge_round
 
 FAN_IN = 8  # changes that one task of the tree adds
@@ -96,11 +96,7 @@ class Rounds:
 
     def _made(self) -> float:
         """Return the mistakes, or distances, of what predicted, each before it was learned."""
-        learner = self.model._learner
-        record = learner.made() if isinstance(learner, AutoLearner) else learner.model.chosen_record
-        before = learner.counted if isinstance(learner, AutoLearner) else (0.0, 0.0)
-        place = int(is_regressor(self.model))
-        return float(record[place] + before[place])
+        return suffered(self.model._learner)[int(is_regressor(self.model))]
 
     def _tell(
         self, number: int, place: int, of: int, rows: int, before: float, began: float, sent: int
@@ -220,9 +216,7 @@ def grow_model(model: Any, seen: Outcome) -> None:
         model.n_features_in_ = seen.width
     if not hasattr(model, "classes_") or seen.classes is None or model._multilabel:
         return
-    fresh = np.setdiff1d(seen.classes, model.classes_)
-    if len(fresh):
-        grow_to(model, united(model.classes_, fresh))
+    model._admit(seen.classes)
 
 
 def merge_outcome(model: Any, outcome: Outcome) -> None:

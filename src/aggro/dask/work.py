@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from aggro.dask.inputs import length_of, part, rows_of_partition
-from aggro.labels import united
+from aggro.learn.alike import learners_of
+from aggro.learn.classes import Classes
 from aggro.merging.changes import Change, add, change_between
 from aggro.merging.parts import take_apart
-from aggro.merging.shards import learners_of, shard_of
+from aggro.merging.shards import shard_of
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def is_news(estimator: Any, X: Any, y: Any) -> bool:
     if not hasattr(estimator, "classes_") or estimator._multilabel or estimator._classes_given:
         return False
     found = classes_in(y)
-    return found is not None and not np.isin(found, estimator.classes_).all()
+    return found is not None and len(Classes(estimator.classes_).strange(found)) > 0
 
 
 def _named(error: Exception, unit: Unit, order: Any) -> str:
@@ -196,8 +197,7 @@ def _both(some: Outcome, others: Outcome) -> Outcome:
 def _both_seen(some: Outcome, others: Outcome) -> Outcome:
     classes = some.classes
     if classes is not None and others.classes is not None:
-        fresh = np.setdiff1d(others.classes, classes)
-        classes = united(classes, fresh) if len(fresh) else classes
+        classes = Classes(classes).admit(others.classes).labels
     return replace(
         some,
         rows=some.rows + others.rows,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -16,8 +15,10 @@ from sklearn.utils.validation import validate_data
 
 from aggro.estimators.passes import Passes, in_order
 from aggro.kinds import KINDS, Kind
+from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
-from aggro.learn.makers import AnyLearner
+from aggro.learn.lessons import Lesson
+from aggro.learn.threads import threads_of
 from aggro.learn.turns import turns_of
 from aggro.rules import Settings, Task, check_settings, same_values
 
@@ -74,10 +75,6 @@ def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
             setattr(estimator, name, value)
 
 
-def _without_again(once: Callable[[Array | None], None], order: Array | None, again: bool) -> None:
-    once(order)
-
-
 class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A scikit-learn estimator around a learner: linear or kernel."""
 
@@ -127,7 +124,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _settings(self, task: Task) -> Settings:
         """Return the point on every axis: the parameters that name one, and what is fixed."""
         kind = self._kind()
-        given = {name: getattr(self, name) for name in (*kind.axes, *kind.words)}
+        given = {name: getattr(self, name) for name in kind.names}
         plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
         return Settings(task=task, **kind.keywords(plain))
 
@@ -185,15 +182,19 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         weights = lesson["weights"]
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
-        read = self._read_often(X) if self.max_iter > 1 else X
-        teach = functools.partial(self._teach, learner, read, lesson)
-        if once is not None:
-            teach = functools.partial(_without_again, once)
-        return Passes.of(self).run(learner, X.shape[0], teach, held_out, validate)
+        rows = self._lesson(in_order(X) if self.max_iter > 1 else X, lesson)
 
-    def _read_often(self, X: Any) -> Any:
-        """Return rows in a form that costs least in each of many passes."""
-        return in_order(X)
+        def teach(order: Array | None, again: bool) -> None:
+            if once is None:
+                rows.teach(learner, order, again=again)
+            else:
+                once(order)
+
+        return Passes.of(self).run(learner, rows.count, teach, held_out, validate)
+
+    def _lesson(self, X: Any, parts: dict[str, Any]) -> Lesson:
+        """Return rows and what they teach."""
+        return Lesson(X, parts, threads_of(getattr(self, "n_jobs", None)))
 
     # -- what the linear and the kernel estimators do in their own ways ----------------------
 
@@ -211,41 +212,9 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _start(self, learner: Any, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""
 
-    def _learn_once(self, X: Any, lesson: dict[str, Any]) -> None:
-        """Learn new rows in the given order: all of them, or none."""
-        raise NotImplementedError
-
     def _validation(self, X: Any, y: Any, weights: Array | None) -> tuple[Array | None, Any]:
         """Hold out a part of the rows and return it with the function that scores a learner."""
         return None, None
-
-    def _teach(
-        self,
-        learner: Any,
-        X: Any,
-        lesson: dict[str, Any],
-        order: Array | None,
-        again: bool = False,
-    ) -> None:
-        """Let a learner learn rows in an order; ``again``: it knows X from the last call.
-
-        Who calls it throws the learner away, or undoes all that it learned, when it fails.
-        """
-        raise NotImplementedError
-
-    def _watch(
-        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool
-    ) -> Array:
-        """Teach; return the scores of each row, and of a typical one, before it was learned."""
-        raise NotImplementedError
-
-    def _twin(self, learner: Any) -> Any:
-        """Return a new learner like this one."""
-        raise NotImplementedError
-
-    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> AbstractContextManager[None]:
-        """Undo what the learner has learned of some rows when the learning of all of them ends."""
-        raise NotImplementedError
 
     # -- fitted attributes ------------------------------------------------------------------
 

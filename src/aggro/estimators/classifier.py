@@ -12,18 +12,14 @@ from sklearn.utils import check_random_state
 from aggro.estimators.base import NoExample, all_or_nothing
 from aggro.estimators.probability import Probabilities
 from aggro.estimators.stopping import mean_of
-from aggro.estimators.targets import (
-    class_weights,
-    classes_of,
-    encode,
-    known_labels,
-    read_classes,
-)
+from aggro.estimators.targets import class_weights, read_classes
 from aggro.estimators.weights import LinearEstimator
-from aggro.labels import chosen, joined, shown, sorted_classes
+from aggro.labels import shown, sorted_classes
+from aggro.learn.alike import AnyLearner
+from aggro.learn.classes import Classes
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
-from aggro.learn.makers import AnyLearner, grown, make_learner
+from aggro.learn.makers import grown, make_learner
 from aggro.rules import Settings, Task
 
 
@@ -46,7 +42,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         """Return what scores speak for; the first class, or no label, where they are even."""
         if self._multilabel:
             return (scores > 0).astype(np.int64)
-        return self.classes_.take(chosen(scores, len(self.classes_)))
+        return self._classes.decode(scores)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -73,10 +69,10 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             learner = self._continued(settings)
         self._start(learner, coef_init, intercept_init)
         held_out, validate = self._validation(X, y, weights)
-        once = self._once(learner, X, lesson, sample_weight)
+        once = self._once(learner, X, lesson, weights)
         self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate, once)
         if self.probability and once is None:
-            self._calibrate(learner, X, lesson, sample_weight)
+            self._calibrate(learner, X, lesson, weights)
         self._learner, self._known_prices = learner, self._prices()
         return self
 
@@ -108,17 +104,20 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         self._reconfigure(self._task())
         self.n_iter_ = 1
         if self.probability:
-            self._learn_and_record(X, lesson, sample_weight)
+            self._learn_and_record(X, lesson, weights)
         else:
-            self._learn_once(X, lesson)
+            self._lesson(X, lesson).teach(self._learner, undo=True)
         return self
 
     # -- classes ----------------------------------------------------------------------------
 
+    @property
+    def _classes(self) -> Classes:
+        """The classes known so far."""
+        return Classes(self.classes_, self._classes_given)
+
     def _task(self) -> Task:
-        if self._multilabel:
-            return "multilabel"
-        return "binary" if len(self.classes_) <= 2 else "multiclass"
+        return "multilabel" if self._multilabel else self._classes.task
 
     def _begin_classes(self, y: Array) -> dict[str, Any]:
         """Take the classes from all labels at once, and number the labels."""
@@ -127,13 +126,14 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             self.classes_ = np.arange(y.shape[1])
             self._counts = np.zeros(len(self.classes_))
             return {"values": y}
-        self.classes_, labels = classes_of(y)
-        if len(self.classes_) < 2:
+        known, labels = Classes.numbered(y)
+        self.classes_ = known.labels
+        if len(known) < 2:
             raise ValueError(
                 "The number of classes has to be greater than one; got 1 class: "
                 f"{self.classes_[0]!r}. A stream may begin with one: use partial_fit."
             )
-        self._counts = np.zeros(len(self.classes_))
+        self._counts = np.zeros(len(known))
         return {"labels": labels}
 
     def _meet(
@@ -143,7 +143,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
 
         A row of weight zero was never there: its class is not admitted.
         """
-        labels = None if first else known_labels(y, self.classes_, X.shape[0])
+        labels = None if first else self._classes.encode_known(y, X.shape[0])
         if labels is not None and not self._multilabel:
             self._check_same(classes)
             return {"labels": labels}
@@ -155,9 +155,9 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             if classes is None and not multilabel and len(there) == 0:
                 self._checked_settings("binary")
                 raise NoExample  # rows without weight were never there
-            self._classes_given = classes is not None or multilabel
-            self.classes_ = self._given_classes(classes, there)
-            self._counts = np.zeros(len(self.classes_))
+            known = self._first_classes(classes, there)
+            self.classes_, self._classes_given = known.labels, known.given
+            self._counts = np.zeros(len(known))
             self._learner = self._new_learner(self._checked_settings(self._task()), X.dtype)
             self._known_prices = self._prices()
         elif multilabel != self._multilabel or (multilabel and y.shape[1] != len(self.classes_)):
@@ -176,11 +176,9 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             self._check_same(classes)
         if multilabel:
             return {"values": y}
-        if not self._classes_given and not first:
-            before = self.classes_, self._learner.settings
+        if not first:
             self._admit(there)
-            self._grow_calibrator(*before)
-        return {"labels": encode(y, self.classes_, present)}
+        return {"labels": self._classes.encode(y, present)}
 
     def _check_continues(self, classes: Array, multilabel: bool) -> None:
         """Raise unless y has the classes, or as many labels, as the model that goes on."""
@@ -206,26 +204,26 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         """Return a learner for the classes known so far."""
         raise NotImplementedError
 
-    def _grown(self, settings: Settings, position: Array, classes: int) -> Any:
-        """Return the learner with more classes (see ``grow_classes``)."""
-        raise NotImplementedError
-
     def _admit(self, y: Array) -> None:
         """Let classes that were never seen enter."""
-        everybody, position = joined(self.classes_, y)
-        if len(everybody) == len(self.classes_):
+        self._grow_to(self._classes.admit(y))
+
+    def _grow_to(self, everybody: Classes) -> None:
+        """Know more classes; what was learned and counted of the old ones goes on."""
+        known = self._classes
+        if len(everybody) == len(known):
             return
         self._reconfigure(self._task())
-        counts = np.zeros(len(everybody))
-        counts[position] = self._counts
-        self.classes_, self._counts = everybody, counts
+        position, old = known.among(everybody), self._learner.settings
+        self.classes_, self._counts = everybody.labels, known.moved(self._counts, everybody)
         settings = self._settings_to_go_on(self._task())
-        self._learner = self._grown(settings, position, len(everybody))
+        self._learner = grown(self._learner, settings, position, len(everybody))
+        self._grow_record(old, position)
 
-    def _given_classes(self, classes: Any, y: Array) -> Array:
+    def _first_classes(self, classes: Any, y: Array) -> Classes:
         if self._multilabel:
-            return np.arange(y.shape[1])
-        known = np.unique(y) if classes is None else sorted_classes(classes)
+            return Classes(np.arange(y.shape[1]), given=True)
+        known = Classes.of(y) if classes is None else Classes.named(classes)
         if len(known) == 0:
             raise ValueError("classes is empty; name the classes, or leave it out.")
         return known
@@ -263,9 +261,6 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
     def _new_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return make_learner(settings, self.n_features_in_, len(self.classes_), dtype, seed)
-
-    def _grown(self, settings: Settings, position: Array, classes: int) -> AnyLearner:
-        return grown(self._learner, settings, position, classes)
 
     # -- early stopping ---------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import OnlineClassifier
 from aggro.estimators.kernel_base import KernelEstimator
 from aggro.estimators.regressor import OnlineRegressor
-from aggro.learn.learner import Array
 from aggro.rules import Settings
 
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
@@ -113,12 +112,6 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
 
     def _new_learner(self, settings: Settings, dtype: Any) -> Any:
         return self._kernel_learner(settings, len(self.classes_))
-
-    def _twin(self, learner: Any) -> Any:
-        return self._kernel_learner(learner.settings, len(self.classes_))
-
-    def _grown(self, settings: Settings, position: Array, classes: int) -> Any:
-        return self._learner.grown(settings, position, classes)
 
 
 class KernelPassiveAggressiveRegressor(KernelEstimator, OnlineRegressor):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -108,35 +105,6 @@ class KernelEstimator(OnlineEstimator):
             How many times each example counts: multiplies C.
         """
         return self._fit(X, y, sample_weight, None, None)
-
-    def _learn_once(self, X: Any, lesson: dict[str, Any]) -> None:
-        self._learner.learn_rows(X, lesson)
-
-    def _teach(
-        self,
-        learner: Any,
-        X: Any,
-        lesson: dict[str, Any],
-        order: Array | None,
-        again: bool = False,
-    ) -> None:
-        learner.learn_rows(X, lesson, order, again)
-
-    def _watch(
-        self, learner: Any, X: Any, lesson: dict[str, Any], order: Array, again: bool
-    ) -> Array:
-        scores = np.empty((len(order), learner.outputs))
-        learner.learn_rows(X, lesson, order, again, scores)
-        return np.stack([scores, np.zeros_like(scores)], axis=1)
-
-    @contextmanager
-    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> Iterator[None]:
-        before, self._learner = self._learner, copy.deepcopy(self._learner)
-        try:
-            yield
-        except BaseException:
-            self._learner = before
-            raise
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -12,9 +12,10 @@ from aggro.estimators.base import OnlineEstimator, all_or_nothing
 from aggro.estimators.stopping import Determination
 from aggro.estimators.targets import read_values
 from aggro.estimators.weights import LinearEstimator
+from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
-from aggro.learn.makers import AnyLearner, make_learner
+from aggro.learn.makers import make_learner
 from aggro.rules import Settings
 
 
@@ -70,7 +71,7 @@ class OnlineRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):  # typ
         self._check_columns(values)
         self._reconfigure("regression")
         self.n_iter_ = 1
-        self._learn_once(X, lesson)
+        self._lesson(X, lesson).teach(self._learner, undo=True)
         return self
 
     def _begin(self, X: Any, lesson: dict[str, Any], settings: Settings) -> Any:

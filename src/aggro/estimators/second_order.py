@@ -7,6 +7,7 @@ from typing import Any
 from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import LinearClassifier
 from aggro.estimators.regressor import LinearRegressor
+from aggro.renamed import old_keywords
 
 
 class Perceptron(LinearClassifier):
@@ -175,6 +176,7 @@ n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, average, r
         keep_parameters(self, locals())
 
 
+@old_keywords
 class ConfidenceWeightedClassifier(LinearClassifier):
     """Confidence-weighted learning: be right on this example with probability eta.
 
@@ -188,7 +190,7 @@ class ConfidenceWeightedClassifier(LinearClassifier):
     ----------
     eta : float, default=0.9
         Required probability of a correct prediction, at least ½ and below 1.
-    form : {"variance", "stdev"}, default="variance"
+    loss : {"cw", "cw_stdev"}, default="cw"
         Whether the constraint uses the variance of the margin (Dredze, 2008) or its standard
         deviation (Crammer, 2008).
     metric : {"diagonal", "full"}, default="diagonal"
@@ -215,7 +217,7 @@ reservoir_size, probability
         self,
         *,
         eta: float = 0.9,
-        form: str = "variance",
+        loss: str = "cw",
         metric: str = "diagonal",
         fit_intercept: bool = True,
         max_iter: int = 1000,
@@ -237,6 +239,7 @@ reservoir_size, probability
         keep_parameters(self, locals())
 
 
+@old_keywords
 class SoftConfidenceWeightedClassifier(LinearClassifier):
     """Soft confidence-weighted learning: the same probability, at a price C for missing it.
 
@@ -244,7 +247,7 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
 
         minimise  KL(N(w, Σ) ‖ N(w_t, Σ_t)) + C·ξ   subject to   y·f(x) ≥ φ·√(x'Σx) − ξ
 
-    (kind "I"), or with the penalty C·ξ² (kind "II").
+    (``loss="scw1"``), or with the penalty C·ξ² (``loss="scw2"``).
 
     Parameters
     ----------
@@ -252,8 +255,8 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
         Price of a missed margin.
     eta : float, default=0.9
         Required probability of a correct prediction, at least ½ and below 1.
-    kind : {"I", "II"}, default="I"
-        Whether the penalty is linear ("I") or squared ("II").
+    loss : {"scw1", "scw2"}, default="scw1"
+        Whether the penalty is linear ("scw1") or squared ("scw2").
     metric : {"diagonal", "full"}, default="diagonal"
         Whether to keep only the variance of each weight or the full covariance matrix.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
@@ -278,7 +281,7 @@ reservoir_size, probability
         *,
         C: float = 1.0,
         eta: float = 0.9,
-        kind: str = "I",
+        loss: str = "scw1",
         metric: str = "diagonal",
         fit_intercept: bool = True,
         max_iter: int = 1000,

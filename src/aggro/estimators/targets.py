@@ -1,4 +1,4 @@
-"""From y to what the core learns from: class labels, indicator values, weights."""
+"""From y to what the core learns from: labels, indicator values, weights of classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from aggro.checks import check_number, near
-from aggro.labels import check_same_kind, places, plain_labels, shown
+from aggro.labels import check_same_kind, plain_labels, shown
 from aggro.learn.learner import Array
 from aggro.learn.lessons import as_numbers
 
@@ -79,50 +79,6 @@ def read_values(y: Any, count: int) -> Array:
             "finite: leave such rows out."
         )
     return np.ascontiguousarray(values.reshape(count, -1))
-
-
-def classes_of(y: Array) -> tuple[Array, Array]:
-    """Return the sorted classes and the index of each label among them."""
-    if y.dtype.kind in "iu" and len(y) > 0:
-        low, high = int(y.min()), int(y.max())
-        if high - low <= 2 * len(y) and high < 2**63:
-            offset = y.astype(np.int64, copy=False) - low  # narrow types would overflow
-            present = np.bincount(offset) > 0  # a table of all numbers in between beats sorting
-            place = np.cumsum(present) - 1
-            return (np.flatnonzero(present) + low).astype(y.dtype), place[offset]
-    classes = np.unique(y)
-    return classes, np.searchsorted(classes, y).astype(np.int64, copy=False)
-
-
-def known_labels(y: Any, classes: Array, count: int) -> Array | None:
-    """Return the index of each label, if y is ``count`` numbers and all are classes; else None.
-
-    What is a class already needs no other check, and most batches of a stream hold nothing else.
-    """
-    numbers = type(y) is np.ndarray and y.dtype.kind in "iubf" and classes.dtype.kind in "iubf"
-    if not numbers or y.shape != (count,):
-        return None
-    index, known = places(y, classes)
-    return index if np.count_nonzero(known) == count else None
-
-
-def encode(y: Array, classes: Array, present: Array | None = None) -> Array:
-    """Return the index of each label among the sorted classes; raise on an unknown one.
-
-    Rows that are not ``present`` (their weight is zero) may have any label; their index is 0.
-    """
-    index, known = places(y, classes)
-    strange = ~known if present is None else ~known & present
-    if strange.any():
-        label = y[strange].tolist()[0]
-        check_same_kind(y[strange], classes)
-        raise ValueError(
-            f"y contains the label {label!r} (row {int(np.argmax(strange))}), which is not one of "
-            f"the classes given at first: {shown(classes)}."
-            f"{near(str(label), map(str, classes.tolist()))} Leave classes out at the first "
-            "partial_fit to let new ones appear."
-        )
-    return index if present is None else np.where(known, index, 0)
 
 
 def class_weights(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from aggro.checks import check_number
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
+from aggro.learn.alike import AnyLearner
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array, Learner, rows_of
-from aggro.learn.makers import AnyLearner
 from aggro.learn.race import AutoLearner
 from aggro.learn.threads import threads_of
 from aggro.rules import Settings
@@ -65,14 +64,6 @@ class LinearEstimator(OnlineEstimator):
                 "between 0 and 1."
             )
 
-    def _learn_once(self, X: Any, lesson: dict[str, Any]) -> None:
-        self._learner.learn(rows_of(X), threads=threads_of(self.n_jobs), **lesson)
-
-    def _read_often(self, X: Any) -> Any:
-        rows = rows_of(super()._read_often(X))
-        rows.inspect()
-        return rows
-
     def _continues(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_learner")
 
@@ -96,51 +87,11 @@ class LinearEstimator(OnlineEstimator):
 
         return scores
 
-    def _teach(
-        self,
-        learner: AnyLearner,
-        X: Any,
-        lesson: dict[str, Any],
-        order: Array | None,
-        again: bool = False,
-    ) -> None:
-        threads = threads_of(self.n_jobs)
-        learner.learn(rows_of(X), order=order, undo=False, threads=threads, **lesson)
-
-    def _watch(
-        self,
-        learner: AnyLearner,
-        X: Any,
-        lesson: dict[str, Any],
-        order: Array,
-        again: bool,
-    ) -> Array:
-        margins = np.empty((len(order), 2, learner.outputs))
-        watch = {"typical": self._typical.rows(learner.features), "margins": margins}
-        learner.learn(
-            rows_of(X), order=order, undo=False, threads=threads_of(self.n_jobs), **lesson, **watch
-        )
-        return margins
-
-    @contextmanager
-    def _undone_if_cut(self, X: Any, lesson: dict[str, Any]) -> Iterator[None]:
-        restore = self._learner.before(rows_of(X), **lesson)
-        try:
-            yield
-        except BaseException:
-            restore()
-            raise
-
     def _scores(self, X: Any) -> Array:
         if not hasattr(self, "_learner"):
             check_is_fitted(self)
         rows = rows_of(self._read(X, reset=False))
         return self._learner.scores(rows, threads=threads_of(self.n_jobs))
-
-    def _twin(self, learner: AnyLearner) -> Learner:
-        """Return a new learner with the settings of this one, or of the leader of this race."""
-        leader = learner if isinstance(learner, Learner) else learner.winner()
-        return Learner(leader.settings, leader.features, leader.classes, leader.dtype)
 
     def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggro.learn.growth import output_map
 from aggro.learn.probability_map import LARGEST, apply, fit
+from aggro.rules import Settings
 
 Array = npt.NDArray[Any]
 
@@ -120,9 +122,9 @@ class Calibrator:
         """Return one column for each question."""
         return labels.astype(np.int32).reshape(len(labels), len(self.changes))
 
-    def grown(self, change: Array, position: Array, classes: int) -> Calibrator:
-        """Return the calibrator of more classes; ``change`` turns old scores into new ones."""
-        fresh = Calibrator.empty(classes)
+    def grown(self, old: Settings, new: Settings, position: Array, classes: int) -> Calibrator:
+        """Return the calibrator of more classes (see ``output_map``)."""
+        fresh, change = Calibrator.empty(classes), output_map(old, new, position, classes)
         fresh.counts[:, position], fresh.masses[:, position] = self.counts, self.masses
         return replace(
             self,

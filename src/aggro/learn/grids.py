@@ -9,7 +9,7 @@ from typing import Any
 
 from aggro.learn.bundle import begin_anew, select
 from aggro.learn.learner import Learner
-from aggro.rules import SCALES, Settings, intercept_prior
+from aggro.rules import DIAGONAL, SCALES, Settings, intercept_prior
 
 # Values of C are powers of the square root of ten; grids count them in steps from the unit. The
 # unit is 1/‖x‖² for the Euclidean metric, where a larger C than about one changes nothing; the
@@ -51,6 +51,22 @@ def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
     if s.scale != "auto":
         places = tuple((metric, s.scale) for metric in GRIDS if metric != "full")
     return [place for place in places if not (sparse and s.scale == "auto" and "standard" in place)]
+
+
+def tables_of(s: Settings) -> int:
+    """Return how many numbers one lane keeps of a feature: its weight, a mean, a variance."""
+    return 1 + (s.average not in (False, 0)) + (s.metric in DIAGONAL)
+
+
+def race_tables(s: Settings, sparse: bool) -> int:
+    """Return how many numbers all lanes of a race keep of a feature, for each output.
+
+    >>> auto = dict.fromkeys(("C", "metric", "scale", "average"), "auto")
+    >>> race_tables(Settings("binary", **auto), sparse=False), 16 * 13
+    (208, 208)
+    """
+    places = [replace(s, metric=metric, scale=scale) for metric, scale in places_of(s, sparse)]
+    return sum(len(GRIDS[place.metric]) * tables_of(place) for place in places)
 
 
 def grid_of(s: Settings, steps: int) -> list[float]:

@@ -13,6 +13,8 @@ from aggro.rules import DIAGONAL, Settings
 
 LINEAR = ("lane", "slot", "output")  # kinds of arrays that change as the outputs do
 BUT = ("news", "bias_news", "bias_prior", "bias_variance")  # which are no weights
+SUMS = ("class_sum_rest", "class_weight_seen", "class_sum_norm", "class_sum_cross", "class_total")
+COUNTED = ("mistakes", "updates", "loss")  # by each group
 State = dict[str, Array]
 
 
@@ -50,7 +52,7 @@ def grow_classes(
     _move_news(before, after, old, new, np.abs(change) > 0)
     if "class_weight_seen" in after:
         _move_sums(before, after, old, new, position)
-    _move_histories(before, after, old, position)
+    _move_histories(before, after, old, new, position)
     new.load_state(after)
     return new
 
@@ -110,7 +112,7 @@ def _turned(old: Learner, state: State) -> State:
         table[:, old.models] = 0.0
         if "class_sum_rest" in state:
             _by_feature(old, state["class_sum_rest"])[:, 0] = 0.0
-        for name in ("class_weight_seen", "class_sum_norm", "class_sum_cross"):
+        for name in ("class_weight_seen", "class_sum_norm", "class_sum_cross"):  # not the total
             state[name][:] = 0.0
     return state
 
@@ -201,17 +203,11 @@ def _sums(state: State, learner: Learner) -> Array:
     return sums
 
 
-def _move_histories(before: State, after: State, old: Learner, position: Array) -> None:
-    """Counters and records go on; what a model's groups have counted moves to its first one."""
-    for name in before:
-        shared = ("counters", "late_weight", "record", "scale_", "class_emphasis", "unit")
-        if name.startswith(shared):
-            after[name] = before[name]
-    for name in ("joint_mistakes", "recent_mistakes", "recent_loss"):
-        after[name] = before[name]
+def _move_histories(
+    before: State, after: State, old: Learner, new: Learner, position: Array
+) -> None:
+    """All else goes on, by its kind; what a model's groups have counted moves to its first one."""
     was, each = (len(state["updates"]) // old.models for state in (before, after))
-    for name in ("mistakes", "updates", "loss"):
-        after[name][::each] = before[name].reshape(old.models, -1).sum(axis=1)
     after["last_update"] = np.repeat(before["last_update"].reshape(-1, was).max(axis=1), each)
     source = np.zeros(each, int)  # of the groups of a model; one class was learned against all
     if each > 1 and old.classes > 1:
@@ -219,9 +215,11 @@ def _move_histories(before: State, after: State, old: Learner, position: Array) 
         source[position] = 0 if was == 1 else np.arange(was)
     to = np.flatnonzero(np.tile(source >= 0, old.models))
     of = (np.arange(old.models)[:, None] * was + source[source >= 0]).ravel()
-    for name in ("last_update", "ring_fill", "ring_next", "pool_fill"):
-        if name in before:
-            after[name][to] = before[name][of]
-    if "pool_key" in before:
-        size = old.settings.reservoir_size
-        after["pool_key"].reshape(-1, size)[to] = before["pool_key"].reshape(-1, size)[of]
+    for name, kind in new.model.layout().items():
+        if name in COUNTED:
+            after[name][::each] = before[name].reshape(old.models, -1).sum(axis=1)
+        elif kind == "group":
+            lines = before[name].reshape(was * old.models, -1)
+            after[name].reshape(each * old.models, -1)[to] = lines[of]
+        elif kind in ("model", "feature", "shared") and name not in SUMS:
+            after[name] = before[name]

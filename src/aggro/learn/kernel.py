@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -154,6 +154,21 @@ class KernelLearner:
 
     def freeze_means(self, frozen: bool = True) -> None:
         """Do nothing: a kernel learner has no class means that would go on or stop."""
+
+    def before(self, X: Any, **lesson: Any) -> Callable[[], None]:
+        """Return what undoes a lesson that is about to be learned in several calls."""
+        state, outside, next_id = self.model.state(), self.outside, self.next_id
+
+        def restore() -> None:
+            self.model.load_state(state)
+            self.outside, self.next_id = outside, next_id
+
+        return restore
+
+    def twin(self) -> KernelLearner:
+        """Return a new learner like this one."""
+        shape = (self.features, self.classes, self.sparse)
+        return KernelLearner(self.settings, self.choice, self.gamma, *shape)
 
     def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
         """Return a learner of more classes that continues this one (see ``grow_classes``)."""

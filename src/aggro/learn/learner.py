@@ -17,8 +17,6 @@ Array = npt.NDArray[Any]
 
 def rows_of(X: Any) -> _core.Rows:
     """View a C-ordered array or a CSR matrix as rows, without copying."""
-    if isinstance(X, _core.Rows):
-        return X
     if hasattr(X, "indptr"):
         return _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
     return _core.Rows(X)
@@ -213,6 +211,10 @@ class Learner:
     def load_state(self, state: dict[str, Array]) -> None:
         """Put back what ``state`` gave."""
         self.model.load_state(state)
+
+    def twin(self) -> Learner:
+        """Return a new learner like this one."""
+        return Learner(self.all_settings, self.features, self.classes, self.dtype)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name != "model"}

@@ -1,12 +1,106 @@
-"""What comes with the rows of a lesson, read and checked."""
+"""A lesson: rows, and what comes with them, read and checked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Array
+from aggro import _core
+from aggro.learn.kernel import KernelLearner
+from aggro.learn.learner import Array, rows_of
+from aggro.learn.typical import Typical
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Rows and what they teach a learner of any kind.
+
+    ``parts`` are ``labels`` or ``values``, and ``weights``; threads share the work where they can.
+    """
+
+    X: Any
+    parts: dict[str, Any]
+    threads: int = 1
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @cached_property
+    def rows(self) -> _core.Rows:
+        """The rows as a linear learner reads them."""
+        return rows_of(self.X)
+
+    @cached_property
+    def known_rows(self) -> _core.Rows:
+        """The same, looked at once: no pass will look again whether they are in order."""
+        self.rows.inspect()
+        return self.rows
+
+    @property
+    def targets(self) -> Array:
+        """The number of the class of each row, or its values."""
+        labels = self.parts.get("labels")
+        return np.asarray(self.parts["values"] if labels is None else labels)
+
+    @property
+    def weights(self) -> Array | None:
+        """The weights of the rows."""
+        return self.parts.get("weights")
+
+    def counted(self, order: Array | None = None) -> Array:
+        """Return the rows that have a weight, in an order."""
+        order = np.arange(self.count) if order is None else order
+        return order if self.weights is None else order[self.weights[order] > 0]
+
+    def teach(
+        self,
+        learner: Any,
+        order: Array | None = None,
+        *,
+        again: bool = False,
+        undo: bool = False,
+        **watch: Any,
+    ) -> None:
+        """Let a learner learn the rows in an order; ``again``: it knows them from the last call.
+
+        Without ``undo``, who calls it throws a linear learner away when it fails, or undoes it.
+        """
+        if isinstance(learner, KernelLearner):
+            learner.learn_rows(self.X, self.parts, order, again, **watch)
+        else:
+            how = {"order": order, "undo": undo, "threads": self.threads}
+            rows = self.known_rows if again else self.rows
+            learner.learn(rows, **how, **self.parts, **watch)
+
+    def watch(self, learner: Any, typical: Typical | None, order: Array, again: bool) -> Array:
+        """Teach; return the scores of each row, and of a typical one, before it was learned."""
+        margins = np.zeros((len(order), 2, learner.outputs))
+        if typical is None:
+            scores = np.empty((len(order), learner.outputs))
+            self.teach(learner, order, again=again, margins=scores)
+            margins[:, 0] = scores
+        else:
+            row = typical.rows(learner.features)
+            self.teach(learner, order, again=again, typical=row, margins=margins)
+        return margins
+
+    @contextmanager
+    def undone_if_cut(self, learner: Any) -> Iterator[None]:
+        """Undo what a learner has learned of some rows when the learning of all of them ends."""
+        rows = self.X if isinstance(learner, KernelLearner) else self.rows
+        restore = learner.before(rows, **self.parts)
+        try:
+            yield
+        except BaseException:
+            restore()
+            raise
 
 
 def as_numbers(values: Any, name: str) -> Array:

@@ -1,18 +1,20 @@
-"""A learner for given settings: one alone, or a race where something is left to be chosen."""
+"""A learner for given settings: one alone, or a race; and the same with more classes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from aggro.learn.alike import AnyLearner
 from aggro.learn.growth import grow_classes
+from aggro.learn.kernel import KernelLearner
 from aggro.learn.lanes import chosen_of
 from aggro.learn.learner import Array, Learner
 from aggro.learn.race import AutoLearner
 from aggro.rules import Settings, left_open
 
-AnyLearner = Learner | AutoLearner
+Kind = TypeVar("Kind", bound=Learner | AutoLearner | KernelLearner)
 
 
 def make_learner(
@@ -23,14 +25,25 @@ def make_learner(
     return kind(settings, features, outputs, dtype, seed)
 
 
-def grown(learner: AnyLearner, settings: Settings, position: Array, classes: int) -> AnyLearner:
-    """Return the same learner, or race, with more classes (see ``grow_classes``)."""
-    if isinstance(learner, Learner):
-        return grow_classes(learner, settings, position, classes)
-    new = AutoLearner(settings, learner.features, classes, learner.dtype, learner.seed)
+def grown(learner: Kind, settings: Any, position: Array, classes: int) -> Kind:
+    """Return the same learner, of any kind, with more classes (see ``grow_classes``).
+
+    ``settings`` are those of the learner, or of each of its lanes.
+    """
+    if isinstance(learner, AutoLearner):
+        more: Any = _grown_race(learner, settings, position, classes)
+    elif isinstance(learner, Learner):
+        more = grow_classes(learner, settings, position, classes)
+    else:
+        more = learner.grown(settings, position, classes)
+    return cast("Kind", more)
+
+
+def _grown_race(race: AutoLearner, settings: Any, position: Array, classes: int) -> AutoLearner:
+    new = AutoLearner(settings, race.features, classes, race.dtype, race.seed)
     for name in ("fixed", "left", "leading", "counted", "next_look"):
-        setattr(new, name, getattr(learner, name))
-    for old in learner.learners:
-        lanes = [chosen_of(s, settings) for s in old.all_settings]
+        setattr(new, name, getattr(race, name))
+    for old in race.learners:
+        lanes = [chosen_of(each, settings) for each in old.all_settings]
         new.learners.append(grow_classes(old, lanes, position, classes))
     return new

@@ -10,6 +10,7 @@ often each class comes.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,15 @@ def softmax(margins: Array) -> Array:
     margins = paired(margins)
     powers = np.exp(margins - margins.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def softmax_of_one(margins: list[float]) -> list[float]:
+    """Return the same for one row, in plain numbers: an array of one costs more than the sum."""
+    margins = margins if len(margins) > 1 else [0.0, *margins]
+    highest = max(margins)
+    powers = [math.exp(margin - highest) for margin in margins]
+    total = sum(powers)
+    return [power / total for power in powers]
 
 
 def paired(scores: Array) -> Array:

@@ -274,6 +274,10 @@ class AutoLearner:
         learner, lane = self._leader()
         return select(learner, [lane], [learner.all_settings[lane]])
 
+    def twin(self) -> Learner:
+        """Return a new learner like the leader alone."""
+        return self.winner().twin()
+
     # -- what a Learner has -----------------------------------------------------------------
 
     def scores(self, rows: _core.Rows, threads: int = 1) -> Array:

@@ -10,10 +10,10 @@ from functools import reduce
 
 import numpy as np
 
+from aggro.learn.alike import AnyLearner
 from aggro.learn.bundle import select
 from aggro.learn.grids import STEP
 from aggro.learn.learner import Array, Learner
-from aggro.learn.makers import AnyLearner
 from aggro.learn.race import AutoLearner
 from aggro.merging.changes import Change, add, apply, change_of, check_mergeable
 

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from aggro.learn.calibration import Calibrator
-from aggro.learn.growth import output_map
-from aggro.learn.learner import Array
+from aggro.learn.classes import Classes
 from aggro.learn.typical import RECENT, Typical
 
 MARGINS = ("scores", "centres", "labels", "weights")
 
 
 def merge_calibrators(
-    fitted: Sequence[dict[str, Any]], begin: dict[str, Any] | None, classes: Array
+    fitted: Sequence[dict[str, Any]], begin: dict[str, Any] | None, classes: Classes
 ) -> Calibrator:
     """Return what all models have recorded: counts add up, the most recent margins of all stay."""
     own = [_grown(each, classes) for each in fitted]
@@ -50,15 +49,13 @@ def join_calibrators(own: Sequence[Calibrator], start: Calibrator | None) -> Cal
     return replace(own[-1], **margins, **sums, parameters=None, fitted_at=-1)
 
 
-def _grown(fitted: dict[str, Any], classes: Array) -> Calibrator:
+def _grown(fitted: dict[str, Any], classes: Classes) -> Calibrator:
     found: Calibrator = fitted["_calibrator"]
-    own, settings = fitted["classes_"], fitted["_learner"].settings
+    own, settings = Classes(fitted["classes_"]), fitted["_learner"].settings
     if found.multilabel or len(own) == len(classes):
         return found
-    position = np.searchsorted(classes, own)
-    task = "binary" if len(classes) <= 2 else "multiclass"
-    change = output_map(settings, replace(settings, task=task), position, len(classes))
-    return found.grown(change, position, len(classes))
+    more = replace(settings, task=classes.task)
+    return found.grown(settings, more, own.among(classes), len(classes))
 
 
 def merge_typical(typicals: Sequence[Typical]) -> Typical:

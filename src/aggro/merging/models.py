@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_number
-from aggro.labels import united
+from aggro.learn.alike import AnyLearner
+from aggro.learn.classes import Classes
 from aggro.learn.learner import Array, Learner
-from aggro.learn.makers import AnyLearner, grown
+from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import merge_calibrators, merge_typical
@@ -21,7 +22,7 @@ from aggro.merging.parts import widened
 from aggro.merging.streams import merge_streams
 from aggro.models.record import KERNELS, Record, read_record
 from aggro.models.streams import STREAMS
-from aggro.rules import LOSSES, Settings, Task, check_settings
+from aggro.rules import LOSSES, check_settings
 
 Path_ = (str, os.PathLike)
 SAME = ("_multilabel", "_flat", "_origin")  # of all models
@@ -140,7 +141,7 @@ def merge_records(
     names = _feature_names(everybody)
     width = max(int(each["n_features_in_"]) for each in everybody) if names is None else len(names)
     classes = _all_classes(everybody)
-    fit = _fitter(names, width, classes, first)
+    fit = _fitter(names, width, classes)
     learners = [fit(each) for each in fitted]
     origin = None if begin is None else fit(begin)
     learner = merge_learners(learners, origin, weights)
@@ -175,18 +176,17 @@ def _feature_names(fitted: Sequence[dict[str, Any]]) -> Array | None:
     return np.array(list(known), dtype=object)
 
 
-def _all_classes(fitted: Sequence[dict[str, Any]]) -> Array | None:
+def _all_classes(fitted: Sequence[dict[str, Any]]) -> Classes | None:
     if "classes_" not in fitted[0]:
         return None
-    everybody: Array = fitted[0]["classes_"]
+    everybody = Classes(fitted[0]["classes_"])
     for each in fitted[1:]:
-        fresh = np.setdiff1d(each["classes_"], everybody)
-        everybody = united(everybody, fresh) if len(fresh) else everybody
+        everybody = everybody.admit(each["classes_"])
     return everybody
 
 
 def _fitter(
-    names: Array | None, width: int, classes: Array | None, first: Record
+    names: Array | None, width: int, classes: Classes | None
 ) -> Callable[[dict[str, Any]], AnyLearner]:
     """Return what brings a model to the features and classes of all of them."""
 
@@ -197,11 +197,12 @@ def _fitter(
             found = {name: place for place, name in enumerate(names.tolist())}
             places = np.array([found[name] for name in fitted["feature_names_in_"].tolist()])
         wide = wider(learner, places, width)
-        own = fitted.get("classes_")
-        if own is None or classes is None or len(own) == len(classes):
+        if classes is None or len(fitted["classes_"]) == len(classes):
             return wide
-        position = np.searchsorted(classes, own)
-        return grown(wide, _task_of(wide.settings, len(classes)), position, len(classes))
+        settings = replace(wide.settings, task=classes.task)
+        check_settings(settings, LOSSES)
+        position = Classes(fitted["classes_"]).among(classes)
+        return grown(wide, settings, position, len(classes))
 
     return fit
 
@@ -217,39 +218,19 @@ def wider(learner: AnyLearner, places: Array, width: int) -> AnyLearner:
     return race
 
 
-def grow_to(model: Any, classes: Array) -> None:
-    """Let an estimator know more classes: all of these."""
-    position = np.searchsorted(classes, model.classes_)
-    counts = np.zeros(len(classes))
-    counts[position] = model._counts
-    before = model.classes_, model._learner.settings
-    settings = _task_of(model._learner.settings, len(classes))
-    model._learner = grown(model._learner, settings, position, len(classes))
-    model.classes_, model._counts = classes, counts
-    model._grow_calibrator(*before)
-
-
-def _task_of(settings: Settings, classes: int) -> Settings:
-    task: Task = "binary" if classes <= 2 else "multiclass"
-    settings = replace(settings, task=task)
-    check_settings(settings, LOSSES)
-    return settings
-
-
 def _merge_classes(
     merged: dict[str, Any],
     fitted: Sequence[dict[str, Any]],
     begin: dict[str, Any] | None,
-    classes: Array,
+    classes: Classes,
 ) -> None:
     """Counts of classes and margins for probabilities."""
-    counts = np.zeros((len(fitted), len(classes)))
+    counts = [Classes(each["classes_"]).moved(each["_counts"], classes) for each in fitted]
     before = np.zeros(len(classes))
-    for line, each in zip(counts, fitted, strict=True):
-        line[np.searchsorted(classes, each["classes_"])] = each["_counts"]
     if begin is not None:
-        before[np.searchsorted(classes, begin["classes_"])] = begin["_counts"]
-    merged["classes_"], merged["_counts"] = classes, before + (counts - before).sum(axis=0)
+        before = Classes(begin["classes_"]).moved(begin["_counts"], classes)
+    merged["classes_"] = classes.labels
+    merged["_counts"] = before + (np.array(counts) - before).sum(axis=0)
     merged["_classes_given"] = all(each["_classes_given"] for each in fitted)
     for name in ("_calibrator", "_typical"):
         merged.pop(name, None)

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from aggro.learn.learner import Array, Learner
+from aggro.merging.table import DERIVED
 from aggro.rules import DIAGONAL
 
 COUNTERS = ("examples", "averaged", "frozen", "random")
 RECORD = ("recent_examples", "chosen_mistakes", "chosen_error")
-TABLES = (  # one line for each feature
-    *("weights", "average", "news", "precision", "class_sums"),
-    *("scale_seen", "scale_square", "scale_moments"),
-)
+NAMES = {"trail": "average", "bias_sum": "bias_average"}  # of arrays, as parts
+LINES = ("slot", "feature")  # kinds of arrays with one line for each feature, as they are
 MIXTURE = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # of weights that are written out
 
 
@@ -33,7 +32,10 @@ class Parts:
 
 
 def take_apart(learner: Learner) -> Parts:
-    """Return the parts of what a learner knows; the learner stays as it is."""
+    """Return the parts of what a learner knows; the learner stays as it is.
+
+    What is kept in another form than it merges in comes first; all else goes by its kind.
+    """
     learner = copy.deepcopy(learner)
     learner.model.fold()
     state, outputs, parts = learner.state(), learner.outputs * learner.models, Parts()
@@ -48,23 +50,21 @@ def take_apart(learner: Learner) -> Parts:
         parts.tables["precision"] = lanes[:, first : first + outputs] ** -power
     shrunk = state.pop("bias_variance") / prior
     parts.rest["bias_precision"] = (shrunk**-power - 1.0) / prior + 1.0
-    if "trail" in state:
-        trail = state.pop("trail").reshape(learner.features, -1)[:, :outputs]
-        parts.tables["average"] = trail.astype(np.float64)
-        parts.rest["bias_average"] = state.pop("bias_sum")
-    if "news" in state:
-        news = state.pop("news").reshape(learner.features, -1)[:, :outputs]
-        parts.tables["news"] = news.astype(np.float64)
     _take_moments(state, parts)
     _take_numbers(state, parts)
-    for name in [name for name in state if name.startswith("full_")]:
-        parts.rest[name] = np.linalg.inv(square(state.pop(name)))
-        _add_prior(parts.rest[name], 1.0 - 1.0 / prior[0], learner)
-    for name in ("scale_seen", "scale_square"):
-        if name in state:
-            parts.tables[name] = state.pop(name)
-    state.pop("mixture")
-    parts.rest |= state
+    kinds = learner.model.layout()
+    for name, array in state.items():
+        part, kind = NAMES.get(name, name), kinds[name]
+        if kind == "lane":
+            table = array.reshape(learner.features, -1)[:, :outputs]
+            parts.tables[part] = table.astype(np.float64)
+        elif kind in LINES:
+            parts.tables[part] = array.reshape(learner.features, *(-1,) * (kind == "slot"))
+        elif kind == "matrix":
+            parts.rest[part] = np.linalg.inv(square(array))
+            _add_prior(parts.rest[part], 1.0 - 1.0 / prior[0], learner)
+        elif name not in DERIVED:
+            parts.rest[part] = array
     return parts
 
 
@@ -76,7 +76,6 @@ def put_together(learner: Learner, parts: Parts) -> Learner:
     power = DIAGONAL.get(learner.settings.metric, 1.0)
     tables, rest = dict(parts.tables), dict(parts.rest)
     lanes = state["weights"].reshape(learner.features, -1)
-    lanes[:, :outputs] = tables.pop("weights")
     if "class_sums" in tables:
         _put_sums(state, lanes[:, outputs : outputs + _sums(learner)], tables.pop("class_sums"))
     if "precision" in tables:
@@ -85,19 +84,22 @@ def put_together(learner: Learner, parts: Parts) -> Learner:
     prior = _bias_prior(rest)
     grown = 1.0 + (rest.pop("bias_precision") - 1.0) * prior
     state["bias_variance"] = prior * grown ** (-1.0 / power)
-    if "average" in tables:
-        state["trail"].reshape(learner.features, -1)[:, :outputs] = tables.pop("average")
-        state["bias_sum"] = rest.pop("bias_average")
-    if "news" in tables:
-        state["news"].reshape(learner.features, -1)[:, :outputs] = tables.pop("news")
     _put_moments(state, tables, rest)
     _put_numbers(state, rest)
-    for name in [name for name in rest if name.startswith("full_")]:
-        information = rest.pop(name).copy()
-        _add_prior(information, 1.0 / prior[0] - 1.0, learner)
-        state[name] = triangle(np.linalg.inv(information)).astype(learner.dtype)
     state["mixture"] = np.tile(MIXTURE, outputs)
-    state |= tables | rest
+    given = tables | rest
+    for name, kind in new.model.layout().items():
+        part = given.get(NAMES.get(name, name))
+        if part is None:
+            continue
+        if kind == "lane":
+            state[name].reshape(learner.features, -1)[:, :outputs] = part
+        elif kind == "matrix":
+            information = part.copy()
+            _add_prior(information, 1.0 / prior[0] - 1.0, learner)
+            state[name] = triangle(np.linalg.inv(information)).astype(learner.dtype)
+        else:
+            state[name] = part.ravel()
     new.load_state(state)
     return new
 
@@ -182,8 +184,6 @@ def _take_numbers(state: dict[str, Array], parts: Parts) -> None:
         parts.rest |= {"unit_seen": unit[:-1], "unit_place": unit[-1:]}
     total = state.pop("class_total")
     parts.rest["class_total_seen"] = total[:1]
-    for name in ("class_sum_norm", "class_sum_cross"):
-        state.pop(name, None)  # they follow from the sums
 
 
 def _put_numbers(state: dict[str, Array], rest: dict[str, Array]) -> None:

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from aggro.learn.alike import AnyLearner, learners_of
 from aggro.learn.learner import Learner
-from aggro.learn.makers import AnyLearner
 from aggro.learn.race import AutoLearner
 from aggro.merging.changes import Change, apply
 from aggro.rules import Settings
@@ -38,11 +38,6 @@ class Apart(AutoLearner):
 
     def _look_if_due(self) -> None:
         """Leave looking to the merged race."""
-
-
-def learners_of(learner: AnyLearner) -> list[Learner]:
-    """Return the learner, or all that race."""
-    return [learner] if isinstance(learner, Learner) else list(learner.learners)
 
 
 def shard_of(learner: AnyLearner, shards: int) -> AnyLearner:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from aggro.learn.classes import in_order
 from aggro.learn.grids import next_look
-from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Array, Learner
+from aggro.learn.makers import grown
 from aggro.merging.learners import common_lanes, merge_learners
 from aggro.merging.margins import join_calibrators
 from aggro.merging.parts import widened
@@ -25,7 +26,7 @@ def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] |
         return copy.deepcopy(streams[0])
     dumps = [stream._dump() for stream in everybody]
     names = list(dict.fromkeys(name for known, _, _ in dumps for name in known))
-    classes = _all_classes([each for _, each, _ in dumps])
+    classes = in_order(label for _, known, _ in dumps for label in known)
     first = streams[0]
     if first.max_features and not first._buckets and len(names) > first.max_features:
         raise ValueError(
@@ -66,15 +67,6 @@ def _check(stream: Any, first: Any) -> None:
         raise ValueError("Some examples still wait for their batch to fill; call flush() first.")
 
 
-def _all_classes(lists: Sequence[list[Any]]) -> list[Any]:
-    """Return all classes: sorted, or in order of appearance where they have no order."""
-    known = list(dict.fromkeys(label for each in lists for label in each))
-    try:
-        return sorted(known)
-    except TypeError:
-        return known
-
-
 def _fitted(
     stream: Any,
     dump: tuple[list[Any], list[Any], Any],
@@ -94,7 +86,7 @@ def _fitted(
             return _blank(stream, slots, len(classes), learner)
         return learner
     position = np.array([classes.index(label) for label in own])
-    return grow_classes(learner, stream._lanes(len(classes)), position, len(classes))
+    return grown(learner, stream._lanes(len(classes)), position, len(classes))
 
 
 def _without_slots(learner: Learner, features: int) -> Learner:
@@ -153,9 +145,8 @@ def _merge_records(merged: Any, streams: Sequence[Any], start: Any, classes: lis
     for stream in [*streams, *([] if start is None else [start])]:
         record = copy.copy(stream._record)
         if len(record.classes) < len(classes):
-            record.admit(
-                classes, stream._settings(len(record.classes)), stream._settings(len(classes))
-            )
+            settings = (stream._settings(len(known)) for known in (record.classes, classes))
+            record, _ = record.admitted(classes, *settings)
         record.settle()
         records.append(record)
     begin = records.pop().calibrator if start is not None else None

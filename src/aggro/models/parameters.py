@@ -13,8 +13,6 @@ NUMBER = (int, float)
 PARAMETERS: dict[str, tuple[type, ...]] = {
     **{name: axis.kind.types for name, axis in AXES.items()},
     "task": (str,),
-    "form": (str,),
-    "kind": (str,),
     "max_iter": (int,),
     "tol": (*NUMBER, NoneType),
     "early_stopping": (bool,),
@@ -50,7 +48,6 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
     "min_df": NUMBER,
     "max_df": NUMBER,
     "columns": (dict, NoneType),
-    "passes": (int,),
     "keep_names": (bool, int),
     "memory": (int, float),
 }

@@ -32,6 +32,7 @@ from aggro.models.kernels import decode_kernel_learner, encode_kernel_learner
 from aggro.models.learners import decode_learner, encode_learner
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
+from aggro.renamed import today
 
 FORMAT = 2
 OLDER = (1,)  # formats that are read, too
@@ -90,7 +91,8 @@ def read_record(path: str | os.PathLike[str]) -> Record:
                 f"up to {FORMAT}; it was written by aggro {header.get('aggro')!r}"
             )
         former = FORMER.get(header["format"], {}).get(header["class"], {})
-        params = former | {name: decode(value, arrays) for name, value in header["params"].items()}
+        params = {name: decode(value, arrays) for name, value in header["params"].items()}
+        params = today(str(header["class"]), former | params)
         for name, value in params.items():
             check_type(name, value)
         attributes = {

@@ -25,6 +25,7 @@ from aggro.models.record import (
     write_record,
 )
 from aggro.models.streams import STREAMS, stream_learner, stream_record
+from aggro.rules import class_task
 
 TEXTS = ("TextClassifier", "TextRegressor")
 ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
@@ -171,7 +172,7 @@ def check_fitted(record: Record) -> None:
 
 def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
     classes, count = fitted["classes_"], len(fitted["classes_"])
-    task = "multilabel" if fitted["_multilabel"] else "binary" if count <= 2 else "multiclass"
+    task = "multilabel" if fitted["_multilabel"] else class_task(count)
     return (
         learner.settings.task == task
         and learner.classes == count

@@ -81,7 +81,7 @@ class StreamLearner(RacingStream, RiverProtocol):
     # -- what was learned -------------------------------------------------------------------
 
     @property
-    def n_features(self) -> int:
+    def n_features_in_(self) -> int:
         """Number of features met so far; the number of buckets if names are hashed."""
         return self._buckets or len(self._names())
 

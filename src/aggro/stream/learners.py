@@ -5,33 +5,21 @@ They speak river's protocol and need neither river nor scikit-learn.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
 from typing import Any
 
 import numpy as np
 
-from aggro.learn.growth import grow_classes
+from aggro.learn.classes import in_order
+from aggro.learn.makers import grown
+from aggro.learn.probability_map import softmax_of_one
+from aggro.renamed import old_attributes
 from aggro.stream.base import StreamLearner
 from aggro.stream.frames import rows_of_frame, table_like
 from aggro.stream.probability import RecordingStream
+from aggro.variants import PLAIN
 
 
-def probabilities(classes: list[Any], margins: list[float]) -> dict[Any, float]:
-    """Return the softmax of the margins: for two classes, the logistic function of the one margin.
-
-    A simple normalisation: it keeps the order of the margins and is not calibrated.
-    """
-    if len(classes) < 2:
-        return dict.fromkeys(classes, 1.0)
-    if len(margins) == 1:
-        margins = [0.0, margins[0]]
-    highest = max(margins)
-    powers = [math.exp(margin - highest) for margin in margins]
-    total = sum(powers)
-    return {label: power / total for label, power in zip(classes, powers, strict=True)}
-
-
+@old_attributes
 class StreamClassifier(RecordingStream):
     """Passive-Aggressive classifier of a stream: features and classes may appear at any time.
 
@@ -87,7 +75,7 @@ class StreamClassifier(RecordingStream):
 
     def __init__(
         self,
-        algorithm: str = "SPA-I",
+        algorithm: str = PLAIN[False],
         *,
         C: float | str = 1.0,
         max_features: int | None = None,
@@ -100,7 +88,7 @@ class StreamClassifier(RecordingStream):
         self._begin_record(probability)
 
     @property
-    def classes(self) -> list[Any]:
+    def classes_(self) -> list[Any]:
         """The classes met so far: sorted, or in order of appearance where they have no order."""
         return list(self._classes())
 
@@ -111,19 +99,25 @@ class StreamClassifier(RecordingStream):
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return the probability of each class; a mere softmax without ``probability=True``."""
-        return self._calibrated(x) if self.probability else probabilities(*self._margins(x))
+        if self.probability:
+            return self._calibrated(x)
+        classes, margins = self._margins(x)
+        shares = softmax_of_one(margins) if len(classes) > 1 else [1.0]
+        return dict(zip(classes, shares, strict=False))
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a table with one column of probabilities for each class."""
         return table_like(X, [self.predict_proba_one(x) for x in rows_of_frame(X)])
 
-    def coef(self) -> dict[Any, dict[Any, float]]:
-        """Return the weights of each class by feature; for two classes those of the second."""
+    @property
+    def coef_(self) -> dict[Any, dict[Any, float]]:
+        """The weights of each class by feature; for two classes those of the second."""
         classes, columns, _ = self._columns()
         return dict(zip(_owners(classes), columns, strict=False))
 
-    def intercept(self) -> dict[Any, float]:
-        """Return the intercept of each class; for two classes that of the second."""
+    @property
+    def intercept_(self) -> dict[Any, float]:
+        """The intercept of each class; for two classes that of the second."""
         classes, _, intercepts = self._columns()
         return dict(zip(_owners(classes), intercepts, strict=False))
 
@@ -131,14 +125,14 @@ class StreamClassifier(RecordingStream):
         """Let a class enter that was never seen; the core calls this in the midst of learning."""
         if label is None or label != label:
             raise ValueError(f"y is {label!r}; give a class.")
-        classes = self.classes
-        place = _place_of(label, classes)
-        everybody = [*classes[:place], label, *classes[place:]]
-        position = [c + (c >= place) for c in range(len(classes))]
+        classes = self.classes_
+        everybody = in_order([*classes, label])
+        places = {known: place for place, known in enumerate(everybody)}
+        position = [places[known] for known in classes]
         learner = self._learner(len(classes))
         if classes:
             settings = self._lanes(len(everybody))
-            learner = grow_classes(learner, settings, np.array(position), len(everybody))
+            learner = grown(learner, settings, np.array(position), len(everybody))
         self._install(everybody, position, learner)
 
 
@@ -147,14 +141,7 @@ def _owners(classes: list[Any]) -> list[Any]:
     return classes[1:] if len(classes) == 2 else classes
 
 
-def _place_of(label: Any, classes: list[Any]) -> int:
-    """Return where a label belongs among sorted ones; at the end if they cannot be compared."""
-    try:
-        return bisect_left(classes, label)
-    except TypeError:
-        return len(classes)
-
-
+@old_attributes
 class StreamRegressor(StreamLearner):
     """Passive-Aggressive regressor of a stream: features may appear at any time.
 
@@ -193,7 +180,7 @@ class StreamRegressor(StreamLearner):
 
     def __init__(
         self,
-        algorithm: str = "PAR-I",
+        algorithm: str = PLAIN[True],
         *,
         C: float | str = 1.0,
         max_features: int | None = None,
@@ -207,10 +194,12 @@ class StreamRegressor(StreamLearner):
         """Return the predicted number, as ``predict_one`` does."""
         return float(self.predict_one(x))
 
-    def coef(self) -> dict[Any, float]:
-        """Return the weight of each feature."""
+    @property
+    def coef_(self) -> dict[Any, float]:
+        """The weight of each feature."""
         return self._columns()[1][0]
 
-    def intercept(self) -> float:
-        """Return the intercept."""
+    @property
+    def intercept_(self) -> float:
+        """The intercept."""
         return self._columns()[2][0]

@@ -93,7 +93,7 @@ class StreamRecord:
         if self.classes:
             position = np.array([places[label] for label in self.classes])
             change = output_map(old, new, position, count)
-            grown.calibrator = self.calibrator.grown(change, position, count)
+            grown.calibrator = self.calibrator.grown(old, new, position, count)
         grown.classes, grown.places, grown.waiting = classes, places, Waiting()
         return grown, change
 

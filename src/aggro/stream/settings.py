@@ -6,7 +6,7 @@ from typing import Any
 
 from aggro.checks import check_choice, check_count, near
 from aggro.kinds import LINEAR, losses_of
-from aggro.rules import AXES, Settings, Task, check_settings
+from aggro.rules import AXES, Settings, Task, check_settings, class_task
 from aggro.variants import find
 
 OVERFLOWS = ("drop", "hash")
@@ -29,7 +29,7 @@ def keywords_of(algorithm: str, regression: bool, params: dict[str, Any]) -> dic
 
 def settings_of(keywords: dict[str, Any], regression: bool, classes: int = 2) -> Settings:
     """Return the checked settings for this many classes."""
-    task: Task = "regression" if regression else "binary" if classes <= 2 else "multiclass"
+    task: Task = "regression" if regression else class_task(classes)
     settings = Settings(task=task, **keywords)
     check_settings(settings, losses_of(regression))
     return settings

@@ -11,8 +11,8 @@ import numpy as np
 from aggro.kinds import KINDS
 from aggro.rules import AXES, Settings, Task, check_settings, left_open
 from aggro.stream.settings import keywords_of
-from aggro.sweeping.result import PLAIN, SweepRow
-from aggro.variants import Variant, find
+from aggro.sweeping.result import SweepRow
+from aggro.variants import PLAIN, Variant, find
 
 NAMES = {*AXES, "algorithm"}
 

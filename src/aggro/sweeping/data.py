@@ -14,9 +14,10 @@ from aggro.extras import optional
 from aggro.files import Reader, read
 from aggro.files.labels import first_labels, looks_continuous
 from aggro.files.sources import STANDARD_INPUT
+from aggro.learn.classes import Classes
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
-from aggro.rules import Task
+from aggro.rules import Task, class_task
 
 
 @dataclass
@@ -112,9 +113,9 @@ class ArrayData(Data):
         if multilabel:
             check_task(task, "multilabel")
             return cls("multilabel", np.arange(y.shape[1]), y.shape[1], *shape, {"values": y})
-        classes, labels = np.unique(y, return_inverse=True)
-        kind = task_of(classes, task)
-        return cls(kind, classes, len(classes), *shape, {"labels": labels.astype(np.int64)})
+        known, labels = Classes.numbered(y)
+        kind = task_of(known.labels, task)
+        return cls(kind, known.labels, len(known), *shape, {"labels": labels})
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return all rows, in the given order."""
@@ -125,7 +126,7 @@ def task_of(classes: Array, asked: Task | None) -> Task:
     """Return the task of telling these classes apart."""
     if len(classes) < 2:
         raise ValueError(f"y holds one class only ({classes[0]!r}); two or more are needed.")
-    found: Task = "binary" if len(classes) == 2 else "multiclass"
+    found = class_task(len(classes))
     if asked != "multiclass":  # two classes are several
         check_task(asked, found, f" ({len(classes)} classes)")
     return found
@@ -174,17 +175,18 @@ class FileData(Data):
             raise ValueError(f"The files changed: they had {self.count} rows, and now {count}.")
 
     def _targets(self, y: Any) -> dict[str, Array]:
-        from aggro.estimators.targets import encode, read_values
+        from aggro.estimators.targets import read_values
 
         if self.task == "regression":
             return {"values": read_values(y, len(y))}
         assert self.classes is not None
         if self.task != "multilabel":
-            return {"labels": encode(y, self.classes)}
+            return {"labels": Classes(self.classes).encode(y)}
         rows = np.repeat(np.arange(len(y)), [len(each) for each in y])
         values = np.zeros((len(y), len(self.classes)))
         if len(rows) > 0:
-            values[rows, encode(np.array(list(chain.from_iterable(y))), self.classes)] = 1.0
+            labels = np.array(list(chain.from_iterable(y)))
+            values[rows, Classes(self.classes).encode(labels)] = 1.0
         return {"values": values}
 
 

@@ -11,9 +11,7 @@ import numpy as np
 from aggro.learn.bundle import select
 from aggro.learn.learner import Array, Learner
 from aggro.rules import Settings, Task
-from aggro.variants import find
-
-PLAIN = {True: "PAR-I", False: "SPA-I"}  # of a regression or not, where no algorithm is given
+from aggro.variants import PLAIN, find
 
 
 @dataclass

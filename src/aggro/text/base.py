@@ -44,7 +44,7 @@ class TextEstimator:
     average: bool | int | str
     analyzer: str
     columns: Any
-    passes: int
+    max_iter: int
     shuffle: bool
     forgetting: float
     keep_names: bool | int
@@ -101,7 +101,7 @@ class TextEstimator:
     def _checked(self, outputs: int) -> Settings:
         settings = self._settings(outputs)
         check_settings(settings, self._kind.losses)
-        check_count("passes", self.passes)
+        check_count("max_iter", self.max_iter)
         check_flag("shuffle", self.shuffle)
         check_number("memory", self.memory, above=0)
         return settings
@@ -146,7 +146,7 @@ class TextEstimator:
     def _passes(self, learner: TextLearner, table: Table, lesson: dict[str, Any]) -> None:
         """Learn all rows, pass after pass; the race ends with the first."""
         random, threads = np.random.default_rng(self.random_state), threads_of(self.n_jobs)
-        for number in range(self.passes):
+        for number in range(self.max_iter):
             order = np.arange(len(table))
             if self.shuffle:
                 order = random.permutation(len(table))

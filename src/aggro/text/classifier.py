@@ -9,11 +9,13 @@ import numpy as np
 
 from aggro.checks import check_flag
 from aggro.kinds import KINDS
-from aggro.labels import chosen, joined, places, plain_labels, shown, sorted_classes
+from aggro.labels import plain_labels, shown
+from aggro.learn.classes import Classes
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
-from aggro.rules import Settings
+from aggro.renamed import old_keywords
+from aggro.rules import Settings, class_task
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.learner import MEMORY, TextLearner
@@ -21,6 +23,7 @@ from aggro.text.options import WORDS
 from aggro.text.table import Table
 
 
+@old_keywords
 class TextClassifier(Explained, TextEstimator):
     """Learns classes from texts, in one pass and with nothing to choose.
 
@@ -45,7 +48,7 @@ binary, min_df, max_df
     columns : mapping, optional
         What becomes of each column of a frame, or key of dicts: "text", "category" or "number".
         Without it X is texts alone.
-    passes : int, default=1
+    max_iter : int, default=1
         Passes of ``fit`` over the texts. The race ends with the first.
     shuffle : bool, default=True
         Take the texts of ``fit`` in random order.
@@ -101,7 +104,7 @@ binary, min_df, max_df
         min_df: float = 0,
         max_df: float = 1.0,
         columns: Any = None,
-        passes: int = 1,
+        max_iter: int = 1,
         shuffle: bool = True,
         forgetting: float = 0.0,
         keep_names: bool | int = True,
@@ -133,18 +136,16 @@ binary, min_df, max_df
         table = self._table(X)
         labels = self._read_labels(y, len(table))
         weights = read_weights(sample_weight, len(table), "text")
-        counted = labels if weights is None else labels[weights > 0]
-        classes = np.unique(counted)
-        if len(classes) < 2:
+        table, lesson = there(table, {"labels": labels}, weights)
+        known, lesson["labels"] = Classes.numbered(lesson["labels"])
+        if len(known) < 2:
             raise ValueError(
-                f"fit needs two classes or more, got {shown(classes) or 'none'}; a stream may "
+                f"fit needs two classes or more, got {shown(known.labels) or 'none'}; a stream may "
                 "begin with one: use partial_fit."
             )
-        table, lesson = there(table, {"labels": places(labels, classes)[0]}, weights)
-        learner = self._new_learner(len(classes))
+        learner = self._new_learner(len(known))
         self._passes(learner, table, lesson)
-        self.__dict__.update(_learner=learner, classes_=classes, _classes_given=False)
-        return self
+        return self._become(learner, known)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -168,11 +169,11 @@ binary, min_df, max_df
         table, lesson = there(table, {"labels": labels}, weights)
         if not len(table) and classes is None:
             return self
-        learner, known, given = self._met(lesson["labels"], classes)
-        lesson["labels"] = places(lesson["labels"], known)[0]
+        known = self._known(lesson["labels"], None if classes is None else Classes.named(classes))
+        lesson["labels"] = known.encode(lesson["labels"])
+        learner = self._learner_of(known)
         self._learn(learner, table, lesson)
-        self.__dict__.update(_learner=learner, classes_=known, _classes_given=given)
-        return self
+        return self._become(learner, known)
 
     def learn_one(self, text: Any, label: Any) -> TextClassifier:
         """Learn one text, or one dict where ``columns`` is given; return the estimator."""
@@ -181,39 +182,35 @@ binary, min_df, max_df
     def _learn(self, learner: TextLearner, table: Table, lesson: dict[str, Any]) -> None:
         learner.learn(table, lesson, threads_of(self.n_jobs))
 
-    def _met(self, labels: Array, classes: Any) -> tuple[TextLearner, Array, bool]:
-        """Return the learner with room for all classes, these classes, and if they were given."""
-        given = None if classes is None else sorted_classes(classes)
+    @property
+    def _classes(self) -> Classes:
+        """The classes known so far."""
+        return Classes(self.classes_, self._classes_given)
+
+    def _known(self, labels: Array, given: Classes | None) -> Classes:
+        """Return the classes of the model with those of some labels, or as they were given."""
         if "_learner" not in self.__dict__:
-            known = np.unique(labels) if given is None else given
-            self._check_known(labels, known)
-            return self._new_learner(len(known)), known, given is not None
-        known = self.classes_
-        if given is not None and not np.array_equal(given, known):
+            return Classes.of(labels) if given is None else given
+        known = self._classes
+        if given is not None and not np.array_equal(given.labels, known.labels):
             raise ValueError(
-                f"classes={shown(given)} are not those of the model, {shown(known)}; leave classes "
-                "out, or begin anew with fit."
+                f"classes={shown(given.labels)} are not those of the model, {shown(known.labels)}; "
+                "leave classes out, or begin anew with fit."
             )
-        everybody, position = joined(known, labels)
-        if len(everybody) == len(known):
-            return self._learner, known, self._classes_given
-        if self._classes_given:
-            self._check_known(labels, known)
-        settings = self._grown_settings(len(everybody))
-        learner = self._learner.admit(settings, position, len(everybody))
-        return learner, everybody, False
+        return known.admit(labels)
 
-    def _grown_settings(self, outputs: int) -> Settings:
-        return replace(self._learner.settings, task=self._settings(outputs).task)
+    def _learner_of(self, known: Classes) -> TextLearner:
+        """Return the learner with room for all classes, or a new one."""
+        if "_learner" not in self.__dict__:
+            return self._new_learner(len(known))
+        if len(known) == len(self.classes_):
+            return self._learner
+        settings = replace(self._learner.settings, task=known.task)
+        return self._learner.admit(settings, self._classes.among(known), len(known))
 
-    @staticmethod
-    def _check_known(labels: Array, known: Array) -> None:
-        strange = labels[~np.isin(labels, known)]
-        if len(strange):
-            raise ValueError(
-                f"{strange.tolist()[0]!r} is not one of the classes that were given: "
-                f"{shown(known)}; give all classes at first, or none."
-            )
+    def _become(self, learner: TextLearner, known: Classes) -> TextClassifier:
+        self.__dict__.update(_learner=learner, classes_=known.labels, _classes_given=known.given)
+        return self
 
     @staticmethod
     def _read_labels(y: Any, count: int) -> Array:
@@ -230,7 +227,7 @@ binary, min_df, max_df
 
     def _settings(self, outputs: int) -> Settings:
         return Settings(
-            task="binary" if outputs <= 2 else "multiclass",
+            task=class_task(outputs),
             C=self.C,
             metric=self.metric,
             average=self.average,
@@ -256,7 +253,7 @@ binary, min_df, max_df
     def predict(self, X: Any) -> Array:
         """Return the class of each text."""
         scores = self._fitted().scores(self._table(X), threads_of(self.n_jobs))
-        return self.classes_.take(chosen(scores, len(self.classes_)))
+        return self._classes.decode(scores)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each text.

@@ -14,27 +14,24 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
+from aggro.learn.alike import AnyLearner, grow_features, learners_of, suffered
 from aggro.learn.calibration import Calibrator
 from aggro.learn.grids import PIECE, is_settled, next_look
-from aggro.learn.growth import output_map
 from aggro.learn.learner import Array, Learner
 from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
+from aggro.learn.recorder import Recorder
 from aggro.learn.turns import Turns
 from aggro.learn.typical import Typical, next_change
 from aggro.rules import Settings
 from aggro.text.encoder import Encoder, Rows
 from aggro.text.race import (
-    AnyRace,
     best_of,
     bytes_of,
-    grow_features,
     is_hopeless,
-    learners_of,
     make_race,
     put_back,
     record_of,
-    suffered,
     winner_of,
 )
 from aggro.text.table import Table
@@ -48,7 +45,7 @@ class Runner:
 
     which: int
     kind: str
-    race: AnyRace
+    race: AnyLearner
     typical: Typical
 
 
@@ -293,8 +290,7 @@ class TextLearner:
             for r in self.runners
         ]
         if self.calibrator is not None:
-            change = output_map(self.settings, settings, position, classes)
-            new.calibrator = self.calibrator.grown(change, position, classes)
+            new.calibrator = self.calibrator.grown(self.settings, settings, position, classes)
         return new
 
     # -- predicting -------------------------------------------------------------------------
@@ -313,9 +309,8 @@ class TextLearner:
     def probabilities(self, scores: Array) -> Array:
         """Return the probability of each class, by the margins given before learning."""
         assert self.calibrator is not None
-        race = self.leader.race
-        centre = race.scores(self.leader.typical.rows(race.features))[0]
-        return self.calibrator.probabilities(scores, centre)
+        record = Recorder(self.calibrator, self.leader.typical)
+        return record.probabilities(self.leader.race, scores)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "turns"}

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from aggro.learn.alike import AnyLearner, learners_of
 from aggro.learn.bundle import select
-from aggro.learn.grids import price
+from aggro.learn.grids import price, tables_of
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
-from aggro.rules import DIAGONAL, Settings, left_open, memory_of
+from aggro.rules import Settings, left_open, memory_of
 
 TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit of C
-AnyRace = AutoLearner | Learner
 
 
 class TextRace(AutoLearner):
@@ -27,7 +27,7 @@ class TextRace(AutoLearner):
         return [price(step + steps) for step in steps_of_C]
 
 
-def make_race(settings: Settings, outputs: int, dtype: str, seed: int) -> AnyRace:
+def make_race(settings: Settings, outputs: int, dtype: str, seed: int) -> AnyLearner:
     """Return a race, or the one learner that there is when nothing is left to choose."""
     if left_open(settings):
         return TextRace(settings, 1, outputs, dtype, seed)
@@ -36,28 +36,15 @@ def make_race(settings: Settings, outputs: int, dtype: str, seed: int) -> AnyRac
     return learner
 
 
-def learners_of(race: AnyRace) -> list[Learner]:
-    """Return the learners of a race; none before its first example."""
-    return race.learners if isinstance(race, AutoLearner) else [race]
-
-
 def record_of(learner: Learner) -> tuple[float, float]:
     """Return the recent mistakes and loss of the best lane of a learner."""
     _, mistakes, loss, _ = learner.model.records[learner.model.chosen]
     return mistakes, loss
 
 
-def best_of(race: AnyRace) -> tuple[float, float]:
+def best_of(race: AnyLearner) -> tuple[float, float]:
     """Return the record of whoever leads a race."""
     return min(map(record_of, learners_of(race)), default=(0.0, 0.0))
-
-
-def suffered(race: AnyRace) -> tuple[float, float]:
-    """Return the mistakes, and the distance, of what predicted in a race."""
-    if isinstance(race, AutoLearner):
-        return race.mistakes, race.distance
-    mistakes, distance = race.model.chosen_record
-    return mistakes, distance
 
 
 def is_hopeless(settings: Settings, learner: Learner, best: Learner) -> bool:
@@ -65,16 +52,7 @@ def is_hopeless(settings: Settings, learner: Learner, best: Learner) -> bool:
     return AutoLearner(settings, 1, 1)._hopeless(learner, best)
 
 
-def grow_features(race: AnyRace, features: int) -> None:
-    """Let features enter that were never seen."""
-    for learner in learners_of(race):
-        if features > learner.features:
-            learner.model.grow(features)
-    if isinstance(race, AutoLearner):
-        race.features = max(race.features, features)
-
-
-def put_back(race: AnyRace, known: dict[str, Any]) -> None:
+def put_back(race: AnyLearner, known: dict[str, Any]) -> None:
     """Let a race be what it was, but for features that have entered: these stay, unknown."""
     race.__dict__.clear()
     race.__dict__.update(known)
@@ -84,12 +62,11 @@ def put_back(race: AnyRace, known: dict[str, Any]) -> None:
 
 def bytes_of(learner: Learner, features: int) -> int:
     """Return how much memory the tables of a learner take for so many features."""
-    s = learner.settings
-    tables = 1 + (s.metric in DIAGONAL) + (s.average not in (False, 0))
-    return features * learner.outputs * learner.models * tables * learner.dtype.itemsize
+    tables = tables_of(learner.settings) * learner.models
+    return features * learner.outputs * tables * learner.dtype.itemsize
 
 
-def winner_of(race: AnyRace) -> Learner:
+def winner_of(race: AnyLearner) -> Learner:
     """Return the leader alone, as a learner of its own."""
     if isinstance(race, AutoLearner):
         return race.winner()

@@ -10,6 +10,7 @@ from aggro.kinds import KINDS
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
+from aggro.renamed import old_keywords
 from aggro.rules import Settings
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
@@ -19,6 +20,7 @@ from aggro.text.options import WORDS
 LARGEST = 1e30  # of a target: the weights are single precision
 
 
+@old_keywords
 class TextRegressor(Explained, TextEstimator):
     """Learns numbers from texts, in one pass and with nothing to choose.
 
@@ -27,7 +29,7 @@ class TextRegressor(Explained, TextEstimator):
     epsilon : float, default=0.0
         Half the width of the tube in which an error costs nothing.
     ngram_range, idf, C, metric, average, analyzer, lowercase, stop_words, token_pattern, \
-strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, passes, shuffle, \
+strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, max_iter, shuffle, \
 forgetting, keep_names, memory, n_jobs, random_state
         As in ``TextClassifier``; the race follows the least error.
 
@@ -62,7 +64,7 @@ forgetting, keep_names, memory, n_jobs, random_state
         min_df: float = 0,
         max_df: float = 1.0,
         columns: Any = None,
-        passes: int = 1,
+        max_iter: int = 1,
         shuffle: bool = True,
         forgetting: float = 0.0,
         keep_names: bool | int = True,

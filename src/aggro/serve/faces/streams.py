@@ -85,14 +85,14 @@ class StreamFace(Face):
 
     def classes(self) -> list[Any]:
         """The classes met so far."""
-        return [] if self.regression else list(self.model.classes)
+        return [] if self.regression else list(self.model.classes_)
 
     def facts(self) -> dict[str, Any]:
         """What the model is."""
         model = self.model
         found = {
             "algorithm": model.algorithm,
-            "features": model.n_features,
+            "features": model.n_features_in_,
             "mistakes": model.n_mistakes_,
             "updates": model.n_updates_,
             "C": model.C_ if model.C != "auto" or model.examples else None,

@@ -1,0 +1,120 @@
+"""The classes of a model: labels become numbers, new ones are admitted, scores become labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from aggro.checks import near
+from aggro.labels import Array, check_same_kind, chosen, joined, places, shown, sorted_classes
+from aggro.rules import Task, class_task
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Sorted classes. They never change: admitting a class returns others."""
+
+    labels: Array
+    given: bool = False  # all that may ever come were named: no other is admitted
+
+    @classmethod
+    def named(cls, classes: Any) -> Classes:
+        """Return the classes that somebody named: all that may ever come."""
+        return cls(sorted_classes(classes), given=True)
+
+    @classmethod
+    def of(cls, y: Array) -> Classes:
+        """Return the classes of some labels."""
+        return cls(np.unique(y))
+
+    @classmethod
+    def numbered(cls, y: Array) -> tuple[Classes, Array]:
+        """Return the classes of some labels, and the number of each label."""
+        if y.dtype.kind in "iu" and len(y) > 0:
+            low, high = int(y.min()), int(y.max())
+            if high - low <= 2 * len(y) and high < 2**63:
+                offset = y.astype(np.int64, copy=False) - low  # narrow types would overflow
+                present = np.bincount(offset) > 0  # a table of all in between beats sorting
+                place = np.cumsum(present) - 1
+                return cls((np.flatnonzero(present) + low).astype(y.dtype)), place[offset]
+        known = cls.of(y)
+        return known, np.searchsorted(known.labels, y).astype(np.int64, copy=False)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def task(self) -> Task:
+        """What it is to tell them apart."""
+        return class_task(len(self))
+
+    # -- from labels to numbers, and from scores to labels -----------------------------------
+
+    def encode(self, y: Array, present: Array | None = None) -> Array:
+        """Return the number of the class of each label; raise on an unknown one.
+
+        Rows that are not ``present`` (their weight is zero) may have any label; their number is 0.
+        """
+        number, known = places(y, self.labels)
+        strange = ~known if present is None else ~known & present
+        if strange.any():
+            label = y[strange].tolist()[0]
+            check_same_kind(y[strange], self.labels)
+            raise ValueError(
+                f"y contains the label {label!r} (row {int(np.argmax(strange))}), which is not one "
+                f"of the classes given at first: {shown(self.labels)}."
+                f"{near(str(label), map(str, self.labels.tolist()))} Leave classes out at the "
+                "first partial_fit to let new ones appear."
+            )
+        return number if present is None else np.where(known, number, 0)
+
+    def encode_known(self, y: Any, count: int) -> Array | None:
+        """Return the number of each label if y is ``count`` numbers that are classes; else None.
+
+        What is a class already needs no other check, and most batches of a stream hold no others.
+        """
+        numbers = type(y) is np.ndarray and y.dtype.kind in "iubf"
+        if not numbers or self.labels.dtype.kind not in "iubf" or y.shape != (count,):
+            return None
+        number, known = places(y, self.labels)
+        return number if np.count_nonzero(known) == count else None
+
+    def decode(self, scores: Array) -> Array:
+        """Return the class that each row of scores speaks for; even ones, the first."""
+        return self.labels.take(chosen(scores, len(self)))
+
+    # -- more classes ------------------------------------------------------------------------
+
+    def strange(self, y: Array) -> Array:
+        """Return the labels that are none of the classes."""
+        return np.asarray(y[~places(y, self.labels)[1]])
+
+    def admit(self, y: Array) -> Classes:
+        """Return these classes and those among y that are new; the same where all were named."""
+        return self if self.given else replace(self, labels=joined(self.labels, y))
+
+    def among(self, others: Classes) -> Array:
+        """Return the place of each class among others, which hold them all."""
+        return places(self.labels, others.labels)[0]
+
+    def moved(self, counts: Array, others: Classes) -> Array:
+        """Return what was counted of each class for others, which hold them all."""
+        new = np.zeros(len(others))
+        new[self.among(others)] = counts
+        return new
+
+
+def in_order(labels: Iterable[Any]) -> list[Any]:
+    """Return labels of any type, each once: sorted, or as they come where they have no order.
+
+    >>> in_order(["b", "a", "b"]), in_order(["b", 1])
+    (['a', 'b'], ['b', 1])
+    """
+    known = list(dict.fromkeys(labels))
+    try:
+        return sorted(known)
+    except TypeError:
+        return known

@@ -1,0 +1,129 @@
+"""What a model records while it learns, so that it can tell how sure it is."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from aggro.learn.calibration import RING, Calibrator
+from aggro.learn.learner import Array
+from aggro.learn.lessons import Lesson
+from aggro.learn.typical import Typical, next_change
+from aggro.rules import Settings
+
+UNSEEN = 5  # the twin of a model of several passes leaves every fifth row for the last pass
+FEW = 1000  # margins; for less than that there are more twins
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Margins that rows were given before they were learned, and a typical row. Never changed.
+
+    It teaches, since the margins must be taken at the step itself: ``after`` lets a learner learn
+    rows and returns the record that knows of them.
+    """
+
+    calibrator: Calibrator
+    typical: Typical | None = None  # kernel learners have no use for one
+
+    @staticmethod
+    def empty(classes: int, multilabel: bool, features: int | None, seen: int = 0) -> Recorder:
+        """Return the record of a model that has seen some examples, and a typical row of none."""
+        typical = None if features is None else Typical.of(np.zeros(features))
+        return Recorder(Calibrator.empty(classes, multilabel, seen), typical)
+
+    def probabilities(self, learner: Any, scores: Array) -> Array:
+        """Return the probability of each class, or label, for the scores of a learner."""
+        centre = np.zeros(learner.outputs)
+        if self.typical is not None:
+            centre = learner.scores(self.typical.rows(learner.features))[0]
+        return self.calibrator.probabilities(scores, centre)
+
+    def grown(self, old: Settings, new: Settings, position: Array, classes: int) -> Recorder:
+        """Return the record with more classes (see ``output_map``)."""
+        return replace(self, calibrator=self.calibrator.grown(old, new, position, classes))
+
+    # -- recording ---------------------------------------------------------------------------
+
+    def after(
+        self,
+        learner: Any,
+        lesson: Lesson,
+        weights: Array | None = None,
+        order: Array | None = None,
+        unseen: Array | None = None,
+        follow: bool = True,
+    ) -> Recorder:
+        """Let a learner learn rows; return the record with how those never seen scored before.
+
+        Never seen are all of them unless ``unseen`` tells which. The typical row follows the rows,
+        if it shall. A model that has learned nothing gives no margins. What has no weight was never
+        there. ``weights`` are those of the rows, where the lesson has those of their classes too.
+        """
+        order = lesson.counted(order)
+        weights = np.ones(lesson.count) if weights is None else weights
+        news = order if unseen is None else order[unseen[order]]
+        recorded = self.calibrator.most * (1 if unseen is None else UNSEEN)
+        known = unseen is not None and learner.examples > 0
+        margins, typical = [np.empty((0, 2, learner.outputs))], self.typical
+        for part in self._pieces(len(order), learner, follow):
+            rows, again = order[part], known or part.start > 0
+            if learner.examples > 0 and part.stop > len(order) - recorded:
+                found = lesson.watch(learner, typical, rows, again)
+                margins.append(found if unseen is None else found[unseen[rows]])
+            else:
+                lesson.teach(learner, rows, again=again)
+            if follow and typical is not None:
+                typical = typical.after(lesson.X, rows, learner.settings.batch_size)
+        scores, centres = np.concatenate(margins).transpose(1, 0, 2)
+        told = self.calibrator.plus(lesson.targets[news], weights[news], scores, centres)
+        return Recorder(told, typical)
+
+    def _pieces(self, count: int, learner: Any, follow: bool) -> list[slice]:
+        """Cut rows in whole batches: where the typical row changes, and after the first."""
+        met = learner.examples if self.typical is None or not follow else self.typical.met
+        cuts = [0]
+        while cuts[-1] < count:
+            cuts.append(cuts[-1] + next_change(met + cuts[-1], learner.settings.batch_size))
+        pieces = [slice(start, min(end, count)) for start, end in itertools.pairwise(cuts)]
+        return pieces or [slice(0, 0)]  # a call of no rows is a call
+
+    # -- several passes ----------------------------------------------------------------------
+
+    def of_twins(
+        self, learner: Any, lesson: Lesson, weights: Array | None, shuffle: bool
+    ) -> Recorder:
+        """Return the margins of a twin that keeps every fifth row for its last pass.
+
+        After several passes the learner knows all its rows; what it says of them is no news. Few
+        rows have up to five twins, each keeping others. A race has had many leaders; its twin
+        learns with the settings of the last one alone, and after one pass all rows are news.
+        """
+        count, random = lesson.count, np.random.default_rng(0)
+        passes = max(1, round(learner.examples / count))
+        last = random.permutation(count) if shuffle else np.arange(count)
+        seen = learner.examples if passes > 1 else 0
+        record = replace(self._with_mean(lesson), calibrator=replace(self.calibrator, seen=seen))
+        if passes == 1:
+            return record.after(learner.twin(), lesson, weights, last, follow=False)
+        for first in range(min(UNSEEN, -(-FEW * UNSEEN // count))):
+            unseen = np.zeros(count, bool)
+            unseen[last[-RING * UNSEEN :][first::UNSEEN]] = True
+            twin, order = learner.twin(), np.flatnonzero(~unseen)
+            for again in range(passes - 1):
+                order = random.permutation(order) if shuffle else order
+                lesson.teach(twin, order, again=again > 0)
+                twin.freeze_means()
+            record = record.after(twin, lesson, weights, last, unseen, follow=False)
+        return record
+
+    def _with_mean(self, lesson: Lesson) -> Recorder:
+        """Let the mean of all rows be the typical one, where all are there at once."""
+        if self.typical is None:
+            return self
+        rows = lesson.X if lesson.weights is None else lesson.X[lesson.counted()]
+        mean = np.asarray(rows.mean(axis=0, dtype=np.float64))
+        return replace(self, typical=Typical.of(mean, met=rows.shape[0]))
