@@ -13,12 +13,12 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from aggro.serve.entries import Entry, Lesson, Prediction, Question, Truth
+from aggro.serve.entries import Entry, Lesson, Prediction, Question, Row, Truth
 
 MOST = 64  # rows of a statement
 KNOWN = "SELECT id, seq, label, weight, digest, refused FROM examples WHERE id IN "
 KEPT = "SELECT id, at, features, served FROM pending WHERE id IN "
-EXAMPLES = "examples (seq, id, label, weight, digest, features, served)"
+EXAMPLES = "examples (id, seq, label, weight, digest, refused, features, served)"
 PENDING = "pending (number, id, at, features, served)"
 
 Values = Sequence[Any]
@@ -32,9 +32,11 @@ class Group:
         self.db = db
         taught, asked = set(), set()  # ids that others may have used before
         for each in entries:
-            if isinstance(each, Truth) or (isinstance(each, Lesson) and not each.new):
+            if isinstance(each, (Lesson, Prediction)) and each.new:
+                continue
+            if isinstance(each, (Lesson, Truth)):
                 taught.add(each.id)
-            elif isinstance(each, Question) or (isinstance(each, Prediction) and not each.new):
+            elif isinstance(each, (Prediction, Question)):
                 asked.add(each.id)
         self.known: dict[str, tuple[Any, ...]] = self._read(KNOWN, taught)
         self.kept: dict[str, tuple[Any, ...]] = self._read(KEPT, taught | asked)
@@ -43,11 +45,11 @@ class Group:
         self._dropped: list[str] = []
         self._others: list[Statement] = []
 
-    def learned(self, row: tuple[Any, ...]) -> None:
+    def learned(self, row: Row, digest: bytes) -> None:
         """Add an example; its id is known from now on."""
-        seq, id, label, weight, digest, _, _ = row
-        self._examples[id] = row
-        self.known[id] = (seq, label, weight, digest, None)
+        known = (row.seq, row.label, row.weight, digest, None)
+        self.known[row.id] = known
+        self._examples[row.id] = (row.id, *known, row.features, row.served)
 
     def keep(self, number: int, entry: Prediction) -> None:
         """Add a prediction; it takes the place of an older one under its id."""

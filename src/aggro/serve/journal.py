@@ -145,9 +145,9 @@ class Journal:
         self, entry: Truth | Lesson, features: bytes, served: bytes | None, group: Group
     ) -> Row:
         self.last += 1
-        row = (self.last, entry.id, entry.label, entry.weight)
-        group.learned((*row, digest_of(features), features, served))
-        return Row(*row, features, served)
+        row = Row(self.last, entry.id, entry.label, entry.weight, features, served)
+        group.learned(row, digest_of(features))
+        return row
 
     def _find(self, entry: Question, group: Group) -> Outcome:
         found = group.features_of(entry.id)
