@@ -90,9 +90,8 @@ class Journal:
         try:
             group = Group(self.db, entries)
             outcomes = [self._handlers[type(entry)](entry, group) for entry in entries]
-            statements = [*group.statements(), *self._tidy()]
             expiry = self._expiry(before[2])
-            counts = self._run([*statements, *expiry])
+            counts = self._run([*group.statements(), *self._tidy(), *expiry])
             self.pending += group.more - (counts[-1] if expiry else 0)
             return outcomes
         except BaseException:
@@ -132,11 +131,12 @@ class Journal:
         return row
 
     def _teach(self, entry: Lesson, group: Group) -> Outcome:
-        known = None if entry.new else group.known.get(entry.id)
-        if known is not None:
-            same = known[3] == digest_of(entry.features)
-            return _again(known, entry) if same else Conflict(entry.id)
-        group.drop(entry.id)
+        if not entry.new:
+            known = group.known.get(entry.id)
+            if known is not None:
+                same = known[3] == digest_of(entry.features)
+                return _again(known, entry) if same else Conflict(entry.id)
+            group.drop(entry.id)
         row = self._append(entry, entry.features, None, group)
         row.x = entry.x
         return row

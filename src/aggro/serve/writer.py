@@ -43,7 +43,7 @@ class Writer:
         self.commits = 0
         self._jobs: deque[Job] = deque()  # that the thread has not got yet
         self._under_way = 0  # jobs that the thread has got
-        self._callers = 0  # of these jobs: somebody waits for them
+        self._hurry = False  # somebody waits for one of them
         self._planned: asyncio.Handle | None = None  # to hand them over
         self._soon = False  # … at once, not after some patience
         self._queue: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
@@ -64,7 +64,7 @@ class Writer:
         """Write entries soon; then call ``done`` on the event loop."""
         self.waiting += len(entries)
         self._jobs.append(Job(entries, done))
-        self._callers += done is not None
+        self._hurry = self._hurry or done is not None
         if not self._under_way:
             self._plan()
 
@@ -80,11 +80,11 @@ class Writer:
 
     def _plan(self) -> None:
         """Hand the jobs over after all requests that have arrived, or a little later."""
-        if self._loop is None or (self._planned and (self._soon or not self._callers)):
+        if self._loop is None or (self._planned and (self._soon or not self._hurry)):
             return
         self._unplan()
-        self._soon = self._callers > 0
-        if self._soon:
+        self._soon = self._hurry
+        if self._hurry:
             self._planned = self._loop.call_soon(self._hand_over)
         else:
             self._planned = self._loop.call_later(PATIENCE, self._hand_over)
@@ -94,26 +94,23 @@ class Writer:
             self._planned.cancel()
             self._planned = None
 
-    def _hand_over(self, most: int = GROUP) -> None:
-        """Give the thread a group of so many callers at most, if it has none."""
+    def _hand_over(self) -> None:
+        """Give the thread a group, if it has none."""
         self._unplan()
         if self._under_way or not self._jobs:
             return
-        jobs, size, left = [], 0, self._callers - most
-        while self._jobs and size < GROUP and self._callers != left:
-            job = self._jobs.popleft()
-            jobs.append(job)
-            size += len(job.entries)
-            self._callers -= job.done is not None
-        self._under_way = len(jobs)
+        jobs, size = [], 0
+        while self._jobs and size < GROUP:
+            jobs.append(self._jobs.popleft())
+            size += len(jobs[-1].entries)
+        self._under_way, self._hurry = len(jobs), bool(self._jobs)
         self._queue.put(jobs)
 
     def _settle(self, jobs: list[Job], outcomes: list[Outcome], error: Exception | None) -> None:
         """Tell the callers; the thread gets the next group before they go on."""
         self._under_way -= len(jobs)
-        if self._callers:
-            answered = sum(job.done is not None for job in jobs)
-            self._hand_over((answered + self._callers + 1) // 2)
+        if self._hurry:
+            self._hand_over()
         elif self._jobs and not self._under_way:
             self._plan()
         place = 0
