@@ -27,7 +27,8 @@ from benchmarks.serve_load import Load, measure, post
 
 FEATURES, ROWS, BATCH = 20, 2000, 100
 LEARNS = 2000  # durable lessons a second, while predictions are timed
-MARKS = ("<!-- load -->\n", "<!-- end of load -->")
+SOAK = 250  # predictions a second in the soak, and as many lessons
+SAMPLE = 10  # seconds from one look at the memory to the next
 
 
 def make_requests():
@@ -179,14 +180,16 @@ def together(seconds):
 
 def soak(seconds):
     """Return the memory of the server over a moderate load, in MiB."""
-    requests, memory = make_requests(), []
+    requests, memory, failed = make_requests(), [], 0
     with aggro() as (pid, port):
-        for _ in range(6):
-            loads = [Load(port, requests[kind], 4, rate=200) for kind in ("predict", "learn")]
-            measure(loads, seconds / 6)
+        for _ in range(max(4, round(seconds / SAMPLE))):
+            loads = [Load(port, requests[kind], 4, rate=SOAK) for kind in ("predict", "learn")]
+            failed += sum(seen.failed for seen in measure(loads, SAMPLE))
             pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-            memory.append(round(pages * resource.getpagesize() / 2**20, 1))
-    return {"seconds": seconds, "mebibytes": memory}
+            memory.append(round(pages * resource.getpagesize() / 2**20, 2))
+            print(f"{len(memory) * SAMPLE} s: {memory[-1]} MiB", file=sys.stderr, flush=True)
+        share = processor_seconds(pid) / (len(memory) * SAMPLE)
+    return {"mebibytes": memory, "failed": failed, "share": share}
 
 
 def main():
@@ -197,26 +200,27 @@ def main():
     parser.add_argument("--soak", type=float, default=60.0, help="seconds of the soak")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--docs", metavar="FILE", help="put the table into a page")
+    parser.add_argument("--only", choices=("load", "soak"), help="the default is both")
     args = parser.parse_args()
-    found = {
-        "machine": machine(),
-        "throughput": throughput(args.seconds, args.turns),
-        "together": together(4 * args.seconds),
-        "soak": soak(args.soak),
-    }
-    text = table(found)
-    print(text)
+    found, texts = {"machine": machine()}, {}
+    if args.only != "soak":
+        found["throughput"] = throughput(args.seconds, args.turns)
+        found["together"] = together(4 * args.seconds)
+        texts["load"] = table(found["throughput"], found["together"])
+    if args.only != "load":
+        found["soak"] = soak(args.soak)
+        texts["soak"] = curve(**found["soak"])
+    print(*texts.values(), sep="\n")
     if shutil.which("vw") is None:
         print("There is no program vw here (the wheel has none): its daemon is left out.")
     if args.json:
         Path(args.json).write_text(json.dumps(found, indent=1) + "\n")
     if args.docs:
-        write_docs(text, Path(args.docs))
+        write_docs(texts, Path(args.docs))
 
 
-def table(found):
-    """Return the results as Markdown."""
-    rows = found["throughput"]
+def table(rows, both):
+    """Return the results under load as Markdown."""
     ours = {row["kind"]: row for row in rows if row["server"] == "aggro serve"}
     head = "| server | call | examples/s | p50 ms | p99 ms | CPU µs | aggro: × examples/s | × CPU |"
     lines = [head, "|---|---|--:|--:|--:|--:|--:|--:|"]
@@ -224,16 +228,27 @@ def table(found):
         cells = [row["server"], row["kind"], f"{row['per_second']:,.0f}", f"{row['p50']:.2f}"]
         cells += [f"{row['p99']:.2f}", f"{row['microseconds']:.0f}", *_ratios(row, ours)]
         lines.append("| " + " | ".join(cells) + " |")
-    both, memory = found["together"], found["soak"]
     lines += [
         "",
         f"While {both['learns_per_second']:,.0f} durable lessons a second arrive one by one "
         f"(p99 {both['learn_p99']:.1f} ms), {both['predicts_per_second']:,.0f} predictions "
         f"a second take {both['p50']:.2f} ms (p50) and {both['p99']:.2f} ms (p99).",
-        f"Memory over {memory['seconds']:.0f} s of 200 predictions and 200 lessons a second, MiB: "
-        f"{', '.join(map(str, memory['mebibytes']))}.",
     ]
     return "\n".join(lines)
+
+
+def curve(mebibytes, failed, share):
+    """Return what became of the memory, in a sentence or two."""
+    quarters = np.array_split(mebibytes, 4)
+    means = ", ".join(f"{np.mean(each):.1f}" for each in quarters)
+    rest = mebibytes[len(quarters[0]) :]  # after the first quarter it has all that it caches
+    hours = SAMPLE * np.arange(len(rest)) / 3600
+    slope = np.polyfit(hours, rest, 1)[0]
+    return (
+        f"Memory over {len(mebibytes) * SAMPLE / 60:.0f} minutes of {SOAK} predictions and {SOAK} "
+        f"lessons a second ({share:.0%} of a core, {failed} failed), mean of each quarter in MiB: "
+        f"{means}. After the first quarter it changes by {slope:+.1f} MiB an hour."
+    )
 
 
 def _ratios(row, ours):
@@ -246,11 +261,14 @@ def _ratios(row, ours):
     return [f"{more[0]}, in hundreds {more[1]}", f"{less[0]}, in hundreds {less[1]}"]
 
 
-def write_docs(text, page):
-    """Put the table between its marks."""
-    before, rest = page.read_text(encoding="utf-8").split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    page.write_text(before + MARKS[0] + text + "\n" + MARKS[1] + after, encoding="utf-8")
+def write_docs(texts, page):
+    """Put each text between its marks."""
+    whole = page.read_text(encoding="utf-8")
+    for name, text in texts.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        before, rest = whole.split(begin)
+        whole = before + begin + text + "\n" + end + rest.split(end)[1]
+    page.write_text(whole, encoding="utf-8")
 
 
 if __name__ == "__main__":

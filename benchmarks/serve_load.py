@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 LENGTH = re.compile(rb"content-length: *(\d+)\r\n", re.IGNORECASE)
 CLOSE = re.compile(rb"connection: *close\r\n", re.IGNORECASE)
@@ -36,6 +37,13 @@ def post(path, body):
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
+@lru_cache(64)
+def read_head(head):
+    """Return the length of an answer, whether it is good, and whether it is the last."""
+    head += b"\r\n"
+    return int(LENGTH.search(head)[1]), head[9:12] == b"200", bool(CLOSE.search(head))
+
+
 class Line(asyncio.Protocol):
     """One connection: a request, its answer, the next."""
 
@@ -55,14 +63,13 @@ class Line(asyncio.Protocol):
     def data_received(self, data):
         """Note an answer when it is whole."""
         self.buffer += data
-        head = self.buffer.find(b"\r\n\r\n")
-        if head < 0:
+        head, gap, body = self.buffer.partition(b"\r\n\r\n")
+        if not gap:
             return
-        end = head + 4 + int(LENGTH.search(self.buffer, 0, head + 2)[1])
-        if len(self.buffer) < end:
+        length, good, last = read_head(head)
+        if len(body) < length:
             return
-        good, last = self.buffer[9:12] == b"200", CLOSE.search(self.buffer, 0, head + 2)
-        self.buffer = self.buffer[end:]
+        self.buffer = body[length:]
         self.load.answered(self, good, last)
 
     def connection_lost(self, error):

@@ -1,14 +1,20 @@
 """Small promises of the server that no call shows by itself: counts, waits, orders, limits."""
 
+import json
+import re
+import shlex
+from pathlib import Path
+
 import httpx
 import numpy as np
 import pytest
 from serve_support import running
 
 import aggro
+from aggro.cli.serve import parser
 from aggro.serve import client
 from aggro.serve.client import Client
-from aggro.serve.faces.arrays import ArrayFace
+from aggro.serve.faces import ArrayFace, Said
 from aggro.serve.start import first_model
 
 
@@ -84,3 +90,24 @@ def test_the_open_inference_protocol_cuts_arrays_into_rows(tmp_path):
     with running(tmp_path / "data", tmp_path / "m.aggro") as served:
         answer = served.post("/v2/models/aggro/infer", {"inputs": [tensor]}).json()
     assert answer["outputs"][0]["data"] == model.predict(X).tolist()
+
+
+def test_the_confidence_is_that_of_what_was_predicted():
+    told = {"x": 0.4, "true": 0.6}
+    assert Said("x", None, told).confidence == 0.4
+    assert Said(True, None, told).confidence == 0.6
+    assert Said(None, None, {}).confidence is None and Said("x").confidence is None
+
+
+def test_the_examples_start_the_server_with_words_that_it_knows():
+    folder = Path(__file__).parents[2] / "examples/serve"
+    docker = (folder / "Dockerfile").read_text()
+    entry, words = (
+        json.loads(re.search(rf"^{k} (\[.*\])$", docker, re.M)[1]) for k in ("ENTRYPOINT", "CMD")
+    )
+    unit = (folder / "aggro-serve.service").read_text().replace("\\\n", " ")
+    started = shlex.split(re.search(r"^ExecStart=(.*)$", unit, re.M)[1])
+    for command in ([*entry, *words], started):
+        assert Path(command[0]).name == "aggro" and command[1] == "serve"
+        args = parser().parse_args(command[2:])
+        assert args.model == "PA-I" and args.C == "auto" and Path(args.data).is_absolute()

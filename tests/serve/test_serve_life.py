@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -132,19 +131,16 @@ def test_short_tokens_are_refused(tmp_path, monkeypatch):
 def test_a_disk_that_cannot_be_written_costs_nothing(tmp_path):
     with running(tmp_path) as server:
         server.learn({"a": 1.0}, "x")
-        journal = server.service.journal
-        tidy = journal._tidy
-
-        def full():
-            raise sqlite3.OperationalError("database or disk is full")
-
-        journal._tidy = full
-        answer = server.learn({"a": 2.0}, "y", id="later")
-        assert answer.status_code == 503 and answer.headers["retry-after"]
-        assert "disk is full" not in problem(answer)
+        db, large = server.service.journal.db, {f"feature {k}": 1.0 for k in range(500)}
+        lesson = {"features": large, "label": "y", "id": "later"}
+        db.execute("PRAGMA max_page_count = 1")  # it grows no more: SQLite says "disk is full"
+        for body in (lesson, [lesson] + [{**lesson, "id": f"{k}"} for k in range(100)]):
+            answer = server.post("/learn", body)
+            assert answer.status_code == 503 and answer.headers["retry-after"]
+            assert "disk is full" not in problem(answer)
         assert server.post("/predict", {"features": {"a": 1.0}}).json()["prediction"] == "x"
-        journal._tidy = tidy
-        assert server.learn({"a": 2.0}, "y", id="later").json()["version"] == 2
+        db.execute("PRAGMA max_page_count = 1000000")
+        assert server.post("/learn", lesson).json()["version"] == 2
 
 
 def test_many_callers_share_a_commit(tmp_path):

@@ -8,7 +8,17 @@ import pytest
 from serve_support import request, running, status_of
 
 import aggro
-from aggro.serve.entries import Again, Conflict, Lesson, Prediction, Row, Truth, Unknown
+from aggro.serve.entries import (
+    Again,
+    Conflict,
+    Found,
+    Lesson,
+    Prediction,
+    Question,
+    Row,
+    Truth,
+    Unknown,
+)
 from aggro.serve.faces import face_of
 from aggro.serve.group import MOST, parts
 from aggro.serve.ids import Ids
@@ -190,11 +200,48 @@ def test_a_later_group_knows_what_an_earlier_one_wrote(tmp_path):
     assert pending == count // 2
 
 
+def test_a_question_sees_what_its_group_adds(tmp_path):
+    asked = Prediction("p", time.time(), b"1", b"s")
+    lesson, truth = Lesson("l", b'"x"', 1.0, b"2"), Truth("p", b'"x"', 1.0)
+    questions = [Question("p"), Question("l"), Question("q")]
+    outcomes, _ = group_of(tmp_path, asked, lesson, *questions, truth, *questions)
+    told = [Found(b"1", b"s"), Found(b"2", None), Unknown("q")]
+    assert outcomes[2:5] == outcomes[6:] == told
+
+
+def test_a_prediction_takes_the_place_of_the_one_before(tmp_path):
+    for features in (b"1", b"2"):
+        _, pending = group_of(tmp_path, Prediction("p", time.time(), features, b"s"))
+        assert pending == 1
+    outcomes, pending = group_of(tmp_path, Truth("p", b"1", 1.0), Question("p"))
+    assert outcomes[0].features == b"2" and outcomes[1].features == b"2" and pending == 0
+
+
+def test_predictions_of_one_group_are_bounded_too(tmp_path):
+    journal = Journal(tmp_path, Keeping(predictions=50))
+    for start in (0, 60, 70):
+        journal.write([Prediction(f"{start + k}", time.time(), b"", b"s") for k in range(60)])
+        assert journal.pending == 50
+    kept = journal.db.execute("SELECT id FROM pending ORDER BY number").fetchall()
+    assert [int(id) for (id,) in kept] == list(range(80, 130))
+    journal.close()
+
+
+def test_old_predictions_go(tmp_path, monkeypatch):
+    journal, begin = Journal(tmp_path, Keeping(seconds=60)), time.time()
+    for second, left in ((0, 1), (30, 2), (59, 3), (61, 3), (95, 3), (300, 1)):
+        now = begin + second
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        journal.write([Prediction(f"{second}", now, b"", b"s")])
+        assert journal.pending == left, second
+    journal.close()
+
+
 def test_parts_hold_each_row_once():
     for length in range(3 * MOST):
         found = list(parts(range(length)))
         assert [row for part in found for row in part] == list(range(length))
-        assert all(len(part) & (len(part) - 1) == 0 for part in found)
+        assert all(1 <= len(part) <= MOST for part in found)
 
 
 def test_new_ids_differ_and_lie_together_in_time():

@@ -11,6 +11,7 @@ from typing import Any
 from aggro.cli.options import add_variant, new_parser
 from aggro.cli.values import at_least, number
 from aggro.cli.variant import given
+from aggro.serve.limits import MAX_FEATURES, Keeping
 
 EXAMPLES = """
 aggro serve PA-I --C auto
@@ -46,20 +47,21 @@ def parser() -> argparse.ArgumentParser:
     add_variant(parser)
     group = parser.add_argument_group("new models")
     group.add_argument("--max-features", type=at_least(1, 2**31 - 1), metavar="N",
-                       help="features to keep (default 262144)")  # fmt: skip
+                       help=f"features to keep (default {MAX_FEATURES})")  # fmt: skip
     group.add_argument("--probability", action="store_true", help="answer calibrated probabilities")
     return parser
 
 
 def _add_keeping(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what is kept")
-    group.add_argument("--keep", type=at_least(0), metavar="N", default=100_000,
+    group, kept = parser.add_argument_group("what is kept"), Keeping()
+    group.add_argument("--keep", type=at_least(0), metavar="N", default=kept.predictions,
                        help="predictions that wait for their truth (%(default)s)")  # fmt: skip
-    group.add_argument("--keep-hours", type=number, metavar="H", default=168.0,
+    group.add_argument("--keep-hours", type=number, metavar="H", default=kept.seconds / 3600,
                        help="… and for how long (%(default)s)")  # fmt: skip
-    group.add_argument("--ids", type=at_least(1), metavar="N", default=1_000_000,
+    group.add_argument("--ids", type=at_least(1), metavar="N", default=kept.ids,
                        help="ids remembered after they were learned (%(default)s)")  # fmt: skip
-    group.add_argument("--snapshot-every", type=at_least(1), metavar="N", default=10_000,
+    group.add_argument("--snapshot-every", type=at_least(1), metavar="N",
+                       default=kept.snapshot_examples,
                        help="examples from one snapshot to the next (%(default)s)")  # fmt: skip
 
 
@@ -73,8 +75,6 @@ def run(args: argparse.Namespace) -> int:
         raise ModuleNotFoundError(
             f"aggro serve needs {error.name}: pip install 'aggro[serve]'", name=error.name
         ) from error
-    from aggro.serve.limits import Keeping
-
     logging.basicConfig(format="aggro serve: %(levelname)s: %(message)s", stream=sys.stderr)
     keeping = Keeping(
         predictions=args.keep,

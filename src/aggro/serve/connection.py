@@ -20,13 +20,18 @@ NEVER = math.inf
 class Turn:
     """A request in the quick lane, where uvicorn looks for one that it is answering.
 
-    Requests that arrive on the same connection before the answer wait for it, as ever.
+    Requests that arrive on the same connection before the answer wait for it, as ever. So there is
+    one at a time, and a connection needs no more than one of these.
     """
 
     def __init__(self) -> None:
-        self.response_complete = self.disconnected = False
-        self.keep_alive = True
         self.message_event = self
+        self.disconnected = False
+        self.begin()
+
+    def begin(self) -> None:
+        """The next request is there."""
+        self.response_complete, self.keep_alive = False, True
 
     def set(self) -> None:
         """Nobody waits for more of it."""
@@ -48,6 +53,7 @@ class Connection(HttpToolsProtocol):
         self._complete = 0  # requests
         self._held = False  # the request may be one of the quick lane
         self._body = b""
+        self._turn = Turn()
         self._due, self._last_words = NEVER, b""
         self._wait(self.limits.request_seconds, TIMEOUT)
 
@@ -101,7 +107,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin to wait for the rest of the request."""
-        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = b"", [], False
         self._wait(self.limits.request_seconds, TIMEOUT)
 
     def on_headers_complete(self) -> None:
@@ -110,7 +116,7 @@ class Connection(HttpToolsProtocol):
         if self._is_quick():
             self._held, self._body = True, b""
         else:
-            super().on_headers_complete()
+            self._let_go()
 
     def on_body(self, body: bytes) -> None:
         """A part of the body is there."""
@@ -148,28 +154,33 @@ class Connection(HttpToolsProtocol):
         )
 
     def _let_go(self) -> None:
-        """Let uvicorn go on with the request."""
-        self._held = False
+        """Let uvicorn go on with the request, as if it had come to it at once."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expects
+        self.headers += headers
         super().on_headers_complete()
-        if self._body:
+        if self._held and self._body:
             super().on_body(self._body)
+        self._held = False
 
     def _answer(self) -> None:
-        turn = Turn()
-        self.cycle = turn  # type: ignore[assignment]  # it has what uvicorn looks at
+        self._turn.begin()
+        self.cycle = self._turn  # type: ignore[assignment]  # it has what uvicorn looks at
         self._unset_keepalive_if_required()
+        self.quick.answer(self.url, dict(self.headers), self._body, self._send)
 
-        def send(reply: Reply) -> None:
-            turn.response_complete = True
-            if self.transport.is_closing():
-                return
-            self.transport.write(self._message(reply, turn.keep_alive))
-            if turn.keep_alive:
-                self._go_on()
-            else:
-                self.transport.close()
-
-        self.quick.answer(self.url, dict(self.headers), self._body, send)
+    def _send(self, reply: Reply) -> None:
+        """Send the answer of the quick lane."""
+        turn = self._turn
+        turn.response_complete = True
+        if self.transport.is_closing():
+            return
+        self.transport.write(self._message(reply, turn.keep_alive))
+        if turn.keep_alive:
+            self._go_on()
+        else:
+            self.transport.close()
 
     def _go_on(self) -> None:
         """Take the next request: one that waits already, or one that has some time to come."""
@@ -180,12 +191,14 @@ class Connection(HttpToolsProtocol):
             self._wait(self.limits.idle_seconds)
 
     def _message(self, reply: Reply, keep_alive: bool) -> bytes:
-        own = [b"content-type: %b\r\ncontent-length: %d\r\n" % (reply.kind, len(reply.body))]
-        own += [b"%b: %b\r\n" % header for header in reply.headers]
+        own = b"".join([b"%b: %b\r\n" % header for header in reply.headers])
         if not keep_alive:
-            own.append(b"connection: close\r\n")
-        parts = [STATUS_LINE[reply.status], self._standing_headers(), *own, b"\r\n", reply.body]
-        return b"".join(parts)
+            own += b"connection: close\r\n"
+        head = STATUS_LINE[reply.status] + self._standing_headers() + own
+        size = len(reply.body)
+        return b"%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n%b" % (
+            head, reply.kind, size, reply.body,
+        )  # fmt: skip
 
     def _standing_headers(self) -> bytes:
         """The headers of all answers; the date among them changes each second."""

@@ -218,9 +218,10 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
     """Return the body of a request; refuse one that is too large before it is read."""
     headers = dict(scope["headers"])
     check_kind(headers)
+    too_large = Refused(413, f"A request has at most {most:,} bytes.")
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > most:
-        raise Refused(413, f"A request has at most {most:,} bytes.")
+        raise too_large
     body = bytearray()
     while True:
         message = await receive()
@@ -228,7 +229,7 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
             raise Refused(408, "The request did not arrive.")
         body += message.get("body", b"")
         if len(body) > most:
-            raise Refused(413, f"A request has at most {most:,} bytes.")
+            raise too_large
         if not message.get("more_body"):
             return bytes(body)
 

@@ -1,7 +1,8 @@
 """The entries of one transaction: what is known of their ids is read at once, and so it is written.
 
-Each statement lets go of the interpreter's lock, and a busy event loop gives it back only after a
-while. So a group makes a few statements of many rows, not a few statements for each row.
+Each statement lets go of the interpreter's lock several times, and a busy event loop gives it back
+only after a while. So a group makes a few statements of many rows, not a few for each row. A group
+of new lessons is one statement, which is a transaction by itself.
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from aggro.serve.entries import Entry, Lesson, Prediction, Truth
+from aggro.serve.entries import Entry, Lesson, Prediction, Question, Row, Truth
 
-MOST = 64  # rows of a statement; smaller powers of two for the rest, so that few are prepared
+MOST = 64  # rows of a statement
 KNOWN = "SELECT id, seq, label, weight, digest, refused FROM examples WHERE id IN "
 KEPT = "SELECT id, at, features, served FROM pending WHERE id IN "
+EXAMPLES = "examples (id, seq, label, weight, digest, refused, features, served)"
+PENDING = "pending (number, id, at, features, served)"
+
+Values = Sequence[Any]
+Statement = tuple[str, Values]
 
 
 class Group:
@@ -24,50 +30,66 @@ class Group:
 
     def __init__(self, db: sqlite3.Connection, entries: list[Entry]) -> None:
         self.db = db
-        truths = {each.id for each in entries if type(each) is Truth}
-        lessons = {each.id for each in entries if type(each) is Lesson and not each.new}
-        self.known: dict[str, tuple[Any, ...]] = self._read(KNOWN, truths | lessons)
-        self.kept: dict[str, tuple[Any, ...]] = self._read(KEPT, truths)
-        self._examples: list[tuple[Any, ...]] = []
+        taught, asked = set(), set()  # ids that others may have used before
+        for each in entries:
+            if isinstance(each, (Lesson, Prediction)) and each.new:
+                continue
+            if isinstance(each, (Lesson, Truth)):
+                taught.add(each.id)
+            elif isinstance(each, (Prediction, Question)):
+                asked.add(each.id)
+        self.known: dict[str, tuple[Any, ...]] = self._read(KNOWN, taught)
+        self.kept: dict[str, tuple[Any, ...]] = self._read(KEPT, taught | asked)
+        self._examples: dict[str, tuple[Any, ...]] = {}
         self._pending: dict[str, tuple[Any, ...]] = {}
-        self._dropped: set[str] = set()
+        self._dropped: list[str] = []
+        self._others: list[Statement] = []
 
-    def learned(self, row: tuple[Any, ...]) -> None:
+    def learned(self, row: Row, digest: bytes) -> None:
         """Add an example; its id is known from now on."""
-        seq, id, label, weight, digest, _, _ = row
-        self._examples.append(row)
-        self.known[id] = (seq, label, weight, digest, None)
+        known = (row.seq, row.label, row.weight, digest, None)
+        self.known[row.id] = known
+        self._examples[row.id] = (row.id, *known, row.features, row.served)
 
     def keep(self, number: int, entry: Prediction) -> None:
         """Add a prediction; it takes the place of an older one under its id."""
-        if not entry.new:
-            self.drop(entry.id)
+        self.drop(entry.id)
         self.kept[entry.id] = (entry.at, entry.features, entry.served)
         self._pending[entry.id] = (number, entry.id, *self.kept[entry.id])
 
     def drop(self, id: str) -> None:
         """Forget the prediction of an id, if there is one."""
-        self.kept.pop(id, None)
-        self._pending.pop(id, None)
-        self._dropped.add(id)
+        if self.kept.pop(id, None) is not None and self._pending.pop(id, None) is None:
+            self._dropped.append(id)
 
-    def flush(self) -> int:
-        """Write what was added; return how many more predictions are kept than before."""
-        gone = 0
-        for part in parts(list(self._dropped)):
-            sql = f"DELETE FROM pending WHERE id IN {marks_of(1, len(part))}"
-            gone += self.db.execute(sql, part).rowcount
-        more = len(self._pending)
-        self._insert("pending (number, id, at, features, served)", self._pending.values())
-        table = "examples (seq, id, label, weight, digest, features, served)"
-        self._insert(table, self._examples)
-        self._pending, self._examples, self._dropped = {}, [], set()
-        return more - gone
+    def then(self, sql: str, values: Values) -> None:
+        """Add another statement, to be run when all rows are there."""
+        self._others.append((sql, values))
 
-    def _insert(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        for part in parts(list(rows)):
-            sql = f"INSERT INTO {table} VALUES {marks_of(len(part), len(part[0]))}"
-            self.db.execute(sql, list(chain.from_iterable(part)))
+    def features_of(self, id: str) -> tuple[bytes, bytes | None] | None:
+        """Return the features and what was served of a prediction, or of an example added here."""
+        if id in self.kept:
+            _, features, served = self.kept[id]
+        elif id in self._examples:
+            *_, features, served = self._examples[id]
+        else:
+            return None
+        return features, served
+
+    @property
+    def more(self) -> int:
+        """How many more predictions are kept than before."""
+        return len(self._pending) - len(self._dropped)
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield what writes all this."""
+        for part in parts(self._dropped):
+            yield f"DELETE FROM pending WHERE id IN {marks_of(1, len(part))}", part
+        for table, rows in ((PENDING, self._pending), (EXAMPLES, self._examples)):
+            for part in parts(list(rows.values())):
+                marks = marks_of(len(part), len(part[0]))
+                yield f"INSERT INTO {table} VALUES {marks}", list(chain.from_iterable(part))
+        yield from self._others
 
     def _read(self, sql: str, ids: Iterable[str]) -> dict[str, tuple[Any, ...]]:
         found: dict[str, tuple[Any, ...]] = {}
@@ -78,13 +100,9 @@ class Group:
 
 
 def parts(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Yield rows in parts whose lengths are powers of two."""
-    start, size = 0, MOST
-    while start < len(rows):
-        while start + size > len(rows):
-            size //= 2
-        yield rows[start : start + size]
-        start += size
+    """Yield rows in parts of the size of a statement."""
+    for start in range(0, len(rows), MOST):
+        yield rows[start : start + MOST]
 
 
 @cache

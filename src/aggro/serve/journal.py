@@ -4,7 +4,8 @@ Two tables. ``pending`` holds predictions that wait for their truth. ``examples`
 by sequence number; their features go once two snapshots hold them, their ids stay for a while.
 
 One thread writes, and a call of ``write`` is one transaction: with ``synchronous=FULL`` its
-commit is on the disk when it returns.
+commit is on the disk when it returns. It reads first, then decides, then writes; nobody else
+writes meanwhile, since the folder is locked.
 """
 
 from __future__ import annotations
@@ -32,13 +33,15 @@ from aggro.serve.entries import (
     Truth,
     Unknown,
 )
-from aggro.serve.group import Group
+from aggro.serve.group import Group, Statement
 from aggro.serve.limits import Keeping
 
 SYNCHRONOUS = "FULL"
 CHECKPOINT = 500  # pages of the write-ahead log before they move to the table
 CHUNK = 2000  # rows that one transaction tidies up, so that nobody waits long for it
+STATEMENTS = 400  # that stay prepared: some kinds, each for every number of rows up to 64
 FILE = "journal.sqlite"
+FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS pending (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at REAL NOT NULL,
@@ -55,7 +58,9 @@ class Journal:
 
     def __init__(self, folder: Path, keeping: Keeping) -> None:
         self.keeping, self.path = keeping, folder / FILE
-        self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        self.db = sqlite3.connect(
+            self.path, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS
+        )
         self._pragma(f"synchronous={SYNCHRONOUS}")
         self._pragma("journal_mode=WAL")
         self._pragma(f"wal_autocheckpoint={CHECKPOINT}")
@@ -67,6 +72,7 @@ class Journal:
         self._number = int(self._one("SELECT coalesce(max(number), 0) FROM pending"))
         self._stripped = int(self.fact("stripped") or 0)  # up to here features are gone
         self._held = int(self.fact("held") or 0)  # up to here all kept snapshots hold them
+        self._first = (0, 0.0)  # number and time that no kept prediction is before
         self._handlers: dict[type, Any] = {
             Prediction: self._keep,
             Truth: self._join,
@@ -81,18 +87,29 @@ class Journal:
     def write(self, entries: list[Entry]) -> list[Outcome]:
         """Write entries in one transaction; they are on the disk when this returns."""
         before = (self.last, self.pending, self._number, self._stripped, self._held)
-        self.db.execute("BEGIN IMMEDIATE")
         try:
             group = Group(self.db, entries)
             outcomes = [self._handlers[type(entry)](entry, group) for entry in entries]
-            self.pending += group.flush()
-            self._tidy()
-            self.db.execute("COMMIT")
+            expiry = self._expiry(before[2])
+            counts = self._run([*group.statements(), *self._tidy(), *expiry])
+            self.pending += group.more - (counts[-1] if expiry else 0)
             return outcomes
+        except BaseException:
+            self.last, self.pending, self._number, self._stripped, self._held = before
+            raise
+
+    def _run(self, statements: list[Statement]) -> list[int]:
+        """Run statements, all or none; return how many rows each has changed."""
+        if len(statements) == 1:  # SQLite commits it by itself
+            return [self.db.execute(*statements[0]).rowcount]
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            counts = [self.db.execute(*statement).rowcount for statement in statements]
+            self.db.execute("COMMIT")
+            return counts
         except BaseException:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
-            self.last, self.pending, self._number, self._stripped, self._held = before
             raise
 
     def _keep(self, entry: Prediction, group: Group) -> None:
@@ -114,11 +131,11 @@ class Journal:
         return row
 
     def _teach(self, entry: Lesson, group: Group) -> Outcome:
-        known = None if entry.new else group.known.get(entry.id)
-        if known is not None:
-            same = known[3] == digest_of(entry.features)
-            return _again(known, entry) if same else Conflict(entry.id)
         if not entry.new:
+            known = group.known.get(entry.id)
+            if known is not None:
+                same = known[3] == digest_of(entry.features)
+                return _again(known, entry) if same else Conflict(entry.id)
             group.drop(entry.id)
         row = self._append(entry, entry.features, None, group)
         row.x = entry.x
@@ -128,58 +145,58 @@ class Journal:
         self, entry: Truth | Lesson, features: bytes, served: bytes | None, group: Group
     ) -> Row:
         self.last += 1
-        row = (self.last, entry.id, entry.label, entry.weight)
-        group.learned((*row, digest_of(features), features, served))
-        return Row(*row, features, served)
+        row = Row(self.last, entry.id, entry.label, entry.weight, features, served)
+        group.learned(row, digest_of(features))
+        return row
 
     def _find(self, entry: Question, group: Group) -> Outcome:
-        self.pending += group.flush()
-        for table in ("pending", "examples"):
-            sql = f"SELECT features, served FROM {table} WHERE id = ? AND features IS NOT NULL"
+        found = group.features_of(entry.id)
+        if found is None:
+            sql = "SELECT features, served FROM examples WHERE id = ? AND features IS NOT NULL"
             found = self.db.execute(sql, (entry.id,)).fetchone()
-            if found is not None:
-                return Found(*found)
-        return Unknown(entry.id)
+        return Unknown(entry.id) if found is None else Found(*found)
 
     def _refuse(self, entry: Refusal, group: Group) -> None:
         sql = "UPDATE examples SET refused = ? WHERE seq = ?"
-        self.db.execute(sql, (entry.reason, entry.seq))
+        group.then(sql, (entry.reason, entry.seq))
 
     def _save(self, entry: Saved, group: Group) -> None:
-        self.set_fact(f"tallies-{entry.newest}", entry.tallies)
-        self.set_fact("held", str(entry.seq))
         self._held = entry.seq
-        for name, _ in self.db.execute(
-            "SELECT * FROM facts WHERE name GLOB 'tallies-*'"
-        ).fetchall():
-            if int(name.partition("-")[2]) < entry.seq:
-                self.db.execute("DELETE FROM facts WHERE name = ?", (name,))
+        group.then(FACT, (f"tallies-{entry.newest}", entry.tallies))
+        group.then(FACT, ("held", str(entry.seq)))
+        old = "name GLOB 'tallies-*' AND CAST(substr(name, 9) AS INTEGER) < ?"
+        group.then(f"DELETE FROM facts WHERE {old}", (entry.seq,))
 
     # -- bounds ---------------------------------------------------------------------------------
 
-    def _tidy(self) -> None:
+    def _tidy(self) -> Iterator[Statement]:
         """Drop a few of the rows that nobody may ask for any more."""
         if self._stripped < self._held:
             until = min(self._held, self._stripped + CHUNK)
             sql = "UPDATE examples SET features = NULL, served = NULL WHERE seq > ? AND seq <= ?"
-            self.db.execute(sql, (self._stripped, until))
-            self.set_fact("stripped", str(until))
+            yield sql, (self._stripped, until)
+            yield FACT, ("stripped", str(until))
             self._stripped = until
         forget = min(self.last - self.keeping.ids, self._stripped)
         if forget > 0:
             sql = "SELECT seq FROM examples WHERE seq <= ? LIMIT ?"
-            self.db.execute(f"DELETE FROM examples WHERE seq IN ({sql})", (forget, CHUNK))
-        self._expire()
+            yield f"DELETE FROM examples WHERE seq IN ({sql})", (forget, CHUNK)
 
-    def _expire(self) -> None:
-        """Drop predictions that are too many or too old; mostly the first one is neither."""
-        first = "SELECT number, at FROM pending ORDER BY number LIMIT "
-        head = self.db.execute(f"{first} 1").fetchone()
-        oldest, old = self._number - self.keeping.predictions, time.time() - self.keeping.seconds
-        if head is not None and (head[0] <= oldest or head[1] < old):
-            some = f"SELECT number FROM ({first} ?) WHERE number <= ? OR at < ?"
-            sql = f"DELETE FROM pending WHERE number IN ({some})"
-            self.pending -= self.db.execute(sql, (CHUNK, oldest, old)).rowcount
+    def _expiry(self, written: int) -> list[Statement]:
+        """Drop predictions that are too many or too old; mostly the first one is neither.
+
+        Predictions up to the number ``written`` were there before this group.
+        """
+        first = "SELECT number, at FROM pending ORDER BY number LIMIT"
+        now = time.time()
+        most, old = self._number - self.keeping.predictions, now - self.keeping.seconds
+        if self._first[0] > most and self._first[1] >= old:
+            return []
+        self._first = self.db.execute(f"{first} 1").fetchone() or (written + 1, now)
+        if self._first[0] > most and self._first[1] >= old:
+            return []
+        some = f"SELECT number FROM ({first} ?) WHERE number <= ? OR at < ?"
+        return [(f"DELETE FROM pending WHERE number IN ({some})", (CHUNK, most, old))]
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -201,7 +218,7 @@ class Journal:
 
     def set_fact(self, name: str, value: str) -> None:
         """Keep a text."""
-        self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+        self.db.execute(FACT, (name, value))
 
     def close(self) -> None:
         """Close the file."""

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from aggro.models.record import Record
-from aggro.serve.entries import Again, Outcome, Refusal, Row
+from aggro.serve.entries import Outcome, Refusal, Row
 from aggro.serve.faces import Face, Said
 from aggro.serve.pulse import Pulse
 from aggro.serve.tallies import Tallies
@@ -35,6 +35,13 @@ class Served(msgspec.Struct):
     version: int
 
 
+class Caller(msgspec.Struct, gc=False):
+    """Somebody who waits until some rows are learned."""
+
+    outcomes: list[Outcome]
+    answer: Callable[[list[Outcome]], None]
+
+
 class Learning:
     """A model that learns the rows of the journal, and what became of each."""
 
@@ -43,7 +50,8 @@ class Learning:
         self.pulse = Pulse()
         self.on_refusal: Callable[[Refusal], None] = lambda refusal: None
         self.read = msgspec.msgpack.Decoder(input_type).decode
-        self._rows: deque[Row | Callable[[], None]] = deque()
+        self.after_turn: Callable[[], None] = lambda: None
+        self._rows: deque[Row | Caller] = deque()
         self._refused: dict[int, str] = {}  # the latest ones, until the journal knows them
         self._working = False
 
@@ -95,34 +103,34 @@ class Learning:
         except REFUSALS:
             return None, None
 
+    def refusal_of(self, seq: int) -> str | None:
+        """Return why the model refused a row of late; None if it has learned it."""
+        return self._refused.get(seq)
+
     # -- in turns -------------------------------------------------------------------------------
 
-    def take(self, outcomes: list[Outcome], answer: Callable[[dict[int, str]], None]) -> None:
-        """Learn the rows among the outcomes when it is their turn; then call ``answer``.
-
-        It gets the reasons of the rows that were refused, by sequence number.
-        """
-        self._rows.extend(each for each in outcomes if isinstance(each, Row))
-        wanted = [each.seq for each in outcomes if isinstance(each, (Row, Again))]
-        self._rows.append(
-            lambda: answer({seq: self._refused[seq] for seq in wanted if seq in self._refused})
-        )
+    def take(self, outcomes: list[Outcome], answer: Callable[[list[Outcome]], None]) -> None:
+        """Learn the rows among the outcomes when it is their turn; then call ``answer``."""
+        self._rows.extend([each for each in outcomes if isinstance(each, Row)])
+        self._rows.append(Caller(outcomes, answer))
         if not self._working:  # a group of many callers shares the slices, too
             self._working = True
             asyncio.get_running_loop().call_soon(self._work)
 
     def _work(self) -> None:
         until = time.perf_counter() + SLICE
-        while self._rows:
-            if time.perf_counter() > until:
+        try:
+            while self._rows and time.perf_counter() < until:
+                each = self._rows.popleft()
+                if isinstance(each, Row):
+                    self.learn(each)
+                else:
+                    each.answer(each.outcomes)
+        finally:
+            self._working = bool(self._rows)
+            if self._working:
                 asyncio.get_running_loop().call_soon(self._work)
-                return
-            each = self._rows.popleft()
-            if isinstance(each, Row):
-                self.learn(each)
-            else:
-                each()
-        self._working = False
+        self.after_turn()
 
     def freeze(self) -> tuple[Callable[[], Record], int, str]:
         """Return a copy of the model, the last row that it holds, and the tallies."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MAX_FEATURES = 1 << 18  # of a new model: whoever may teach may not fill the memory
+
 
 @dataclass(frozen=True)
 class Limits:

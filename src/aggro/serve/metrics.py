@@ -13,18 +13,9 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from aggro.serve.pulse import BUCKETS
+from aggro.serve.pulse import BUCKETS, COUNTED
 from aggro.serve.service import Service
 
-COUNTED = {
-    "predictions": "Predictions made.",
-    "learned": "Examples learned.",
-    "again": "Lessons that were learned before, and not again.",
-    "conflicts": "Lessons under an id that was learned with another truth.",
-    "unknown": "Truths of unknown or expired predictions.",
-    "refused": "Examples that the model refused.",
-    "not_kept": "Predictions that were not kept for their truth.",
-}
 DISK = {
     "pending": "Predictions that wait for their truth.",
     "waiting": "Entries that wait for the journal.",

@@ -10,7 +10,15 @@ from typing import Any
 SECONDS = 600  # of history
 # Upper bounds of latencies in seconds, as Prometheus wants them.
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
-COUNTED = ("predictions", "learned", "again", "conflicts", "unknown", "refused", "not_kept")
+COUNTED = {  # what is counted, and what the metrics say of it
+    "predictions": "Predictions made.",
+    "learned": "Examples learned.",
+    "again": "Lessons that were learned before, and not again.",
+    "conflicts": "Lessons under an id that was learned with another truth.",
+    "unknown": "Truths of unknown or expired predictions.",
+    "refused": "Examples that the model refused.",
+    "not_kept": "Predictions that were not kept for their truth.",
+}
 
 
 class Pulse:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from aggro.serve.lock import lock
 from aggro.serve.saver import Saver, settle
 from aggro.serve.snapshots import Snapshots
 from aggro.serve.tallies import Tallies
-from aggro.serve.writer import Writer
+from aggro.serve.writer import Done, Writer
 
 SHARE = 0.5  # of the queue that predictions may fill: lessons always have room
 SLICE = 0.002  # seconds of a batch before others have their turn
@@ -44,8 +45,7 @@ EXPLAINED = 200_000  # features times classes of an explanation: some hundredths
 encode = msgspec.json.Encoder().encode
 pack = msgspec.msgpack.Encoder().encode  # of features: half the size and a fourth of the time
 
-Receipts = list[calls.Receipt]
-Settled = list[tuple[Outcome, str | None]]
+Tell = Callable[[list[calls.Receipt] | Refused], None]
 
 
 class Service:
@@ -76,6 +76,7 @@ class Service:
         self.writer = Writer(self.journal, limits.waiting)
         self.stopping, self.ids = False, Ids()
         self.saver = Saver(self.snapshots, self.learning, self.writer, keeping, saved)
+        self.learning.after_turn = self.saver.save_if_due
         self._known = set(face.classes())  # classes that were admitted
 
     def _begin(self, model: Any, origin: str) -> tuple[int, Any]:
@@ -178,52 +179,44 @@ class Service:
             self._known.add(label)
         return encode(label)
 
-    def teach(self, entries: list[Any], answer: Callable[[Receipts | Refused], None]) -> None:
+    def teach(self, entries: list[Any], answer: Tell) -> None:
         """Learn lessons or truths; they are on the disk and in the model when ``answer`` is called.
 
         It gets a receipt for each, or one refusal of all.
         """
+        self._write(entries, partial(self._written, answer))
 
-        def settled(found: Settled | Refused) -> None:
-            if isinstance(found, Refused):
-                answer(found)
-            else:
-                self.saver.save_if_due()
-                answer([self._receipt(each, refused) for each, refused in found])
-
-        self._settle(entries, settled)
-
-    def _settle(self, entries: list[Any], answer: Callable[[Settled | Refused], None]) -> None:
-        """Write entries; tell what became of each when it is safe, and learned if it is new."""
+    def _write(self, entries: list[Any], done: Done) -> None:
+        """Write entries for a caller who waits, if there is room."""
         if self.stopping:
             raise Refused(503, errors.STOPPING, retry_after=1)
         if not self.writer.has_room(len(entries)):
             raise Refused(429, errors.BUSY, retry_after=1)
-
-        def done(outcomes: list[Outcome], error: Exception | None) -> None:
-            if error is not None:
-                answer(Refused(503, errors.NO_DISK, retry_after=1))
-                return
-            self.learning.take(
-                outcomes, lambda refused: answer([(o, _reason(o, refused)) for o in outcomes])
-            )
-
         self.writer.give(entries, done)
 
-    def _receipt(self, outcome: Outcome, refused: str | None) -> calls.Receipt:
-        counts = self.learning.pulse.counts
+    def _written(self, answer: Tell, outcomes: list[Outcome], error: Exception | None) -> None:
+        if error is None:
+            self.learning.take(outcomes, partial(self._learned, answer))
+        else:
+            answer(Refused(503, errors.NO_DISK, retry_after=1))
+
+    def _learned(self, answer: Tell, outcomes: list[Outcome]) -> None:
+        answer([self._receipt(outcome) for outcome in outcomes])
+
+    def _receipt(self, outcome: Outcome) -> calls.Receipt:
+        counts, version = self.learning.pulse.counts, self.version
         if isinstance(outcome, Unknown):
             counts["unknown"] += 1
-            return calls.Receipt(outcome.id, 404, self.version, error=errors.UNKNOWN)
+            return calls.Receipt(outcome.id, 404, version, error=errors.UNKNOWN)
         if isinstance(outcome, Conflict):
             counts["conflicts"] += 1
-            return calls.Receipt(outcome.id, 409, self.version, error=errors.CONFLICT)
+            return calls.Receipt(outcome.id, 409, version, error=errors.CONFLICT)
         assert isinstance(outcome, (Row, Again))
-        again = isinstance(outcome, Again)
-        counts["again"] += again
-        if refused is not None:
-            return calls.Receipt(outcome.id, 422, self.version, again=again, error=refused)
-        return calls.Receipt(outcome.id, 200, self.version, again=again)
+        refused, again = self.learning.refusal_of(outcome.seq), isinstance(outcome, Again)
+        if isinstance(outcome, Again):
+            counts["again"] += 1
+            refused = outcome.refused or refused
+        return calls.Receipt(outcome.id, 422 if refused else 200, version, again, refused)
 
     @property
     def version(self) -> int:
@@ -234,9 +227,7 @@ class Service:
 
     async def explain(self, id: str) -> calls.Explanation:
         """Say why the model, as it is now, would answer as it does to a kept prediction."""
-        asked: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._settle([Question(id)], lambda found: settle(asked, found))
-        ((found, _),) = await asked
+        found = await self._find(id)
         if not isinstance(found, Found):
             raise Refused(404, errors.UNKNOWN)
         face = self.learning.face
@@ -259,6 +250,17 @@ class Service:
             served=served.prediction if served else None,
             served_version=served.version if served else None,
         )
+
+    async def _find(self, id: str) -> Outcome:
+        """Ask the journal for the features of an id."""
+        asked: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
+
+        def done(outcomes: list[Outcome], error: Exception | None) -> None:
+            settle(asked, outcomes if error is None else Refused(503, errors.NO_DISK, 1))
+
+        self._write([Question(id)], done)
+        (found,) = await asked
+        return found
 
     # -- the end --------------------------------------------------------------------------------
 
@@ -298,9 +300,3 @@ class Service:
             "bytes": sum(sizes),
             "commits": self.writer.commits,
         }
-
-
-def _reason(outcome: Outcome, refused: dict[int, str]) -> str | None:
-    if isinstance(outcome, Again) and outcome.refused is not None:
-        return outcome.refused
-    return refused.get(outcome.seq) if isinstance(outcome, (Row, Again)) else None

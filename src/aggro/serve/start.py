@@ -15,13 +15,12 @@ from typing import Any
 import aggro
 from aggro.serve.app import Application
 from aggro.serve.faces import FACES, TextFace
-from aggro.serve.limits import Keeping, Limits
+from aggro.serve.limits import MAX_FEATURES, Keeping, Limits
 from aggro.serve.security import LOOPBACK, Guard
 from aggro.serve.server import Server, listen, make_server
 from aggro.serve.service import Service
 from aggro.variants import find
 
-MAX_FEATURES = 1 << 18  # of a new model: whoever may teach may not fill the memory
 log = logging.getLogger("aggro.serve")
 
 

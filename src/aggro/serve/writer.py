@@ -27,7 +27,7 @@ log = logging.getLogger("aggro.serve")
 Done = Callable[[list[Outcome], Exception | None], None]
 
 
-class Job(Struct):
+class Job(Struct, gc=False):
     """Entries that belong to one request."""
 
     entries: list[Entry]

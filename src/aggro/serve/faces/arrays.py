@@ -84,11 +84,6 @@ class ArrayFace(Face):
         places = zip(*np.unravel_index(best, coef.shape), strict=True)
         return [(names[j], owners[k], float(coef[k, j])) for k, j in places]
 
-    def classes(self) -> list[Any]:
-        """The classes met so far."""
-        found = getattr(self.model, "classes_", None)
-        return [] if found is None else list(found.tolist())
-
     def facts(self) -> dict[str, Any]:
         """What the model is."""
         model = self.model

@@ -26,7 +26,7 @@ class Said(Struct, frozen=True):
     @property
     def confidence(self) -> float | None:
         """The probability of what was predicted, where there is one."""
-        return None if not self.probabilities else max(self.probabilities.values())
+        return self.probabilities.get(text_of(self.prediction)) if self.probabilities else None
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ class Face:
 
     def classes(self) -> list[Any]:
         """Return the classes met so far."""
-        return []
+        found = getattr(self.model, "classes_", None)
+        return [] if found is None else list(found.tolist())
 
     def facts(self) -> dict[str, Any]:
         """Return what the model is and what it has lived through."""

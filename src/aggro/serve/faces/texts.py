@@ -66,11 +66,6 @@ class TextFace(Face):
         ]
         return sorted(words, key=lambda each: -abs(each[2]))[:count]
 
-    def classes(self) -> list[Any]:
-        """The classes met so far."""
-        found = getattr(self.model, "classes_", None)
-        return [] if found is None else list(found.tolist())
-
     def facts(self) -> dict[str, Any]:
         """What the model is."""
         mistakes = getattr(self.model, "n_mistakes_", None) if self._learned else 0

@@ -6,6 +6,7 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignif
 const short = (v) => (v === null || v === undefined ? "–" : compact.format(v));
 const price = (v) => (v >= 0.001 && v < 1e4 ? short(v) : v.toExponential(1));
 const clock = (t) => new Date(1000 * t).toTimeString().slice(0, 8);
+const milliseconds = (v) => (v === null ? "–" : v.toFixed(v < 10 ? 1 : 0) + " ms");
 const percent = (v) => (v === null || v === undefined ? "–" : (100 * v).toFixed(1) + " %");
 
 // Each line: key of the sample, name, colour, and how its values are shown.
@@ -37,7 +38,7 @@ class LineChart {
       label, stroke: colour(tone), width, scale: scale || "y", points: { show: false }, spanGaps: true,
       value: (_, v) => this.show(v),
     }));
-    const axes = [{ ...axis, values: (_, ticks) => ticks.map(clock), space: 90 }, { ...axis, size: 52, values: (_, ticks) => ticks.map(this.show) }];
+    const axes = [{ ...axis, size: 30, values: (_, ticks) => ticks.map(clock), space: 90 }, { ...axis, size: 52, values: (_, ticks) => ticks.map(this.show) }];
     if (second) axes.push({ ...axis, scale: "s", side: 1, size: 44, grid: { show: false }, values: (_, ticks) => ticks.map(short) });
     const range = (_, low, high) => [0, high > 0 ? high * 1.08 : 1];
     return {
@@ -89,7 +90,7 @@ function signedBars(box, rows) {
   box.replaceChildren(...rows.map((r) => {
     const half = Math.abs(r.value) / most / 2;
     const plus = r.value >= 0;
-    return bar({ name: r.name, left: plus ? 0.5 : 0.5 - half, width: half, value: (plus ? "+" : "−") + short(Math.abs(r.value)), kind: plus ? "plus" : "minus" });
+    return bar({ name: r.name, left: plus ? 0.5 : 0.5 - half, width: half, value: (r.value === 0 ? "" : plus ? "+" : "−") + short(Math.abs(r.value)), kind: plus ? "plus" : "minus" });
   }));
 }
 

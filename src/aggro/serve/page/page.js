@@ -78,7 +78,7 @@ function take(name, data) {
 // -- what is shown ----------------------------------------------------------------------------
 
 const charts = [
-  new LineChart("chart-error", (v) => (regression ? short(v) : percent(v))),
+  new LineChart("chart-error", (v) => (regression ? short(v) : +(100 * v).toFixed(1) + " %")),
   new LineChart("chart-rates", short),
   new LineChart("chart-latency", short),
   new LineChart("chart-pending", short),
@@ -101,8 +101,8 @@ function show(s) {
   put("predictions", short(s.predictions));
   put("learns", short(s.learns));
   put("learns-note", `a second · ${short(s.counts.refused)} refused`);
-  put("p99", s.p99 === null ? "–" : short(s.p99) + " ms");
-  put("p50", "median " + (s.p50 === null ? "–" : short(s.p50) + " ms"));
+  put("p99", milliseconds(s.p99));
+  put("p50", "median " + milliseconds(s.p50));
   put("pending", short(s.pending));
   put("delay", "delay " + seconds(s.delay));
   put("bytes", short(s.bytes).replace(/([A-Z])$/, " $1") + "B");
@@ -119,7 +119,7 @@ function showDrift(z) {
   const state = z === null ? ["–", ""] : z > 4 ? ["changed", "bad"] : z > 2.5 ? ["perhaps", ""] : z < -4 ? ["better", "good"] : ["steady", "good"];
   put("drift", state[0]);
   el("drift").className = "big " + state[1];
-  put("drift-note", z === null ? "lately against before" : `${z.toFixed(1)} standard errors`);
+  put("drift-note", z === null ? "lately against before" : `${z.toFixed(1).replace("-", "−")} standard errors`);
 }
 
 function showRace(lanes) {
