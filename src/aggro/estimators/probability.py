@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import itertools
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from aggro.learn.growth import output_map
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.race import AutoLearner
-from aggro.learn.typical import Typical, next_change
+from aggro.learn.typical import FEATURES, Typical, next_change
 from aggro.rules import Settings, Task
 
 UNSEEN = 5  # the twin of a model of several passes leaves every fifth row for the last pass
@@ -104,9 +105,10 @@ class Probabilities(OnlineEstimator):
         recorded = self._calibrator.most * (1 if unseen is None else UNSEEN)
         known = unseen is not None and learner.examples > 0
         margins = [np.empty((0, 2, learner.outputs))]
-        for part in self._pieces(len(order), learner, follow):
+        unrecorded = len(order) - recorded
+        for part in self._pieces(len(order), unrecorded, learner, follow):
             rows, again = order[part], known or part.start > 0
-            if learner.examples > 0 and part.stop > len(order) - recorded:
+            if learner.examples > 0 and part.stop > unrecorded:
                 found = self._watch(learner, X, lesson, rows, again)
                 margins.append(found if unseen is None else found[unseen[rows]])
             else:
@@ -117,12 +119,16 @@ class Probabilities(OnlineEstimator):
         labels = lesson["values" if self._multilabel else "labels"][news]
         self._calibrator = self._calibrator.plus(labels, weights[news], scores, centres)
 
-    def _pieces(self, count: int, learner: Any, follow: bool) -> list[slice]:
-        """Cut rows in whole batches: where the typical example changes, and after the first."""
+    def _pieces(self, count: int, unrecorded: int, learner: Any, follow: bool) -> list[slice]:
+        """Cut rows in whole batches: where the typical example changes, and after the first.
+
+        Those that are not recorded are one piece: nobody asks in between what is typical.
+        """
         met = self._typical.met if follow and self._has_typical else learner.examples
         cuts = [0]
         while cuts[-1] < count:
             cuts.append(cuts[-1] + next_change(met + cuts[-1], learner.settings.batch_size))
+        cuts = [0, *cuts[max(1, bisect.bisect_right(cuts, unrecorded) - 1) :]]
         pieces = [slice(start, min(end, count)) for start, end in itertools.pairwise(cuts)]
         return pieces or [slice(0, 0)]  # a call of no rows is a call
 
@@ -179,10 +185,14 @@ class Probabilities(OnlineEstimator):
             self._walk(twin, X, lesson, sample_weight, last, unseen, follow=False)
 
     def _take_mean(self, X: Any, weights: Array | None) -> None:
-        """Let the mean of all rows be the typical one, where all are there at once."""
+        """Let the mean of all rows be the typical one, where all are there at once.
+
+        Of many features it has the largest: each of them costs time whenever it is scored.
+        """
         if self._has_typical:
             rows = X if weights is None else X[np.flatnonzero(weights > 0)]
-            mean = np.asarray(rows.mean(axis=0, dtype=np.float64))
+            mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+            mean[np.argsort(-np.abs(mean), kind="stable")[FEATURES:]] = 0.0
             self._typical = Typical.of(mean, met=rows.shape[0])
 
     def _grow_calibrator(self, before: Array, old: Settings) -> None:
