@@ -65,7 +65,7 @@ def test_a_weight_may_be_zero_but_not_negative(tmp_path):
     path.write_text("x,y,w\n1,0,0\n2,1,0.5\n")
     assert collect(path, label="y", weight="w")[2].tolist() == [0, 0.5]
     path.write_text("x,y,w\n1,0,0\n2,1,-0.5\n")
-    with pytest.raises(ValueError, match="line 3.*weight that is not negative"):
+    with pytest.raises(ValueError, match=r"line 3.*weight that is not negative"):
         collect(path, label="y", weight="w")
 
 
