@@ -32,7 +32,7 @@ def build(mutants):
     known = set(BROKEN.read_text().split()) if BROKEN.exists() else set()
     numbered = {n: m for n, m in enumerate(mutants, start=1) if m.id not in known}
     shutil.copy(ROOT / "CMakeLists.txt", FOLDER)
-    (FOLDER / "switch.hpp").write_text(SWITCH)
+    _put(FOLDER / "switch.hpp", SWITCH.encode())
     while True:
         lines = _write(numbered)
         errors = _compile()
@@ -75,12 +75,15 @@ def _write(numbered):
             line += text.count(b"\n")
             at = each.end
         parts.append(source[at:])
-        target = FOLDER / file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        contents = b"".join(parts)
-        if not target.exists() or target.read_bytes() != contents:
-            target.write_bytes(contents)
+        _put(FOLDER / file, b"".join(parts))
     return lines
+
+
+def _put(target, contents):
+    """Write a file, but not if that changes nothing: what hangs on it would be compiled anew."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists() or target.read_bytes() != contents:
+        target.write_bytes(contents)
 
 
 def _compile():

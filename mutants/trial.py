@@ -49,9 +49,18 @@ def tests_of(file):
             stem = Path(file).stem.strip("_")
             found = sorted(found, key=lambda path: stem not in path.stem)
             if files := [str(p.relative_to(ROOT)) for p in found if p.name.startswith("test_")]:
-                return files
+                return _examples_of(file) + files
             break
     raise LookupError(f"mutants/tests.toml names no tests for {file}")
+
+
+def _examples_of(file):
+    """The test of the examples in a module's own docstrings, if there are some."""
+    if not file.endswith(".py") or ">>> " not in (ROOT / file).read_text():
+        return []
+    name = ".".join(Path(file).with_suffix("").parts[1:]).removesuffix(".__init__")
+    test = "test_the_examples_of_a_module_come_out_as_written"
+    return [f"tests/docs/test_examples.py::{test}[{name}]"]
 
 
 class Place:

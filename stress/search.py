@@ -9,14 +9,23 @@ from stress.check import compose, failure, simplified
 PATIENCE = 120  # seconds after which a case hangs
 
 
+def patiently(case):
+    """Return what is wrong with a case, or None; the process ends when it takes too long."""
+    faulthandler.dump_traceback_later(PATIENCE, exit=True)
+    try:
+        return failure(case)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
 def told(seed):
     """Return what one seed has found as text, or None."""
     case = compose(seed)
-    first = failure(case)
+    first = patiently(case)
     if not first:
         return None
-    case = simplified(case)
-    again = failure(case) or f"{first}\n  (not every time: a moment or a thread decides)"
+    case = simplified(case, patiently)
+    again = patiently(case) or f"{first}\n  (not every time: a moment or a thread decides)"
     return f"{case}\nfound: {again}\nto repeat it: python -m stress --seed {seed}\n"
 
 
@@ -26,9 +35,7 @@ def work(seeds, deadline, reports):
         if time.time() > deadline:
             break
         reports.put((seed,))
-        faulthandler.dump_traceback_later(PATIENCE, exit=True)
         reports.put((seed, told(seed)))
-        faulthandler.cancel_dump_traceback_later()
     reports.put(())
 
 

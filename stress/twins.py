@@ -22,9 +22,13 @@ RULES = {
 
 
 def hangs_on_rounding(case):
-    """Rules that choose, on rows that make equal scores: rounding decides, and all that follows."""
+    """Rules that choose, on rows that make equal scores: rounding decides, and all that follows.
+
+    A race of classifiers chooses by mistakes, and a tie of two classes may be one or none.
+    """
     chooses = case.setting.params.get("multiclass") in ("top", "predicted")
     chooses |= case.setting.name == "Perceptron"
+    chooses |= case.setting.races and case.data.classes is not None
     if not case.data.tame or (chooses and case.data.repeats):
         return True
     return _is_confident(case.setting) and _magnifies(case)

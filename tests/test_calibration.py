@@ -287,3 +287,5 @@ def test_the_mean_is_that_of_the_last_samples(width):
     later = typical.after(X, np.arange(1024, 1100), 1)
     np.testing.assert_array_equal(later.mean, typical.mean)  # until the next 1024
     assert later.met == 1100
+    at_once = Typical.of(np.zeros(width)).after(X, np.arange(1100), 1)
+    np.testing.assert_equal(vars(at_once), vars(later))  # whatever the calls

@@ -20,7 +20,7 @@ from aggro import (
     SoftConfidenceWeightedClassifier,
 )
 from aggro.learn.calibration import LATE, RING, Calibrator
-from aggro.learn.typical import Typical
+from aggro.learn.typical import FEATURES, Typical
 from aggro.models import ModelFileError
 
 CLASSIFIERS = [
@@ -196,9 +196,30 @@ def test_pieces_cover_all_rows_in_whole_batches(batch, met):
     model.partial_fit(np.eye(2), [0, 1])
     model._typical = Typical.of(np.ones(2), met)
     for count in (1, 15, 1024, 7003):
-        cuts = model._record._pieces(count, model._learner, follow=True)
+        cuts = model._record._pieces(count, 0, model._learner, follow=True)
         assert np.concatenate([np.arange(count)[cut] for cut in cuts]).tolist() == [*range(count)]
         assert all(cut.start % batch == 0 for cut in cuts)
+        for unrecorded in (
+            count // 2,
+            count - 1,
+        ):  # as before, but for those before the first recorded
+            early = [cut.stop for cut in cuts if cut.stop <= unrecorded]
+            late = cuts[len(early) :]
+            early = [slice(0, early[-1])] if early else []
+            assert (
+                model._record._pieces(count, unrecorded, model._learner, follow=True)
+                == early + late
+            )
+
+
+def test_the_typical_row_of_many_columns_has_the_largest_of_the_mean():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5000)) * (rng.random((60, 5000)) < 0.2)
+    model = PassiveAggressiveClassifier(probability=True).fit(csr_matrix(X), np.arange(60) % 2)
+    mean = X.mean(axis=0)
+    largest = np.sort(np.argsort(-abs(mean))[:FEATURES])
+    np.testing.assert_array_equal(model._typical.features, largest)
+    np.testing.assert_allclose(model._typical.mean, mean[largest])
 
 
 # -- as scikit-learn has it ---------------------------------------------------------------------

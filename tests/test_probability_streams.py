@@ -226,9 +226,19 @@ def test_rows_sorted_by_class_tell_how_often_each_came(params, classes):
     X, y = problem(rows=1200, classes=classes)
     order = np.argsort(y[:900], kind="stable")
     model = PassiveAggressiveClassifier(probability=True, random_state=0, **params)
-    learned(model, X[:900][order], y[:900][order], 50)
-    shares = (np.bincount(y[:900]) + 1) / (900 + classes)
-    np.testing.assert_allclose(model.predict_proba(X[900:]), np.tile(shares, (300, 1)))
+    X, y, new = X[:900][order], y[:900][order], X[900:]
+    learned(model, X, y, 50)
+    shares = (np.bincount(y) + 1) / (900 + classes)
+    np.testing.assert_allclose(model.predict_proba(new), np.tile(shares, (300, 1)))
+    once = {"max_iter": 1, "tol": None}
+    fitted = PassiveAggressiveClassifier(probability=True, shuffle=False, **once, **params)
+    P = fitted.fit(X, y).predict_proba(new)
+    np.testing.assert_allclose(P, np.tile(shares, (300, 1)))
+    stream = StreamClassifier(C=params.get("C", 1.0), probability=True)
+    for row, label in zip(X, y.tolist(), strict=True):
+        stream.learn_one(dict(enumerate(row)), label)
+    told = stream.predict_proba_one(dict(enumerate(new[0])))
+    np.testing.assert_allclose([told[label] for label in range(classes)], shares)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -130,3 +130,12 @@ def test_only_what_hangs_on_last_digits_is_excused(monkeypatch):
     monkeypatch.setattr(twins, "_taught", lambda case, X: np.sign(X - case.data.X))
     assert hangs_on_rounding(sensitive)
     assert not hangs_on_rounding(plain)
+
+
+def test_a_race_may_hang_on_the_ties_of_rows_that_come_again():
+    auto = Setting("PassiveAggressiveClassifier", {"C": "auto"}, "binary", 1)
+    race = replace(plain_case(), setting=auto)
+    twice = replace(race.data, X=np.concatenate([race.data.X[:-1], race.data.X[:1]]))
+    assert not hangs_on_rounding(race)
+    assert hangs_on_rounding(replace(race, data=twice))
+    assert not hangs_on_rounding(replace(race, data=replace(twice, classes=None)))

@@ -46,9 +46,7 @@ def judge(p: Problem, spelling: str, order: int) -> dict[str, Any]:
     """Learn one set in one order; return what each way of making probabilities is worth."""
     from sklearn.calibration import CalibratedClassifierCV
 
-    rows = p.orders[order] if len(p.orders) > 1 else _shuffled(p.rows, order)
-    cut = int(0.7 * len(rows))
-    X, y, new, truth = p.X[rows[:cut]], p.y[rows[:cut]], p.X[rows[cut:]], p.y[rows[cut:]]
+    X, y, new, truth = split(p, order)
     params = {**SPELLINGS[spelling], "random_state": order}
     ours = PassiveAggressiveClassifier(probability=True, **params).fit(X, y)
     plain = PassiveAggressiveClassifier(**params)
@@ -61,6 +59,14 @@ def judge(p: Problem, spelling: str, order: int) -> dict[str, Any]:
         "cv": cv.predict_proba(new),
     }
     return {way: worth(P, np.searchsorted(ours.classes_, truth)) for way, P in found.items()}
+
+
+def split(p: Problem, order: int) -> tuple[Any, Any, Any, Any]:
+    """Return rows and labels to learn, and others to judge."""
+    listed = len(p.orders) > 1 and order < len(p.orders)
+    rows = p.orders[order] if listed else _shuffled(p.rows, order)
+    cut = int(0.7 * len(rows))
+    return p.X[rows[:cut]], p.y[rows[:cut]], p.X[rows[cut:]], p.y[rows[cut:]]
 
 
 def _shuffled(rows: int, seed: int) -> np.ndarray:

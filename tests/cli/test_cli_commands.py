@@ -237,3 +237,21 @@ def test_bad_lines_are_skipped_and_counted(inside, capsys):
     assert "skipped 2 bad lines, the first: bad.svm, line 1" in err
     assert run("train data.svm -o n.aggro --quiet") == 0
     assert Path("m.aggro").read_bytes() == Path("n.aggro").read_bytes()
+
+
+READERS = (
+    "evaluate m.aggro bad.svm",
+    "predict m.aggro bad.svm",
+    "convert bad.svm c.svm",
+    "compare bad.svm --algorithms PA",
+    "train data.svm -o n.aggro --test bad.svm",
+    "compare data.svm --algorithms PA --test bad.svm",
+)
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_every_command_tells_which_lines_it_skipped(inside, capsys, command):
+    Path("bad.svm").write_text("0 1:x\n" + Path("data.svm").read_text() + "oops\n")
+    assert run("train data.svm -o m.aggro --quiet") == 0
+    assert run(f"{command} --skip-bad") == 0
+    assert "skipped 2 bad lines, the first: bad.svm, line 1" in capsys.readouterr().err

@@ -19,6 +19,13 @@ def test_rounds_are_noted_with_their_errors_and_speed(capsys):
     assert "round 2/2: 400 rows" in told[1] and "error so far 12.50%" in told[1]
 
 
+def test_the_speed_is_that_since_the_beginning(capsys, monkeypatch):
+    progress = Progress(verbose=1, began=100.0)
+    monkeypatch.setattr("time.perf_counter", lambda: 104.0)
+    progress.tell(number=0, place=0, of=2, rows=4000, made=20, seconds=1.0, sent=7)
+    assert ", 1,000 rows/s, " in capsys.readouterr().err
+
+
 def test_a_regression_tells_distances(capsys):
     Progress(verbose=1, regression=True).tell(0, 0, 1, 10, 25.0, 0.0, 0)
     assert "error so far 2.5\n" in capsys.readouterr().err

@@ -60,6 +60,15 @@ def test_numbers_make_a_dense_matrix(table_path):
     assert weights.tolist() == [1, 2, 3]
 
 
+def test_a_weight_may_be_zero_but_not_negative(tmp_path):
+    path = tmp_path / "weights.csv"
+    path.write_text("x,y,w\n1,0,0\n2,1,0.5\n")
+    assert collect(path, label="y", weight="w")[2].tolist() == [0, 0.5]
+    path.write_text("x,y,w\n1,0,0\n2,1,-0.5\n")
+    with pytest.raises(ValueError, match=r"line 3.*weight that is not negative"):
+        collect(path, label="y", weight="w")
+
+
 @pytest.mark.parametrize("rows", [1, 2, None])
 def test_strings_are_hashed(table_path, rows):
     X, _, _ = collect(table_path, label="y", text="bio", hash_bits=12, batch_rows=rows)

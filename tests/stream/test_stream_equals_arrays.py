@@ -80,3 +80,25 @@ def test_every_axis_of_regression(params):
     stream.flush()
     estimator = aggro.PassiveAggressiveRegressor(**{"average": False, **params})
     assert_same(stream, by_rows(estimator, X, target, weights), X)
+
+
+@pytest.mark.parametrize("algorithm", ["PA-I", "PAM-I-diag"])
+def test_names_that_come_one_by_one_lose_nothing(algorithm):
+    """A model grows from one feature to two, from two to three: each keeps what it has learned."""
+    one_by_one, known = StreamClassifier(algorithm), StreamClassifier(algorithm)
+    for model, names in ((one_by_one, []), (known, "abcde")):
+        model.learn_one(dict.fromkeys(names, 0.0), "y")
+        for k, name in enumerate("abcde"):
+            model.learn_one({name: 1.0 + k}, "xy"[k % 2])
+    for name in "abcde":
+        assert one_by_one.score_one({name: 1.0}) == known.score_one({name: 1.0})
+
+
+def test_a_feature_that_is_named_twice_counts_twice_and_leaves_the_others_alone():
+    twice, once = StreamClassifier("PA-I"), StreamClassifier("PA-I")
+    for k, label in enumerate("xyxy"):
+        rest = {"p": 1.0, "q": 0.5 - k, "r": 2.0 * k}
+        twice.learn_one({"c": "red", ("c", "red"): 1.0 + k, **rest}, label)
+        once.learn_one({("c", "red"): 2.0 + k, **rest}, label)
+    for name in (("c", "red"), "p", "q", "r"):
+        assert twice.score_one({name: 1.0}) == once.score_one({name: 1.0})

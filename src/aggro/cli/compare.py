@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
         watches = [watch for runner in runners for watch in runner.watches]
         models = [watch.model for watch in watches]
         tests = (
-            _test(args, reading.learned_from(reader, models[0].classes), models)
+            _test(console, args, reading.learned_from(reader, models[0].classes), models)
             if args.test
             else [None] * len(models)
         )
@@ -151,15 +151,20 @@ def _models(args: argparse.Namespace, X: Any, y: Array) -> list[LinearModel]:
     return models
 
 
-def _test(args: argparse.Namespace, reading: Reading, models: Sequence[LinearModel]) -> list[float]:
+def _test(
+    console: Console, args: argparse.Namespace, reading: Reading, models: Sequence[LinearModel]
+) -> list[float]:
     """Measure all models in one reading of the test data: accuracy, or RMSE."""
     figures = [metrics_for(model) for model in models]
     first = models[0]
-    for X, y, _ in reading.open(
-        args.test, width=first.features, skip_bad=args.skip_bad, dtype=first.dtype
-    ):
+    how = {"width": first.features, "dtype": first.dtype}
+    reader = reading.open(args.test, skip_bad=args.skip_bad, **how)
+    for X, y, _ in reader:
+        if y is None:
+            raise no_labels(reader)
         for model, figure in zip(models, figures, strict=True):
             figure.add(model, model.scores(X), np.asarray(y))
+    console.tell_bad_lines(reader)
     key = "rmse" if first.regression else "accuracy"
     return [figure.report()[key] for figure in figures]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.begin import no_labels
+from aggro.cli.console import Console
 from aggro.cli.metrics import Classification, Regression, metrics_for
 from aggro.cli.options import FORMATS, add_tolerance, new_parser
 from aggro.cli.outputs import check_files, write_report
@@ -36,7 +37,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the figures."""
     check_files({"--json": args.json}, args.data, args.cache, args.model)
     model, reading = load_model(args.model)
-    figures = measure(model, reading.but(args.format), args.data, args.skip_bad, args.cache)
+    console = Console(bar=False)
+    reading = reading.but(args.format)
+    figures = measure(console, model, reading, args.data, args.skip_bad, args.cache)
     print("\n".join(figures.lines()))
     if args.json:
         write_report(args.json, figures.report())
@@ -44,13 +47,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def measure(
+    console: Console,
     model: Any,
     reading: Reading,
     paths: Sequence[str],
     skip_bad: bool = False,
     cache: str | bool | None = None,
 ) -> Classification | Regression:
-    """Return how good a model's predictions for some files are."""
+    """Return how good a model's predictions for some files are; tell of lines that are skipped."""
     figures = metrics_for(model)
     how = {"width": model.features, "dtype": model.dtype, "raw": model.raw}
     reader = reading.open(paths, skip_bad=skip_bad, cache=cache, **how)
@@ -58,4 +62,5 @@ def measure(
         if y is None:
             raise no_labels(reader)
         figures.add(model, model.scores(X), np.asarray(y))
+    console.tell_bad_lines(reader)
     return figures

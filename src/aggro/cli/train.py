@@ -276,7 +276,8 @@ class Training:
             "progress": [dataclasses.asdict(line) for line in watch.lines],
         }
         if self.args.test:
-            figures = measure(model, self._final_reading(), self.args.test, self.args.skip_bad)
+            reading = self._final_reading()
+            figures = measure(console, model, reading, self.args.test, self.args.skip_bad)
             report["test"] = figures.report()
             for line in ["", "test", *figures.lines()]:
                 console.line(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from aggro.learn.calibration import RING, Calibrator
 from aggro.learn.learner import Array
 from aggro.learn.lessons import Lesson
-from aggro.learn.typical import Typical, next_change
+from aggro.learn.typical import FEATURES, Typical, next_change
 from aggro.rules import Settings
 
 UNSEEN = 5  # the twin of a model of several passes leaves every fifth row for the last pass
@@ -69,9 +70,10 @@ class Recorder:
         recorded = self.calibrator.most * (1 if unseen is None else UNSEEN)
         known = unseen is not None and learner.examples > 0
         margins, typical = [np.empty((0, 2, learner.outputs))], self.typical
-        for part in self._pieces(len(order), learner, follow):
+        unrecorded = len(order) - recorded
+        for part in self._pieces(len(order), unrecorded, learner, follow):
             rows, again = order[part], known or part.start > 0
-            if learner.examples > 0 and part.stop > len(order) - recorded:
+            if learner.examples > 0 and part.stop > unrecorded:
                 found = lesson.watch(learner, typical, rows, again)
                 margins.append(found if unseen is None else found[unseen[rows]])
             else:
@@ -82,12 +84,16 @@ class Recorder:
         told = self.calibrator.plus(lesson.targets[news], weights[news], scores, centres)
         return Recorder(told, typical)
 
-    def _pieces(self, count: int, learner: Any, follow: bool) -> list[slice]:
-        """Cut rows in whole batches: where the typical row changes, and after the first."""
+    def _pieces(self, count: int, unrecorded: int, learner: Any, follow: bool) -> list[slice]:
+        """Cut rows in whole batches: where the typical row changes, and after the first.
+
+        Those that are not recorded are one piece: nobody asks in between what is typical.
+        """
         met = learner.examples if self.typical is None or not follow else self.typical.met
         cuts = [0]
         while cuts[-1] < count:
             cuts.append(cuts[-1] + next_change(met + cuts[-1], learner.settings.batch_size))
+        cuts = [0, *cuts[max(1, bisect.bisect_right(cuts, unrecorded) - 1) :]]
         pieces = [slice(start, min(end, count)) for start, end in itertools.pairwise(cuts)]
         return pieces or [slice(0, 0)]  # a call of no rows is a call
 
@@ -121,9 +127,13 @@ class Recorder:
         return record
 
     def _with_mean(self, lesson: Lesson) -> Recorder:
-        """Let the mean of all rows be the typical one, where all are there at once."""
+        """Let the mean of all rows be the typical one, where all are there at once.
+
+        Of many features it has the largest: each of them costs time whenever it is scored.
+        """
         if self.typical is None:
             return self
         rows = lesson.X if lesson.weights is None else lesson.X[lesson.counted()]
-        mean = np.asarray(rows.mean(axis=0, dtype=np.float64))
+        mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+        mean[np.argsort(-np.abs(mean), kind="stable")[FEATURES:]] = 0.0
         return replace(self, typical=Typical.of(mean, met=rows.shape[0]))

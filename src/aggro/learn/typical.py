@@ -74,11 +74,18 @@ class Typical:
         return Typical(met, *one, (one,) if met else ())
 
     def after(self, X: Any, rows: Array, batch: int) -> Typical:
-        """Return the typical example after these rows of X, at most until there is a new mean."""
+        """Return the typical example after these rows of X."""
+        changed = 0  # after how many of them there was a new mean for the last time
+        while (next_one := changed + next_change(self.met + changed, batch)) <= len(rows):
+            changed = next_one
+        new = self._met(X, rows[:changed])._renewed() if changed else self
+        return new._met(X, rows[changed:])
+
+    def _met(self, X: Any, rows: Array) -> Typical:
+        """Return it after these rows, of which some are samples, with the same mean."""
         numbers = np.arange(self.met, self.met + len(rows))
         taken = _rows(X, rows[is_sample(numbers)][-RECENT:])
-        new = replace(self, met=self.met + len(rows), samples=(*self.samples, *taken)[-RECENT:])
-        return new._renewed() if len(rows) == next_change(self.met, batch) else new
+        return replace(self, met=self.met + len(rows), samples=(*self.samples, *taken)[-RECENT:])
 
     def _renewed(self) -> Typical:
         """Return it with the mean of its samples."""
