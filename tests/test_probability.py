@@ -199,10 +199,7 @@ def test_pieces_cover_all_rows_in_whole_batches(batch, met):
         cuts = model._record._pieces(count, 0, model._learner, follow=True)
         assert np.concatenate([np.arange(count)[cut] for cut in cuts]).tolist() == [*range(count)]
         assert all(cut.start % batch == 0 for cut in cuts)
-        for unrecorded in (
-            count // 2,
-            count - 1,
-        ):  # as before, but for those before the first recorded
+        for unrecorded in (count // 2, count - 1):  # what comes before the first recorded is one
             early = [cut.stop for cut in cuts if cut.stop <= unrecorded]
             late = cuts[len(early) :]
             early = [slice(0, early[-1])] if early else []
