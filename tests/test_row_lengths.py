@@ -31,7 +31,9 @@ def test_scores_are_the_sums_of_all_entries(how, outputs, dtype):
         model = PassiveAggressiveRegressor(average=False).partial_fit(how(X), y)
         expected = X.astype(float) @ np.atleast_2d(model.coef_).T + model.intercept_
         scores = np.reshape(model.predict(how(X)), expected.shape)
-        np.testing.assert_allclose(scores, expected, atol=20 * TOLERANCE[dtype], err_msg=f"{length}")
+        np.testing.assert_allclose(
+            scores, expected, atol=20 * TOLERANCE[dtype], err_msg=f"{length}"
+        )
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal"])

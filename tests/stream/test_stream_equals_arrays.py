@@ -87,7 +87,7 @@ def test_names_that_come_one_by_one_lose_nothing(algorithm):
     """A model grows from one feature to two, from two to three: each keeps what it has learned."""
     one_by_one, known = StreamClassifier(algorithm), StreamClassifier(algorithm)
     for model, names in ((one_by_one, []), (known, "abcde")):
-        model.learn_one({name: 0.0 for name in names}, "y")
+        model.learn_one(dict.fromkeys(names, 0.0), "y")
         for k, name in enumerate("abcde"):
             model.learn_one({name: 1.0 + k}, "xy"[k % 2])
     for name in "abcde":
