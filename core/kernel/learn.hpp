@@ -242,7 +242,14 @@ class KernelLearn {
         m.budget.protect(newcomers, e);
         while (m.budget.exceeded_by(e.size())) {
             const std::size_t gone = m.budget.choose(e), last = e.size() - 1;
-            for (const auto& [slot, share] : m.budget.shares) e.transfer(gone, slot, share);
+            for (const auto& [slot, share] : m.budget.shares) {
+                if (!std::isfinite(share))
+                    throw BadExample(
+                        "this kernel is not positive, and what the budget gives up cannot be "
+                        "shared "
+                        "out; use budget_strategy='oldest', or another kernel");
+                e.transfer(gone, slot, share);
+            }
             m.budget.removed(gone, e);
             e.remove(gone);
             store.remove(gone);

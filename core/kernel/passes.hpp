@@ -154,6 +154,10 @@ inline bool harmless(const KernelModel& m, const Lesson& lesson) {
     constexpr double limit = 1e100;
     const KernelFunction& k = m.shape.kernel;
     if (!harmless(lesson)) return false;
+    // where a kernel is not positive, what a budget shares out may be beyond all numbers
+    const bool positive =
+        k.kind != Kernel::sigmoid && (k.kind != Kernel::poly || (k.gamma >= 0 && k.coef0 >= 0));
+    if (m.shape.budget > 0 && !positive) return false;
     const bool bounded = k.kind == Kernel::rbf || k.kind == Kernel::sigmoid;
     const bool long_enough =
         m.shape.intercept || k.kind == Kernel::rbf || m.groups[0].rule.cap < limit;

@@ -1,5 +1,7 @@
 """A budget is kept, forgets what costs least, and does not touch the new example's score."""
 
+import pickle
+
 import numpy as np
 import pytest
 from kernel_helpers import STRATEGIES, data, estimator, scores
@@ -156,3 +158,29 @@ def test_average_is_the_mean_of_all_rounds():
             model.partial_fit(X[k : k + 1], y[k : k + 1], classes=np.arange(4))
         total = total + last.decision_function(X)
         np.testing.assert_allclose(mean.decision_function(X), total / (k + 1), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "kernel", [{"kernel": "sigmoid"}, {"kernel": "poly", "coef0": -1.0}], ids=str
+)
+def test_a_kernel_that_is_not_positive_is_learned_or_refused_as_a_whole(kernel):
+    """What goes may have no finite share in those that stay; then nothing of the call is kept."""
+    refused = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(65, 10))[rng.integers(0, 50, 65)]  # some rows come again
+        y = rng.integers(0, 3, 65)
+        model = KernelPassiveAggressiveClassifier(
+            gamma=0.1, budget=100, budget_strategy="projection", **kernel
+        )
+        for _ in range(5):
+            before = pickle.dumps(model)
+            try:
+                model.partial_fit(X, y, classes=[0, 1, 2])
+            except ValueError as error:
+                assert "budget_strategy='oldest'" in str(error) or "overflow" in str(error)
+                assert pickle.dumps(model) == before
+                refused += 1
+                break
+            assert np.isfinite(model.decision_function(X)).all()
+    assert refused > 0
