@@ -9,7 +9,6 @@ from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, Strea
 from aggro.learn.bundle import begin_anew, select
 from aggro.learn.grids import (
     FAR,
-    GRIDS,
     NEAR,
     NEIGHBOURS,
     PIECE,
@@ -28,6 +27,7 @@ from aggro.learn.grids import (
 )
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.race import AutoLearner
+from aggro.metric import METRICS
 from aggro.rules import Settings, memory_of
 
 STEP = np.log(10) / 2
@@ -41,7 +41,7 @@ def test_prices_are_half_powers_of_ten():
     assert grid_of(Settings(task="binary", metric="diagonal"), 2) == pytest.approx(
         10.0 ** np.arange(-2, 4.5, 0.5)
     )
-    assert {metric: len(grid) for metric, grid in GRIDS.items()} == dict.fromkeys(GRIDS, 13)
+    assert {name: len(each.grid) for name, each in METRICS.items()} == dict.fromkeys(METRICS, 13)
     assert price(-3) == 10**-1.5
 
 

@@ -220,4 +220,4 @@ def test_a_stream_stored_in_the_middle_of_a_batch_goes_on(learned, tmp_path):
     aggro.save(stored, tmp_path / "stream.aggro")
     for copy in (aggro.load(tmp_path / "stream.aggro"), pickle.loads(pickle.dumps(stored))):
         teach(copy, slice(learned, 200))
-        assert copy.lanes_ == whole.lanes_ and copy.coef() == whole.coef()
+        assert copy.lanes_ == whole.lanes_ and copy.coef_ == whole.coef_

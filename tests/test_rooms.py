@@ -14,6 +14,7 @@ PACKAGE = [
     "extras",
     "checks",
     "renamed",
+    "metric",
     "rules",
     "kinds",
     "variants",

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from aggro import _core
 from aggro.checks import Average, Choice, Count, Flag, Kind, Number, check_choice
+from aggro.metric import METRICS
 
 Task = Literal["binary", "multiclass", "multilabel", "regression"]
 
@@ -35,6 +36,7 @@ class Axis:
     shape: Part | None = None
     joint: Part | None = None
     open: bool = False  # may be left to a race, as "auto"
+    core: bool = False  # a field of the core's Shape has its name and value
 
 
 def _axis(default: Any, kind: Kind, help: str = "", *, whole: bool = False, **facts: Any) -> Any:
@@ -85,7 +87,7 @@ class Settings:
     )
     metric: str = _axis(
         "euclidean",
-        Choice(("euclidean", "diagonal", "root", "full", "auto")),
+        Choice((*METRICS, "auto")),
         "euclidean, diagonal, root, full or auto",
         whole=True,
         open=True,
@@ -102,7 +104,9 @@ class Settings:
     trigger: str = _axis(
         "loss", Choice(("loss", "always")), "pull when a loss was suffered ('loss') or 'always'"
     )
-    queue: int = _axis(1, Count(), "start from the mean of the last Q classifiers", whole=True)
+    queue: int = _axis(
+        1, Count(), "start from the mean of the last Q classifiers", whole=True, core=True
+    )
     batch_size: int = _axis(
         1,
         Count(most=MAX_BATCH),
@@ -138,8 +142,9 @@ class Settings:
         ),
         "share of the past that an example replaces, for streams that change",
         whole=True,
+        core=True,
     )
-    mergeable: bool = _axis(False, Flag(), whole=True)  # counts what a merge weighs models by
+    mergeable: bool = _axis(False, Flag(), whole=True, core=True)  # counts what a merge goes by
 
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""
@@ -244,8 +249,6 @@ CLASHES: tuple[Clash, ...] = (
 )
 
 
-# Metrics that keep a variance for each weight: its precision to the power of -1, or of -1/2.
-DIAGONAL = {"diagonal": 1.0, "root": 2.0}
 # examples after which a record counts 1/e: long enough to choose, short enough to follow
 MEMORY = 5000
 
@@ -279,6 +282,7 @@ def _axes() -> dict[str, Axis]:
 
 AXES = _axes()
 DEFAULTS = {name: Settings.__dataclass_fields__[name].default for name in AXES}
+CORE = tuple(name for name, axis in AXES.items() if axis.core)
 OPEN = tuple(name for name, axis in AXES.items() if axis.open)  # what may be left to a race
 
 

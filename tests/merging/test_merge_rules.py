@@ -15,8 +15,9 @@ from aggro.learn.makers import make_learner
 from aggro.merging.changes import add, apply, change_of
 from aggro.merging.learners import blank_like, merge_learners, total
 from aggro.merging.parts import take_apart, widened
-from aggro.merging.shards import DAMPING, RELAXATION, merge_round
+from aggro.merging.shards import merge_round
 from aggro.merging.table import DERIVED, REFUSED, RULES
+from aggro.metric import METRICS as metric_table
 from aggro.rules import Settings
 
 SEEDS = st.integers(0, 2**16)
@@ -137,8 +138,9 @@ def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes):
         counted = news if metric == "euclidean" else news.replace("news", "precision")
         gained = [each[counted] - start[counted] for each in ends]
         values = [each[name] for each in ends]
-        how = (DAMPING[metric], RELAXATION[metric])
-        expected = reference.by_news(start[name], values, gained, *how)
+        how = metric_table[metric]
+        length = (how.damping, how.relaxation)
+        expected = reference.by_news(start[name], values, gained, *length)
         np.testing.assert_allclose(merged[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
 

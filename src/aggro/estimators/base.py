@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from aggro.estimators.passes import Passes, in_order
+from aggro.estimators.passes import Passes, Teach, in_order
 from aggro.kinds import KINDS, Kind
 from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
@@ -173,7 +173,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         lesson: dict[str, Any],
         held_out: Array | None = None,
         validate: Callable[[Any], float] | None = None,
-        once: Callable[[Array | None], None] | None = None,
+        once: Teach | None = None,
     ) -> int:
         """Learn pass after pass until nothing improves; return the number of passes.
 
@@ -183,13 +183,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
         rows = self._lesson(in_order(X) if self.max_iter > 1 else X, lesson)
-
-        def teach(order: Array | None, again: bool) -> None:
-            if once is None:
-                rows.teach(learner, order, again=again)
-            else:
-                once(order)
-
+        teach = once or functools.partial(rows.teach, learner)
         return Passes.of(self).run(learner, rows.count, teach, held_out, validate)
 
     def _lesson(self, X: Any, parts: dict[str, Any]) -> Lesson:

@@ -16,11 +16,11 @@ from aggro.estimators.targets import class_weights, read_classes
 from aggro.estimators.weights import LinearEstimator
 from aggro.labels import shown, sorted_classes
 from aggro.learn.alike import AnyLearner
-from aggro.learn.classes import Classes
+from aggro.learn.classes import Classes, decode, encode_known
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.makers import grown, make_learner
-from aggro.rules import Settings, Task
+from aggro.rules import Settings, Task, class_task
 
 
 class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  # sklearn is untyped
@@ -42,7 +42,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         """Return what scores speak for; the first class, or no label, where they are even."""
         if self._multilabel:
             return (scores > 0).astype(np.int64)
-        return self._classes.decode(scores)
+        return decode(self.classes_, scores)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -117,7 +117,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         return Classes(self.classes_, self._classes_given)
 
     def _task(self) -> Task:
-        return "multilabel" if self._multilabel else self._classes.task
+        return "multilabel" if self._multilabel else class_task(len(self.classes_))
 
     def _begin_classes(self, y: Array) -> dict[str, Any]:
         """Take the classes from all labels at once, and number the labels."""
@@ -143,7 +143,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
 
         A row of weight zero was never there: its class is not admitted.
         """
-        labels = None if first else self._classes.encode_known(y, X.shape[0])
+        labels = None if first else encode_known(self.classes_, y, X.shape[0])
         if labels is not None and not self._multilabel:
             self._check_same(classes)
             return {"labels": labels}
@@ -205,12 +205,9 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         raise NotImplementedError
 
     def _admit(self, y: Array) -> None:
-        """Let classes that were never seen enter."""
-        self._grow_to(self._classes.admit(y))
-
-    def _grow_to(self, everybody: Classes) -> None:
-        """Know more classes; what was learned and counted of the old ones goes on."""
+        """Let classes that were never seen enter; what is known of the others goes on."""
         known = self._classes
+        everybody = known.admit(y)
         if len(everybody) == len(known):
             return
         self._reconfigure(self._task())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import issparse
@@ -17,7 +17,12 @@ from aggro.checks import check_count, check_number
 from aggro.estimators.stopping import Patience
 from aggro.learn.learner import Array
 
-Teach = Callable[[Array | None, bool], None]
+
+class Teach(Protocol):
+    """Lets a learner learn rows in an order; ``again``: it knows them from the last pass."""
+
+    def __call__(self, order: Array | None, *, again: bool) -> None:
+        """Teach."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +56,14 @@ class Passes:
         held_out: Array | None = None,
         validate: Callable[[Any], float] | None = None,
     ) -> int:
-        """Learn pass after pass until nothing improves; return the number of passes.
-
-        ``teach(order, again)`` lets the learner learn the rows in an order, again after the first.
-        """
+        """Learn pass after pass until nothing improves; return the number of passes."""
         random = check_random_state(self.random_state)
         count = rows - (0 if held_out is None else len(held_out))
         tol = -np.inf if self.tol is None else self.tol * (1 if validate else count)
         patience = Patience(tol, self.n_iter_no_change)
         for epoch in range(1, self.max_iter + 1):
             before = learner.progress.loss
-            teach(self._order(random, rows, held_out), epoch > 1)
+            teach(self._order(random, rows, held_out), again=epoch > 1)
             learner.freeze_means()  # the same rows may come again
             loss = learner.progress.loss - before
             self._report(epoch, learner, loss / count)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from aggro.estimators.base import OnlineEstimator
+from aggro.estimators.passes import Teach
 from aggro.learn.calibration import Calibrator
 from aggro.learn.learner import Array
 from aggro.learn.race import AutoLearner
@@ -96,7 +96,7 @@ class Probabilities(OnlineEstimator):
 
     def _once(
         self, learner: Any, X: Any, parts: dict[str, Any], weights: Array | None
-    ) -> Callable[[Array | None], None] | None:
+    ) -> Teach | None:
         """Return how to learn rows that are met only once, if margins are to be recorded."""
         for name in ("_calibrator", "_typical"):
             self.__dict__.pop(name, None)
@@ -105,7 +105,7 @@ class Probabilities(OnlineEstimator):
             return None
         lesson = self._lesson(X, parts)
 
-        def once(order: Array | None) -> None:
+        def once(order: Array | None, *, again: bool) -> None:
             self._record = self._empty_record().after(learner, lesson, weights, order)
 
         return once

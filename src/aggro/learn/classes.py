@@ -13,7 +13,7 @@ from aggro.labels import Array, check_same_kind, chosen, joined, places, shown, 
 from aggro.rules import Task, class_task
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # made in every call: a frozen one would take three times as long
 class Classes:
     """Sorted classes. They never change: admitting a class returns others."""
 
@@ -51,7 +51,7 @@ class Classes:
         """What it is to tell them apart."""
         return class_task(len(self))
 
-    # -- from labels to numbers, and from scores to labels -----------------------------------
+    # -- from labels to numbers --------------------------------------------------------------
 
     def encode(self, y: Array, present: Array | None = None) -> Array:
         """Return the number of the class of each label; raise on an unknown one.
@@ -70,21 +70,6 @@ class Classes:
                 "first partial_fit to let new ones appear."
             )
         return number if present is None else np.where(known, number, 0)
-
-    def encode_known(self, y: Any, count: int) -> Array | None:
-        """Return the number of each label if y is ``count`` numbers that are classes; else None.
-
-        What is a class already needs no other check, and most batches of a stream hold no others.
-        """
-        numbers = type(y) is np.ndarray and y.dtype.kind in "iubf"
-        if not numbers or self.labels.dtype.kind not in "iubf" or y.shape != (count,):
-            return None
-        number, known = places(y, self.labels)
-        return number if np.count_nonzero(known) == count else None
-
-    def decode(self, scores: Array) -> Array:
-        """Return the class that each row of scores speaks for; even ones, the first."""
-        return self.labels.take(chosen(scores, len(self)))
 
     # -- more classes ------------------------------------------------------------------------
 
@@ -105,6 +90,23 @@ class Classes:
         new = np.zeros(len(others))
         new[self.among(others)] = counts
         return new
+
+
+def encode_known(labels: Array, y: Any, count: int) -> Array | None:
+    """Return the number of each label if y is ``count`` numbers that are classes; else None.
+
+    What is a class already needs no other check, and most batches of a stream hold no others.
+    """
+    numbers = type(y) is np.ndarray and y.dtype.kind in "iubf" and labels.dtype.kind in "iubf"
+    if not numbers or y.shape != (count,):
+        return None
+    number, known = places(y, labels)
+    return number if np.count_nonzero(known) == count else None
+
+
+def decode(labels: Array, scores: Array) -> Array:
+    """Return the label that each row of scores speaks for; even ones, the first."""
+    return labels.take(chosen(scores, len(labels)))
 
 
 def in_order(labels: Iterable[Any]) -> list[Any]:

@@ -9,17 +9,10 @@ from typing import Any
 
 from aggro.learn.bundle import begin_anew, select
 from aggro.learn.learner import Learner
-from aggro.rules import DIAGONAL, SCALES, Settings, intercept_prior
+from aggro.metric import DIAGONAL, METRICS
+from aggro.rules import SCALES, Settings, intercept_prior
 
-# Values of C are powers of the square root of ten; grids count them in steps from the unit. The
-# unit is 1/‖x‖² for the Euclidean metric, where a larger C than about one changes nothing; the
-# diagonal and full metrics bring features to one scale by themselves.
-GRIDS = {
-    "euclidean": range(-10, 3),
-    "diagonal": range(-6, 7),
-    "root": range(-6, 7),
-    "full": range(-6, 7),
-}
+# Values of C are powers of the square root of ten; grids count them in steps from the unit.
 STEP = math.log(10.0) / 2
 MOST_STEPS = 550  # beyond which a C is no longer a number
 # Metric and scale, each pair with a grid of its own. Unscaled features in the Euclidean metric are
@@ -49,7 +42,7 @@ def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
         return [(s.metric, s.scale)]
     places = PLACES if s.metric == "auto" else tuple((s.metric, scale) for scale in SCALES)
     if s.scale != "auto":
-        places = tuple((metric, s.scale) for metric in GRIDS if metric != "full")
+        places = tuple((metric, s.scale) for metric in METRICS if metric != "full")
     return [place for place in places if not (sparse and s.scale == "auto" and "standard" in place)]
 
 
@@ -66,12 +59,12 @@ def race_tables(s: Settings, sparse: bool) -> int:
     (208, 208)
     """
     places = [replace(s, metric=metric, scale=scale) for metric, scale in places_of(s, sparse)]
-    return sum(len(GRIDS[place.metric]) * tables_of(place) for place in places)
+    return sum(len(METRICS[place.metric].grid) * tables_of(place) for place in places)
 
 
 def grid_of(s: Settings, steps: int) -> list[float]:
     """Return the grid of C around a unit that is so many steps away from one."""
-    return [price(place + steps) for place in GRIDS[s.metric]]
+    return [price(place + steps) for place in METRICS[s.metric].grid]
 
 
 def price(place: int) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro import _core
-from aggro.rules import Settings, check_same_shape, memory_of
+from aggro.rules import CORE, Settings, check_same_shape, memory_of
 
 Array = npt.NDArray[Any]
 
@@ -251,15 +251,13 @@ class Learner:
             predictor=getattr(_core.Predictor, predictor),
             sums=sums,
             total=sums > 0 and one_margin,
-            queue=s.queue,
             reservoir=s.reservoir_size if reservoir else 0,
             vote=self._vote(),
             models=self.models,
             scale=getattr(_core.Scale, s.scale),
             spreads=self.outputs if s.task == "regression" and s.relative_epsilon else 0,
-            forgetting=s.forgetting,
             one_class=s.task == "binary" and self.classes == 1,
-            mergeable=s.mergeable,
+            **{name: getattr(s, name) for name in CORE},
         )
         return shape, list(range(self.outputs)) * self.models
 

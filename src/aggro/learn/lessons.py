@@ -16,7 +16,7 @@ from aggro.learn.learner import Array, rows_of
 from aggro.learn.typical import Typical
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Lesson:
     """Rows and what they teach a learner of any kind.
 
@@ -75,9 +75,8 @@ class Lesson:
         if isinstance(learner, KernelLearner):
             learner.learn_rows(self.X, self.parts, order, again, **watch)
         else:
-            how = {"order": order, "undo": undo, "threads": self.threads}
-            rows = self.known_rows if again else self.rows
-            learner.learn(rows, **how, **self.parts, **watch)
+            rows, parts = self.known_rows if again else self.rows, self.parts
+            learner.learn(rows, order=order, undo=undo, threads=self.threads, **parts, **watch)
 
     def watch(self, learner: Any, typical: Typical | None, order: Array, again: bool) -> Array:
         """Teach; return the scores of each row, and of a typical one, before it was learned."""

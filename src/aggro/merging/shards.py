@@ -16,18 +16,13 @@ from aggro.learn.alike import AnyLearner, learners_of
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
 from aggro.merging.changes import Change, apply
+from aggro.metric import METRICS
 from aggro.rules import Settings
 
 PRICED = (
     *("hinge", "squared_hinge", "least_squares", "scw1", "scw2"),
     *("epsilon_insensitive", "squared_epsilon_insensitive"),
 )
-# The change of a weight is shortened by the share of the shards that have news about it, to this
-# power. Euclidean steps do not shrink with what is known, and rare features need all they get.
-DAMPING = {"euclidean": 0.0, "diagonal": 0.5, "root": 0.5, "full": 0.0}
-# A step is a projection onto a margin. A mean of many projections may be lengthened by any factor
-# below two (Cimmino), and comes closer to what all shards ask for: by half, where many have news.
-RELAXATION = {"euclidean": 0.5, "diagonal": 0.5, "root": 0.5, "full": 0.0}
 
 
 class Apart(AutoLearner):
@@ -59,15 +54,10 @@ def priced(settings: Settings, shards: int) -> Settings:
 
 def merge_round(start: AnyLearner, changes: tuple[Change, ...]) -> AnyLearner:
     """Return the start with what all shards of a round have learned; a race looks who leads."""
-    merged = [
-        apply(
-            each,
-            change,
-            damping=DAMPING[each.settings.metric],
-            relaxation=RELAXATION[each.settings.metric],
-        )
-        for each, change in zip(learners_of(start), changes, strict=True)
-    ]
+    merged = []
+    for each, change in zip(learners_of(start), changes, strict=True):
+        metric = METRICS[each.settings.metric]
+        merged.append(apply(each, change, 0.0, metric.damping, metric.relaxation))
     if isinstance(start, Learner):
         return merged[0]
     race = AutoLearner.__new__(AutoLearner)

@@ -6,6 +6,8 @@ import numpy as np
 
 from .rules import Array, Labels
 
+METRICS = ("euclidean", "diagonal", "root", "full")
+
 
 class Metric:
     """||v||^2 = v' P v with a precision P = Sigma^-1 that starts at 1 and grows with each update.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import rules
-from .geometry import Centre, ClassMeans, Metric
+from .geometry import METRICS, Centre, ClassMeans, Metric
 from .predictor import Average, Contest, LateAverage, Reservoir, Uniform, judged
 from .rules import TINY, Array
 from .scale import Moments, Scaler
@@ -15,7 +15,7 @@ from .task import CLASSES, Task, batches, rounding_of, settled
 CHOICES = {
     "task": ("binary", "multiclass", "regression", "multilabel"),
     "multiclass": (*CLASSES, "ovr"),
-    "metric": ("euclidean", "diagonal", "root", "full"),
+    "metric": METRICS,
     "trigger": ("loss", "always"),
     "scale": ("none", "online", "standard"),
     "rule": ("pa", "perceptron", "arow", "cw", "cw-stdev", "scw-i", "scw-ii"),

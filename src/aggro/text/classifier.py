@@ -10,7 +10,7 @@ import numpy as np
 from aggro.checks import check_flag
 from aggro.kinds import KINDS
 from aggro.labels import plain_labels, shown
-from aggro.learn.classes import Classes
+from aggro.learn.classes import Classes, decode
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
@@ -253,7 +253,7 @@ binary, min_df, max_df
     def predict(self, X: Any) -> Array:
         """Return the class of each text."""
         scores = self._fitted().scores(self._table(X), threads_of(self.n_jobs))
-        return self._classes.decode(scores)
+        return decode(self.classes_, scores)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each text.
