@@ -219,7 +219,7 @@ def draw(cells: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
         axis.set_xlabel("shards")
         axis.set_ylim(-4, 8)
     axes[0].set_ylabel("points of error lost (dotted: plain mean)")
-    axes[0].legend(fontsize=7)
+    axes[1].legend(fontsize=7, ncols=2, loc="lower left")
     close_figure(figure, path)
 
 
