@@ -38,16 +38,12 @@ class Account {
         if (row.squared == 0) return;
         const double scale = std::min(1.0, 0.2 * row.stretch * std::sqrt(row.squared)),
                      prior = scale * scale;
-        const auto begun = [&](double variance) {
-            if (m.root()) return prior / std::sqrt(1 + prior * (1 / (variance * variance) - 1));
-            return 1 / (1 / variance - 1 + 1 / prior);
-        };
         for (std::size_t k = part.first(); k < part.end(); ++k) {
-            m.bias_variance[k] = begun(m.bias_variance[k]);
+            m.bias_variance[k] = m.begun(m.bias_variance[k], prior);
             m.bias_prior[k] = prior;
         }
         for (std::size_t g = part.first_group(); g < part.end_group() && !m.full.empty(); ++g)
-            m.full[g].set_intercept(begun(m.full[g].intercept()));
+            m.full[g].set_intercept(m.begun(m.full[g].intercept(), prior));
     }
 
     /// Judges what the model predicts before it learns the example. The loss is another matter:

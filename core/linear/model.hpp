@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -156,6 +157,17 @@ struct Model {
     /// Each weight has a variance: the inverse of its precision, or the root of that.
     bool diagonal() const { return shape.metric == Metric::diagonal || root(); }
     bool root() const { return shape.metric == Metric::root; }
+    /// The variance of an intercept that began at 1 and should have begun at `prior`.
+    double begun(double variance, double prior) const {
+        if (root()) return prior / std::sqrt(1 + prior * (1 / (variance * variance) - 1));
+        return 1 / (1 / variance - 1 + 1 / prior);
+    }
+    /// The variance of an intercept whose precision grows by kappa, a share of it forgotten.
+    double sharpened(double variance, double prior, double kappa) const {
+        const double share = variance / prior, inverse = root() ? share * share : share;
+        const double growth = 1 + shape.forgetting * (inverse - 1) + kappa * prior * inverse;
+        return variance / (root() ? std::sqrt(growth) : growth);
+    }
     bool counts_news() const { return shape.mergeable && shape.metric == Metric::euclidean; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_lane() const { return shape.outputs + shape.sums; }

@@ -116,11 +116,7 @@ class Mover {
     /// The precision of the intercept grows, and a share of what it was is forgotten.
     void sharpen_bias(std::size_t k, double kappa) {
         if (kappa == 0) return;
-        double& v = m.bias_variance[k];
-        const double prior = m.prior(k), share = v / prior,
-                     inverse = m.root() ? share * share : share;
-        const double growth = 1 + m.shape.forgetting * (inverse - 1) + kappa * prior * inverse;
-        v /= m.root() ? std::sqrt(growth) : growth;
+        m.bias_variance[k] = m.sharpened(m.bias_variance[k], m.prior(k), kappa);
     }
 
   private:

@@ -34,41 +34,45 @@ inline std::size_t block_size(const Lesson& lesson, std::size_t done, std::size_
     return size;
 }
 
+/// How the threads share a lesson: so many of them the models, in blocks of so many rows.
+struct Crews {
+    std::size_t count, rows;
+
+    /// A block takes some hundredths of a second.
+    template <class T>
+    static Crews of(const std::vector<Model<T>*>& models, const Lesson& lesson) {
+        constexpr std::size_t enough = std::size_t{1} << 25;
+        std::size_t work = 1;
+        for (const Model<T>* m : models) work += learning_work(*m, lesson);
+        const std::size_t busy =
+                              std::clamp<std::size_t>(lesson.count * work >> 16, 1, lesson.threads),
+                          crews = std::min(busy, std::max<std::size_t>(models.size(), 1));
+        return {crews, std::max<std::size_t>(enough / work * crews, 1)};
+    }
+};
+
 /// Learns a lesson in all models, each as if it were alone; threads share the models, and what
 /// threads are left share the outputs of each. After each block all models stand at the same
-/// example, and the caller is asked whether to stop. A block takes some hundredths of a second.
-/// Of several refusals the one of the first row is thrown, whoever came to it first.
-template <class T>
-inline void learn_blocks(const std::vector<Model<T>*>& models, const Lesson& lesson) {
-    constexpr std::size_t enough = std::size_t{1} << 25;
-    std::size_t work = 1;
-    for (const Model<T>* m : models) work += learning_work(*m, lesson);
-    const std::size_t busy = std::clamp<std::size_t>(lesson.count * work >> 16, 1, lesson.threads),
-                      crews = std::min(busy, std::max<std::size_t>(models.size(), 1));
-    const std::size_t rows = std::max<std::size_t>(enough / work * crews, 1);
-    Lesson block = lesson;
-    block.threads = lesson.threads / crews;
-    for (std::size_t done = 0; done < lesson.count;) {
-        block.first = lesson.first + done;
-        block.count = block_size(lesson, done, rows);
-        together(models.size(), crews, [&](std::size_t i, std::size_t& at) {
-            if (lesson.margins && i == lesson.watched) return learn_watched(*models[i], block, at);
-            learn_all(*models[i], block, at);
-        });
-        done += block.count;
-        const bool more = done < lesson.count;
-        if (more && lesson.interrupted && lesson.interrupted()) throw Interrupted();
-    }
-}
-
-/// The same, all or nothing: where a row is refused, a model overflows or memory runs out, every
-/// model is as it was, unless the lesson does without. Asked to stop, all of them keep the examples
-/// that they have learned.
+/// example, and the caller is asked whether to stop: then they keep what they have learned. Where a
+/// row is refused, a model overflows or memory runs out, every model is as it was, unless the
+/// lesson does without; of several refusals the one of the first row is thrown.
 template <class T>
 inline void learn_together(const std::vector<Model<T>*>& models, const Lesson& lesson) {
     Before<T> before(models, lesson);
     try {
-        learn_blocks(models, lesson);
+        const Crews crews = Crews::of(models, lesson);
+        Lesson block = lesson;
+        block.threads = lesson.threads / crews.count;
+        for (std::size_t done = 0; done < lesson.count; done += block.count) {
+            if (done > 0 && lesson.interrupted && lesson.interrupted()) throw Interrupted();
+            block.first = lesson.first + done;
+            block.count = block_size(lesson, done, crews.rows);
+            together(models.size(), crews.count, [&](std::size_t i, std::size_t& at) {
+                if (lesson.margins && i == lesson.watched)
+                    return learn_watched(*models[i], block, at);
+                learn_all(*models[i], block, at);
+            });
+        }
         if (!before.fine()) throw std::overflow_error(model_overflows);
     } catch (const Interrupted&) {
         throw;
