@@ -83,7 +83,7 @@ bench-quick: $(VENV)/peers  ## the same in about a minute
 	$(BIN)/python -m benchmarks --quick
 
 bench-serve: $(VENV)/peers  ## the server under load, beside Flask and river; a few minutes
-	$(BIN)/python -m benchmarks.serve --json build/benchmark-serve.json --docs docs/serve.md
+	$(BIN)/python -m benchmarks.serve --only load --json build/benchmark-serve.json --docs docs/serve.md
 
 variant-test: $(VENV)/core  ## add a variant as docs/adding-a-variant.md says, to a copy; some minutes
 	$(BIN)/python tests/variants/adding.py build/variants

@@ -239,14 +239,15 @@ def table(rows, both):
 
 def curve(mebibytes, failed, share):
     """Return what became of the memory, in a sentence or two."""
-    quarters = np.array_split(mebibytes, 4)
+    quarters, asked = np.array_split(mebibytes, 4), 2 * SOAK * SAMPLE * len(mebibytes)
     means = ", ".join(f"{np.mean(each):.1f}" for each in quarters)
     rest = mebibytes[len(quarters[0]) :]  # after the first quarter it has all that it caches
     hours = SAMPLE * np.arange(len(rest)) / 3600
     slope = np.polyfit(hours, rest, 1)[0]
     return (
         f"Memory over {len(mebibytes) * SAMPLE / 60:.0f} minutes of {SOAK} predictions and {SOAK} "
-        f"lessons a second ({share:.0%} of a core, {failed} failed), mean of each quarter in MiB: "
+        f"lessons a second ({share:.0%} of a core, {failed} of {asked:,} failed), mean of each "
+        f"quarter in MiB: "
         f"{means}. After the first quarter it changes by {slope:+.1f} MiB an hour."
     )
 

@@ -61,7 +61,9 @@ class Line(asyncio.Protocol):
         self.transport.write(request)
 
     def data_received(self, data):
-        """Note an answer when it is whole."""
+        """Note an answer when it is whole; what comes unasked is a server that hangs up."""
+        if not self.sent:
+            return
         self.buffer += data
         head, gap, body = self.buffer.partition(b"\r\n\r\n")
         if not gap:
@@ -105,6 +107,7 @@ class Load:
     def answered(self, line, good, last):
         """Note an answer; after the last one of a connection another one is opened."""
         self.measured.latencies.append(time.perf_counter() - line.sent)
+        line.sent = 0.0
         self.measured.failed += not good
         if last:
             line.transport.close()
