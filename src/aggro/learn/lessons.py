@@ -16,7 +16,7 @@ from aggro.learn.learner import Array, rows_of
 from aggro.learn.typical import Typical
 
 
-@dataclass(slots=True)
+@dataclass
 class Lesson:
     """Rows and what they teach a learner of any kind.
 
