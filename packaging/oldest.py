@@ -15,6 +15,7 @@ else:
     from pip._vendor import tomli as tomllib
 
 FRAMES = ("polars",)  # scikit-learn 1.6 reads them by a protocol that later versions have dropped
+COMPANIONS = ("pyparsing<3.1",)  # later ones warn of how matplotlib 3.7 calls them
 LEFT_OUT = ("schemathesis",)  # wants a newer rich; its tests are skipped
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
@@ -41,7 +42,11 @@ def requirements(text: str) -> list[str]:
     needed = [*project["dependencies"], *(need for extra in extras for need in extra)]
     tools = [need for need in group(data, "test") if not need.startswith(("aggro[", *LEFT_OUT))]
     pinned = dict.fromkeys(oldest(need) for need in needed if not need.startswith("aggro["))
-    return [*pinned, *(oldest(need) if need.startswith(FRAMES) else need for need in tools)]
+    return [
+        *pinned,
+        *COMPANIONS,
+        *(oldest(need) if need.startswith(FRAMES) else need for need in tools),
+    ]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What the tests of all estimators share: one of each kind, data for it, all that it knows."""
 
 import numpy as np
+import sklearn
+from sklearn import linear_model
 
 import aggro
 from aggro.learn.calibration import Calibrator
@@ -63,3 +65,14 @@ def _plain(value):
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return _plain(vars(value)) if isinstance(value, (Calibrator, Typical)) else value
+
+
+def sklearn_pa(kind, rule, C, **common):
+    """scikit-learn's Classifier or Regressor by the rule "pa1" or "pa2", as its version spells it."""
+    version = tuple(map(int, sklearn.__version__.split(".")[:2]))
+    loss = {"Classifier": "hinge", "Regressor": "epsilon_insensitive"}[kind]
+    if version < (1, 8):  # there SGD has no C of its own
+        named = loss if rule == "pa1" else f"squared_{loss}"
+        return getattr(linear_model, f"PassiveAggressive{kind}")(C=C, loss=named, **common)
+    sgd = {"loss": loss, "learning_rate": rule, "eta0": C, "penalty": None}
+    return getattr(linear_model, f"SGD{kind}")(**sgd, **common)

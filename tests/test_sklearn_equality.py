@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.linear_model as theirs
+from estimator_support import sklearn_pa
 from linear_support import make_problem, stored
 
 import aggro
@@ -24,17 +25,11 @@ def both(task, kind, C, average, passes, **more):
         "fit_intercept": False, "shuffle": False, "tol": None, "max_iter": passes,
         "average": average,
     }  # fmt: skip
-    sgd = {"learning_rate": kind, "penalty": None, "eta0": C, **common}
     if task == "regression":
-        losses = KINDS[kind]
-        return (
-            theirs.SGDRegressor(loss="epsilon_insensitive", epsilon=0.1, **sgd),
-            aggro.PassiveAggressiveRegressor(C=C, loss=losses[1], epsilon=0.1, **common),
-        )
-    return (
-        theirs.SGDClassifier(loss="hinge", **sgd),
-        aggro.PassiveAggressiveClassifier(C=C, loss=KINDS[kind][0], multiclass="ovr", **common),
-    )
+        ours = aggro.PassiveAggressiveRegressor(C=C, loss=KINDS[kind][1], epsilon=0.1, **common)
+        return sklearn_pa("Regressor", kind, C, epsilon=0.1, **common), ours
+    ours = aggro.PassiveAggressiveClassifier(C=C, loss=KINDS[kind][0], multiclass="ovr", **common)
+    return sklearn_pa("Classifier", kind, C, **common), ours
 
 
 @pytest.mark.parametrize("average", [False, True, 50])
@@ -119,7 +114,7 @@ def test_an_old_script_runs_unchanged(name):
                 model.densify()
                 named = [name for name in FITTED if hasattr(model, name)]
             scores = model.decision_function(X).shape if hasattr(cls, "decision_function") else ()
-            shown.append((named, sparse, model.coef_.shape, model.intercept_.shape, scores,
+            shown.append((named, sparse, np.squeeze(model.coef_).shape, model.intercept_.shape, scores,
                           model.predict(X).shape, np.isfinite(model.score(X, y))))  # fmt: skip
     half = len(shown) // 2
     assert shown[:half] == shown[half:]

@@ -5,9 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from estimator_support import CLASSES, KERNELS, LABELS, ROWS, VALUES, targets_for
+from estimator_support import CLASSES, KERNELS, LABELS, ROWS, VALUES, sklearn_pa, targets_for
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import r2_score
 
 import aggro
@@ -97,7 +96,7 @@ def test_passes_as_scikit_learn_makes_them(tol):
     common = {
         "tol": tol, "max_iter": 40, "shuffle": False, "fit_intercept": False, "n_iter_no_change": 3
     }  # fmt: skip
-    theirs = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=0.01, **common)
+    theirs = sklearn_pa("Classifier", "pa1", 0.01, **common)
     ours = PassiveAggressiveClassifier(C=0.01, **common)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

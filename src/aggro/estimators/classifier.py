@@ -182,7 +182,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
 
     def _check_continues(self, classes: Array, multilabel: bool) -> None:
         """Raise unless y has the classes, or as many labels, as the model that goes on."""
-        if multilabel == self._multilabel and np.array_equal(classes, self.classes_):
+        if multilabel == self._multilabel and classes.tolist() == self.classes_.tolist():
             return
         was, now = (
             f"{len(labels)} labels per row" if several else f"the classes {shown(labels)}"
@@ -194,7 +194,7 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         )
 
     def _check_same(self, classes: Any) -> None:
-        if classes is not None and not np.array_equal(self.classes_, sorted_classes(classes)):
+        if classes is not None and sorted_classes(classes).tolist() != self.classes_.tolist():
             raise ValueError(
                 f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
                 f"{self.classes_!r}; give the same classes, or none."

@@ -28,7 +28,7 @@ USUAL = 2.0  # times the median: where differences begin to bend
 def softmax(margins: Array) -> Array:
     """Return the probability of each class: for two classes from their one margin, against zero.
 
-    >>> softmax(np.array([[0.0], [np.log(3.0)]])).tolist()
+    >>> softmax(np.array([[0.0], [np.log(3.0)]])).round(6).tolist()
     [[0.5, 0.5], [0.25, 0.75]]
     """
     margins = paired(margins)

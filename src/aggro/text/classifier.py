@@ -192,7 +192,7 @@ binary, min_df, max_df
         if "_learner" not in self.__dict__:
             return Classes.of(labels) if given is None else given
         known = self._classes
-        if given is not None and not np.array_equal(given.labels, known.labels):
+        if given is not None and given.labels.tolist() != known.labels.tolist():
             raise ValueError(
                 f"classes={shown(given.labels)} are not those of the model, {shown(known.labels)}; "
                 "leave classes out, or begin anew with fit."

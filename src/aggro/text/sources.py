@@ -103,7 +103,8 @@ def texts_of(X: Any, what: str = "X") -> Texts:
             f"{what} has {getattr(X, 'ndim', 2)} dimensions; give one column of texts, or say with "
             "columns={...} what becomes of each column."
         )
-    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
+    # chunked arrays of older pyarrow have chunks, but no stream
+    if any(hasattr(X, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "iterchunks")):
         laid = _from_arrow(X, what)
         if laid is not None:
             return laid
