@@ -68,7 +68,7 @@ def _plain(value):
 
 
 def sklearn_pa(kind, rule, C, **common):
-    """scikit-learn's Classifier or Regressor by the rule "pa1" or "pa2", as its version spells it."""
+    """scikit-learn's Classifier or Regressor by the rule "pa1" or "pa2", however it is spelled."""
     version = tuple(map(int, sklearn.__version__.split(".")[:2]))
     loss = {"Classifier": "hinge", "Regressor": "epsilon_insensitive"}[kind]
     if version < (1, 8):  # there SGD has no C of its own
