@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from math import inf
@@ -319,10 +318,8 @@ def check_same_shape(old: Settings, new: Settings) -> None:
 def same_values(some: Any, others: Any) -> bool:
     """Tell whether parameters are equal; those that cannot be compared are not."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # old NumPy: an array beside a word
-            return bool(some == others)
-    except ValueError:  # an array among them: some of it may be equal
+        return bool(some == others)
+    except (ValueError, FutureWarning):  # an array among them: some of it may be equal, or none
         return False
 
 
