@@ -80,27 +80,39 @@ def _is_seam(frame):
 def interrupt_by_clock(run, rng, stop):
     """SIGINT after some microseconds: most often inside the core."""
     delay = float(10 ** rng.uniform(-5, -2.5))
+    armed = False
 
     def strike(*_):
-        signal.raise_signal(signal.SIGINT)
+        nonlocal armed
+        if armed:
+            armed = False
+            signal.raise_signal(signal.SIGINT)
+
+    def arm():
+        nonlocal armed
+        armed = True
+        signal.setitimer(signal.ITIMER_REAL, delay)
+
+    def disarm():
+        """A signal that is already on its way may come later: it finds nothing to strike."""
+        nonlocal armed
+        armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
     signal.signal(signal.SIGALRM, strike)
-    start, end = (
-        (lambda: signal.setitimer(signal.ITIMER_REAL, delay)),
-        (lambda: signal.setitimer(signal.ITIMER_REAL, 0)),
-    )
-    _interrupted(run, stop, start, end)
+    _interrupted(run, stop, arm, disarm)
 
 
 def _interrupted(run, stop, arm, disarm):
     """Learn until interrupted, then go on with the rows that are not counted."""
     before = run.face.counted(run.model)
     try:
-        arm()
-        run.face.learn(run.model, run.at, stop)
-        disarm()
+        try:
+            arm()
+            run.face.learn(run.model, run.at, stop)
+        finally:
+            disarm()
     except KeyboardInterrupt:
-        disarm()
         learned = run.face.counted(run.model) - before
         rows = run.at + np.flatnonzero(run.face.data.present[run.at : stop])
         if not 0 <= learned <= len(rows):

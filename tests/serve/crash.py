@@ -80,8 +80,12 @@ def kill(pid):
 
 
 def bytes_of(model, folder):
-    """Return all that a model knows; the map to probabilities is made when it is first asked."""
+    """Return all that a model knows, with a map to probabilities that is made here.
+
+    The last bits of that map depend on how many threads BLAS has, and the server has one.
+    """
     if getattr(model, "probability", False):
+        model._record.calibrator.parameters = None
         model.predict_proba_one({})
     path = Path(folder) / "model.aggro"
     aggro.save(model, path)
