@@ -12,15 +12,17 @@ namespace aggro {
 /// A row of a stream: features in any order, each at most once.
 using StreamRow = SparseRow<double, std::int32_t>;
 
-// The loops of arrays are the same, and are compiled with them.
-extern template class Learn<double, StreamRow, true, true>;
-extern template class Learn<double, StreamRow, true, false>;
-extern template class Learn<double, StreamRow, false, true>;
-extern template class Learn<double, StreamRow, false, false>;
-extern template class LearnBatch<double, StreamRow, true, true>;
-extern template class LearnBatch<double, StreamRow, true, false>;
-extern template class LearnBatch<double, StreamRow, false, true>;
-extern template class LearnBatch<double, StreamRow, false, false>;
+// The loops of streams are those of sparse arrays: linear64.cpp compiles them for both.
+#define AGGRO_STREAM_LOOPS(declared)                                    \
+    declared template class Learn<double, StreamRow, true, true>;       \
+    declared template class Learn<double, StreamRow, true, false>;      \
+    declared template class Learn<double, StreamRow, false, true>;      \
+    declared template class Learn<double, StreamRow, false, false>;     \
+    declared template class LearnBatch<double, StreamRow, true, true>;  \
+    declared template class LearnBatch<double, StreamRow, true, false>; \
+    declared template class LearnBatch<double, StreamRow, false, true>; \
+    declared template class LearnBatch<double, StreamRow, false, false>;
+AGGRO_STREAM_LOOPS(extern)
 
 /// Examples that wait until their mini-batch is full.
 struct Waiting {

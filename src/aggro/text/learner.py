@@ -17,6 +17,7 @@ from aggro import _core
 from aggro.learn.alike import AnyLearner, grow_features, learners_of, suffered
 from aggro.learn.calibration import Calibrator
 from aggro.learn.grids import PIECE, is_settled, next_look
+from aggro.learn.lanes import is_hopeless, record_of
 from aggro.learn.learner import Array, Learner
 from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
@@ -25,17 +26,10 @@ from aggro.learn.turns import Turns
 from aggro.learn.typical import Typical, next_change
 from aggro.rules import Settings
 from aggro.text.encoder import Encoder, Rows
-from aggro.text.race import (
-    best_of,
-    bytes_of,
-    is_hopeless,
-    make_race,
-    put_back,
-    record_of,
-    winner_of,
-)
+from aggro.text.race import best_of, bytes_of, make_race, put_back, winner_of
 from aggro.text.table import Table
 
+PATIENCE = 3 * PIECE  # examples before a representation may leave: long n-grams begin slowly
 MEMORY = 2**30  # bytes that the tables of a race may take
 
 
@@ -178,7 +172,7 @@ class TextLearner:
         look = next_look(self.examples)
         self.runners, self.examples = runners, self.examples + count
         if self.examples >= look:
-            self._look(is_settled(self.examples, look))
+            self._look(self.examples >= PATIENCE and is_settled(self.examples, look))
 
     @property
     def outputs(self) -> int:
@@ -211,10 +205,11 @@ class TextLearner:
         if not settled or sum(len(learners_of(r.race)) for r in self.runners) == 1:
             return
         best = min(learners_of(self.leader.race), key=record_of)
+        regression = self.settings.task == "regression"
         staying = []
         for runner in self.runners:
             learners = learners_of(runner.race)
-            kept = [each for each in learners if not is_hopeless(self.settings, each, best)]
+            kept = [each for each in learners if not is_hopeless(each, best, regression)]
             if isinstance(runner.race, AutoLearner) and 0 < len(kept) < len(learners):
                 runner.race.go_on_with(kept)
             staying += [runner] if kept else []
