@@ -31,7 +31,7 @@ def check(figure, lanes, what, factor):
 def test_a_line_for_each_learner(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     model = aggro.PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto", average="auto")
-    model.partial_fit(X, y)
+    model.partial_fit(X[:200], y[:200])
     figure = model.plot_lanes(tmp_path / "lanes.png")
     lines = check(figure, model.lanes_, "recent_error", 100)
     assert "metric=root, scale=online" in lines and len(lines) == 6
