@@ -179,8 +179,10 @@ class AutoLearner:
         leading = best_of(learners)[0]
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
-        told = [leaving(lanes_of(each), self.examples, self._regression) for each in out]
-        gone = [row for rows in told for row in rows]
+        lanes, rest = (
+            [lane for each in some for lane in lanes_of(each)] for some in (out, learners)
+        )
+        gone = leaving(lanes, rest, self.examples, self._regression)
         looked = {"learners": learners, "leading": leading, "counted": counted}
         looked |= {"left": [*self.left, *gone], "next_look": next_look(self.examples)}
         self.__dict__.update(looked)  # no signal in between
