@@ -99,7 +99,7 @@ mixing: $(VENV)/core  ## what merged shards cost in quality, on real data (set A
 
 spark-test: $(VENV)/core  ## the example for Spark, on a local Spark (needs Java)
 	$(BIN)/python -m pip install -q --group spark
-	PYSPARK_PYTHON="$(abspath $(BIN)/python)" $(BIN)/python -m pytest tests/docs -k spark
+	$(BIN)/python -m pytest tests/docs -k spark
 
 papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an hour on two cores
 	$(BIN)/python -m papers

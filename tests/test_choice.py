@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_digits
 
 import aggro
+from aggro.learn.grids import PLACES
 
 WORDS = np.array([f"word{i}" for i in range(60)])
 
@@ -44,7 +45,7 @@ def test_a_race_of_classifiers(examples, tmp_path):
     model = aggro.AutoClassifier().partial_fit(X[:examples], y[:examples], classes=range(10))
     choice = model.explain_choice(tmp_path / "choice.png")
     check(choice, model.lanes_, "recent_error")
-    assert len(choice.rows) == 6  # nobody is forgotten
+    assert len(choice.rows) == len(PLACES)  # nobody is forgotten
     assert (tmp_path / "choice.png").read_bytes().startswith(b"\x89PNG")
     aggro.save(model, tmp_path / "model.aggro")
     for copy in (pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")):

@@ -11,6 +11,7 @@ from aggro.learn.grids import (
     FAR,
     NEAR,
     PIECE,
+    PLACES,
     ROUND,
     SETTLED,
     first_steps,
@@ -256,9 +257,9 @@ def test_nobody_leaves_before_the_race_is_settled():
     y = ((X / [1e-4, 1.0, 1e4] - 5) @ [1.0, -1.0, 1.0] > 0).astype(int)
     model = PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto")
     model.partial_fit(X[: SETTLED - 1], y[: SETTLED - 1])
-    assert len(model._learner.learners) == 6
+    assert len(model._learner.learners) == len(PLACES)
     model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
-    assert len(model._learner.learners) < 6  # some are far behind
+    assert len(model._learner.learners) < len(PLACES)  # some are far behind
     best = min(lane["recent_error"] for lane in model.lanes_)
     assert min(lane["recent_error"] for lane in model.lanes_ if lane["chosen"]) == best
 
