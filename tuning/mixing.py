@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from aggro.learn.learner import Learner, rows_of
 from aggro.merging.changes import Change, apply, change_between
 from aggro.merging.learners import total
 from aggro.merging.parts import take_apart
-from aggro.merging.shards import merge_round, shard_of
+from aggro.merging.shards import keeps_shape, merge_round, shard_of
 from aggro.plot.style import COLOURS, close_figure, open_figure
 from aggro.rules import Settings
 
@@ -124,27 +126,45 @@ def mixed(
     """Return the test errors after each pass over shards that are merged."""
     learner = Learner(settings, rows[0].shape[1], classes)
     parts, errors = np.array_split(np.arange(len(rows[1])), shards), []
-    rounds = 1 if plain else rounds_of(rows[0], len(parts[0]))
+    rounds, shaped = 1 if plain else rounds_of(rows[0], len(parts[0])), True
     for number in range(PASSES):
         pieces = [np.array_split(_shuffled(p, number, i), rounds) for i, p in enumerate(parts)]
         for place in range(rounds):
-            units = [piece[place] for piece in pieces]
-            learner = _one_round(learner, rows, units, plain)
+            units, *ahead = zip(*(piece[place : place + 2] for piece in pieces), strict=True)
+            change = _one_round(learner, rows, units, plain)
+            if plain:
+                learner = apply(learner, averaged(change))
+                continue
+            if ahead:
+                shaped = keeps_shape(*_judged(learner, change, rows, ahead[0]))
+            merged: Any = merge_round(learner, (change,), shaped)
+            learner = merged
         learner.freeze_means()
         errors.append(error_of(learner, test))
     return errors
 
 
-def _one_round(learner: Learner, rows: Rows, units: list[np.ndarray], plain: bool) -> Learner:
+def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], plain: bool) -> Change:
+    """Return what all shards have learned."""
     before, changes = take_apart(learner), []
     for unit in units:
         shard: Any = shard_of(learner, 1 if plain else len(units))
         learn(shard, rows, unit)
         changes.append(change_between(before, take_apart(shard), shard))
-    if plain:
-        return apply(learner, averaged(total(changes)))
-    merged: Any = merge_round(learner, (total(changes),))
-    return merged
+    return total(changes)
+
+
+def _judged(
+    learner: Learner, change: Change, rows: Rows, ahead: Sequence[np.ndarray]
+) -> list[float]:
+    """Return the mistakes of both merges on the first rows of some shards, as ``aggro.dask``."""
+    from aggro.dask.rounds import JUDGED
+
+    judges = ahead[: math.ceil(JUDGED / max(len(ahead[0]), 1))]
+    some = np.concatenate([unit[: math.ceil(JUDGED / len(judges))] for unit in judges])
+    test = (rows[0][some], rows[1][some])
+    merged: list[Any] = [merge_round(learner, (change,), shaped) for shaped in (True, False)]
+    return [error_of(each, test) * len(some) / 100 for each in merged]
 
 
 def averaged(change: Change) -> Change:

@@ -6,6 +6,7 @@ seed alone: a task that runs again, or on another worker, gives the same bits.
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 import uuid
@@ -20,18 +21,21 @@ from sklearn.base import is_regressor
 
 from aggro.dask.inputs import Partition
 from aggro.dask.progress import Progress
-from aggro.dask.work import Outcome, Unit, combine, learn_first, learn_unit, look_at
+from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_first, learn_unit, look_at
 from aggro.learn.alike import suffered
 from aggro.learn.race import AutoLearner
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.models import wider
-from aggro.merging.shards import merge_round
+from aggro.merging.shards import keeps_shape, merge_round
 
 FAN_IN = 8  # changes that one task of the tree adds
 WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
 ROUNDS = {True: 16, False: 4}  # in a pass over sparse rows, and over dense ones
 SPARSE = 0.25  # part of the features that a row has, below which it is sparse
-LEAST = 32  # rows of a partition that are worth a round
+MANY = 64  # rounds at most, where partitions are so small that they cost little
+SMALL = 100_000  # rows of partitions, times rounds, up to which they do
+LEAST = 16  # rows of a partition that are worth a round
+JUDGED = 4096  # rows that choose between two merges
 FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
 
 
@@ -49,6 +53,8 @@ class Rounds:
     token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     tasks: int = 0
     skipped: int = 0  # rows of the first partition that the race has learned alone
+    shaped: bool = True  # how the last rounds were merged
+    unit_rows: int = 1  # rows of a unit, about
 
     def begin(self, classes: Any = None) -> None:
         """Look at the first rows; make the model, if there is none, and choose the rounds."""
@@ -60,6 +66,8 @@ class Rounds:
             self.rounds = max(1, math.ceil(rows / (self.mix_every * len(self.partitions))))
         elif self.rounds == "auto":
             self.rounds = rounds_for(seen.rows, seen.entries, seen.width)
+        slices = schedule_of(len(self.partitions), self.rounds)[0][0].slices
+        self.unit_rows = max(1, seen.rows // slices)
         learner = self.model._learner
         if isinstance(learner, AutoLearner) and learner.examples < FIRST:
             self._learn_first(seen.partition)
@@ -67,9 +75,11 @@ class Rounds:
     def one_pass(self, number: int) -> None:
         """Learn every row once."""
         schedule = schedule_of(len(self.partitions), self.rounds)
-        for place, units in enumerate(schedule):
-            seed = None if self.seed is None else self.seed + number
-            self._round(number, place, len(schedule), [self._unit(u, number, seed) for u in units])
+        seed = None if self.seed is None else self.seed + number
+        rounds = [[self._unit(unit, number, seed) for unit in units] for units in schedule]
+        for place, units in enumerate(rounds):
+            ahead = rounds[place + 1] if place + 1 < len(rounds) else []
+            self._round(number, place, len(rounds), units, ahead)
         self.skipped = 0
 
     def _unit(self, unit: Unit, number: int, seed: int | None) -> Unit:
@@ -78,7 +88,9 @@ class Rounds:
 
     # -- one round -----------------------------------------------------------------------------
 
-    def _round(self, number: int, place: int, of: int, units: list[Unit]) -> None:
+    def _round(
+        self, number: int, place: int, of: int, units: list[Unit], ahead: list[Unit]
+    ) -> None:
         began = time.perf_counter()
         while True:
             model = self._submit(self.model)
@@ -90,9 +102,30 @@ class Rounds:
             grow_model(self.model, outcome)  # and again: it did not know all that there is
         before = self._made()
         if outcome.changes:
-            merge_outcome(self.model, outcome)
+            learner = self._merge(outcome, ahead)
+            go_on_with(self.model, learner, outcome)
         sent = sum(change.nbytes for change in outcome.changes)
         self._tell(number, place, of, outcome.rows, before, began, sent)
+
+    def _merge(self, outcome: Outcome, ahead: list[Unit]) -> Any:
+        """Return the merge that the rows ahead prefer; without such rows the last choice stands."""
+        start = self.model._learner
+        if ahead and len(self.partitions) > 1 and not is_regressor(self.model):
+            learners = [merge_round(start, outcome.changes, shaped) for shaped in (True, False)]
+            shaped, plain = self._judge(learners, ahead)
+            self.shaped = keeps_shape(shaped, plain)
+            return learners[0 if self.shaped else 1]
+        return merge_round(start, outcome.changes, self.shaped)
+
+    def _judge(self, learners: list[Any], ahead: list[Unit]) -> Any:
+        """Return the mistakes of each learner on some rows of the units ahead."""
+        models = [copy.copy(self.model) for _ in learners]
+        for model, learner in zip(models, learners, strict=True):
+            model._learner = learner
+        judges = ahead[: math.ceil(JUDGED / self.unit_rows)]
+        most = math.ceil(JUDGED / len(judges))
+        sent = self._submit(models)
+        return self._result(delayed(sum)([self._delay(judge_unit, u, sent, most) for u in judges]))
 
     def _made(self) -> float:
         """Return the mistakes, or distances, of what predicted, each before it was learned."""
@@ -171,9 +204,11 @@ def rounds_for(rows: int, entries: float, features: int) -> int:
     Sparse rows need it more often: a word that one shard has met, the others hear of at the merge.
 
     >>> rounds_for(100_000, 12.0, 20_000), rounds_for(100_000, 54.0, 54), rounds_for(100, 9, 9999)
-    (16, 4, 3)
+    (16, 4, 6)
     """
-    return max(1, min(ROUNDS[entries < SPARSE * features], rows // LEAST))
+    sparse = entries < SPARSE * features
+    most = max(ROUNDS[sparse], min(MANY, SMALL // max(rows, 1))) if sparse else ROUNDS[sparse]
+    return max(1, min(most, rows // LEAST))
 
 
 def schedule_of(partitions: int, rounds: int) -> list[list[Unit]]:
@@ -219,9 +254,9 @@ def grow_model(model: Any, seen: Outcome) -> None:
     model._admit(seen.classes)
 
 
-def merge_outcome(model: Any, outcome: Outcome) -> None:
+def go_on_with(model: Any, learner: Any, outcome: Outcome) -> None:
     """Go on with what all units of a round have learned."""
-    model._learner = merge_round(model._learner, outcome.changes)
+    model._learner = learner
     if hasattr(model, "_counts"):
         model._counts = model._counts + outcome.counts
     if outcome.records:

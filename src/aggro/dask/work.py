@@ -138,6 +138,27 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
     return Outcome(len(order), changes, counts, records)
 
 
+def judge_unit(
+    models: Any, X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit, most: int
+) -> Any:
+    """Return how many of the first rows of a unit each model takes for another class.
+
+    Rows that cannot be judged count for none: whoever learns them will say what is wrong.
+    """
+    try:
+        X, y, _ = rows_of_partition(X, y, weights, kind, options)
+        order = unit.rows(length_of(X))[:most]
+        if len(order) == 0 or length_of(y) != length_of(X) or is_news(models[0], X, y):
+            return np.zeros(len(models))
+        if X.shape[1] < models[0].n_features_in_ and hasattr(X, "indptr"):
+            X.resize((X.shape[0], models[0].n_features_in_))
+        X, y = part(X, order), np.asarray(part(y, order))
+        wrong = [each.predict(X) != y for each in models]
+        return np.array([each.reshape(len(order), -1).any(axis=1).sum() for each in wrong], float)
+    except (ValueError, TypeError):
+        return np.zeros(len(models))
+
+
 def learn_first(
     estimator: Any, X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit, count: int
 ) -> tuple[Any, str | None, int]:

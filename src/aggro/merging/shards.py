@@ -8,6 +8,7 @@ feature that few shards met would then move too far: nothing was averaged, but t
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -52,12 +53,28 @@ def priced(settings: Settings, shards: int) -> Settings:
     return replace(settings, C=settings.C * shards) if settings.loss in PRICED else settings
 
 
-def merge_round(start: AnyLearner, changes: tuple[Change, ...]) -> AnyLearner:
-    """Return the start with what all shards of a round have learned; a race looks who leads."""
+def keeps_shape(shaped: float, plain: float) -> bool:
+    """Tell whether shaped changes stand, by the mistakes of both merges on rows to come.
+
+    Changes as they are must make fewer by more than chance.
+
+    >>> keeps_shape(100, 95), keeps_shape(100, 80)
+    (True, False)
+    """
+    return shaped - plain <= math.sqrt(shaped)
+
+
+def merge_round(start: AnyLearner, changes: tuple[Change, ...], shaped: bool = True) -> AnyLearner:
+    """Return the start with what all shards of a round have learned; a race looks who leads.
+
+    ``shaped``: changes are damped and lengthened, as their metric asks for; else the mean by news
+    stays as it is.
+    """
     merged = []
     for each, change in zip(learners_of(start), changes, strict=True):
         metric = METRICS[each.settings.metric]
-        merged.append(apply(each, change, 0.0, metric.damping, metric.relaxation))
+        shape = (metric.damping, metric.relaxation) if shaped else (0.0, 0.0)
+        merged.append(apply(each, change, 0.0, *shape))
     if isinstance(start, Learner):
         return merged[0]
     race = AutoLearner.__new__(AutoLearner)

@@ -1,0 +1,87 @@
+"""Rows that come next choose between two merges of a round."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+pytest.importorskip("dask")
+
+from aggro import PassiveAggressiveClassifier
+from aggro.dask.inputs import Partition
+from aggro.dask.rounds import Rounds, rounds_for
+from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_unit
+from aggro.merging.shards import keeps_shape, merge_round
+
+
+def data(count, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(count, 6))
+    return X, (X @ [2.0, -1.0, 1.0, 0.5, 0.0, 0.0] + rng.normal(size=count) > 0).astype(int)
+
+
+def model(**params):
+    made = PassiveAggressiveClassifier(mergeable=True, C=0.1, **params)
+    return made.partial_fit(*data(20, 9), classes=[0, 1])
+
+
+def outcome(start, shards=4):
+    """What some shards have learned from a start."""
+    units = [Unit(k) for k in range(shards)]
+    parts = [(*data(60, 10 + k), None, "rows", (), unit) for k, unit in enumerate(units)]
+    return combine([learn_unit(start, *part, shards) for part in parts])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_judges_count_the_mistakes_of_each_model(sparse):
+    X, y = data(50, 1)
+    one, other = model(), model(fit_intercept=False).partial_fit(*data(300, 3))
+    part = csr_matrix(X) if sparse else X
+    for most in (7, 50, 1000):
+        unit = Unit(0, seed=5)
+        found = judge_unit([one, other], part, y, None, "rows", (), unit, most)
+        rows = unit.rows(50)[:most]
+        expected = [(each.predict(X[rows]) != y[rows]).sum() for each in (one, other)]
+        assert found.tolist() == expected
+
+
+def test_rows_that_cannot_be_judged_count_for_nobody():
+    X, y = data(10, 1)
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    strange = np.full(10, 7)  # a class that the models do not know yet
+    open_to_all = model()
+    open_to_all._classes_given = False
+    for rows, targets in ((bad, y), (X[:0], y[:0]), (X, strange), (X, y[:4])):
+        part = (rows, targets, None, "rows", (), Unit(0))
+        assert judge_unit([open_to_all, open_to_all], *part, 10).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("mistakes", "shaped"), [((100, 95), True), ((100, 80), False)])
+def test_the_merge_that_rows_prefer_goes_on(mistakes, shaped, monkeypatch):
+    start = model()
+    found: Outcome = outcome(start)
+    rounds = Rounds(None, start, [Partition(None)] * 4, None)
+    monkeypatch.setattr(Rounds, "_judge", lambda *_: np.array(mistakes, float))
+    expected = merge_round(start._learner, found.changes, shaped)
+    other = merge_round(start._learner, found.changes, not shaped)
+    assert not np.array_equal(expected.coef(), other.coef())
+    assert np.array_equal(rounds._merge(found, [Unit(0)]).coef(), expected.coef())
+    assert np.array_equal(rounds._merge(found, []).coef(), expected.coef())  # the choice stands
+    assert keeps_shape(*mistakes) == rounds.shaped == shaped
+
+
+def test_small_partitions_of_sparse_rows_are_merged_more_often():
+    assert [rounds_for(rows, 10.0, 10_000) for rows in (8, 160, 1250, 5000, 10**6)] == [
+        *(1, 10, 64, 20, 16)
+    ]
+    assert {rounds_for(rows, 10.0, 10) for rows in (1250, 10**6)} == {4}
+
+
+def test_what_is_judged_is_left_as_it_was():
+    start = model()
+    before = copy.deepcopy(start)
+    found = outcome(start)
+    merge_round(start._learner, found.changes, shaped=False)
+    assert np.array_equal(start.coef_, before.coef_)
