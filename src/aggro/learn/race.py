@@ -191,11 +191,17 @@ class AutoLearner:
 
     @property
     def best(self) -> tuple[int, int]:
-        """The learner and the lane that predict."""
+        """The learner and the lane that predict: who led at the last look, its best lane now.
+
+        Its mistakes are those that count until the next look.
+        """
         return self._best_of(self.learners)
 
     def _best_of(self, learners: list[Learner]) -> tuple[int, int]:
-        return best_of(learners) if self.fixed is None else self.fixed
+        if self.fixed is not None:
+            return self.fixed
+        leading = min(self.leading, len(learners) - 1)  # another thread may just have looked
+        return leading, learners[leading].model.chosen
 
     def _leader(self) -> tuple[Learner, int]:
         """Return the learner and the lane that predict: one that knows nothing, at first."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learn.grids import next_look
+from aggro.learn.lanes import best_of
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
 from aggro.models.errors import ModelFileError
@@ -89,7 +90,7 @@ def _place(fixed: Any, race: AutoLearner) -> tuple[int, int]:
 
 def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
     """Put back what the last look has found; the oldest files do not tell it."""
-    leading = facts.get("leading", race.best[0] if race.learners else 0)
+    leading = facts.get("leading", best_of(race.learners)[0] if race.learners else 0)
     look = facts.get("next_look", next_look(race.examples))
     if type(leading) is not int or type(look) is not int:
         raise ModelFileError("the last look at the race is not told in numbers")
