@@ -4,15 +4,13 @@
 
 namespace aggro {
 
-// The loops of streams, which are those of sparse arrays.
-template class Learn<double, StreamRow, true, true>;
-template class Learn<double, StreamRow, true, false>;
-template class Learn<double, StreamRow, false, true>;
-template class Learn<double, StreamRow, false, false>;
-template class LearnBatch<double, StreamRow, true, true>;
-template class LearnBatch<double, StreamRow, true, false>;
-template class LearnBatch<double, StreamRow, false, true>;
-template class LearnBatch<double, StreamRow, false, false>;
+// The model and the loops of streams, which are those of sparse arrays.
+template struct Model<double>;
+template class StreamLoop<true, true>;
+template class StreamLoop<true, false>;
+template class StreamLoop<false, true>;
+template class StreamLoop<false, false>;
+template std::unique_ptr<BatchStep<double, StreamRow>> batch_step(Model<double>&, Scratch<double>&);
 
 }  // namespace aggro
 

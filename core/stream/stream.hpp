@@ -12,16 +12,6 @@ namespace aggro {
 /// A row of a stream: features in any order, each at most once.
 using StreamRow = SparseRow<double, std::int32_t>;
 
-// The loops of arrays are the same, and are compiled with them.
-extern template class Learn<double, StreamRow, true, true>;
-extern template class Learn<double, StreamRow, true, false>;
-extern template class Learn<double, StreamRow, false, true>;
-extern template class Learn<double, StreamRow, false, false>;
-extern template class LearnBatch<double, StreamRow, true, true>;
-extern template class LearnBatch<double, StreamRow, true, false>;
-extern template class LearnBatch<double, StreamRow, false, true>;
-extern template class LearnBatch<double, StreamRow, false, false>;
-
 /// Examples that wait until their mini-batch is full.
 struct Waiting {
     std::vector<double> values, targets, weights;
@@ -63,14 +53,9 @@ template <bool Single, bool Diagonal>
 class StreamLoop {
   public:
     StreamLoop(Model<double>& model, Scratch<double>& scratch)
-        : s(scratch),
-          one(model, scratch),
-          batch(model, scratch),
-          space(model, scratch),
-          scores(model, scratch) {}
+        : s(scratch), one(model, scratch), space(model, scratch), scores(model, scratch) {}
 
     void operator()(const StreamRow& x, const Target& y, double weight) { one(x, y, weight); }
-    void operator()(const std::vector<Member<StreamRow>>& members) { batch(members); }
     void score(const StreamRow& x) { one.score(x); }
 
     /// True if all products of the row with the model are far from overflow.
@@ -86,10 +71,18 @@ class StreamLoop {
   private:
     Scratch<double>& s;
     Learn<double, StreamRow, Single, Diagonal> one;
-    LearnBatch<double, StreamRow, Single, Diagonal> batch;
     Space<double, StreamRow, Single, Diagonal> space;
-    Scores<double, StreamRow, Single, Diagonal> scores;
+    Scores<double, StreamRow, Single> scores;
 };
+
+// The model and the loops of arrays are the same, and these are compiled with them.
+extern template struct Model<double>;
+extern template class StreamLoop<true, true>;
+extern template class StreamLoop<true, false>;
+extern template class StreamLoop<false, true>;
+extern template class StreamLoop<false, false>;
+extern template std::unique_ptr<BatchStep<double, StreamRow>> batch_step(Model<double>&,
+                                                                         Scratch<double>&);
 
 class StreamModel {
   public:
@@ -98,6 +91,7 @@ class StreamModel {
         : model(shape, std::move(groups), std::move(own_sum)),
           scratch_(model),
           loop_(choose()),
+          batch_(batch_step<double, StreamRow>(model, scratch_)),
           scaled_(model.sizes, model.shape.features) {
         model.average_from = average_from;
         model.memory = memory;
@@ -123,7 +117,7 @@ class StreamModel {
     void learn(std::vector<Member<StreamRow>> batch) {
         std::vector<Scaled<double, StreamRow>> scaled(batch.size(), scaled_);  // rows must last
         for (std::size_t j = 0; j < batch.size(); ++j) batch[j].x = scaled[j].learn(batch[j].x);
-        std::visit([&](auto& loop) { loop(batch); }, loop_);
+        (*batch_)(batch);
     }
 
     bool moderate(const StreamRow& x) {
@@ -202,6 +196,7 @@ class StreamModel {
 
     Scratch<double> scratch_;
     Loop loop_;
+    std::unique_ptr<BatchStep<double, StreamRow>> batch_;
     Scaled<double, StreamRow> scaled_;
     bool extreme_ = false;  ///< some number of the model is near overflow
 };
