@@ -6,10 +6,11 @@ namespace aggro {
 
 // The model and the loops of streams, which are those of sparse arrays.
 template struct Model<double>;
-template class StreamLoop<true, true>;
-template class StreamLoop<true, false>;
-template class StreamLoop<false, true>;
-template class StreamLoop<false, false>;
+template class Learn<double, StreamRow, true, true>;
+template class Learn<double, StreamRow, true, false>;
+template class Learn<double, StreamRow, false, true>;
+template class Learn<double, StreamRow, false, false>;
+template class BatchStep<double, StreamRow>;
 template std::unique_ptr<BatchStep<double, StreamRow>> batch_step(Model<double>&, Scratch<double>&);
 
 }  // namespace aggro

@@ -61,7 +61,7 @@ class Account {
     }
 
     /// What a group lost before learning.
-    void count(std::size_t index, const Verdict& verdict) {
+    [[gnu::always_inline]] void count(std::size_t index, const Verdict& verdict) {
         if (!std::isfinite(verdict.loss))
             throw BadExample("its score overflows; scale the features or the target");
         m.tally.loss[index] += verdict.loss;
@@ -78,7 +78,7 @@ class Account {
     }
 
     /// So many examples were learned together; the weights are now those that the average counts.
-    void finish(std::int64_t rounds) {
+    [[gnu::always_inline]] void finish(std::int64_t rounds) {
         counters.examples += rounds;
         ++entries;
         if (m.trail.stride() == 0 || counters.examples <= m.average_from) return;

@@ -1,7 +1,5 @@
 // The algorithm: predict, suffer, step. One example at a time, every variant the same.
 #pragma once
-#include <type_traits>
-
 #include "linear/account.hpp"
 #include "linear/class_means.hpp"
 #include "linear/learn_lanes.hpp"
@@ -117,19 +115,18 @@ class Learn {
     LearnLanes<T, Row, Single, Diagonal> lanes;
 };
 
-/// Calls `use` with the kind of loops that fit the model: one output or lanes, Euclidean or
-/// diagonal.
+/// Calls `use` with the loops that fit the model: one output or lanes, Euclidean or diagonal.
 template <template <class, class, bool, bool> class How, class T, class Row, class Use>
-inline void with_loops(const Model<T>& m, Use&& use) {
+inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
     const bool single = m.lanes == 1;
     if (single && !m.diagonal())
-        use(std::type_identity<How<T, Row, true, false>>());
+        use(How<T, Row, true, false>(m, scratch));
     else if (single)
-        use(std::type_identity<How<T, Row, true, true>>());
+        use(How<T, Row, true, true>(m, scratch));
     else if (!m.diagonal())
-        use(std::type_identity<How<T, Row, false, false>>());
+        use(How<T, Row, false, false>(m, scratch));
     else
-        use(std::type_identity<How<T, Row, false, true>>());
+        use(How<T, Row, false, true>(m, scratch));
 }
 
 }  // namespace aggro

@@ -287,8 +287,8 @@ class LearnBatch final : public BatchStep<T, Row> {
 template <class T, class Row>
 inline std::unique_ptr<BatchStep<T, Row>> batch_step(Model<T>& m, Scratch<T>& scratch) {
     std::unique_ptr<BatchStep<T, Row>> step;
-    with_loops<LearnBatch, T, Row>(m, [&]<class Loops>(std::type_identity<Loops>) {
-        step = std::make_unique<Loops>(m, scratch);
+    with_loops<LearnBatch, T, Row>(m, scratch, [&](const auto& loops) {
+        step = std::make_unique<std::decay_t<decltype(loops)>>(loops);
     });
     return step;
 }

@@ -11,7 +11,8 @@ namespace aggro {
 
 /// The step tau of output k, as a coefficient of its lane that waits to be applied.
 template <class T>
-inline void set_coef(const Model<T>& m, Scratch<T>& s, std::size_t k, double tau) {
+[[gnu::always_inline]] inline void set_coef(const Model<T>& m, Scratch<T>& s, std::size_t k,
+                                            double tau) {
     s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
     if (!std::isfinite(s.coef[k]))
         throw BadExample("its step overflows; scale the features or the target");
@@ -30,9 +31,14 @@ template <class T>
         if (m.shape.intercept)
             m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
     }
-    Space<T, DenseRow<T>, false, false> space(m, s);
-    space.add(image, m.weights.data(), m.weights.stride(), s.coef);
-    if (m.trail.stride() > 0) space.add(image, m.trail.data(), m.lanes, s.trail_coef);
+    const auto add = [&](auto space) {
+        space.add(image, m.weights.data(), m.weights.stride(), s.coef);
+        if (m.trail.stride() > 0) space.add(image, m.trail.data(), m.lanes, s.trail_coef);
+    };
+    if (m.lanes == 1)
+        add(Space<T, DenseRow<T>, true, false>(m, s));
+    else
+        add(Space<T, DenseRow<T>, false, false>(m, s));
     clear(s.coef);
     clear(s.trail_coef);
 }

@@ -38,10 +38,11 @@ class ScorerOf final : public Scorer<T> {
 template <class T>
 inline std::unique_ptr<Scorer<T>> scorer_of(Model<T>& m, const Matrix& x) {
     std::unique_ptr<Scorer<T>> scorer;
+    Scratch<T> scratch(m);
     with_row_type<T>(x, [&](auto kind) {
         using Row = decltype(kind);
-        with_loops<Learn, T, Row>(m, [&]<class Loops>(std::type_identity<Loops>) {
-            scorer = std::make_unique<ScorerOf<T, Row, Loops>>(m, x);
+        with_loops<Learn, T, Row>(m, scratch, [&](auto loop) {
+            scorer = std::make_unique<ScorerOf<T, Row, decltype(loop)>>(m, x);
         });
     });
     return scorer;

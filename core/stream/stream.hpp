@@ -12,6 +12,16 @@ namespace aggro {
 /// A row of a stream: features in any order, each at most once.
 using StreamRow = SparseRow<double, std::int32_t>;
 
+// The model and the loops of arrays are the same, and are compiled with them.
+extern template struct Model<double>;
+extern template class Learn<double, StreamRow, true, true>;
+extern template class Learn<double, StreamRow, true, false>;
+extern template class Learn<double, StreamRow, false, true>;
+extern template class Learn<double, StreamRow, false, false>;
+extern template class BatchStep<double, StreamRow>;
+extern template std::unique_ptr<BatchStep<double, StreamRow>> batch_step(Model<double>&,
+                                                                         Scratch<double>&);
+
 /// Examples that wait until their mini-batch is full.
 struct Waiting {
     std::vector<double> values, targets, weights;
@@ -74,15 +84,6 @@ class StreamLoop {
     Space<double, StreamRow, Single, Diagonal> space;
     Scores<double, StreamRow, Single> scores;
 };
-
-// The model and the loops of arrays are the same, and these are compiled with them.
-extern template struct Model<double>;
-extern template class StreamLoop<true, true>;
-extern template class StreamLoop<true, false>;
-extern template class StreamLoop<false, true>;
-extern template class StreamLoop<false, false>;
-extern template std::unique_ptr<BatchStep<double, StreamRow>> batch_step(Model<double>&,
-                                                                         Scratch<double>&);
 
 class StreamModel {
   public:
