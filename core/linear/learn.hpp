@@ -116,6 +116,7 @@ class Learn {
 };
 
 /// Calls `use` with the loops that fit the model: one output or lanes, Euclidean or diagonal.
+/// Each should be a function of its own: in one large function they would compete for registers.
 template <template <class, class, bool, bool> class How, class T, class Row, class Use>
 inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
     const bool single = m.lanes == 1;

@@ -69,7 +69,7 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
     const bool scales = sizes.kind != Scale::none;
     const bool foresees = lesson.order != nullptr;  // else the machine does
     constexpr std::size_t ahead = 3;
-    with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
+    with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
             at = lesson.first + i;
@@ -208,7 +208,7 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
             Scratch<T> scratch(m);
             Reader<T, Row> reader(x);
             Scaled<T, Row> scaled(m.sizes, m.shape.features);
-            with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
+            with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
                 for (at = t * x.rows / count; at < (t + 1) * x.rows / count; ++at) {
                     naming_the_row(at, [&] { learn.score(scaled.look(reader.row(at))); });
                     for (std::size_t k = 0; k < m.shape.outputs; ++k)
