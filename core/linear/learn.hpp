@@ -41,7 +41,7 @@ class Learn {
 
     /// One example of the given weight. What it calls for each row is inlined: of a short row,
     /// calls would take a good part of the time.
-    void operator()(const Row& x, const Target& y, double weight) {
+    [[gnu::noinline]] void operator()(const Row& x, const Target& y, double weight) {
         const Seen<Row> row = space.look(x);
         if (m.awaits_first_row(part.first())) account.measure_intercept(row);
         scores.of_last(row);

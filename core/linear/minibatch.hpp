@@ -22,7 +22,7 @@ class BatchStep {
     virtual ~BatchStep() = default;
 
     /// Learns the examples as one batch: every margin is asked for at once.
-    void operator()(const std::vector<Member<Row>>& batch) {
+    [[gnu::noinline]] void operator()(const std::vector<Member<Row>>& batch) {
         if (batch.empty()) return;
         predict_all(batch);
         const std::size_t n = batch.size(), outputs = m.shape.outputs;
@@ -288,7 +288,7 @@ template <class T, class Row>
 inline std::unique_ptr<BatchStep<T, Row>> batch_step(Model<T>& m, Scratch<T>& scratch) {
     std::unique_ptr<BatchStep<T, Row>> step;
     with_loops<LearnBatch, T, Row>(m, scratch, [&](const auto& loops) {
-        step = std::make_unique<std::decay_t<decltype(loops)>>(loops);
+        step = std::make_unique<std::decay_t<decltype(loops)>>(m, scratch);
     });
     return step;
 }
