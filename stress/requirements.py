@@ -169,7 +169,7 @@ def threads_do_not_meddle(case, face, plain):
 
 def writers_lose_nothing(case, face, plain):
     """Threads that teach one model: all rows are counted, the model is whole."""
-    if not case.data.tame:
+    if not case.data.tame or case.setting.may_refuse:
         return
     model = face.setting.make()
     face.learn(model, 0, len(case.data.X))  # all classes are known

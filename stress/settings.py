@@ -54,6 +54,12 @@ class Setting:
         return self.name.startswith("Kernel")
 
     @property
+    def may_refuse(self):
+        """Whether tame rows, too, may be refused: projection asks for a positive kernel."""
+        kernel, strategy = self.params.get("kernel"), self.params.get("budget_strategy")
+        return kernel == "sigmoid" and strategy == "projection"
+
+    @property
     def races(self):
         return any(self.params.get(name) == "auto" for name in OPEN)
 

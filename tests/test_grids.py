@@ -10,8 +10,9 @@ from aggro.learn.bundle import begin_anew, select
 from aggro.learn.grids import (
     FAR,
     NEAR,
-    NEIGHBOURS,
     PIECE,
+    PLACES,
+    ROUND,
     SETTLED,
     first_steps,
     grid_of,
@@ -22,9 +23,11 @@ from aggro.learn.grids import (
     off_unit,
     price,
     race_tables,
+    staying,
     steps_of,
     tables_of,
 )
+from aggro.learn.lanes import is_hopeless, who_stays
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.race import AutoLearner
 from aggro.metric import METRICS
@@ -101,12 +104,12 @@ def test_looks_are_due_at_the_same_examples_whatever_was_learned():
         assert next_look(examples) == min(look for look in looks if look > examples)
 
 
-def test_a_race_is_settled_once_in_a_piece():
-    assert not is_settled(SETTLED - PIECE, SETTLED - PIECE)
+def test_a_race_is_settled_once_in_a_round():
+    assert not is_settled(SETTLED - ROUND, SETTLED - ROUND)
     assert not is_settled(SETTLED - 1, SETTLED - 1)
     assert is_settled(SETTLED, SETTLED)
-    assert not is_settled(SETTLED + 128, SETTLED + 128)
-    assert is_settled(SETTLED + 5, SETTLED - 128)  # a batch that went beyond it
+    assert not is_settled(SETTLED + ROUND // 2, SETTLED + ROUND // 2)
+    assert is_settled(SETTLED + 5, SETTLED - ROUND // 2)  # a batch that went beyond it
     assert not is_settled(SETTLED + 5, SETTLED + 1)
 
 
@@ -200,20 +203,22 @@ def test_both_directions_in_a_stream_that_changes(sign):
     rng = np.random.default_rng(1)
     X, noise = rng.normal(size=(7 * PIECE, 2)), rng.normal(size=7 * PIECE)
     later = np.arange(len(X)) >= 2 * PIECE
+    still = slice(2 * PIECE - 1)
     y = X @ [1.0, -1.0] * np.where(later, 1e6, 1.0)
     if sign < 0:
         X, y = X * np.where(later, 1e3, 1e-6)[:, None], noise * later
     params = {"C": "auto", "epsilon": 0.0, "fit_intercept": False}
     model, stream = PassiveAggressiveRegressor(**params), StreamRegressor(**params)
-    model.partial_fit(X[: SETTLED - 1], y[: SETTLED - 1])
+    model.partial_fit(X[still], y[still])
     before = np.array([lane["C"] for lane in model.lanes_])
-    model.partial_fit(X[SETTLED - 1 :], y[SETTLED - 1 :])
+    model.partial_fit(X[still.stop :], y[still.stop :])
     for row, target in zip(X.tolist(), y.tolist(), strict=True):
         stream.learn_one(dict(enumerate(row)), target)
     after = [lane["C"] for lane in model.lanes_]
-    assert len(after) == 2 * NEIGHBOURS + 1  # the lanes at the edge where the leader was
-    kept = before[-len(after) :] if sign > 0 else before[: len(after)]
-    assert np.log(after / kept) / STEP == pytest.approx(5 * sign)  # at 3, 4, 5, 6 and 7 pieces
+    assert len(after) == 2 * staying(len(X))[1] + 1
+    edge = -1 if sign > 0 else 0
+    steps = np.log(after[edge] / before[edge]) / STEP
+    assert sign * steps > 4 and steps == pytest.approx(round(steps))
     assert [lane["C"] for lane in stream.lanes_] == pytest.approx(
         [lane["C"] for lane in model.lanes_]
     )
@@ -235,16 +240,15 @@ def standing(task, mistakes, loss):
 )
 def test_a_classifier_leaves_when_chance_cannot_explain_its_mistakes(mistakes, leaves):
     """More than 1.2 times those of the best and three deviations: 120 + 3 √(m + 100)."""
-    race = AutoLearner(Settings(task="binary", C="auto"), 1, 2)
     best, other = standing("binary", 100, 1.0), standing("binary", mistakes, 1e9)
-    assert race._hopeless(other, best) == leaves
-    assert not race._hopeless(best, best)
+    assert is_hopeless(other, best, regression=False) == leaves
+    assert not is_hopeless(best, best, regression=False)
 
 
 @pytest.mark.parametrize(("loss", "leaves"), [(100, False), (119.9, False), (120.1, True)])
 def test_a_regressor_leaves_when_its_error_is_far_more(loss, leaves):
-    race = AutoLearner(Settings(task="regression", loss=CAPPED.loss, C="auto"), 1, 1)
-    assert race._hopeless(standing("regression", 0, loss), standing("regression", 0, 100)) == leaves
+    learners = standing("regression", 0, loss), standing("regression", 0, 100)
+    assert is_hopeless(*learners, regression=True) == leaves
 
 
 def test_nobody_leaves_before_the_race_is_settled():
@@ -253,12 +257,42 @@ def test_nobody_leaves_before_the_race_is_settled():
     y = ((X / [1e-4, 1.0, 1e4] - 5) @ [1.0, -1.0, 1.0] > 0).astype(int)
     model = PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto")
     model.partial_fit(X[: SETTLED - 1], y[: SETTLED - 1])
-    assert len(model._learner.learners) == 6
+    assert len(model._learner.learners) == len(PLACES)
     model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
-    left = len(model._learner.learners)
-    assert left < 6
+    assert len(model._learner.learners) < len(PLACES)  # some are far behind
     best = min(lane["recent_error"] for lane in model.lanes_)
     assert min(lane["recent_error"] for lane in model.lanes_ if lane["chosen"]) == best
+
+
+def test_the_best_of_a_race_stay():
+    """However many are level, no more than may stay do, and they are the best ones."""
+    learners = [standing("binary", mistakes, 1.0) for mistakes in (101, 104, 100, 103, 102, 105)]
+    for examples, stay in ((256, 6), (512, 4), (1024, 3), (4096, 2), (16384, 1), (10**6, 1)):
+        kept = who_stays(learners, examples, regression=False)
+        assert kept == [each for each in learners if learners.index(each) in ORDER[:stay]]
+        assert staying(examples)[0] == stay
+
+
+ORDER = (2, 0, 4, 3, 1, 5)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_long_race_is_narrow_and_its_memory_is_given_back(kind):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(17000, 4))
+    y = (X @ [1.0, -1.0, 0.5, 2.0] + rng.normal(size=len(X)) > 0).astype(int)
+    model = PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto")
+    sizes = []
+    for start in range(0, len(X), 1000):
+        part = X[start : start + 1000]
+        part = csr_matrix(part) if kind == "sparse" else part
+        model.partial_fit(part, y[start : start + 1000])
+        arrays = [learner.state() for learner in model._learner.learners]
+        sizes.append(sum(array.nbytes for state in arrays for array in state.values()))
+        learners, neighbours = staying(start + len(y[start : start + 1000]))
+        assert len(arrays) <= learners
+        assert len(model.lanes_) <= learners * (2 * neighbours + 1)
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1] < sizes[0] / 5
 
 
 # -- models taken out ---------------------------------------------------------------------------
@@ -352,7 +386,7 @@ def test_a_settled_race_keeps_the_neighbours_of_its_leader():
     leader = model.C_
     model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
     kept = [lane["C"] for lane in model.lanes_]
-    assert len(before) == 13 and len(kept) == 2 * NEIGHBOURS + 1
+    assert len(before) == 13 and len(kept) == 7
     assert leader in kept and set(kept) <= set(before)
     alone = PassiveAggressiveClassifier(C=model.C_).partial_fit(X[:SETTLED], y[:SETTLED])
     np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-9)  # a lane is a model

@@ -21,7 +21,7 @@ def cancer():
     return X[order], y[order]
 
 
-def long_stream(n=3 * SETTLED, d=5, seed=0):
+def long_stream(n=9216, d=5, seed=0):
     """Columns of very different sizes, far from zero: some of the learners fall behind."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
@@ -44,7 +44,7 @@ def same(one, two):
 
 
 def test_lanes_tell_metric_and_scale():
-    X, y = cancer()
+    X, y = (part[: SETTLED - 1] for part in cancer())
     assert places(PassiveAggressiveClassifier(**OPEN).partial_fit(X, y)) == sorted(PLACES)
     metric = PassiveAggressiveClassifier(metric="auto", C=0.1).partial_fit(X, y)
     assert places(metric) == [("diagonal", "none"), ("euclidean", "none"), ("root", "none")]
@@ -81,7 +81,7 @@ def test_the_leader_of_a_regression_too():
 
 @pytest.mark.parametrize("metric", ["auto", "euclidean", "diagonal"])
 def test_sparse_rows_are_never_centred(metric):
-    X, y = cancer()
+    X, y = (part[: SETTLED - 1] for part in cancer())
     race = PassiveAggressiveClassifier(C="auto", metric=metric, scale="auto")
     race.partial_fit(sp.csr_matrix(X), y)
     assert {scale for _, scale in places(race)} == {"none", "online"}

@@ -50,8 +50,8 @@ def test_all_learners_stand_at_one_example(alarm, threads):
     stopped = 0
     for seconds in (0.0005, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08):
         race, twin = (AutoLearner(settings, X.shape[1], 2) for _ in "ab")
-        alarm(seconds)
         try:
+            alarm(seconds)
             while True:
                 start = race.examples % len(y)
                 order = np.arange(start, len(y), dtype=np.int64)
@@ -74,8 +74,8 @@ def test_an_estimator_goes_on_after_an_interrupt(alarm):
     X, y = problem()
     for kind in (PassiveAggressiveClassifier, PassiveAggressiveRegressor):
         model = kind(**OPEN).partial_fit(X[:10], y[:10])
-        alarm(0.01)
         with pytest.raises(KeyboardInterrupt):
+            alarm(0.01)
             while True:
                 model.partial_fit(X, y)
         assert len({each.examples for each in model._learner.learners}) == 1

@@ -78,9 +78,9 @@ def test_threads_with_bad_rows_beside_good_ones():
 def interrupted(call):
     """Run a call that would take minutes and press Ctrl-C while it works."""
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
+            timer.start()
             call()
     finally:
         timer.cancel()

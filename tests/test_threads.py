@@ -150,8 +150,8 @@ def test_an_interrupt_leaves_a_whole_model():
     settings = Settings(task="multiclass", multiclass="ovr")
     learner = make_learner(settings, X.shape[1], 64)
     timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         for _ in range(1000):
             learner.learn(rows_of(X), labels=y, threads=2)
     timer.join()

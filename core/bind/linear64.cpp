@@ -3,17 +3,8 @@
 #include "stream/stream.hpp"
 
 namespace aggro {
-
-// The model and the loops of streams, which are those of sparse arrays.
-template struct Model<double>;
-template class Learn<double, StreamRow, true, true>;
-template class Learn<double, StreamRow, true, false>;
-template class Learn<double, StreamRow, false, true>;
-template class Learn<double, StreamRow, false, false>;
-template class BatchStep<double, StreamRow>;
-template std::unique_ptr<BatchStep<double, StreamRow>> batch_step(Model<double>&, Scratch<double>&);
-
-}  // namespace aggro
+AGGRO_STREAM_LOOPS()
+}
 
 void bind_linear64(nanobind::module_& m) {
     aggro::bind_model<double>(m, "Model64");

@@ -13,6 +13,7 @@
 #include "arrays.hpp"
 #include "guard.hpp"
 #include "lesson.hpp"
+#include "linear/select.hpp"
 #include "linear/together.hpp"
 
 namespace aggro {
@@ -113,6 +114,19 @@ class LinearCore {
         });
     }
 
+    /// Goes on where some models of another core are.
+    void continue_models(LinearCore& from, const std::vector<std::size_t>& models) {
+        Guard::alone_with_all({&guard, &from.guard}, [&] {
+            const Shape &own = model.shape, &other = from.model.shape;
+            for (const std::size_t each : models)
+                if (each >= other.models) throw std::invalid_argument("there is no such model");
+            if (models.size() != own.models || own.features != other.features ||
+                own.outputs * other.models != other.outputs * own.models)
+                throw std::invalid_argument("these models have another shape");
+            aggro::continue_models(model, from.model, models);
+        });
+    }
+
     /// The weights as they are in memory, features x outputs. Writing to it writes to the model.
     nb::ndarray<nb::numpy, T> weights_view() {
         const Block<T> weights = guard.peek([&] { return model.weights; });
@@ -137,12 +151,6 @@ class LinearCore {
     nb::ndarray<nb::numpy, double> bias() {
         std::vector<double> bias = guard.read([&] { return effective_bias(model); });
         return to_numpy(std::move(bias), {model.shape.outputs});
-    }
-
-    void set_bias(const std::vector<double>& bias) {
-        if (bias.size() != model.shape.outputs)
-            throw nb::value_error("one intercept per output is needed");
-        guard.write([&] { model.bias.assign(bias.begin(), bias.end()); });
     }
 
     void set_groups(std::vector<Group> groups) {

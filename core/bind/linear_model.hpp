@@ -68,10 +68,11 @@ void bind_model(nb::module_& m, const char* name) {
              "group, matrix, model or shared.")
         .def("load_state", &G::load_state, "state"_a,
              "Put back what state() gave; what does not fit raises and changes nothing.")
+        .def("continue_models", &G::continue_models, "source"_a, "models"_a,
+             "Let model i go on where model models[i] of another core is.")
         .def("weights_view", &G::weights_view, "The last weights in place, features x outputs.")
         .def("weights", &G::weights, "The weights that predict, features x outputs.")
         .def("bias", &G::bias, "The intercepts that predict.")
-        .def("set_bias", &G::set_bias, "bias"_a, "Set the last intercepts.")
         .def("set_groups", &G::set_groups, "groups"_a, "Change the rules; what was learned stays.")
         .def(
             "freeze_means",

@@ -232,9 +232,8 @@ class KernelLearn {
             for (const auto& [slot, share] : m.budget.shares) {
                 if (!std::isfinite(share))
                     throw BadExample(
-                        "this kernel is not positive, and what the budget gives up cannot be "
-                        "shared "
-                        "out; use budget_strategy='oldest', or another kernel");
+                        "the kernel is not positive, so that projection has no solution here; "
+                        "use budget_strategy='oldest', or another kernel");
                 e.transfer(gone, slot, share);
             }
             m.budget.removed(gone, e);

@@ -54,14 +54,9 @@ template <class Body>
     }
 }
 
-/// Nobody looks at the rows that come next.
-struct Unwatched {
-    void operator()(std::size_t, std::size_t) const {}
-};
-
 /// `at` is the place in the order of the row that is being learned: where it failed, if it does.
 /// `look(place, count)` is called before so many rows are learned together.
-template <class T, class Row, class Look = Unwatched>
+template <class T, class Row, class Look = DoNothing>
 inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Lesson& lesson,
                        std::size_t& at, const Look& look = {}) {
     Reader<T, Row> reader(lesson.x);
@@ -89,7 +84,7 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
 
 template <class T, class Row>
 inline void learn_batches(Model<T>& m, const Lesson& lesson, std::size_t& at,
-                          const std::function<void(std::size_t, std::size_t)>& look = Unwatched()) {
+                          const std::function<void(std::size_t, std::size_t)>& look = DoNothing()) {
     Scratch<T> scratch(m);
     std::vector<Reader<T, Row>> readers(lesson.batch_size,
                                         Reader<T, Row>(lesson.x));  // rows must last

@@ -41,13 +41,14 @@ struct Matrix {
     }
 };
 
-struct AskForNothing {
+/// Takes the place of a function that nobody needs.
+struct DoNothing {
     void operator()(std::size_t, std::size_t) const {}
 };
 
 /// Strictly increasing and inside a matrix of so many features. `ask_for(k, count)` may ask memory
 /// for what will be walked after these entries.
-template <class Index, class Ask = AskForNothing>
+template <class Index, class Ask = DoNothing>
 inline bool well_formed(const Index* indices, std::size_t size, std::size_t features,
                         const Ask& ask_for = {}) {
     constexpr std::size_t bytes = 64, width = bytes / sizeof(Index);

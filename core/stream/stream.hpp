@@ -12,15 +12,18 @@ namespace aggro {
 /// A row of a stream: features in any order, each at most once.
 using StreamRow = SparseRow<double, std::int32_t>;
 
-// The model and the loops of arrays are the same, and are compiled with them.
-extern template struct Model<double>;
-extern template class Learn<double, StreamRow, true, true>;
-extern template class Learn<double, StreamRow, true, false>;
-extern template class Learn<double, StreamRow, false, true>;
-extern template class Learn<double, StreamRow, false, false>;
-extern template class BatchStep<double, StreamRow>;
-extern template std::unique_ptr<BatchStep<double, StreamRow>> batch_step(Model<double>&,
-                                                                         Scratch<double>&);
+// The model and the loops of streams are those of sparse arrays: linear64.cpp compiles them for
+// both.
+#define AGGRO_STREAM_LOOPS(declared)                                                           \
+    declared template struct Model<double>;                                                    \
+    declared template class Learn<double, StreamRow, true, true>;                              \
+    declared template class Learn<double, StreamRow, true, false>;                             \
+    declared template class Learn<double, StreamRow, false, true>;                             \
+    declared template class Learn<double, StreamRow, false, false>;                            \
+    declared template class BatchStep<double, StreamRow>;                                      \
+    declared template std::unique_ptr<BatchStep<double, StreamRow>> batch_step(Model<double>&, \
+                                                                               Scratch<double>&);
+AGGRO_STREAM_LOOPS(extern)
 
 /// Examples that wait until their mini-batch is full.
 struct Waiting {

@@ -140,6 +140,9 @@ class Model32:
         Put back what state() gave; what does not fit raises and changes nothing.
         """
 
+    def continue_models(self, source: Model32, models: Sequence[int]) -> None:
+        """Let model i go on where model models[i] of another core is."""
+
     def weights_view(self) -> NDArray[numpy.float32]:
         """The last weights in place, features x outputs."""
 
@@ -148,9 +151,6 @@ class Model32:
 
     def bias(self) -> NDArray[numpy.float64]:
         """The intercepts that predict."""
-
-    def set_bias(self, bias: Sequence[float]) -> None:
-        """Set the last intercepts."""
 
     def set_groups(self, groups: Sequence[Group]) -> None:
         """Change the rules; what was learned stays."""
@@ -271,6 +271,9 @@ class Model64:
         Put back what state() gave; what does not fit raises and changes nothing.
         """
 
+    def continue_models(self, source: Model64, models: Sequence[int]) -> None:
+        """Let model i go on where model models[i] of another core is."""
+
     def weights_view(self) -> NDArray[numpy.float64]:
         """The last weights in place, features x outputs."""
 
@@ -279,9 +282,6 @@ class Model64:
 
     def bias(self) -> NDArray[numpy.float64]:
         """The intercepts that predict."""
-
-    def set_bias(self, bias: Sequence[float]) -> None:
-        """Set the last intercepts."""
 
     def set_groups(self, groups: Sequence[Group]) -> None:
         """Change the rules; what was learned stays."""

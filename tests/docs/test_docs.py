@@ -11,6 +11,7 @@ over where a name cannot be imported; ``scikit-learn 1.8-1.9`` asks for versions
 import doctest
 import io
 import re
+import sys
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
@@ -85,6 +86,7 @@ def run(block, page, names):
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # Spark would take the first on the path
     names = {"__name__": "__main__"}
     for block in blocks_of(page):
         if not all(map(is_met, block.needs)):

@@ -217,9 +217,9 @@ def test_interrupted_learning_leaves_a_whole_model():
     y = np.random.default_rng(1).integers(0, 2, 4000)
     model = estimator("binary", gamma=0.01).partial_fit(X[:50], y[:50], classes=[0, 1])
     timer = threading.Timer(0.15, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
     begun = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         for _ in range(200):
             model.partial_fit(X, y)
     timer.join()

@@ -169,12 +169,9 @@ class LinearEstimator(OnlineEstimator):
                 "There is no choice to explain: nothing is 'auto' among C, metric and scale, or "
                 "settle() has ended the race."
             )
-        choice = race.told()
-        if path is not None:
-            from aggro.plot.choice import draw_choice
+        from aggro.plot.choice import explained
 
-            draw_choice(choice, path)
-        return choice
+        return explained(race.told(), path)
 
     def plot_lanes(self, path: str | Path | None = None) -> Any:
         """Draw the recent error of each lane against C, the leader marked; return the figure.

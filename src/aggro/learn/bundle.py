@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,27 +16,8 @@ TALLIES = ("mistakes", "updates", "last_update", "loss")
 def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]) -> Learner:
     """Return a learner whose model i continues model ``models[i]`` of this one."""
     new = Learner(settings, learner.features, learner.classes, learner.dtype)
-    new.model.set_memory(learner.model.memory)
-    before, after = learner.state(), new.state()
-    source = np.asarray(models)
-    outputs = (source[:, None] * learner.outputs + np.arange(learner.outputs)).ravel()
-    each = len(before["updates"]) // learner.models
-    groups = (source[:, None] * each + np.arange(each)).ravel()
-    for name, kind in new.model.layout().items():
-        if kind == "lane":
-            _select_lanes(before[name], after[name], learner, new, outputs)
-        elif kind in ("slot", "output"):  # several classifiers side by side
-            after[name] = before[name].reshape(-1, learner.outputs * learner.models)[:, outputs]
-        elif kind == "matrix":
-            after[name] = before[f"full_{groups[int(name.removeprefix('full_'))]}"]
-        elif kind in ("mixture", "group", "model"):
-            lines = {"mixture": outputs, "group": groups, "model": source}[kind]
-            count = {"mixture": learner.outputs, "group": each, "model": 1}[kind]
-            after[name] = before[name].reshape(count * learner.models, -1)[lines]
-        else:  # shared by all outputs
-            after[name] = before[name]
-        after[name] = after[name].ravel()
-    new.load_state(after)
+    source: Any = learner.model  # of the same precision
+    new.model.continue_models(source, list(models))
     return new
 
 
@@ -72,17 +54,6 @@ def begin_intercepts(before: dict[str, Array], after: dict[str, Array]) -> None:
     for name in after:
         if name.startswith("full_"):
             after[name][-1] = prior
-
-
-def _select_lanes(before: Array, after: Array, old: Learner, new: Learner, outputs: Array) -> None:
-    """Fill a table of lanes: those of the outputs and, in that of the weights, sums, variances."""
-    source, target = before.reshape(old.features, -1), after.reshape(new.features, -1)
-    has = new.outputs * new.models
-    target[:, :has] = source[:, outputs]
-    if source.shape[1] >= old.model.lanes:
-        _copy_sums(source, target, old, new)
-    if source.shape[1] > old.model.lanes:  # a diagonal metric
-        target[:, new.model.lanes :][:, :has] = source[:, old.model.lanes :][:, outputs]
 
 
 def _copy_sums(source: Array, target: Array, old: Learner, new: Learner) -> None:

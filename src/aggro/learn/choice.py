@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]
+LAST = ("behind", "left_after")
 JUDGED = ("mistakes", "recent_error", "recent_loss", "chosen", "left_after")  # all else is raced
 
 
@@ -16,7 +17,8 @@ class Choice:
 
     ``rows`` hold, for each learner, the settings of its best lane, its recent ``error`` (a share of
     the examples, or the mean absolute error of a regression), how far it is ``behind`` the leader,
-    and after how many examples it ``left_after`` falling too far behind: None while it races.
+    and after how many examples it ``left_after`` others were better: None while it races. Of one
+    that left, error and distance are those of that moment.
 
     >>> from aggro.learn.choice import choice_of
     >>> lane = {"C": 1.0, "metric": "diagonal", "recent_error": 0.25, "recent_loss": 0.5}
@@ -69,18 +71,24 @@ def choice_of(lanes: Sequence[Mapping[str, Any]], left: Sequence[Row], regressio
     rows = sorted([*best.values(), *({**row, "leads": False} for row in left)], key=_rank)
     least = rows[0]["error"]
     told = [
-        {name: value for name, value in row.items() if name not in ("leads", "left_after")}
-        | {"behind": max(row["error"] - least, 0.0), "left_after": row["left_after"]}
+        {name: value for name, value in row.items() if name not in ("leads", *LAST)}
+        | {"behind": row.get("behind", max(row["error"] - least, 0.0))}
+        | {"left_after": row["left_after"]}
         for row in rows
     ]
     return Choice(tuple(told), regression)
 
 
-def leaving(lanes: Sequence[Mapping[str, Any]], examples: int, regression: bool) -> list[Row]:
-    """Return the rows of learners that leave a race after so many examples."""
-    lanes = [{**lane, "chosen": False, "left_after": examples} for lane in lanes]
-    rows = choice_of(lanes, [], regression).rows if lanes else ()
-    return [{name: value for name, value in row.items() if name != "behind"} for row in rows]
+def leaving(
+    lanes: Sequence[Mapping[str, Any]],
+    staying: Sequence[Mapping[str, Any]],
+    examples: int,
+    regression: bool,
+) -> list[Row]:
+    """Return the rows of learners that leave a race after so many examples, to those that stay."""
+    gone = [{**lane, "chosen": False, "left_after": examples} for lane in lanes]
+    rows = choice_of([*staying, *gone], [], regression).rows if gone else ()
+    return [row for row in rows if row["left_after"] is not None]
 
 
 def _rank(row: Row) -> tuple[bool, bool, float]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
-from aggro.learn.grids import standing
+from aggro.learn.grids import FAR_BEHIND, standing, staying
 from aggro.learn.learner import Learner
 from aggro.rules import Settings
 
@@ -23,6 +24,28 @@ def lanes_of(learner: Learner) -> list[dict[str, Any]]:
         }
         for setting, record, by_mean in zip(*parts, strict=True)
     ]
+
+
+def record_of(learner: Learner) -> tuple[float, float]:
+    """Return the recent mistakes and loss of the best lane of a learner."""
+    _, mistakes, loss, _ = learner.model.records[learner.model.chosen]
+    return mistakes, loss
+
+
+def who_stays(learners: list[Learner], examples: int, regression: bool) -> list[Learner]:
+    """Return the learners that race on after so many examples: the best, and who is near them."""
+    best, (most, _) = min(learners, key=record_of), staying(examples)
+    near = [each for each in learners if not is_hopeless(each, best, regression)]
+    kept = sorted(near, key=record_of)[:most]
+    return [each for each in learners if each in kept]
+
+
+def is_hopeless(learner: Learner, best: Learner, regression: bool) -> bool:
+    """Tell whether a learner is so far behind the best that chance cannot explain it."""
+    (mistakes, loss), (fewest, least) = record_of(learner), record_of(best)
+    if regression:
+        return loss > FAR_BEHIND * least
+    return mistakes > FAR_BEHIND * fewest + 3.0 * math.sqrt(mistakes + fewest)
 
 
 def best_of(learners: list[Learner]) -> tuple[int, int]:

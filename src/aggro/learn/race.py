@@ -12,7 +12,6 @@ from aggro import _core
 from aggro.learn.bundle import select
 from aggro.learn.choice import Choice, choice_of, leaving
 from aggro.learn.grids import (
-    FAR_BEHIND,
     first_steps,
     grid_of,
     is_settled,
@@ -20,7 +19,7 @@ from aggro.learn.grids import (
     next_look,
     places_of,
 )
-from aggro.learn.lanes import best_of, chosen_of, lanes_of
+from aggro.learn.lanes import best_of, chosen_of, lanes_of, who_stays
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.turns import Turns
 from aggro.rules import AXES, Settings, check_same_shape, left_open, memory_of
@@ -133,6 +132,10 @@ class AutoLearner:
 
         return restore
 
+    @property
+    def _regression(self) -> bool:
+        return self.settings.task == "regression"
+
     def _models(self) -> list[Any]:
         return [learner.model for learner in self.learners]
 
@@ -167,32 +170,22 @@ class AutoLearner:
         if self.fixed is not None or self.examples < self.next_look:
             return
         learners, settled = self.learners, is_settled(self.examples, self.next_look)
-        out: list[Learner] = []
-        if settled:
-            best = learners[self.best[0]]
-            out = [each for each in learners if self._hopeless(each, best)]
-        stay = [move_grid(each, settled) for each in learners if each not in out]
-        self.go_on_with(stay, out)
+        stay = who_stays(learners, self.examples, self._regression) if settled else learners
+        out = [each for each in learners if each not in stay]
+        self.go_on_with([move_grid(each, settled) for each in stay], out)
 
     def go_on_with(self, learners: list[Learner], out: Sequence[Learner] = ()) -> None:
         """Let these learners race on without those that are out; what was counted stays."""
         leading = best_of(learners)[0]
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
-        regression = self.settings.task == "regression"
-        gone = [row for each in out for row in leaving(lanes_of(each), self.examples, regression)]
+        lanes, rest = (
+            [lane for each in some for lane in lanes_of(each)] for some in (out, learners)
+        )
+        gone = leaving(lanes, rest, self.examples, self._regression)
         looked = {"learners": learners, "leading": leading, "counted": counted}
         looked |= {"left": [*self.left, *gone], "next_look": next_look(self.examples)}
         self.__dict__.update(looked)  # no signal in between
-
-    def _hopeless(self, learner: Learner, best: Learner) -> bool:
-        """Tell whether a learner is so far behind the best that chance cannot explain it."""
-        (_, mistakes, loss, _), (_, fewest, least, _) = (
-            each.model.records[each.model.chosen] for each in (learner, best)
-        )
-        if self.settings.task == "regression":
-            return bool(loss > FAR_BEHIND * least)
-        return bool(mistakes > FAR_BEHIND * fewest + 3.0 * (mistakes + fewest) ** 0.5)
 
     # -- the leader -------------------------------------------------------------------------
 
@@ -266,7 +259,7 @@ class AutoLearner:
     def told(self) -> Choice:
         """Return what was raced, the leader first, those that left the race included."""
         self._chosen()  # there is one
-        return choice_of(self.lanes(), self.left, self.settings.task == "regression")
+        return choice_of(self.lanes(), self.left, self._regression)
 
     def winner(self) -> Learner:
         """Return the leader alone, as a learner of its own that goes on as its lane would."""

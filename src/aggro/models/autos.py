@@ -72,7 +72,7 @@ def decode_auto_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Au
         for number, learner in enumerate(race.learners):
             _put_back_records(learner, f"{where}-judged.{number}.", arrays)
     _resume(race, facts)
-    race.left = _left(facts.get("left", []))
+    race.left = decode_left(facts.get("left", []))
     for learner in race.learners:
         same = (learner.features, learner.outputs, learner.dtype, learner.settings.task)
         if same != (race.features, race.outputs, race.dtype, settings.task):
@@ -100,11 +100,12 @@ def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
     race.counted = (facts["mistakes"] - made[0], facts["distance"] - made[1])
 
 
-def _left(rows: Any) -> list[dict[str, Any]]:
+def decode_left(rows: Any) -> list[dict[str, Any]]:
     """Return what is told of learners that left the race; early versions do not tell it."""
-    known = {"C": float, "error": float, "left_after": int}
+    known = {"C": float, "error": float, "left_after": int, "behind": float}
     for row in rows:
-        if any(type(row[name]) is not kind for name, kind in known.items()):
+        told = {"behind": 0.0, **row}  # early versions do not tell how far behind they were
+        if any(type(told[name]) is not kind for name, kind in known.items()):
             raise ModelFileError("what is told of those that left the race makes no sense")
     return list(rows)
 

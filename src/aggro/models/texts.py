@@ -10,7 +10,7 @@ import numpy as np
 import aggro
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
-from aggro.models.autos import decode_auto_learner, encode_auto_learner
+from aggro.models.autos import decode_auto_learner, decode_left, encode_auto_learner
 from aggro.models.calibrators import (
     decode_calibrator,
     decode_typical,
@@ -41,6 +41,7 @@ def encode_text_learner(learner: TextLearner, where: str, arrays: Arrays) -> dic
     arrays |= {f"{where}-words.{name}": array for name, array in known.items()}
     return {
         **{name: int(getattr(learner, name)) for name in FACTS},
+        "left": [row | {"ngram_range": list(row["ngram_range"])} for row in learner.left],
         "counted": [float(each) for each in (learner.mistakes, learner.distance)],
         "settings": encode_settings(learner.settings, arrays),
         "options": encode(dataclasses.asdict(_plain(encoder.options)), f"{where}-options", arrays),
@@ -93,12 +94,18 @@ def decode_text_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Te
             "runners": runners,
             "calibrator": calibrator,
             "counted": (0.0, 0.0),
+            "left": _left(facts.get("left", [])),
         }
     )
     _check(learner)
     mistakes, distance = (float(each) for each in facts["counted"])
     learner.counted = (mistakes - learner.mistakes, distance - learner.distance)
     return learner
+
+
+def _left(rows: Any) -> list[dict[str, Any]]:
+    """Return what is told of learners that left the race; early versions do not tell it."""
+    return [row | {"ngram_range": tuple(map(int, row["ngram_range"]))} for row in decode_left(rows)]
 
 
 def _encode_runner(runner: Runner, where: str, arrays: Arrays) -> dict[str, Any]:

@@ -9,6 +9,13 @@ from aggro.learn.choice import Choice
 from aggro.plot.style import COLOURS, close_figure, open_figure
 
 
+def explained(choice: Choice, path: str | Path | None) -> Choice:
+    """Return a choice; with a path, a picture of it is drawn there."""
+    if path is not None:
+        draw_choice(choice, path)
+    return choice
+
+
 def draw_choice(choice: Choice, path: str | Path | None) -> Any:
     """Draw the rows of a choice as bars; save the picture when a path is given."""
     figure, (axes,) = open_figure(path, size=(7.0, 1.4 + 0.32 * len(choice.rows)))
@@ -23,9 +30,11 @@ def draw_choice(choice: Choice, path: str | Path | None) -> Any:
     axes.invert_yaxis()
     for place, (error, row) in enumerate(zip(errors, choice.rows, strict=True)):
         gone = row["left_after"]
-        note = f" {error:.3g}" + (f", left after {gone:,}" if gone is not None else "")
+        note = f" {error:.3g}"
+        if gone is not None:
+            note += f"; left after {gone:,}, {factor * row['behind']:.2g} behind"
         axes.text(error, place, note, va="center", fontsize=8)
-    axes.set_xlim(0, max(max(errors), 1e-12) * 1.3)
+    axes.set_xlim(0, max(max(errors), 1e-12) * 1.8)
     axes.grid(visible=False, axis="y")
     unit = "mean absolute error" if choice.regression else "mistakes, %"
     axes.set_xlabel(f"recent {unit}, judged before learning")

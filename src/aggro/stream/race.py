@@ -73,7 +73,7 @@ class RacingStream(_core.Stream):
             return
         settled, classes = is_settled(self.examples, self._next_look), len(self._classes())
         off = off_unit(self._settings(classes), unit)
-        wide = settled and is_wide(len(self._prices))
+        wide = settled and is_wide(len(self._prices), self.examples)
         if off or wide or (settled and off_edge(self._prices, self._chosen, unit)):
             self._go_on(move_grid(self._learner(classes), settled), look)
         else:

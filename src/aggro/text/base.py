@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggro.checks import check_count, check_flag, check_number
 from aggro.kinds import Kind
+from aggro.learn.choice import Choice
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
 from aggro.rules import Settings, check_settings
@@ -191,6 +193,20 @@ class TextEstimator:
     def lanes_(self) -> list[dict[str, Any]]:
         """What is raced: each lane's representation, settings, mistakes and recent record."""
         return self._fitted().lanes()
+
+    def explain_choice(self, path: str | Path | None = None) -> Choice:
+        """Return what was raced and by how much the leader is ahead: a table, once printed.
+
+        With a path, a picture of it is drawn there.
+        """
+        learner = self._fitted()
+        if not learner.lanes():
+            raise AttributeError(
+                "There is no choice to explain: nothing is 'auto', or settle() has ended the race."
+            )
+        from aggro.plot.choice import explained
+
+        return explained(learner.told(), path)
 
     @property
     def t_(self) -> int:

@@ -16,7 +16,9 @@ import numpy as np
 from aggro import _core
 from aggro.learn.alike import AnyLearner, grow_features, learners_of, suffered
 from aggro.learn.calibration import Calibrator
+from aggro.learn.choice import Choice, choice_of, leaving
 from aggro.learn.grids import PIECE, is_settled, next_look
+from aggro.learn.lanes import is_hopeless, lanes_of, record_of
 from aggro.learn.learner import Array, Learner
 from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
@@ -25,17 +27,10 @@ from aggro.learn.turns import Turns
 from aggro.learn.typical import Typical, next_change
 from aggro.rules import Settings
 from aggro.text.encoder import Encoder, Rows
-from aggro.text.race import (
-    best_of,
-    bytes_of,
-    is_hopeless,
-    make_race,
-    put_back,
-    record_of,
-    winner_of,
-)
+from aggro.text.race import best_of, bytes_of, make_race, put_back, winner_of
 from aggro.text.table import Table
 
+PATIENCE = 3 * PIECE  # examples before a representation may leave: long n-grams begin slowly
 MEMORY = 2**30  # bytes that the tables of a race may take
 
 
@@ -58,6 +53,7 @@ class TextLearner:
         self.encoder, self.settings, self.memory = encoder, settings, memory
         self.classes, self.examples, self.leading = outputs, 0, 0
         self.counted = (0.0, 0.0)  # mistakes and distance, less those of the leader itself
+        self.left: list[dict[str, Any]] = []  # what is told of learners that are out of the race
         nothing = Typical.of(np.zeros(1))
         self.runners = [
             Runner(which, kind, make_race(settings, outputs, "float32", seed), nothing)
@@ -178,7 +174,7 @@ class TextLearner:
         look = next_look(self.examples)
         self.runners, self.examples = runners, self.examples + count
         if self.examples >= look:
-            self._look(is_settled(self.examples, look))
+            self._look(self.examples >= PATIENCE and is_settled(self.examples, look))
 
     @property
     def outputs(self) -> int:
@@ -211,14 +207,18 @@ class TextLearner:
         if not settled or sum(len(learners_of(r.race)) for r in self.runners) == 1:
             return
         best = min(learners_of(self.leader.race), key=record_of)
-        staying = []
+        regression = self.settings.task == "regression"
+        staying, out = [], []
         for runner in self.runners:
             learners = learners_of(runner.race)
-            kept = [each for each in learners if not is_hopeless(self.settings, each, best)]
+            kept = [each for each in learners if not is_hopeless(each, best, regression)]
+            gone = [lane for each in learners if each not in kept for lane in lanes_of(each)]
+            out += [{**self._about(runner), **lane} for lane in gone]
             if isinstance(runner.race, AutoLearner) and 0 < len(kept) < len(learners):
                 runner.race.go_on_with(kept)
             staying += [runner] if kept else []
         self._lead(staying)
+        self.left = [*self.left, *leaving(out, self.lanes(), self.examples, regression)]
 
     def _lead(self, runners: Sequence[Runner]) -> None:
         """Go on with these; the one with the best record leads."""
@@ -255,8 +255,9 @@ class TextLearner:
         encoder = self.encoder.alone(leader.which, leader.kind)
         made = suffered(alone.race)
         counted = (self.mistakes - made[0], self.distance - made[1])
+        settings = alone.race.settings
         self.__dict__.update(encoder=encoder, runners=[alone], leading=0, counted=counted)
-        self.settings = alone.race.settings
+        self.__dict__.update(settings=settings, left=[])
 
     @property
     def choice(self) -> dict[str, Any]:
@@ -273,11 +274,19 @@ class TextLearner:
         for place, runner in enumerate(self.runners):
             if not isinstance(runner.race, AutoLearner):
                 continue
-            about = {"ngram_range": self.encoder.ranges[runner.which], "idf": runner.kind == "idf"}
             for lane in runner.race.lanes():
                 chosen = lane["chosen"] and place == self.leading
-                found.append({**about, **lane, "chosen": chosen})
+                found.append({**self._about(runner), **lane, "chosen": chosen})
         return found
+
+    def told(self) -> Choice:
+        """Return what was raced, the leader first, those that left the race included."""
+        races = [(r, r.race.left) for r in self.runners if isinstance(r.race, AutoLearner)]
+        left = [{**self._about(runner), **row} for runner, rows in races for row in rows]
+        return choice_of(self.lanes(), [*self.left, *left], self.settings.task == "regression")
+
+    def _about(self, runner: Runner) -> dict[str, Any]:
+        return {"ngram_range": self.encoder.ranges[runner.which], "idf": runner.kind == "idf"}
 
     # -- classes ----------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Any
 from aggro.learn.alike import AnyLearner, learners_of
 from aggro.learn.bundle import select
 from aggro.learn.grids import price, tables_of
+from aggro.learn.lanes import record_of
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
 from aggro.rules import Settings, left_open, memory_of
@@ -36,20 +37,9 @@ def make_race(settings: Settings, outputs: int, dtype: str, seed: int) -> AnyLea
     return learner
 
 
-def record_of(learner: Learner) -> tuple[float, float]:
-    """Return the recent mistakes and loss of the best lane of a learner."""
-    _, mistakes, loss, _ = learner.model.records[learner.model.chosen]
-    return mistakes, loss
-
-
 def best_of(race: AnyLearner) -> tuple[float, float]:
     """Return the record of whoever leads a race."""
     return min(map(record_of, learners_of(race)), default=(0.0, 0.0))
-
-
-def is_hopeless(settings: Settings, learner: Learner, best: Learner) -> bool:
-    """Tell whether a learner is so far behind the best that chance cannot explain it."""
-    return AutoLearner(settings, 1, 1)._hopeless(learner, best)
 
 
 def put_back(race: AnyLearner, known: dict[str, Any]) -> None:

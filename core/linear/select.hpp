@@ -1,0 +1,102 @@
+// Models that are taken out of those that learn side by side, doubled, or put in another order.
+#pragma once
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "linear/model.hpp"
+
+namespace aggro {
+
+/// Which lines of the old arrays the lines of the new ones are.
+template <class T>
+struct Selection {
+    Selection(const Model<T>& from, const Model<T>& to, const std::vector<std::size_t>& models)
+        : from(from), to(to), models(models) {
+        outputs = each_of(from.shape.outputs / from.shape.models);
+        groups = each_of(from.groups.size() / from.shape.models);
+    }
+
+    /// Fills an array of the new model from that of the old one, as its kind asks for.
+    template <class V>
+    void fill(Per per, const V* source, std::size_t size, V* target, std::size_t room) const {
+        switch (per) {
+            case Per::lane:
+                return fill_lanes(source, size, target, room);
+            case Per::slot:
+            case Per::output:
+                return fill_slots(source, size, target);
+            case Per::mixture:
+                return fill_lines(outputs, from.shape.outputs, source, size, target);
+            case Per::group:
+                return fill_lines(groups, from.groups.size(), source, size, target);
+            case Per::model:
+                return fill_lines(models, from.shape.models, source, size, target);
+            case Per::matrix:
+                return;
+            case Per::feature:
+            case Per::shared:
+                std::copy_n(source, size, target);
+        }
+    }
+
+    const Model<T>&from, &to;
+    std::vector<std::size_t> models, outputs, groups;
+
+  private:
+    std::vector<std::size_t> each_of(std::size_t count) const {
+        std::vector<std::size_t> all;
+        for (const std::size_t model : models)
+            for (std::size_t i = 0; i < count; ++i) all.push_back(model * count + i);
+        return all;
+    }
+
+    /// Outputs, then class sums, which all models share; in a diagonal metric the variances follow.
+    template <class V>
+    void fill_lanes(const V* source, std::size_t size, V* target, std::size_t room) const {
+        const std::size_t features = to.shape.features;
+        const std::size_t old_stride = size / features, stride = room / features;
+        const std::size_t had = from.shape.outputs, has = outputs.size();
+        const bool sums = old_stride >= from.lanes, variances = old_stride > from.lanes;
+        const std::size_t shared = sums ? std::min(from.lanes - had, to.lanes - has) : 0;
+        for (std::size_t j = 0; j < features; ++j, source += old_stride, target += stride) {
+            for (std::size_t k = 0; k < has; ++k) target[k] = source[outputs[k]];
+            std::copy_n(source + had, shared, target + has);
+            for (std::size_t k = 0; variances && k < has; ++k)
+                target[to.lanes + k] = source[from.lanes + outputs[k]];
+        }
+    }
+
+    /// Several classifiers side by side, each with all its outputs.
+    template <class V>
+    void fill_slots(const V* source, std::size_t size, V* target) const {
+        for (const V* end = source + size; source < end; source += from.shape.outputs)
+            for (const std::size_t k : outputs) *target++ = source[k];
+    }
+
+    template <class V>
+    static void fill_lines(const std::vector<std::size_t>& lines, std::size_t count,
+                           const V* source, std::size_t size, V* target) {
+        const std::size_t width = size / count;
+        for (const std::size_t line : lines)
+            target = std::copy_n(source + line * width, width, target);
+    }
+};
+
+/// Lets model i of `to`, which knows nothing yet, go on where model `models[i]` of `from` is.
+template <class T>
+void continue_models(Model<T>& to, Model<T>& from, const std::vector<std::size_t>& models) {
+    const Selection<T> selection(from, to, models);
+    from.visit([&](const char* name, Per per, auto* source, std::size_t size) {
+        using Values = decltype(source);
+        to.visit([&](const char* other, Per, auto* target, std::size_t room) {
+            if constexpr (std::is_same_v<Values, decltype(target)>)
+                if (size > 0 && room > 0 && std::strcmp(name, other) == 0)
+                    selection.fill(per, source, size, target, room);
+        });
+    });
+    for (std::size_t g = 0; g < to.full.size(); ++g) to.full[g] = from.full[selection.groups[g]];
+    to.memory = from.memory;
+}
+
+}  // namespace aggro

@@ -1,0 +1,101 @@
+"""``explain_choice()``: what was raced, the leader first, and who left the race when."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_digits
+
+import aggro
+from aggro.learn.grids import PLACES
+
+WORDS = np.array([f"word{i}" for i in range(60)])
+
+
+def rows():
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order]
+
+
+def texts(count):
+    """Two classes whose words differ somewhat."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, count)
+    shares = [np.linspace(1, 2, 60), np.linspace(2, 1, 60)]
+    chosen = [rng.choice(WORDS, 12, p=shares[label] / shares[label].sum()) for label in y]
+    return [" ".join(each) for each in chosen], y
+
+
+def check(choice, lanes, error):
+    leader = next(lane for lane in lanes if lane["chosen"])
+    assert choice.leader["error"] == leader[error] and choice.leader["behind"] == 0
+    assert all(choice.leader[name] == leader[name] for name in ("C", "metric", "average"))
+    racing = [row for row in choice.rows if row["left_after"] is None]
+    assert choice.rows[: len(racing)] == tuple(racing)
+    for row in racing:
+        assert row["behind"] == max(row["error"] - leader[error], 0)
+    table = str(choice).splitlines()
+    assert len(table) == len(choice.rows) + 1 and table[1].endswith("leads")
+
+
+@pytest.mark.parametrize("examples", [100, 600, 1797])
+def test_a_race_of_classifiers(examples, tmp_path):
+    X, y = rows()
+    model = aggro.AutoClassifier().partial_fit(X[:examples], y[:examples], classes=range(10))
+    choice = model.explain_choice(tmp_path / "choice.png")
+    check(choice, model.lanes_, "recent_error")
+    assert len(choice.rows) == len(PLACES)  # nobody is forgotten
+    assert (tmp_path / "choice.png").read_bytes().startswith(b"\x89PNG")
+    aggro.save(model, tmp_path / "model.aggro")
+    for copy in (pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")):
+        assert copy.explain_choice() == choice
+
+
+def test_those_that_left_are_compared_with_the_leader_of_that_moment():
+    X, y = rows()
+    model = aggro.AutoClassifier().partial_fit(X[:512], y[:512], classes=range(10))
+    leader = model.explain_choice().leader["error"]
+    left = [row for row in model.explain_choice().rows if row["left_after"] == 512]
+    assert left
+    model.partial_fit(X[512:], y[512:])
+    later = model.explain_choice()
+    assert later.leader["error"] < leader
+    for row in left:
+        assert row in later.rows and row["behind"] == pytest.approx(row["error"] - leader)
+
+
+def test_a_race_of_regressors():
+    X, y = load_diabetes(return_X_y=True)
+    model = aggro.AutoRegressor().partial_fit(X, y)
+    check(model.explain_choice(), model.lanes_, "recent_loss")
+
+
+def test_a_race_of_texts(tmp_path):
+    X, y = texts(3400)
+    model = aggro.TextClassifier().partial_fit(X[:500], y[:500])
+    check(model.explain_choice(), model.lanes_, "recent_error")
+    assert len(model.explain_choice().rows) == 12  # ranges, weighings, metrics
+    model.partial_fit(X[500:], y[500:])
+    choice = model.explain_choice(tmp_path / "choice.png")
+    check(choice, model.lanes_, "recent_error")
+    assert len(choice.rows) == 12
+    assert {row["ngram_range"] for row in choice.rows} == {(1, 1), (1, 2)}
+    model.save(tmp_path / "model.aggro")
+    for copy in (pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")):
+        assert copy.explain_choice() == choice
+    model.settle()
+    with pytest.raises(AttributeError, match=r"settle\(\) has ended the race"):
+        model.explain_choice()
+
+
+def test_where_nothing_is_chosen_there_is_nothing_to_explain():
+    X, y = rows()
+    plain, settled = aggro.PassiveAggressiveClassifier(), aggro.AutoClassifier()
+    for model in (plain.partial_fit(X, y), settled.partial_fit(X, y).settle()):
+        with pytest.raises(AttributeError, match="There is no choice to explain"):
+            model.explain_choice()
+    fixed = {"ngram_range": (1, 1), "idf": True, "C": 1.0, "metric": "diagonal", "average": False}
+    text = aggro.TextClassifier(**fixed).partial_fit(*texts(50))
+    with pytest.raises(AttributeError, match="nothing is 'auto'"):
+        text.explain_choice()
