@@ -185,23 +185,10 @@ class KernelLearn {
                                    std::numeric_limits<double>::epsilon(),
                                    doubtful<double>,
                                    static_cast<double>(e.size())};
-        if (!solve_batch(g, problem, group_taus.data(), work)) one_by_one(g, problem);
+        step_batch(g, problem, group_taus.data(), work);
         for (std::size_t j = 0; j < count; ++j)
             std::copy_n(group_taus.data() + j * g.count, g.count,
                         taus.data() + j * e.stride + g.first);
-    }
-
-    /// Contradictory hard examples cannot all be met: they are taken one after another.
-    void one_by_one(const Group& g, const BatchProblem& p) {
-        for (std::size_t j = 0; j < p.size; ++j) {
-            double* tau = group_taus.data() + j * g.count;
-            judge(
-                g, p.rules[j], p.targets[j], group_scores.data() + j * g.count,
-                [&] { return p.gram[j * p.size + j]; }, p.rounding(j), tau, ranking);
-            for (std::size_t k = j + 1; k < p.size; ++k)
-                for (std::size_t u = 0; u < g.count; ++u)
-                    group_scores[k * g.count + u] += p.gram[k * p.size + j] * tau[u];
-        }
     }
 
     /// Adds the coefficients; examples that moved and are not support vectors yet become such.

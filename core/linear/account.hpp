@@ -8,15 +8,14 @@
 
 namespace aggro {
 
-template <class T, class Row, bool Single, bool Diagonal>
+template <class T, bool Single>
 class Account {
   public:
     Account(Model<T>& model, Scratch<T>& scratch)
         : m(model),
           s(scratch),
           counters(alone() ? model.counters : scratch.counters),
-          part{scratch.share},
-          scores(model, scratch) {}
+          part{scratch.share} {}
 
     std::int64_t examples() const { return counters.examples; }
     /// The weight of all rounds in the average, as this thread has counted them.
@@ -27,6 +26,7 @@ class Account {
 
     /// Sizes that are taken from rows and targets as they come: the constant feature, the spread of
     /// the targets, the unit of C.
+    template <class Row>
     void measure(const Seen<Row>& row, const Target& y) {
         if (m.shape.spreads > 0) measure_targets(y);
         if (!Single && part.first() == 0 && m.unit.open()) measure_unit(row, y);
@@ -34,6 +34,7 @@ class Account {
 
     /// The constant feature is a fifth as long as the first row that is not zero, and at most 1. A
     /// longer one would take most of a step on short rows.
+    template <class Row>
     [[gnu::noinline]] void measure_intercept(const Seen<Row>& row) {
         if (row.squared == 0) return;
         const double scale = std::min(1.0, 0.2 * row.stretch * std::sqrt(row.squared)),
@@ -46,13 +47,12 @@ class Account {
             m.full[g].set_intercept(m.begun(m.full[g].intercept(), prior));
     }
 
-    /// Judges what the model predicts before it learns the example. The loss is another matter:
-    /// it is suffered by the last weights, which learn from it.
-    [[gnu::always_inline]] void record(const Seen<Row>& row, const Target& y,
+    /// Judges what the model predicts before it learns the example; `mean` tells whether `means`
+    /// are what it predicts. The loss is another matter: it is suffered by the last weights, which
+    /// learn from it.
+    [[gnu::always_inline]] void record(const Target& y, bool mean,
                                        const Standing* began = nullptr) {
-        if (!judges()) return;
         const double* last = s.scores.data();
-        const bool mean = m.shape.predictor != Predictor::last && scores.of_mean(row, averaged());
         const Votes votes{mean ? s.means.data() : last, last};
         if (alone()) return write_record(m, votes, y, began);
         for (std::size_t rival = 0; rival < m.shape.rivals(); ++rival)
@@ -61,7 +61,7 @@ class Account {
     }
 
     /// What a group lost before learning.
-    void count(std::size_t index, const Verdict& verdict) {
+    [[gnu::always_inline]] void count(std::size_t index, const Verdict& verdict) {
         if (!std::isfinite(verdict.loss))
             throw BadExample("its score overflows; scale the features or the target");
         m.tally.loss[index] += verdict.loss;
@@ -78,7 +78,7 @@ class Account {
     }
 
     /// So many examples were learned together; the weights are now those that the average counts.
-    void finish(std::int64_t rounds) {
+    [[gnu::always_inline]] void finish(std::int64_t rounds) {
         counters.examples += rounds;
         ++entries;
         if (m.trail.stride() == 0 || counters.examples <= m.average_from) return;
@@ -99,6 +99,7 @@ class Account {
     }
 
     /// Lets the row and its targets count in the unit of C.
+    template <class Row>
     [[gnu::noinline]] void measure_unit(const Seen<Row>& row, const Target& y) {
         m.unit.add_row(row.squared, row.stretch, m.shape.intercept ? m.prior(part.first()) : 0);
         if (!gives_value(m.groups[0].task)) return;
@@ -110,7 +111,6 @@ class Account {
     Scratch<T>& s;
     Counters& counters;
     Part<Single> part;
-    Scores<T, Row, Single, Diagonal> scores;
     std::size_t entries = 0;  ///< examples learned, each an entry of the journal
 };
 

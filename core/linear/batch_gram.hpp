@@ -16,13 +16,12 @@ struct Member {
     double weight;
 };
 
-template <class T, class Row, bool Diagonal>
+template <class T, class Row>
 class BatchGram {
   public:
     BatchGram(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch) {}
 
     const double* data() const { return gram.data(); }
-    double at(std::size_t j, std::size_t k) const { return gram[j * count + k]; }
 
     /// The next batch has other rows.
     void forget() { known = false; }
@@ -96,7 +95,7 @@ class BatchGram {
 
     /// The row times the variances of the metric.
     Row in_metric(const Row& x, std::size_t lane) {
-        if constexpr (!Diagonal) return x;
+        if (!m.diagonal()) return x;
         s.values.resize(x.size);
         for (std::size_t k = 0; k < x.size; ++k)
             s.values[k] = x.values[k] * m.variance()[x.feature(k) * m.weights.stride() + lane];

@@ -109,7 +109,7 @@ inline void mix_into(Model<T>& m, Block<T>& target, std::size_t k, double scale,
 
 /// Writes the weights of a group out in full, so that its mixture is the identity again.
 template <class T>
-inline void fold(Model<T>& m, const Group& g) {
+[[gnu::noinline]] inline void fold(Model<T>& m, const Group& g) {
     m.announce_sweep();
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         Mixture& mix = m.mix[k];

@@ -89,7 +89,7 @@ class ClassMeans {
     Model<T>& m;
     Scratch<T>& s;
     Space<T, Row, Single, Diagonal> space;
-    Scores<T, Row, Single, Diagonal> scores;
+    Scores<T, Row, Single> scores;
 };
 
 }  // namespace aggro

@@ -41,12 +41,14 @@ class Learn {
 
     /// One example of the given weight. What it calls for each row is inlined: of a short row,
     /// calls would take a good part of the time.
-    void operator()(const Row& x, const Target& y, double weight) {
+    [[gnu::noinline]] void operator()(const Row& x, const Target& y, double weight) {
         const Seen<Row> row = space.look(x);
         if (m.awaits_first_row(part.first())) account.measure_intercept(row);
         scores.of_last(row);
         account.measure(row, y);
-        if (Single || !lanes.models()) account.record(row, y);
+        if ((Single || !lanes.models()) && account.judges())
+            account.record(
+                y, m.shape.predictor != Predictor::last && scores.of_mean(row, account.averaged()));
         bool moves = means.open() && means.join(row, y, weight);
         if (!Single && lanes.usable()) {
             if (lanes.judge(row, y, weight, account)) moves = lanes.move(row, weight, mover);
@@ -77,8 +79,8 @@ class Learn {
             if (looked < 0) looked = row.stretch * m.full[index].look(row.x, row.stretch);
             return looked;
         };
-        const auto rounding = rounding_of<T>(
-            row.x.size, [&](std::size_t k) { return scores.reach(g.first + k, row); });
+        const auto rounding =
+            rounding_of<T>(row.x.size, [&](std::size_t k) { return reach(m, row, g.first + k); });
         const auto suffer = [&](double price) __attribute__((always_inline)) {
             return judge(g, rule_at(g, price, row.stretch), y, s.scores.data() + g.first, length,
                          rounding, s.tau.data() + g.first, s.ranking);
@@ -106,11 +108,26 @@ class Learn {
     Scratch<T>& s;
     Part<Single> part;
     Space<T, Row, Single, Diagonal> space;
-    Scores<T, Row, Single, Diagonal> scores;
+    Scores<T, Row, Single> scores;
     ClassMeans<T, Row, Single, Diagonal> means;
     Mover<T, Row, Single, Diagonal> mover;
-    Account<T, Row, Single, Diagonal> account;
+    Account<T, Single> account;
     LearnLanes<T, Row, Single, Diagonal> lanes;
 };
+
+/// Calls `use` with the loops that fit the model: one output or lanes, Euclidean or diagonal.
+/// Each should be a function of its own: in one large function they would compete for registers.
+template <template <class, class, bool, bool> class How, class T, class Row, class Use>
+inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
+    const bool single = m.lanes == 1;
+    if (single && !m.diagonal())
+        use(How<T, Row, true, false>(m, scratch));
+    else if (single)
+        use(How<T, Row, true, true>(m, scratch));
+    else if (!m.diagonal())
+        use(How<T, Row, false, false>(m, scratch));
+    else
+        use(How<T, Row, false, true>(m, scratch));
+}
 
 }  // namespace aggro

@@ -16,18 +16,16 @@ class LearnLanes {
         : m(model),
           s(scratch),
           part{scratch.share},
-          scores(model, scratch),
           rules(Single ? LaneRules() : LaneRules(model, scratch.share)) {}
 
     bool usable() const { return rules.usable; }
     bool models() const { return rules.models; }
 
     /// Fills the step of each lane and counts what it suffers. True if some lane moves.
-    bool judge(const Seen<Row>& row, const Target& y, double weight,
-               Account<T, Row, Single, Diagonal>& account) {
+    bool judge(const Seen<Row>& row, const Target& y, double weight, Account<T, Single>& account) {
         measure(row);
         const auto rounding =
-            rounding_of<T>(row.x.size, [&](std::size_t k) { return scores.reach(k, row); });
+            rounding_of<T>(row.x.size, [&](std::size_t k) { return reach(m, row, k); });
         rules.judge(y, s.scores.data(), weight, row.stretch, s.tau.data(), m.targets, rounding);
         const bool moving = count(account.examples() + 1);
         if (!account.judges()) return moving;
@@ -88,7 +86,6 @@ class LearnLanes {
     Model<T>& m;
     Scratch<T>& s;
     Part<Single> part;
-    Scores<T, Row, Single, Diagonal> scores;
     LaneRules rules;
 };
 

@@ -1,26 +1,28 @@
 // The same step for several examples together: one dual problem per batch and group.
 #pragma once
+#include <memory>
+
 #include "linear/batch_gram.hpp"
 #include "linear/learn.hpp"
 #include "step/batch.hpp"
 
 namespace aggro {
 
-template <class T, class Row, bool Single, bool Diagonal>
-class LearnBatch {
+/// The algorithm. What walks over a row is left to the loops that fit the model: `LearnBatch`.
+template <class T, class Row>
+class BatchStep {
   public:
-    LearnBatch(Model<T>& model, Scratch<T>& scratch)
+    BatchStep(Model<T>& model, Scratch<T>& scratch)
         : m(model),
           s(scratch),
-          space(model, scratch),
           score(model, scratch),
-          means(model, scratch),
-          mover(model, scratch),
           account(model, scratch),
           gram(model, scratch) {}
 
+    virtual ~BatchStep() = default;
+
     /// Learns the examples as one batch: every margin is asked for at once.
-    void operator()(const std::vector<Member<Row>>& batch) {
+    [[gnu::noinline]] void operator()(const std::vector<Member<Row>>& batch) {
         if (batch.empty()) return;
         predict_all(batch);
         const std::size_t n = batch.size(), outputs = m.shape.outputs;
@@ -35,6 +37,32 @@ class LearnBatch {
     /// The example of the batch that was looked at last, for complaints.
     std::size_t current() const { return at; }
 
+  protected:
+    /// Reads the products of a row with all lanes.
+    virtual Seen<Row> look(const Row& x) = 0;
+    /// Reads the scores of the mean, if it predicts.
+    virtual bool look_by_mean(const Seen<Row>& row, double averaged) = 0;
+    /// Lets an example join the class means, while they are open.
+    virtual void join(const Member<Row>& example) = 0;
+    /// Moves a group to its centre.
+    virtual void centre(std::size_t index, const Seen<Row>& row) = 0;
+    /// Moves all outputs by their tau, along the row; the metric stays.
+    virtual void step(const Row& x) = 0;
+    /// Sharpens the metric along the row, where it is diagonal, by the kappa of each group.
+    virtual void sharpen(const Row& x, const double* kappas) = 0;
+
+    Model<T>& m;
+    Scratch<T>& s;
+
+    /// A row whose squared length does not overflow.
+    Seen<Row> look_strictly(const Row& x) {
+        const Seen<Row> row = look(x);
+        if (row.stretch != 1)
+            throw BadExample(
+                "its norm overflows, which a mini-batch cannot handle; scale the features");
+        return row;
+    }
+
   private:
     /// Predicts every example before any is learned, or joins its class means.
     void predict_all(const std::vector<Member<Row>>& batch) {
@@ -48,16 +76,12 @@ class LearnBatch {
             if (m.awaits_first_row(0)) account.measure_intercept(row);
             absent[j] = row.squared == 0 && !m.shape.intercept;
             score.of_last(row);
-            account.record(row, y, began);
+            if (account.judges()) account.record(y, look_by_mean(row, account.averaged()), began);
             account.measure(row, y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
         }
-        for (std::size_t j = 0; means.open() && j < batch.size(); ++j) {
-            const auto& [x, y, weight] = batch[at = j];
-            if (means.join(look_strictly(x), y, weight)) mover.apply(x);
-            emphasise(m);
-        }
+        for (std::size_t j = 0; j < batch.size(); ++j) join(batch[at = j]);
     }
 
     /// The records before the batch; none where there is nothing to choose by them.
@@ -66,14 +90,6 @@ class LearnBatch {
         before.record = m.record;
         before.turned = m.turned;
         return &before;
-    }
-
-    Seen<Row> look_strictly(const Row& x) {
-        const Seen<Row> row = space.look(x);
-        if (row.stretch != 1)
-            throw BadExample(
-                "its norm overflows, which a mini-batch cannot handle; scale the features");
-        return row;
     }
 
     void learn_group(std::size_t index, const std::vector<Member<Row>>& batch) {
@@ -101,7 +117,7 @@ class LearnBatch {
         const double* at = scores.data() + j * m.shape.outputs + g.first;
         const Seen<Row> row{example.x};
         const auto rounding = rounding_of<T>(
-            example.x.size, [&](std::size_t k) { return score.reach(g.first + k, row); });
+            example.x.size, [&](std::size_t k) { return reach(m, row, g.first + k); });
         return judge(
             g, priced_rule(m, g, 1, 1, s.priced), example.y, at, [] { return 1.0; }, rounding,
             s.tau.data() + g.first, s.ranking);
@@ -110,11 +126,9 @@ class LearnBatch {
     /// Moves the group to its centre and reads the scores there.
     void centre_all(std::size_t index, const std::vector<Member<Row>>& batch) {
         const Group& g = m.groups[index];
-        const Seen<Row> first = space.look(batch[0].x);
-        if (m.shape.sums > 0) means.read_sums(first.stretch);
-        means.centre(index, first);
+        centre(index, look(batch[0].x));
         for (std::size_t j = 0; j < batch.size(); ++j) {
-            score.of_last(space.look(batch[j].x));
+            score.of_last(look(batch[j].x));
             for (std::size_t k = g.first; k < g.first + g.count; ++k)
                 scores[j * m.shape.outputs + k] = s.scores[k];
         }
@@ -136,19 +150,19 @@ class LearnBatch {
         }
         std::size_t terms = 0;
         for (const auto& example : batch) terms = std::max(terms, example.x.size);
-        const auto reach = [&](std::size_t j, std::size_t k) {
-            return score.reach(g.first + k, Seen<Row>{batch[j].x});
+        const auto reach_at = [&](std::size_t j, std::size_t k) {
+            return reach(m, Seen<Row>{batch[j].x}, g.first + k);
         };
         const BatchProblem problem{n,
                                    gram.data(),
                                    group_scores.data(),
                                    targets.data(),
                                    rules.data(),
-                                   reach,
+                                   reach_at,
                                    std::numeric_limits<T>::epsilon(),
                                    doubtful<T>,
                                    static_cast<double>(terms)};
-        if (!solve_batch(g, problem, group_taus.data(), work)) one_by_one(g, problem);
+        step_batch(g, problem, group_taus.data(), work);
         for (std::size_t j = 0; j < n; ++j)
             for (std::size_t k = 0; k < g.count; ++k)
                 taus[j * m.shape.outputs + g.first + k] = group_taus[j * g.count + k];
@@ -169,52 +183,18 @@ class LearnBatch {
         return std::any_of(tau, tau + g.count, [](double t) { return t != 0; });
     }
 
-    /// Contradictory hard examples cannot all be met: they are taken one after another, each from
-    /// where the ones before have moved the scores.
-    void one_by_one(const Group& g, const BatchProblem& problem) {
-        const std::size_t n = targets.size();
-        for (std::size_t j = 0; j < n; ++j) {
-            double* at = group_scores.data() + j * g.count;
-            for (std::size_t i = 0; i < j; ++i)
-                for (std::size_t k = 0; k < g.count; ++k)
-                    at[k] += gram.at(j, i) * group_taus[i * g.count + k];
-            judge(
-                g, rules[j], targets[j], at, [&] { return gram.at(j, j); }, problem.rounding(j),
-                group_taus.data() + j * g.count, s.ranking);
-        }
-    }
-
     /// Steps along every example in the metric the batch began with, then sharpens the metric.
     void apply(const std::vector<Member<Row>>& batch) {
-        for (std::size_t j = 0; j < batch.size(); ++j) {
-            if (!load_taus(j)) continue;
-            for (std::size_t k = 0; k < m.shape.outputs; ++k) {
-                mover.set_coef(k, s.tau[k]);
-                if (m.shape.intercept) m.bias[k] += s.tau[k] * m.bias_variance[k];
-            }
-            mover.apply_steps(batch[j].x);
-        }
-        if constexpr (Diagonal)
-            for (std::size_t j = 0; j < batch.size(); ++j) sharpen(j, batch[j].x);
+        for (std::size_t j = 0; j < batch.size(); ++j)
+            if (load_taus(j)) step(batch[j].x);
+        for (std::size_t j = 0; m.diagonal() && j < batch.size(); ++j)
+            sharpen(batch[j].x, kappas.data() + j * m.groups.size());
     }
 
     bool load_taus(std::size_t j) {
         const double* tau = taus.data() + j * m.shape.outputs;
         std::copy_n(tau, m.shape.outputs, s.tau.begin());
         return std::any_of(tau, tau + m.shape.outputs, [](double t) { return t != 0; });
-    }
-
-    void sharpen(std::size_t j, const Row& x) {
-        for (std::size_t i = 0; i < m.groups.size(); ++i) {
-            const Group& g = m.groups[i];
-            const double kappa = kappas[j * m.groups.size() + i];
-            for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-                s.kappa[k] = mover.sharpness(kappa, 1);
-                mover.sharpen_bias(k, kappa);
-            }
-        }
-        space.sharpen(x);
-        clear(s.kappa);
     }
 
     /// The full metric: all images are taken before the matrix changes.
@@ -225,20 +205,15 @@ class LearnBatch {
             if (!moves(g, j)) continue;
             load_taus(j);
             sigma.look(batch[j].x, 1.0);
-            mover.move_along_image(index);
+            move_along_image(m, s, index);
         }
         for (std::size_t j = 0; j < batch.size(); ++j)
             if (moves(g, j)) sigma.shrink(rules[j].kappa, sigma.look(batch[j].x, 1.0));
     }
 
-    Model<T>& m;
-    Scratch<T>& s;
-    Space<T, Row, Single, Diagonal> space;
-    Scores<T, Row, Single, Diagonal> score;
-    ClassMeans<T, Row, Single, Diagonal> means;
-    Mover<T, Row, Single, Diagonal> mover;
-    Account<T, Row, Single, Diagonal> account;
-    BatchGram<T, Row, Diagonal> gram;
+    Scores<T, Row, false> score;
+    Account<T, false> account;
+    BatchGram<T, Row> gram;
     BatchWork work;
     Standing before;
     std::size_t at = 0;
@@ -247,5 +222,75 @@ class LearnBatch {
     std::vector<Rule> rules;
     std::vector<Target> targets;
 };
+
+/// Its loops over features: one output or lanes, Euclidean or diagonal.
+template <class T, class Row, bool Single, bool Diagonal>
+class LearnBatch final : public BatchStep<T, Row> {
+  public:
+    LearnBatch(Model<T>& model, Scratch<T>& scratch)
+        : BatchStep<T, Row>(model, scratch),
+          space(model, scratch),
+          scores(model, scratch),
+          means(model, scratch),
+          mover(model, scratch) {}
+
+  private:
+    using BatchStep<T, Row>::m;
+    using BatchStep<T, Row>::s;
+
+    Seen<Row> look(const Row& x) override { return space.look(x); }
+
+    bool look_by_mean(const Seen<Row>& row, double averaged) override {
+        return scores.of_mean(row, averaged);
+    }
+
+    void join(const Member<Row>& example) override {
+        if (!means.open()) return;
+        const Seen<Row> row = this->look_strictly(example.x);
+        if (means.join(row, example.y, example.weight)) mover.apply(example.x);
+        emphasise(m);
+    }
+
+    void centre(std::size_t index, const Seen<Row>& row) override {
+        if (m.shape.sums > 0) means.read_sums(row.stretch);
+        means.centre(index, row);
+    }
+
+    void step(const Row& x) override {
+        for (std::size_t k = 0; k < m.shape.outputs; ++k) {
+            set_coef(m, s, k, s.tau[k]);
+            if (m.shape.intercept) m.bias[k] += s.tau[k] * m.bias_variance[k];
+        }
+        mover.apply_steps(x);
+    }
+
+    void sharpen(const Row& x, const double* kappas) override {
+        if constexpr (!Diagonal) return;
+        for (std::size_t i = 0; i < m.groups.size(); ++i) {
+            const Group& g = m.groups[i];
+            for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+                s.kappa[k] = mover.sharpness(kappas[i], 1);
+                mover.sharpen_bias(k, kappas[i]);
+            }
+        }
+        space.sharpen(x);
+        clear(s.kappa);
+    }
+
+    Space<T, Row, Single, Diagonal> space;
+    Scores<T, Row, Single> scores;
+    ClassMeans<T, Row, Single, Diagonal> means;
+    Mover<T, Row, Single, Diagonal> mover;
+};
+
+/// Batches of such rows with the loops that fit the model.
+template <class T, class Row>
+inline std::unique_ptr<BatchStep<T, Row>> batch_step(Model<T>& m, Scratch<T>& scratch) {
+    std::unique_ptr<BatchStep<T, Row>> step;
+    with_loops<LearnBatch, T, Row>(m, scratch, [&](const auto& loops) {
+        step = std::make_unique<std::decay_t<decltype(loops)>>(m, scratch);
+    });
+    return step;
+}
 
 }  // namespace aggro

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "base/block.hpp"
@@ -217,7 +219,20 @@ struct Model {
     /// Every array of the state: its name, what its lines belong to, its numbers. It is what is
     /// saved, loaded, copied and compared; who selects outputs or adds classes goes by the kinds.
     template <class Visit>
-    void visit(Visit&& visit) {
+    void visit(Visit&& use) {
+        visit_each([&](const char* name, Per per, Numbers numbers, std::size_t size) {
+            std::visit([&](auto* data) { use(name, per, data, size); }, numbers);
+        });
+    }
+
+  private:
+    using Numbers =
+        std::conditional_t<std::is_same_v<T, double>, std::variant<double*, std::int64_t*>,
+                           std::variant<T*, double*, std::int64_t*>>;
+    using Visitor = std::function<void(const char*, Per, Numbers, std::size_t)>;
+
+    /// The list of the state's arrays, compiled once for all who ask for it.
+    void visit_each(const Visitor& visit) {
         visit("weights", Per::lane, weights.data(), weights.size());
         visit("class_sum_rest", Per::feature, sum_rest.data(), sum_rest.size());
         visit("trail", Per::lane, trail.data(), trail.size());
@@ -287,7 +302,6 @@ struct Model {
         visit("late_weight", Per::shared, &counters.late_weight, shape.contested() ? 1 : 0);
     }
 
-  private:
     using Tables = std::array<Block<T>*, 7>;
     Tables tables() { return {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean, &news}; }
 
@@ -312,8 +326,8 @@ struct Model {
 
     /// Visits structs of plain numbers as one array: a copy, for a pointer must not walk from one
     /// member to the next.
-    template <class Number, class Struct, class Visit>
-    static void visit_numbers(Visit& visit, const char* name, Per per, Struct* structs,
+    template <class Number, class Struct>
+    static void visit_numbers(const Visitor& visit, const char* name, Per per, Struct* structs,
                               std::size_t count) {
         static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) % sizeof(Number) == 0);
         std::vector<Number> numbers(count * (sizeof(Struct) / sizeof(Number)));

@@ -9,6 +9,40 @@
 
 namespace aggro {
 
+/// The step tau of output k, as a coefficient of its lane that waits to be applied.
+template <class T>
+[[gnu::always_inline]] inline void set_coef(const Model<T>& m, Scratch<T>& s, std::size_t k,
+                                            double tau) {
+    s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
+    if (!std::isfinite(s.coef[k]))
+        throw BadExample("its step overflows; scale the features or the target");
+    if (m.trail.stride() > 0)
+        s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
+}
+
+/// The full metric moves every feature of one group, along the image Sigma x just computed.
+template <class T>
+[[gnu::noinline]] inline void move_along_image(Model<T>& m, Scratch<T>& s, std::size_t index) {
+    const Group& g = m.groups[index];
+    const Aligned<T>& g_image = m.full[index].image();
+    const DenseRow<T> image{g_image.data(), m.shape.features};
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        set_coef(m, s, k, s.tau[k]);
+        if (m.shape.intercept)
+            m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
+    }
+    const auto add = [&](auto space) {
+        space.add(image, m.weights.data(), m.weights.stride(), s.coef);
+        if (m.trail.stride() > 0) space.add(image, m.trail.data(), m.lanes, s.trail_coef);
+    };
+    if (m.lanes == 1)
+        add(Space<T, DenseRow<T>, true, false>(m, s));
+    else
+        add(Space<T, DenseRow<T>, false, false>(m, s));
+    clear(s.coef);
+    clear(s.trail_coef);
+}
+
 template <class T, class Row, bool Single, bool Diagonal>
 class Mover {
   public:
@@ -22,12 +56,12 @@ class Mover {
         const Group& g = m.groups[index];
         if (m.shape.metric == Metric::full) {
             const double v = length() / stretch;
-            move_along_image(index);
+            move_along_image(m, s, index);
             m.full[index].shrink(kappa * stretch * stretch, v);
             return false;
         }
         for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-            set_coef(k, s.tau[k]);
+            set_coef(m, s, k, s.tau[k]);
             if (Diagonal) s.kappa[k] = sharpness(kappa, stretch);
             if (!m.shape.intercept) continue;
             m.bias[k] += s.tau[k] * m.bias_variance[k] / stretch;
@@ -81,30 +115,6 @@ class Mover {
         space.step(x, m.weights.data(), m.weights.stride(), s.coef, s.plain);
         clear(s.coef);
         if (sums) clear(s.plain);
-    }
-
-    /// The full metric moves every feature of one group, along the image Sigma x just computed.
-    void move_along_image(std::size_t index) {
-        const Group& g = m.groups[index];
-        const Aligned<T>& g_image = m.full[index].image();
-        const DenseRow<T> image{g_image.data(), m.shape.features};
-        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-            set_coef(k, s.tau[k]);
-            if (m.shape.intercept)
-                m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
-        }
-        space.add(image, m.weights.data(), m.weights.stride(), s.coef);
-        if (m.trail.stride() > 0) space.add(image, m.trail.data(), m.lanes, s.trail_coef);
-        clear(s.coef);
-        clear(s.trail_coef);
-    }
-
-    void set_coef(std::size_t k, double tau) {
-        s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
-        if (!std::isfinite(s.coef[k]))
-            throw BadExample("its step overflows; scale the features or the target");
-        if (m.trail.stride() > 0)
-            s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
     }
 
     /// The growth of the precision in units of the row; never infinite, for its zeros' sake.

@@ -44,20 +44,6 @@ struct Lesson {
     }
 };
 
-/// Calls `use` with the loops that fit the model: one output or lanes, Euclidean or diagonal.
-template <template <class, class, bool, bool> class How, class T, class Row, class Use>
-inline void with_loops(Model<T>& m, Scratch<T>& scratch, Use&& use) {
-    const bool single = m.lanes == 1;
-    if (single && !m.diagonal())
-        use(How<T, Row, true, false>(m, scratch));
-    else if (single)
-        use(How<T, Row, true, true>(m, scratch));
-    else if (!m.diagonal())
-        use(How<T, Row, false, false>(m, scratch));
-    else
-        use(How<T, Row, false, true>(m, scratch));
-}
-
 /// Calls `body(row number)` and names the row in any complaint.
 template <class Body>
 [[gnu::always_inline]] inline void naming_the_row(std::size_t row, Body&& body) {
@@ -78,7 +64,7 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
     const bool scales = sizes.kind != Scale::none;
     const bool foresees = lesson.order != nullptr;  // else the machine does
     constexpr std::size_t ahead = 3;
-    with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
+    with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
             at = lesson.first + i;
@@ -105,31 +91,30 @@ inline void learn_batches(Model<T>& m, const Lesson& lesson, std::size_t& at,
     std::vector<Scaled<T, Row>> scaled(lesson.batch_size,
                                        Scaled<T, Row>(m.sizes, m.shape.features));
     std::vector<Member<Row>> batch;
-    with_loops<LearnBatch, T, Row>(m, scratch, [&](auto learn) {
-        std::vector<std::size_t> numbers;  // where in the lesson the rows of the batch are
-        for (std::size_t i = 0; i < lesson.count; ++i) {
-            const std::size_t r = lesson.row(i);
-            if (lesson.weight(r) > 0) {
-                const std::size_t place = batch.size();
-                if (place == 0) look(i, std::min(lesson.batch_size, lesson.count - i));
-                numbers.push_back(i);
-                at = lesson.first + i;
-                naming_the_row(r, [&] {
-                    const Row x = scaled[place].learn(readers[place].row(r));
-                    batch.push_back({x, lesson.target(r), lesson.weight(r)});
-                });
-            }
-            if (batch.size() < lesson.batch_size && i + 1 < lesson.count) continue;
-            try {
-                learn(batch);
-            } catch (const BadExample& bad) {
-                at = lesson.first + numbers[learn.current()];
-                throw BadRow(lesson.row(numbers[learn.current()]), bad.what());
-            }
-            batch.clear();
-            numbers.clear();
+    const auto learn = batch_step<T, Row>(m, scratch);
+    std::vector<std::size_t> numbers;  // where in the lesson the rows of the batch are
+    for (std::size_t i = 0; i < lesson.count; ++i) {
+        const std::size_t r = lesson.row(i);
+        if (lesson.weight(r) > 0) {
+            const std::size_t place = batch.size();
+            if (place == 0) look(i, std::min(lesson.batch_size, lesson.count - i));
+            numbers.push_back(i);
+            at = lesson.first + i;
+            naming_the_row(r, [&] {
+                const Row x = scaled[place].learn(readers[place].row(r));
+                batch.push_back({x, lesson.target(r), lesson.weight(r)});
+            });
         }
-    });
+        if (batch.size() < lesson.batch_size && i + 1 < lesson.count) continue;
+        try {
+            (*learn)(batch);
+        } catch (const BadExample& bad) {
+            at = lesson.first + numbers[learn->current()];
+            throw BadRow(lesson.row(numbers[learn->current()]), bad.what());
+        }
+        batch.clear();
+        numbers.clear();
+    }
 }
 
 /// Multiply-adds for a row of this matrix, on average.
@@ -165,7 +150,7 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
 /// Each thread learns all rows for its own share of the model. They meet to write the record when
 /// the journal has 8 MB, or after some hundredths of a second: not often, for on a busy machine
 /// each waits for the other's turn.
-template <class T, class Row>
+template <class T>
 inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts,
                          std::size_t& at) {
     const std::size_t most =
@@ -183,7 +168,9 @@ inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Sh
             scratch.share = parts[t];
             scratch.journal = &journal;
             scratch.counters = m.counters;
-            learn_rows<T, Row>(m, sizes[t], scratch, block, row);
+            with_row_type<T>(block.x, [&](auto kind) {
+                learn_rows<T, decltype(kind)>(m, sizes[t], scratch, block, row);
+            });
             if (t == 0) after = scratch.counters;
         };
         together(parts.size(), parts.size(), job, at);
@@ -196,11 +183,11 @@ inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Sh
 /// Learns the rows of a lesson, one after another or in batches; `at` is how far it came.
 template <class T>
 inline void learn_all(Model<T>& m, const Lesson& lesson, std::size_t& at) {
+    const auto parts = shares(m, busy_threads(lesson.x, lesson.count, m.lanes, lesson.threads));
+    if (lesson.batch_size == 1 && parts.size() > 1) return learn_shares(m, lesson, parts, at);
     with_row_type<T>(lesson.x, [&](auto kind) {
         using Row = decltype(kind);
         if (lesson.batch_size > 1) return learn_batches<T, Row>(m, lesson, at);
-        const auto parts = shares(m, busy_threads(lesson.x, lesson.count, m.lanes, lesson.threads));
-        if (parts.size() > 1) return learn_shares<T, Row>(m, lesson, parts, at);
         Scratch<T> scratch(m);
         learn_rows<T, Row>(m, m.sizes, scratch, lesson, at);
     });
@@ -216,7 +203,7 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
             Scratch<T> scratch(m);
             Reader<T, Row> reader(x);
             Scaled<T, Row> scaled(m.sizes, m.shape.features);
-            with_loops<Learn, T, Row>(m, scratch, [&](auto learn) {
+            with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
                 for (at = t * x.rows / count; at < (t + 1) * x.rows / count; ++at) {
                     naming_the_row(at, [&] { learn.score(scaled.look(reader.row(at))); });
                     for (std::size_t k = 0; k < m.shape.outputs; ++k)

@@ -7,7 +7,21 @@
 
 namespace aggro {
 
-template <class T, class Row, bool Single, bool Diagonal>
+/// The size of the terms that make score k of a row by the last weights.
+template <class T, class Row>
+[[gnu::noinline]] inline double reach(const Model<T>& m, const Seen<Row>& row, std::size_t k) {
+    const auto lane = [&](std::size_t l) {
+        return reach_of(row.x, m.weights.data() + l, m.weights.stride());
+    };
+    const Mixture& mix = m.mix[k];
+    const double own = std::abs(mix.own), rest = std::abs(mix.rest);
+    double total = std::abs(mix.scale) * lane(k);
+    if (own + rest > 0) total += (own + rest) * lane(m.shape.outputs + m.own_sum[k]);
+    if (rest > 0 && m.shape.total) total += rest * lane(m.total_lane());
+    return row.stretch * total + std::abs(m.bias[k]);
+}
+
+template <class T, class Row, bool Single>
 class Scores {
   public:
     Scores(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), part{scratch.share} {}
@@ -41,19 +55,6 @@ class Scores {
         if (m.shape.predictor == Predictor::reservoir) return of_reservoir(row), true;
         if (!m.shape.averages() || averaged == 0) return false;
         return of_average(row, averaged), true;
-    }
-
-    /// The size of the terms that make score k by the last weights.
-    [[gnu::noinline]] double reach(std::size_t k, const Seen<Row>& row) const {
-        const auto lane = [&](std::size_t l) {
-            return reach_of(row.x, m.weights.data() + l, m.weights.stride());
-        };
-        const Mixture& mix = m.mix[k];
-        const double own = std::abs(mix.own), rest = std::abs(mix.rest);
-        double total = std::abs(mix.scale) * lane(k);
-        if (own + rest > 0) total += (own + rest) * lane(m.shape.outputs + m.own_sum[k]);
-        if (rest > 0 && m.shape.total) total += rest * lane(m.total_lane());
-        return row.stretch * total + std::abs(m.bias[k]);
     }
 
   private:

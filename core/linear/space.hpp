@@ -54,6 +54,22 @@ struct Seen {
     double stretch = 1;
 };
 
+/// Fills `values` with those of the row, divided by the largest, which is returned.
+template <class T, class Row>
+[[gnu::noinline]] inline T shorten(const Row& x, std::vector<T>& values) {
+    values.assign(x.values, x.values + x.size);
+    T largest = 0;
+    for (std::size_t k = 0; k < x.size; ++k) {
+        const T v = values[k];
+        if (!std::isfinite(v))
+            throw BadExample("feature " + std::to_string(x.feature(k)) + " is " +
+                             (std::isnan(v) ? "NaN" : "infinite (inf)"));
+        largest = std::max(largest, std::abs(v));
+    }
+    for (T& v : values) v /= largest;
+    return largest;
+}
+
 template <class T, class Row, bool Single, bool Diagonal>
 class Space {
   public:
@@ -132,8 +148,7 @@ class Space {
     }
 
     /// target_j[l] += x_j coef[l], touching only the lanes that move when they are few.
-    template <class AnyRow>
-    void add(const AnyRow& x, T* target, std::size_t target_stride, const std::vector<T>& coef) {
+    void add(const Row& x, T* target, std::size_t target_stride, const std::vector<T>& coef) {
         if constexpr (Single) {
             if (coef[0] != T(0)) add_one(x, target, target_stride, coef[0]);
         } else {
@@ -167,16 +182,7 @@ class Space {
   private:
     /// The same for a row whose squared length overflows: it is divided by its largest value.
     [[gnu::noinline]] Seen<Row> look_shortened(const Row& x) {
-        s.values.assign(x.values, x.values + x.size);
-        T largest = 0;
-        for (std::size_t k = 0; k < x.size; ++k) {
-            const T v = s.values[k];
-            if (!std::isfinite(v))
-                throw BadExample("feature " + std::to_string(x.feature(k)) + " is " +
-                                 (std::isnan(v) ? "NaN" : "infinite (inf)"));
-            largest = std::max(largest, std::abs(v));
-        }
-        for (T& v : s.values) v /= largest;
+        const T largest = shorten(x, s.values);
         shortened = x;
         shortened.values = s.values.data();
         return {shortened, read(shortened), static_cast<double>(largest)};

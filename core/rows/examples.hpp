@@ -226,22 +226,21 @@ class Reader {
 
     /// Repeated indices are summed: counted apart, they would falsify the norm.
     [[gnu::noinline]] Row put_in_order(const T* values, const Index* indices, std::size_t size) {
-        pairs.resize(size);
+        places.resize(size);
         for (std::size_t k = 0; k < size; ++k) {
             if (indices[k] < 0 || static_cast<std::size_t>(indices[k]) >= x.features)
                 throw outside(indices[k]);
-            pairs[k] = {indices[k], values[k]};
+            places[k] = {indices[k], k};
         }
-        std::stable_sort(pairs.begin(), pairs.end(),
-                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::sort(places.begin(), places.end());
         ordered_values.clear();
         ordered_indices.clear();
-        for (const auto& [index, value] : pairs) {
+        for (const auto& [index, place] : places) {
             if (!ordered_indices.empty() && ordered_indices.back() == index) {
-                ordered_values.back() += value;
+                ordered_values.back() += values[place];
             } else {
                 ordered_indices.push_back(index);
-                ordered_values.push_back(value);
+                ordered_values.push_back(values[place]);
             }
         }
         return {ordered_values.data(), ordered_indices.data(), ordered_indices.size()};
@@ -250,9 +249,9 @@ class Reader {
     Matrix x;
     std::vector<T> converted, ordered_values;
     std::vector<Index> converted_indices, ordered_indices;
-    std::vector<std::pair<Index, T>> pairs;
-    bool unsorted = false;               ///< some row was
-    std::shared_ptr<Distinct> distinct;  ///< of all readers of one batch
+    std::vector<std::pair<Index, std::size_t>> places;  ///< of the entries, by their index
+    bool unsorted = false;                              ///< some row was
+    std::shared_ptr<Distinct> distinct;                 ///< of all readers of one batch
 };
 
 /// Calls `use(Row{})` with the type of this matrix' rows. Narrow indices are the default: a linear

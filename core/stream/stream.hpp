@@ -12,16 +12,17 @@ namespace aggro {
 /// A row of a stream: features in any order, each at most once.
 using StreamRow = SparseRow<double, std::int32_t>;
 
-// The loops of streams are those of sparse arrays: linear64.cpp compiles them for both.
-#define AGGRO_STREAM_LOOPS(declared)                                    \
-    declared template class Learn<double, StreamRow, true, true>;       \
-    declared template class Learn<double, StreamRow, true, false>;      \
-    declared template class Learn<double, StreamRow, false, true>;      \
-    declared template class Learn<double, StreamRow, false, false>;     \
-    declared template class LearnBatch<double, StreamRow, true, true>;  \
-    declared template class LearnBatch<double, StreamRow, true, false>; \
-    declared template class LearnBatch<double, StreamRow, false, true>; \
-    declared template class LearnBatch<double, StreamRow, false, false>;
+// The model and the loops of streams are those of sparse arrays: linear64.cpp compiles them for
+// both.
+#define AGGRO_STREAM_LOOPS(declared)                                                           \
+    declared template struct Model<double>;                                                    \
+    declared template class Learn<double, StreamRow, true, true>;                              \
+    declared template class Learn<double, StreamRow, true, false>;                             \
+    declared template class Learn<double, StreamRow, false, true>;                             \
+    declared template class Learn<double, StreamRow, false, false>;                            \
+    declared template class BatchStep<double, StreamRow>;                                      \
+    declared template std::unique_ptr<BatchStep<double, StreamRow>> batch_step(Model<double>&, \
+                                                                               Scratch<double>&);
 AGGRO_STREAM_LOOPS(extern)
 
 /// Examples that wait until their mini-batch is full.
@@ -65,14 +66,9 @@ template <bool Single, bool Diagonal>
 class StreamLoop {
   public:
     StreamLoop(Model<double>& model, Scratch<double>& scratch)
-        : s(scratch),
-          one(model, scratch),
-          batch(model, scratch),
-          space(model, scratch),
-          scores(model, scratch) {}
+        : s(scratch), one(model, scratch), space(model, scratch), scores(model, scratch) {}
 
     void operator()(const StreamRow& x, const Target& y, double weight) { one(x, y, weight); }
-    void operator()(const std::vector<Member<StreamRow>>& members) { batch(members); }
     void score(const StreamRow& x) { one.score(x); }
 
     /// True if all products of the row with the model are far from overflow.
@@ -88,9 +84,8 @@ class StreamLoop {
   private:
     Scratch<double>& s;
     Learn<double, StreamRow, Single, Diagonal> one;
-    LearnBatch<double, StreamRow, Single, Diagonal> batch;
     Space<double, StreamRow, Single, Diagonal> space;
-    Scores<double, StreamRow, Single, Diagonal> scores;
+    Scores<double, StreamRow, Single> scores;
 };
 
 class StreamModel {
@@ -100,6 +95,7 @@ class StreamModel {
         : model(shape, std::move(groups), std::move(own_sum)),
           scratch_(model),
           loop_(choose()),
+          batch_(batch_step<double, StreamRow>(model, scratch_)),
           scaled_(model.sizes, model.shape.features) {
         model.average_from = average_from;
         model.memory = memory;
@@ -125,7 +121,7 @@ class StreamModel {
     void learn(std::vector<Member<StreamRow>> batch) {
         std::vector<Scaled<double, StreamRow>> scaled(batch.size(), scaled_);  // rows must last
         for (std::size_t j = 0; j < batch.size(); ++j) batch[j].x = scaled[j].learn(batch[j].x);
-        std::visit([&](auto& loop) { loop(batch); }, loop_);
+        (*batch_)(batch);
     }
 
     bool moderate(const StreamRow& x) {
@@ -204,6 +200,7 @@ class StreamModel {
 
     Scratch<double> scratch_;
     Loop loop_;
+    std::unique_ptr<BatchStep<double, StreamRow>> batch_;
     Scaled<double, StreamRow> scaled_;
     bool extreme_ = false;  ///< some number of the model is near overflow
 };
