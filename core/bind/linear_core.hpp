@@ -139,12 +139,6 @@ class LinearCore {
         return to_numpy(std::move(bias), {model.shape.outputs});
     }
 
-    void set_bias(const std::vector<double>& bias) {
-        if (bias.size() != model.shape.outputs)
-            throw nb::value_error("one intercept per output is needed");
-        guard.write([&] { model.bias.assign(bias.begin(), bias.end()); });
-    }
-
     void set_groups(std::vector<Group> groups) {
         guard.write([&] {
             if (groups.size() != model.groups.size())

@@ -71,7 +71,6 @@ void bind_model(nb::module_& m, const char* name) {
         .def("weights_view", &G::weights_view, "The last weights in place, features x outputs.")
         .def("weights", &G::weights, "The weights that predict, features x outputs.")
         .def("bias", &G::bias, "The intercepts that predict.")
-        .def("set_bias", &G::set_bias, "bias"_a, "Set the last intercepts.")
         .def("set_groups", &G::set_groups, "groups"_a, "Change the rules; what was learned stays.")
         .def(
             "freeze_means",

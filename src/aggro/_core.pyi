@@ -149,9 +149,6 @@ class Model32:
     def bias(self) -> NDArray[numpy.float64]:
         """The intercepts that predict."""
 
-    def set_bias(self, bias: Sequence[float]) -> None:
-        """Set the last intercepts."""
-
     def set_groups(self, groups: Sequence[Group]) -> None:
         """Change the rules; what was learned stays."""
 
@@ -279,9 +276,6 @@ class Model64:
 
     def bias(self) -> NDArray[numpy.float64]:
         """The intercepts that predict."""
-
-    def set_bias(self, bias: Sequence[float]) -> None:
-        """Set the last intercepts."""
 
     def set_groups(self, groups: Sequence[Group]) -> None:
         """Change the rules; what was learned stays."""

@@ -90,6 +90,18 @@ def test_cuts_copies_and_files_change_nothing(classes, tmp_path):
     assert same(whole, cut, X)
 
 
+def test_counts_of_words_that_were_never_met_are_refused(learned):
+    """Each count belongs to a column that was met; one more would be that of a word to come."""
+    encoder = copy.deepcopy(learned._learner.encoder)
+    known = encoder.state()
+    more = np.append(known["text0_with_0"], 1.0)
+    assert len(more) == len(known["text0_columns_0"]) + 1
+    with pytest.raises(ValueError, match="documents of the vectoriser"):
+        encoder.load_state({**known, "text0_with_0": more})
+    for name, array in encoder.state().items():
+        np.testing.assert_array_equal(array, known[name])
+
+
 def test_threads_change_nothing():
     X, y = texts(600)
     one, two = TextClassifier().partial_fit(X, y), TextClassifier(n_jobs=2).partial_fit(X, y)
