@@ -27,6 +27,12 @@ TABLE = tomllib.loads((Path(__file__).parent / "tests.toml").read_text())
 CUSTOMIZE = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if "Redirecting" not in type(f).__name__]
 """
+# The names of tests that failed, each on a line of its own: they may hold spaces and dashes.
+PLUGIN = """def pytest_terminal_summary(terminalreporter):
+    for outcome in ("failed", "error"):
+        for report in terminalreporter.stats.get(outcome, []):
+            terminalreporter.write_line(f"WITNESS {report.nodeid}")
+"""
 
 
 @dataclass
@@ -76,6 +82,7 @@ class Place:
         for library in compiled:
             (package / library.name).symlink_to(library)
         (self.folder / "sitecustomize.py").write_text(CUSTOMIZE)
+        (self.folder / "mutant_witness.py").write_text(PLUGIN)
 
     def run(self, arguments, limit, number=0):
         """Run pytest; return its exit code (None if time was up) and what it said."""
@@ -85,7 +92,7 @@ class Place:
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
         command += ["-o", f"faulthandler_timeout={HANG}", "-o", "faulthandler_exit_on_timeout=true"]
         process = subprocess.Popen(
-            [*command, "--tb=no", "-rfE", *arguments],
+            [*command, "--tb=no", "-p", "mutant_witness", *arguments],
             cwd=ROOT,
             env={**os.environ, **more},
             stdout=subprocess.PIPE,
@@ -149,8 +156,8 @@ class Court:
 
 def _witness(code, said):
     """The test that failed, or the file that could not even be imported."""
-    found = re.search(r"^(?:FAILED|ERROR) (\S+?\.py\S*)(?: |$)", said, re.MULTILINE)
-    return found.group(1) if found and code in (1, 2) else ""
+    found = re.search(r"^WITNESS (.+)$", said, re.MULTILINE)
+    return found[1] if found and code in (1, 2) else ""
 
 
 def _cause(code, said):
