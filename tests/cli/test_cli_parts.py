@@ -63,10 +63,10 @@ def test_who_learns_side_by_side_shares_the_time(inside, monkeypatch):
 
 def test_a_constant_that_has_seen_nothing_says_zero():
     constant = Constant(SimpleNamespace(regression=True))
-    constant.judge(np.array([3.0, -1.0]))
+    constant.judge(np.array([3.0, 1.0]))
     assert constant.loss() == 2.0
-    constant.judge(np.array([2.0, 2.0]))
-    assert constant.loss() == (4.0 + 2.0) / 4
+    constant.judge(np.array([2.0, 6.0]))  # the mean so far is 2
+    assert constant.loss() == (4.0 + 4.0) / 4
 
 
 @pytest.mark.parametrize(("regression", "scale"), [(False, 100.0), (True, 1.0)])
