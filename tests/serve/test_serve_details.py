@@ -11,8 +11,8 @@ import pytest
 from serve_support import problem, running
 
 import aggro
-from aggro.cli.serve import parser
-from aggro.serve import client
+from aggro.cli.serve import parser, run
+from aggro.serve import client, start
 from aggro.serve.client import Client
 from aggro.serve.faces import ArrayFace, Said
 from aggro.serve.limits import MAX_FEATURES, Keeping, Limits
@@ -93,6 +93,23 @@ def test_the_bounds_are_those_of_the_manual():
     ):
         assert said in " ".join(told.split()), said
     assert keeping.seconds == 7 * 86_400 and keeping.ids == 10**6
+
+
+def test_every_option_reaches_the_plan(tmp_path, monkeypatch, capsys):
+    plans = []
+    monkeypatch.setattr(start, "run", lambda plan, tell: plans.append(plan))
+    (tmp_path / "token").write_text("t" * 16)
+    words = f"PA-I --data {tmp_path} --host ::1 --port 99 --token-file {tmp_path}/token --no-token"
+    words += " --keep 7 --keep-hours 1.5 --ids 8 --snapshot-every 9 --seed 3 --max-features 5"
+    assert run(parser().parse_args([*words.split(), "--probability", "--C", "0.5"])) == 0
+    (plan,) = plans
+    kept = plan.keeping
+    assert (kept.predictions, kept.seconds, kept.ids, kept.snapshot_examples) == (7, 5400.0, 8, 9)
+    assert (plan.model, plan.data, plan.host, plan.port) == ("PA-I", tmp_path, "::1", 99)
+    assert (plan.token, plan.write_token, plan.open) == ("t" * 16, None, True)
+    assert plan.params == {"seed": 3, "max_features": 5, "probability": True, "C": 0.5}
+    assert run(parser().parse_args(["PA-I"])) == 0
+    assert plans[1].keeping == Keeping() and plans[1].params == {}
 
 
 def test_pages_are_let_go_when_the_server_drains(tmp_path, monkeypatch):
