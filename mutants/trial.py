@@ -21,7 +21,7 @@ from mutants.mutant import ROOT
 
 FOLDER = ROOT / "build" / "mutants"
 LIMIT = 600  # seconds for the tests of one fault; who is not caught by then has survived
-HANG = 120  # seconds after which a test has no end
+HANG = 90  # seconds after which a test has no end
 TABLE = tomllib.loads((Path(__file__).parent / "tests.toml").read_text())
 # An editable install would be found before the folder with the fault.
 CUSTOMIZE = """import sys
@@ -89,6 +89,7 @@ class Place:
         path = os.pathsep.join([str(self.folder), str(ROOT)])
         more = {"PYTHONPATH": path, "AGGRO_MUTANT": str(number), "PYTHONDONTWRITEBYTECODE": "1"}
         more |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        more |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # none is needed, and some load for long
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
         command += ["-o", f"faulthandler_timeout={HANG}", "-o", "faulthandler_exit_on_timeout=true"]
         process = subprocess.Popen(
