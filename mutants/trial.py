@@ -27,11 +27,20 @@ TABLE = tomllib.loads((Path(__file__).parent / "tests.toml").read_text())
 CUSTOMIZE = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if "Redirecting" not in type(f).__name__]
 """
-# The names of tests that failed, each on a line of its own: they may hold spaces and dashes.
-PLUGIN = """def pytest_terminal_summary(terminalreporter):
-    for outcome in ("failed", "error"):
-        for report in terminalreporter.stats.get(outcome, []):
+# The names of tests that failed, each on a line of its own: they may hold spaces and dashes. And an
+# end as soon as all is said: a thread that a fault has left behind would be waited for.
+PLUGIN = """import os, sys
+outcome = []
+def pytest_terminal_summary(terminalreporter):
+    for kind in ("failed", "error"):
+        for report in terminalreporter.stats.get(kind, []):
             terminalreporter.write_line(f"WITNESS {report.nodeid}")
+def pytest_sessionfinish(exitstatus):
+    outcome.append(int(exitstatus))
+def pytest_unconfigure():
+    if outcome:
+        sys.stdout.flush()
+        os._exit(outcome[0])
 """
 
 

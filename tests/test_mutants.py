@@ -27,16 +27,18 @@ def test_every_row_of_the_table_names_tests_that_are_there():
 
 
 def test_a_witness_is_told_by_its_whole_name(tmp_path, monkeypatch):
-    """So that it can be asked again, without the fault, whether it is reliable."""
+    """So that it can be asked again, without the fault; a thread that has no end delays nothing."""
     monkeypatch.setattr(trial, "FOLDER", tmp_path)
     place = trial.Place("place", [])
     shutil.rmtree(place.folder / "aggro")
     name = "{'metric': 'full'} - and more"
     test = tmp_path / "test_it.py"
     test.write_text(
-        "import pytest\n\n"
+        "import threading\nimport pytest\n\n"
         f"@pytest.mark.parametrize('fails', [True, False], ids=[{name!r}, {name + '!'!r}])\n"
-        "def test_sometimes(fails): assert not fails\n"
+        "def test_sometimes(fails):\n"
+        "    threading.Thread(target=threading.Event().wait).start()\n"
+        "    assert not fails\n"
     )
     witness = trial._witness(*place.run([str(test)], 60))
     assert witness.endswith(f"test_it.py::test_sometimes[{name}]")
