@@ -152,3 +152,13 @@ def test_a_sample_is_whole_only_if_nothing_comes_after_it(length):
         assert list(again) == blocks
         assert data.startswith(sample.data) and sample.data.endswith(b"\n")
         assert not sample.is_whole or sample.data == data
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.vw", "a.csv", "a.jsonl"])
+def test_of_nothing_nothing_is_known(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("y,a\n" if name == "a.csv" else "")
+    reader = files.read(path)
+    assert list(reader) == []
+    assert (reader.n_rows, reader.n_bad, reader.bad_lines) == (0, 0, [])
+    assert reader.n_features == 0
