@@ -308,4 +308,4 @@ def test_uniform_numbers_are_those_of_splitmix64():
     published = (6457827717110365317, 3203168211198807973, 9817491932198370423)
     uniform = Uniform(1234567)
     assert [uniform.draw() for _ in published] == [((n >> 11) + 1) / 2**53 for n in published]
-    assert 0 < min(draws := [uniform.draw() for _ in range(1000)]) and max(draws) <= 1
+    assert min(draws := [uniform.draw() for _ in range(1000)]) > 0 and max(draws) <= 1
