@@ -10,6 +10,8 @@ import pytest
 
 import aggro
 from aggro import TextClassifier, TextRegressor
+from aggro.models import ModelFileError
+from aggro.models.texts import decode_text_learner, encode_text_learner
 from aggro.text.bars import draw_bars
 from aggro.text.learner import TextLearner
 
@@ -100,6 +102,15 @@ def test_counts_of_words_that_were_never_met_are_refused(learned):
         encoder.load_state({**known, "text0_with_0": more})
     for name, array in encoder.state().items():
         np.testing.assert_array_equal(array, known[name])
+
+
+@pytest.mark.parametrize("count", [0, 65, 1000])
+def test_a_file_of_no_runners_or_of_too_many_makes_no_sense(learned, count):
+    arrays = {}
+    facts = encode_text_learner(learned._learner, "learner", arrays)
+    runners = (facts["runners"] * count)[:count]
+    with pytest.raises(ModelFileError, match="no learner of texts that makes sense"):
+        decode_text_learner({**facts, "runners": runners}, "learner", arrays)
 
 
 def test_threads_change_nothing():
