@@ -21,11 +21,26 @@ from mutants.mutant import ROOT
 
 FOLDER = ROOT / "build" / "mutants"
 LIMIT = 600  # seconds for the tests of one fault; who is not caught by then has survived
-HANG = 120  # seconds after which a test has no end
+HANG = 90  # seconds after which a test has no end
 TABLE = tomllib.loads((Path(__file__).parent / "tests.toml").read_text())
 # An editable install would be found before the folder with the fault.
 CUSTOMIZE = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if "Redirecting" not in type(f).__name__]
+"""
+# The names of tests that failed, each on a line of its own: they may hold spaces and dashes. And an
+# end as soon as all is said: a thread that a fault has left behind would be waited for.
+PLUGIN = """import os, sys
+outcome = []
+def pytest_terminal_summary(terminalreporter):
+    for kind in ("failed", "error"):
+        for report in terminalreporter.stats.get(kind, []):
+            terminalreporter.write_line(f"WITNESS {report.nodeid}")
+def pytest_sessionfinish(exitstatus):
+    outcome.append(int(exitstatus))
+def pytest_unconfigure():
+    if outcome:
+        sys.stdout.flush()
+        os._exit(outcome[0])
 """
 
 
@@ -76,16 +91,18 @@ class Place:
         for library in compiled:
             (package / library.name).symlink_to(library)
         (self.folder / "sitecustomize.py").write_text(CUSTOMIZE)
+        (self.folder / "mutant_witness.py").write_text(PLUGIN)
 
     def run(self, arguments, limit, number=0):
         """Run pytest; return its exit code (None if time was up) and what it said."""
         path = os.pathsep.join([str(self.folder), str(ROOT)])
         more = {"PYTHONPATH": path, "AGGRO_MUTANT": str(number), "PYTHONDONTWRITEBYTECODE": "1"}
         more |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        more |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # none is needed, and some load for long
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
         command += ["-o", f"faulthandler_timeout={HANG}", "-o", "faulthandler_exit_on_timeout=true"]
         process = subprocess.Popen(
-            [*command, "--tb=no", "-rfE", *arguments],
+            [*command, "--tb=no", "-p", "mutant_witness", *arguments],
             cwd=ROOT,
             env={**os.environ, **more},
             stdout=subprocess.PIPE,
@@ -149,8 +166,8 @@ class Court:
 
 def _witness(code, said):
     """The test that failed, or the file that could not even be imported."""
-    found = re.search(r"^(?:FAILED|ERROR) (\S+?\.py\S*)(?: |$)", said, re.MULTILINE)
-    return found.group(1) if found and code in (1, 2) else ""
+    found = re.search(r"^WITNESS (.+)$", said, re.MULTILINE)
+    return found[1] if found and code in (1, 2) else ""
 
 
 def _cause(code, said):

@@ -234,6 +234,16 @@ def test_what_may_not_be_written_is_refused_before_anything_is_made(tmp_path, mo
     assert path.read_bytes() == b"old" and entries(tmp_path) == ["file"]
 
 
+@posix
+def test_a_pipe_is_written_into_and_a_file_is_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"old")
+    assert check_writable(tmp_path / "pipe") is True
+    assert check_writable(tmp_path / "file") is False
+    with (tmp_path / "file").open() as stream:
+        assert check_writable(f"/dev/fd/{stream.fileno()}") is True
+
+
 def test_checking_leaves_nothing_behind(tmp_path):
     assert check_writable(tmp_path / "new") is False
     assert entries(tmp_path) == []

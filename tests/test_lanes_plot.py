@@ -8,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import aggro
 from aggro.learn.grids import PLACES
+from aggro.plot.style import open_figure
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -70,3 +71,12 @@ def test_there_must_be_a_race_and_matplotlib(monkeypatch):
         race.plot_lanes()
     with pytest.raises(ImportError, match=r"pip install matplotlib"):
         aggro.sweep(X, y, C=[0.1, 1.0]).plot()
+
+
+@pytest.mark.parametrize("name", ["lanes.xyz", "nowhere/lanes.png", "folder.png"])
+def test_what_cannot_be_written_is_refused_before_anything_is_drawn(name, tmp_path):
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises((ValueError, OSError), match=r"xyz|no folder|is a folder"):
+        open_figure(tmp_path / name)
+    figure, (axes,) = open_figure(tmp_path / "lanes.png")
+    assert figure.axes == [axes] and not (tmp_path / "lanes.png").exists()

@@ -10,6 +10,8 @@ import pytest
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learn.learner import rows_of
 from aggro.learn.race import AutoLearner
+from aggro.models import ModelFileError
+from aggro.models.autos import decode_auto_learner, encode_auto_learner
 from aggro.rules import Settings
 
 OPEN = {"C": "auto", "metric": "auto", "average": "auto"}
@@ -123,3 +125,20 @@ def test_a_frozen_race_is_stored_with_its_record(tmp_path):
         assert one.lanes() == lanes
         one.learn(rows_of(X), labels=y)
     assert states(race) == states(twin) and race.mistakes == twin.mistakes
+
+
+def test_a_frozen_race_has_chosen_one_of_its_lanes():
+    """The first place behind the last one is refused, as are all that are farther away."""
+    X, y = problem(200, 5)
+    race = AutoLearner(Settings(task="binary", **OPEN), 5, 2)
+    race.learn(rows_of(X), labels=y)
+    race.freeze_means()
+    arrays = {}
+    facts = encode_auto_learner(race, "learner", arrays)
+    last = len(race.learners) - 1
+    lanes = race.learners[last].models
+    decoded = decode_auto_learner({**facts, "fixed": [last, lanes - 1]}, "learner", arrays)
+    assert decoded.fixed == (last, lanes - 1)
+    for fixed in ([last, lanes], [last + 1, 0], [-1, 0], [0, -1]):
+        with pytest.raises(ModelFileError, match="the chosen learner is not there"):
+            decode_auto_learner({**facts, "fixed": fixed}, "learner", arrays)

@@ -99,6 +99,19 @@ def test_zeros_alone_tell_nothing():
     )
 
 
+@pytest.mark.parametrize("zeros", ["rows", "targets"])
+def test_the_first_1024_rows_and_targets_that_are_not_zero_count(zeros):
+    """Each for itself: where one of them has come to its number, the other may still count."""
+    rows, targets = X.copy(), TARGETS.copy()
+    (rows if zeros == "rows" else targets)[:200] = 0
+    rows[1300:], targets[1300:] = 1e30, 1e30
+    model = regressor(fit_intercept=False).partial_fit(rows, targets)
+    squares, answers = (rows**2).sum(axis=1), np.abs(targets)
+    sums = [np.log(each[each > 0][:1024]).sum() for each in (squares, answers)]
+    for learner in model._learner.learners:
+        assert learner.model.unit[:4] == pytest.approx([1024, sums[0], 1024, sums[1]])
+
+
 @pytest.mark.parametrize("scale", [1e-60, 1e-5, 1.0, 1e5, 1e60])
 def test_the_grid_is_counted_in_units_of_the_data(scale):
     """Rows and targets a thousand times as large: every C as many times as large or small."""

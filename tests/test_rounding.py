@@ -145,6 +145,41 @@ def test_twins_within_a_batch(case, settings):
     assert learner.progress.updates <= 3 * groups
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)], ids=str)
+@pytest.mark.parametrize("case", ["binary", "support", "ovr", "regression", "regressions"])
+def test_who_is_met_by_another_of_the_batch_moves_nothing_wherever_it_stands(case, order):
+    """The longer rows have all of the first in them, so that its step alone meets all three."""
+    settings, outputs = hard_settings(case, batch_size=3, fit_intercept=False)
+    groups = outputs if case in ("ovr", "regressions") else 1
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, (_, y) = rng.standard_normal((3, 9)), rows_and_targets(settings.task, outputs, rng, 3)
+        X[1:] -= np.outer(X[1:] @ X[0] / (X[0] @ X[0]), X[0])
+        X[1:] += X[0]
+        learner = make_learner(settings, X.shape[1], outputs)
+        teach(learner, X[list(order)], np.repeat(y[:1], 3, axis=0))
+        assert learner.progress.updates == groups
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
+@pytest.mark.parametrize("case", ["binary", "support", "ovr", "regression"])
+def test_a_row_met_asks_for_nothing_wherever_it_stands_in_a_batch(case, metric, place):
+    """Whether its loss of rounding comes first, in the middle or last, the others learn alone."""
+    settings, outputs = hard_settings(case, metric=metric, batch_size=4, fit_intercept=False)
+    for seed in range(10):
+        X, y = rows_and_targets(settings.task, outputs, np.random.default_rng(seed), 4, 9)
+        X[0, 5:] = X[1:, :5] = 0  # the row that is met has nothing in common with the others
+        order = np.insert(np.arange(1, 4), place, 0)
+        learner = make_learner(settings, 9, outputs)
+        teach(learner, X[:1], y[:1])
+        alone = teach(make_learner(settings, 9, outputs), X[1:], y[1:])
+        before, coef = learner.progress.updates, np.array(learner.coef())
+        teach(learner, X[order], y[order])
+        assert learner.progress.updates - before == alone.progress.updates
+        np.testing.assert_array_equal(learner.coef()[..., :5], coef[..., :5])
+
+
 @pytest.mark.parametrize("strategy", ["simple", "nearest", "projection", "oldest"])
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
 @pytest.mark.parametrize("batch_size", [1, 2])

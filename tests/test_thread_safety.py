@@ -160,6 +160,40 @@ def test_kernel_values_for_another_store_are_refused():
         assert sorted(accepted) == list(range(model.size))
 
 
+@pytest.mark.parametrize("wrong", [(3, 3), (2, 3), (3, 2), (2, 1), (0, 0)])
+def test_kernel_values_of_another_shape_are_refused(wrong):
+    choice = KernelChoice("precomputed", None, 3, 0.0, None, "simple")
+    learner = KernelLearner(Settings(task="binary", loss="hard"), choice, 1.0, 2, 2)
+    model, labels, ids = learner.model, np.array([0, 1]), np.arange(2)
+    with pytest.raises(ValueError, match="kernel values are needed"):
+        model.learn_values(np.zeros((2, 0)), np.ones(wrong), labels, None, None, ids)
+    if wrong != (0, 0):
+        with pytest.raises(ValueError, match="kernel values are needed"):
+            model.learn_values(np.zeros(wrong), np.eye(2), labels, None, None, ids)
+    assert model.size == 0 and model.examples == 0
+    model.learn_values(np.zeros((2, 0)), np.eye(2), labels, None, None, ids)
+    assert model.size == 2
+
+
+def test_who_leaves_a_stream_lets_the_others_in():
+    """At once, also where the door itself is kept; an error inside is one way to leave."""
+    model = aggro.StreamRegressor()
+    door = model._lock
+    for error in (None, ValueError):
+        try:
+            with door:
+                model.learn_one({"a": 1.0}, 1.0)  # whoever holds the door may go on
+                if error:
+                    raise error
+        except ValueError:
+            pass
+        other = threading.Thread(target=model.learn_one, args=({"a": 1.0}, 2.0), daemon=True)
+        other.start()
+        other.join(20)
+        assert not other.is_alive()
+    assert model.examples == 4
+
+
 def test_a_kernel_that_is_a_function():
     def kernel(A, B):
         return np.exp(-0.1 * ((A[:, None] - B[None]) ** 2).sum(axis=2))

@@ -73,7 +73,6 @@ class Budget {
 
     /// The batch is over.
     void settle(const Expansion& e) {
-        kept.clear();
         if (limit > 0) with_strategy(strategy, [&](auto how) { how.settle(known, e); });
     }
 

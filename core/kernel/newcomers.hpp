@@ -85,11 +85,6 @@ class Newcomers {
         if (!residual.empty()) residual[r] = residual[last];
     }
 
-    void clear() {
-        rows = 0;
-        residual.clear();
-    }
-
   private:
     void subtract(double factor, const double* from, double* row) const {
         for (std::size_t r = 0; r < columns; ++r) row[r] -= factor * from[r];

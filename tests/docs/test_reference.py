@@ -66,6 +66,21 @@ def test_every_parameter_is_described_with_its_default(name):
         assert not told or told == expand.default_of(thing, parameter.name), head
 
 
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_what_is_as_elsewhere_has_the_default_of_there(name):
+    """Unless its own entry says which default it has."""
+    import aggro
+
+    thing = getattr(aggro, name)
+    for names, lines in expand.entries((inspect.getdoc(thing) or "").split("\n"))[2]:
+        where = expand.ENTRY.search(" ".join(lines))
+        if where is None or "default" in " ".join(lines):
+            continue
+        for one in names:
+            there = expand.default_of(getattr(aggro, where[1]), one)
+            assert expand.default_of(thing, one) == there, f"{name}: {one}"
+
+
 def test_what_a_docstring_leaves_to_another_is_put_there():
     import aggro
 

@@ -14,7 +14,7 @@ import pytest
 from file_helpers import collect, random_svmlight
 
 from aggro import files
-from aggro.files.blocks import read_ahead, whole_lines
+from aggro.files.blocks import Block, read_ahead, sampled, whole_lines
 from aggro.files.compress import compressor_of
 
 TEXT = b"1 1:0.5 3:2 # x\r\n\n-1 2:1\n# note\n2 qid:1 10:1e-3\n3"
@@ -138,3 +138,27 @@ def test_memory_is_bounded(tmp_path):
     rows, growth = map(int, done.stdout.split())
     assert rows == 30_000
     assert growth < 24 * 1024 < path.stat().st_size / 1024 * 3
+
+
+@pytest.mark.parametrize("length", [1, 3, 4, 100])
+def test_a_sample_is_whole_only_if_nothing_comes_after_it(length):
+    """Wherever the blocks end: at the size of the sample, before it or behind."""
+    data = b"a\nbb\nc\n"
+    parts = [data[i : i + length] for i in range(0, len(data), length)]
+    for size in range(1, 10):
+        blocks = [Block(memoryview(part), part is parts[-1], False) for part in parts]
+        sample, again = sampled(iter(blocks), size)
+        assert sample.is_whole == (size >= len(data))
+        assert list(again) == blocks
+        assert data.startswith(sample.data) and sample.data.endswith(b"\n")
+        assert not sample.is_whole or sample.data == data
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.vw", "a.csv", "a.jsonl"])
+def test_of_nothing_nothing_is_known(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("y,a\n" if name == "a.csv" else "")
+    reader = files.read(path)
+    assert list(reader) == []
+    assert (reader.n_rows, reader.n_bad, reader.bad_lines) == (0, 0, [])
+    assert reader.n_features == 0

@@ -10,6 +10,7 @@ import pytest
 from file_helpers import collect
 
 from aggro import files
+from aggro.files.arrow import ArrowColumn
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
@@ -202,3 +203,13 @@ def test_bad_json_lines(tmp_path, line, message):
     skipping = files.read(path, label="y", skip_bad=True)
     assert sum(batch.n_rows for batch in skipping) == 2
     assert skipping.n_bad == 1
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+def test_a_column_of_no_rows_may_have_no_offsets(kind):
+    """The format allows that, and some writers do it."""
+    column = pa.Array.from_buffers(getattr(pa, kind)(), 0, [None, None, pa.py_buffer(b"")])
+    data, ends = ArrowColumn(column).strings()
+    assert (data.tolist(), ends.tolist()) == ([], [0])
+    data, ends = ArrowColumn(pa.array(["ab", "", "c"], getattr(pa, kind)())).strings()
+    assert (data.tobytes()[: ends[-1]], ends.tolist()) == (b"abc", [0, 2, 2, 3])

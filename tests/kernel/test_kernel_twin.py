@@ -51,6 +51,14 @@ def test_kernels(kernel):
     assert_same(model, twin, X)
 
 
+@pytest.mark.parametrize("degree", [0, 1, 3, 6, 7])
+def test_polynomials_of_every_degree(degree):
+    """Of degree 0 all rows are one: only how many of each class there were is learned."""
+    X, y = data("binary", n=40, d=3, seed=5)
+    params = {"kernel": "poly", "gamma": 0.3, "degree": degree, "coef0": 0.5, "C": 10.0}
+    assert_same(*both("binary", X, y, **params), X)
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("batch", [1, 3])

@@ -22,6 +22,7 @@ from aggro.reference import (
     support_classes,
 )
 from aggro.reference.kernel import absorbers
+from aggro.reference.predictor import Uniform
 from aggro.reference.rules import TINY, scw_i
 from aggro.reference.scale import Moments, Scaler
 from aggro.reference.task import batches, settled
@@ -300,3 +301,11 @@ def test_a_loss_is_none_up_to_so_many_units_of_rounding():
     for size in (1.0, 300.0):
         assert settled(63 * unit * size, size, 0.0) == 0 != settled(66 * unit * size, size, 0.0)
     assert settled(1e-9, 1.0, 1e-9) == 0 != settled(1.1e-9, 1.0, 1e-9)
+
+
+def test_uniform_numbers_are_those_of_splitmix64():
+    """The first numbers of its author's code for the seed 1234567."""
+    published = (6457827717110365317, 3203168211198807973, 9817491932198370423)
+    uniform = Uniform(1234567)
+    assert [uniform.draw() for _ in published] == [((n >> 11) + 1) / 2**53 for n in published]
+    assert min(draws := [uniform.draw() for _ in range(1000)]) > 0 and max(draws) <= 1

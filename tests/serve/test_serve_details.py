@@ -8,13 +8,14 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from serve_support import running
+from serve_support import problem, running
 
 import aggro
-from aggro.cli.serve import parser
-from aggro.serve import client
+from aggro.cli.serve import parser, run
+from aggro.serve import client, start
 from aggro.serve.client import Client
 from aggro.serve.faces import ArrayFace, Said
+from aggro.serve.limits import MAX_FEATURES, Keeping, Limits
 from aggro.serve.start import first_model
 
 
@@ -40,6 +41,75 @@ def test_the_longest_id_can_be_explained(server):
     for length, status in ((8, 200), (9, 422)):
         server.post("/predict", {"features": {"a": 1.0}, "id": "i" * min(length, 8)})
         assert server.http.get(f"/explain?id={'i' * length}").status_code == status
+
+
+def test_a_bound_is_the_most_that_is_taken(tmp_path):
+    """Of everything that is bounded, so much is taken; one more is refused, and says why."""
+    bounds = {"id": 8, "body": 600, "batch": 3, "features": 4, "name": 5, "classes": 2}
+    ways = {**bounds, "list": bounds["body"]}  # a list goes another way than one lesson
+
+    def lesson(count, what):
+        given = {"features": {"a": 1.0}, "label": "x"}
+        given |= {"id": "i" * count} if what == "id" else {}
+        given |= {"label": "x" * count} if what == "name" else {}
+        if what == "features":
+            given["features"] = {str(k): 1.0 for k in range(count)}
+        if what in ("body", "list"):
+            return json.dumps([given] if what == "list" else given).ljust(count).encode()
+        return json.dumps([given] * count if what == "batch" else given).encode()
+
+    kind = {"content-type": "application/json"}
+    with running(tmp_path, limits=bounds) as server:
+        for what in ("id", "body", "list", "batch", "features", "name"):
+            taken, refused = (
+                server.http.post("/learn", content=lesson(ways[what] + more, what), headers=kind)
+                for more in (0, 1)
+            )
+            assert taken.status_code == 200, what
+            assert refused.status_code == (413 if what in ("body", "list") else 422), what
+            assert problem(refused)
+        assert server.http.get("/model").json()["classes"] == ["x", "xxxxx"]
+        assert "2 classes" in problem(server.learn({"a": 1.0}, "y"))
+
+
+def test_the_bounds_are_those_of_the_manual():
+    text = (Path(__file__).parents[2] / "docs/serve.md").read_text()
+    told = re.search(r"\*\*All is bounded\*\*.*?\n\n", text, re.DOTALL)[0]
+    limits, keeping = Limits(), Keeping()
+    for said in (
+        f"what waits ({limits.waiting:,} entries",
+        f"bodies ({limits.body >> 20} MiB)",
+        f"batches ({limits.batch})",
+        f"features of an example ({limits.features:,})",
+        f"names ({limits.name} characters)",
+        f"ids ({limits.id})",
+        f"texts ({limits.text:,})",
+        f"classes ({limits.classes})",
+        f"features of a new model ({MAX_FEATURES:,}",
+        f"({keeping.predictions:,} and seven days",
+        f"connections ({limits.connections})",
+        f"watchers ({limits.watchers})",
+        f"to read its answer ({limits.request_seconds:g} s)",
+    ):
+        assert said in " ".join(told.split()), said
+    assert keeping.seconds == 7 * 86_400 and keeping.ids == 10**6
+
+
+def test_every_option_reaches_the_plan(tmp_path, monkeypatch, capsys):
+    plans = []
+    monkeypatch.setattr(start, "run", lambda plan, tell: plans.append(plan))
+    (tmp_path / "token").write_text("t" * 16)
+    words = f"PA-I --data {tmp_path} --host ::1 --port 99 --token-file {tmp_path}/token --no-token"
+    words += " --keep 7 --keep-hours 1.5 --ids 8 --snapshot-every 9 --seed 3 --max-features 5"
+    assert run(parser().parse_args([*words.split(), "--probability", "--C", "0.5"])) == 0
+    (plan,) = plans
+    kept = plan.keeping
+    assert (kept.predictions, kept.seconds, kept.ids, kept.snapshot_examples) == (7, 5400.0, 8, 9)
+    assert (plan.model, plan.data, plan.host, plan.port) == ("PA-I", tmp_path, "::1", 99)
+    assert (plan.token, plan.write_token, plan.open) == ("t" * 16, None, True)
+    assert plan.params == {"seed": 3, "max_features": 5, "probability": True, "C": 0.5}
+    assert run(parser().parse_args(["PA-I"])) == 0
+    assert plans[1].keeping == Keeping() and plans[1].params == {}
 
 
 def test_pages_are_let_go_when_the_server_drains(tmp_path, monkeypatch):

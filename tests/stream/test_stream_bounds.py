@@ -19,6 +19,8 @@ VARIANTS = [
     {"class_mean": 0.5},
     {"class_mean": 0.5, "average": True},
     {"average": "reservoir", "reservoir_size": 2},
+    {"scale": "online"},
+    {"scale": "standard"},
 ]
 
 
@@ -52,7 +54,9 @@ def test_places_are_cleaned(params):
     coef = model.coef_[1]
     assert coef == {"x": 0.0, "y": 0.0, "z": 0.0}
     arrays = model._dump()[2]
-    for name in {"trail", "ring", "pool", "pool_mean"} & set(arrays):
+    sizes = {"scale_seen", "scale_square", "scale_mean", "scale_spread"}
+    assert params.keys() != {"scale"} or sizes & set(arrays)
+    for name in {"trail", "ring", "pool", "pool_mean", *sizes} & set(arrays):
         assert not arrays[name].any()
     weights = arrays["weights"].reshape(3, -1)
     lanes = weights.shape[1] // 2 if params.get("metric") == "diagonal" else weights.shape[1]

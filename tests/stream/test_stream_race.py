@@ -8,7 +8,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 import aggro
-from aggro import StreamClassifier, StreamRegressor
+from aggro import (
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    StreamClassifier,
+    StreamRegressor,
+)
 
 
 def stream(load, seed=0):
@@ -131,3 +136,22 @@ def test_what_cannot_race():
             StreamClassifier(**{name: "auto"})
     with pytest.raises(AttributeError, match="auto"):
         _ = StreamClassifier(C=1.0).lanes_
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_the_grid_moves_with_the_example_that_asks_for_it(regression):
+    """Not with the one after: what is predicted or saved in between has the new grid."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 3)) * 10.0 ** (np.arange(90)[:, None] / 15)
+    y = X @ [1.0, -2.0, 0.5] if regression else (X[:, 0] > 0).astype(int)
+    axes = {"C": "auto", "average": False}
+    stream = (StreamRegressor if regression else StreamClassifier)(**axes)
+    arrays = (PassiveAggressiveRegressor if regression else PassiveAggressiveClassifier)(**axes)
+    grids = []
+    for row, answer in zip(X, y.tolist(), strict=True):
+        classes = {} if regression else {"classes": [0, 1]}
+        stream.learn_one(dict(enumerate(row.tolist())), answer)
+        arrays.partial_fit(row[None], [answer], **classes)
+        grids.append([lane["C"] for lane in stream.lanes_])
+        assert grids[-1] == pytest.approx([lane["C"] for lane in arrays.lanes_])
+    assert len({grid[0] for grid in grids}) > 3

@@ -10,6 +10,8 @@ import pytest
 
 import aggro
 from aggro import TextClassifier, TextRegressor
+from aggro.models import ModelFileError
+from aggro.models.texts import decode_text_learner, encode_text_learner
 from aggro.text.bars import draw_bars
 from aggro.text.learner import TextLearner
 
@@ -88,6 +90,27 @@ def test_cuts_copies_and_files_change_nothing(classes, tmp_path):
             cut = TextClassifier.load(tmp_path / "model.aggro")
         start = end
     assert same(whole, cut, X)
+
+
+def test_counts_of_words_that_were_never_met_are_refused(learned):
+    """Each count belongs to a column that was met; one more would be that of a word to come."""
+    encoder = copy.deepcopy(learned._learner.encoder)
+    known = encoder.state()
+    more = np.append(known["text0_with_0"], 1.0)
+    assert len(more) == len(known["text0_columns_0"]) + 1
+    with pytest.raises(ValueError, match="documents of the vectoriser"):
+        encoder.load_state({**known, "text0_with_0": more})
+    for name, array in encoder.state().items():
+        np.testing.assert_array_equal(array, known[name])
+
+
+@pytest.mark.parametrize("count", [0, 65, 1000])
+def test_a_file_of_no_runners_or_of_too_many_makes_no_sense(learned, count):
+    arrays = {}
+    facts = encode_text_learner(learned._learner, "learner", arrays)
+    runners = (facts["runners"] * count)[:count]
+    with pytest.raises(ModelFileError, match="no learner of texts that makes sense"):
+        decode_text_learner({**facts, "runners": runners}, "learner", arrays)
 
 
 def test_threads_change_nothing():

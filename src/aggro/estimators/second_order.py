@@ -19,8 +19,9 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, class_weight, average, reservoir_size, \
-probability, mergeable
+verbose, n_jobs, random_state, warm_start, class_weight, reservoir_size, probability, mergeable
+        As in ``PassiveAggressiveClassifier``.
+    average : bool, int, "reservoir" or "auto", default=False
         As in ``PassiveAggressiveClassifier``.
     multiclass : {"top", "ovr"}, default="top"
         "top" moves the true class and the best wrong one; "ovr" learns one Perceptron per class.
@@ -79,8 +80,10 @@ class AROWClassifier(LinearClassifier):
     multiclass : {"ovr", "support", "top"}, default="ovr"
         As in ``PassiveAggressiveClassifier``.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
-n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, \
 reservoir_size, probability
+        As in ``PassiveAggressiveClassifier``.
+    average : bool, int, "reservoir" or "auto", default=False
         As in ``PassiveAggressiveClassifier``.
 
     Examples
@@ -136,7 +139,9 @@ class AROWRegressor(LinearRegressor):
     metric : {"diagonal", "full"}, default="diagonal"
         Whether to keep only the variance of each weight or the full covariance matrix.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
-n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, average, reservoir_size
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, reservoir_size
+        As in ``PassiveAggressiveRegressor``.
+    average : bool, int, "reservoir" or "auto", default=False
         As in ``PassiveAggressiveRegressor``.
 
     Examples
@@ -196,9 +201,11 @@ class ConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Whether to keep only the variance of each weight or the full covariance matrix.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
-n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, \
 reservoir_size, probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
+    average : bool, int, "reservoir" or "auto", default=False
+        As in ``PassiveAggressiveClassifier``.
 
     Examples
     --------
@@ -260,9 +267,11 @@ class SoftConfidenceWeightedClassifier(LinearClassifier):
     metric : {"diagonal", "full"}, default="diagonal"
         Whether to keep only the variance of each weight or the full covariance matrix.
     fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
-n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, average, \
+n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, class_weight, \
 reservoir_size, probability
         As in ``PassiveAggressiveClassifier``. Several classes are learned one against the rest.
+    average : bool, int, "reservoir" or "auto", default=False
+        As in ``PassiveAggressiveClassifier``.
 
     Examples
     --------
