@@ -12,7 +12,6 @@ from aggro.learn.grids import (
     NEAR,
     PIECE,
     PLACES,
-    ROUND,
     SETTLED,
     first_steps,
     grid_of,
@@ -104,13 +103,11 @@ def test_looks_are_due_at_the_same_examples_whatever_was_learned():
         assert next_look(examples) == min(look for look in looks if look > examples)
 
 
-def test_a_race_is_settled_once_in_a_round():
-    assert not is_settled(SETTLED - ROUND, SETTLED - ROUND)
-    assert not is_settled(SETTLED - 1, SETTLED - 1)
-    assert is_settled(SETTLED, SETTLED)
-    assert not is_settled(SETTLED + ROUND // 2, SETTLED + ROUND // 2)
-    assert is_settled(SETTLED + 5, SETTLED - ROUND // 2)  # a batch that went beyond it
-    assert not is_settled(SETTLED + 5, SETTLED + 1)
+def test_a_race_is_settled_at_powers_of_two_and_then_once_in_a_piece():
+    settled = [n for n in range(1, 6 * PIECE) if is_settled(n, n)]
+    assert settled == [256, 512, 1024, 2048, 3072, 4096, 5120]
+    assert is_settled(261, 200) and is_settled(1500, 1000)  # a batch that went beyond it
+    assert not is_settled(261, 257) and not is_settled(1500, 1025)
 
 
 def test_memory():
@@ -121,14 +118,14 @@ def test_memory():
 # -- grids that move --------------------------------------------------------------------------
 
 
-def race_of(lanes=5, chosen=2, **axes):
-    """A learner whose lanes know something, each with a record of its own."""
+def race_of(lanes=5, chosen=2, lead=6.0, **axes):
+    """A learner whose lanes know something, each so many mistakes behind the next one."""
     settings = [Settings(**{"task": "binary", "C": price(k), **axes}) for k in range(lanes)]
     X, y = make_problem("binary", 1, np.random.default_rng(0), 60, 4)
     learner = teach(Learner(settings, 4, 2), X, y)
     learner.model.set_memory(0.75)
     state = learner.state()
-    state["recent_mistakes"][:] = np.abs(np.arange(lanes) - chosen) + 1.0
+    state["recent_mistakes"][:] = lead * np.abs(np.arange(lanes) - chosen) + 25.0
     state["joint_mistakes"][:] = np.arange(lanes) + 10.0
     state["unit"][:] = [1024, 0, 1024, 0, 0]
     learner.load_state(state)
@@ -172,6 +169,13 @@ def test_a_leader_at_the_edge_moves_the_grid_when_it_is_settled(chosen, places, 
     )
     assert lanes_of(moved) == [lanes_of(learner)[place] for place in places]
     assert moved.model.unit[-1] == 0  # the unit stays where it was
+
+
+def test_a_leader_by_chance_moves_nothing():
+    """Five of 25 mistakes are chance: moving all weights would bring nothing."""
+    for chosen in (0, 4):
+        learner = race_of(chosen=chosen, lead=5.0)
+        assert move_grid(learner, settled=True) is learner
 
 
 def test_a_leader_inside_moves_nothing_and_neither_does_one_C():

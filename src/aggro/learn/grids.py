@@ -40,8 +40,7 @@ HALVINGS = (
     (4096, 2, 2),
     (16384, 1, 1),
 )
-SETTLED = HALVINGS[1][0]  # from here on somebody may leave, and grids may move, now and then:
-ROUND = 256  # examples
+SETTLED = HALVINGS[1][0]  # from here on somebody may leave, and grids may move
 FAR_BEHIND = 1.2  # so many times the error of the leader
 KNOWN_UNIT = (1024.0, 0.0, 1024.0, 0.0, 0.0)  # of a grid that was laid out once and for all
 NEAR = 0.8  # steps that the unit may be away from where the grid was put
@@ -116,9 +115,11 @@ def next_look(examples: int) -> int:
 def is_settled(examples: int, look: int) -> bool:
     """Tell whether a look that was due at ``look`` may do more than follow the unit.
 
-    Rounds are counted from the beginning of the stream, so that calls do not matter.
+    That is so at each power of two, and later once in a piece. Pieces are counted from the
+    beginning of the stream, so that calls do not matter.
     """
-    return examples >= SETTLED and examples // ROUND > (look - 1) // ROUND
+    piece = min(1 << (examples.bit_length() - 1), PIECE) if examples else PIECE
+    return examples >= SETTLED and examples // piece > (look - 1) // piece
 
 
 def staying(examples: int) -> tuple[int, int]:
@@ -155,6 +156,15 @@ def off_edge(prices: Sequence[float], chosen: int, unit: Sequence[float]) -> int
     return int(chosen == last and high < FAR) - int(chosen == 0 and low > -FAR)
 
 
+def leads_clearly(records: Sequence[Sequence[float]], chosen: int, regression: bool) -> bool:
+    """Tell whether the best lane, at the edge, is ahead of the next one by more than chance.
+
+    Moving a grid costs a copy of all weights, and where lanes are level there is nothing to gain.
+    """
+    (_, fewest, *_), (_, mistakes, *_) = records[chosen], records[abs(chosen - 1)]
+    return regression or mistakes - fewest > math.sqrt(fewest)
+
+
 def is_wide(lanes: int, examples: int) -> bool:
     """Tell whether a grid has lanes that a race does without after so many examples."""
     return lanes > 2 * staying(examples)[1] + 1
@@ -180,7 +190,8 @@ def move_grid(learner: Learner, settled: bool) -> Learner:
     unit, chosen = learner.model.unit, learner.model.chosen
     follow = off_unit(learner.settings, unit)
     away = follow
-    if settled and not follow:
+    clear = leads_clearly(learner.model.records, chosen, learner.settings.task == "regression")
+    if settled and not follow and clear:
         away = off_edge([lane.C for lane in learner.all_settings], chosen, unit)
     if away == 0:
         return learner

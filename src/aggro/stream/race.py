@@ -14,6 +14,7 @@ from aggro.learn.grids import (
     grid_of,
     is_settled,
     is_wide,
+    leads_clearly,
     move_grid,
     next_look,
     off_edge,
@@ -72,9 +73,11 @@ class RacingStream(_core.Stream):
             self._next_look = 0
             return
         settled, classes = is_settled(self.examples, self._next_look), len(self._classes())
-        off = off_unit(self._settings(classes), unit)
+        settings = self._settings(classes)
+        off = off_unit(settings, unit)
         wide = settled and is_wide(len(self._prices), self.examples)
-        if off or wide or (settled and off_edge(self._prices, self._chosen, unit)):
+        clear = leads_clearly(self._records(), self._chosen, settings.task == "regression")
+        if off or wide or (settled and clear and off_edge(self._prices, self._chosen, unit)):
             self._go_on(move_grid(self._learner(classes), settled), look)
         else:
             self._next_look = look
