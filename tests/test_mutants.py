@@ -9,6 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
 
+pytest.importorskip("tomllib", reason="the tool reads TOML as Python 3.11 does")
+
 from mutants import trial  # noqa: E402
 from mutants.sample import modules  # noqa: E402
 
