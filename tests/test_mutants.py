@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT))
-
+sys.path.append(str(Path(__file__).parents[1]))
 pytest.importorskip("tomllib", reason="the tool reads TOML as Python 3.11 does")
 
-from mutants import trial  # noqa: E402
-from mutants.sample import modules  # noqa: E402
+from mutants import trial
+from mutants.mutant import ROOT
+from mutants.sample import modules
 
 
 @pytest.mark.parametrize("kind", ["python", "cpp"])

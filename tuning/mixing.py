@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -135,10 +134,10 @@ def mixed(
             if plain:
                 learner = apply(learner, averaged(change))
                 continue
+            merged: Any = {kind: merge_round(learner, (change,), kind) for kind in (True, False)}
             if ahead:
-                shaped = keeps_shape(*_judged(learner, change, rows, ahead[0]))
-            merged: Any = merge_round(learner, (change,), shaped)
-            learner = merged
+                shaped = keeps_shape(*_judged([merged[True], merged[False]], rows, ahead[0]))
+            learner = merged[shaped]
         learner.freeze_means()
         errors.append(error_of(learner, test))
     return errors
@@ -154,16 +153,13 @@ def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], plain:
     return total(changes)
 
 
-def _judged(
-    learner: Learner, change: Change, rows: Rows, ahead: Sequence[np.ndarray]
-) -> list[float]:
-    """Return the mistakes of both merges on the first rows of some shards, as ``aggro.dask``."""
-    from aggro.dask.rounds import JUDGED
+def _judged(merged: list[Learner], rows: Rows, ahead: Sequence[np.ndarray]) -> list[float]:
+    """Return the mistakes of some merges on the first rows of some shards, as ``aggro.dask``."""
+    from aggro.dask.rounds import judges_of
 
-    judges = ahead[: math.ceil(JUDGED / max(len(ahead[0]), 1))]
-    some = np.concatenate([unit[: math.ceil(JUDGED / len(judges))] for unit in judges])
+    judges, most = judges_of(ahead, len(ahead[0]))
+    some = np.concatenate([unit[:most] for unit in judges])
     test = (rows[0][some], rows[1][some])
-    merged: list[Any] = [merge_round(learner, (change,), shaped) for shaped in (True, False)]
     return [error_of(each, test) * len(some) / 100 for each in merged]
 
 

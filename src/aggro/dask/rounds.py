@@ -30,10 +30,9 @@ from aggro.merging.shards import keeps_shape, merge_round
 
 FAN_IN = 8  # changes that one task of the tree adds
 WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
-ROUNDS = {True: 16, False: 4}  # in a pass over sparse rows, and over dense ones
+ROUNDS = {True: (16, 64), False: (4, 4)}  # few and many, in a pass over sparse and dense rows
+SMALL = 100_000  # rows of a partition, times rounds, up to which more rounds cost little
 SPARSE = 0.25  # part of the features that a row has, below which it is sparse
-MANY = 64  # rounds at most, where partitions are so small that they cost little
-SMALL = 100_000  # rows of partitions, times rounds, up to which they do
 LEAST = 16  # rows of a partition that are worth a round
 JUDGED = 4096  # rows that choose between two merges
 FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
@@ -111,10 +110,9 @@ class Rounds:
         """Return the merge that the rows ahead prefer; without such rows the last choice stands."""
         start = self.model._learner
         if ahead and len(self.partitions) > 1 and not is_regressor(self.model):
-            learners = [merge_round(start, outcome.changes, shaped) for shaped in (True, False)]
-            shaped, plain = self._judge(learners, ahead)
-            self.shaped = keeps_shape(shaped, plain)
-            return learners[0 if self.shaped else 1]
+            both = {kind: merge_round(start, outcome.changes, kind) for kind in (True, False)}
+            self.shaped = keeps_shape(*self._judge([both[True], both[False]], ahead))
+            return both[self.shaped]
         return merge_round(start, outcome.changes, self.shaped)
 
     def _judge(self, learners: list[Any], ahead: list[Unit]) -> Any:
@@ -122,8 +120,7 @@ class Rounds:
         models = [copy.copy(self.model) for _ in learners]
         for model, learner in zip(models, learners, strict=True):
             model._learner = learner
-        judges = ahead[: math.ceil(JUDGED / self.unit_rows)]
-        most = math.ceil(JUDGED / len(judges))
+        judges, most = judges_of(ahead, self.unit_rows)
         sent = self._submit(models)
         return self._result(delayed(sum)([self._delay(judge_unit, u, sent, most) for u in judges]))
 
@@ -206,9 +203,19 @@ def rounds_for(rows: int, entries: float, features: int) -> int:
     >>> rounds_for(100_000, 12.0, 20_000), rounds_for(100_000, 54.0, 54), rounds_for(100, 9, 9999)
     (16, 4, 6)
     """
-    sparse = entries < SPARSE * features
-    most = max(ROUNDS[sparse], min(MANY, SMALL // max(rows, 1))) if sparse else ROUNDS[sparse]
-    return max(1, min(most, rows // LEAST))
+    few, many = ROUNDS[entries < SPARSE * features]
+    wanted = max(few, min(many, SMALL // max(rows, 1)))
+    return max(1, min(wanted, rows // LEAST))
+
+
+def judges_of(ahead: Sequence[Any], rows: int) -> tuple[Sequence[Any], int]:
+    """Return the units of so many rows, about, that judge a merge, and how many rows of each.
+
+    >>> judges_of("abcdefgh", 1024), judges_of("ab", 10)
+    (('abcd', 1024), ('ab', 2048))
+    """
+    judges = ahead[: math.ceil(JUDGED / max(rows, 1))]
+    return judges, math.ceil(JUDGED / len(judges))
 
 
 def schedule_of(partitions: int, rounds: int) -> list[list[Unit]]:

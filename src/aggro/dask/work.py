@@ -109,8 +109,7 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
         raise ValueError(
             f"X has {length_of(X)} rows but y has {length_of(y)}; give one target for each row."
         )
-    if X.shape[1] < estimator.n_features_in_ and hasattr(X, "indptr"):
-        X.resize((X.shape[0], estimator.n_features_in_))
+    widen(X, estimator)
     if is_news(estimator, X, y):
         return _seen(X, y, unit)
     order = unit.rows(length_of(X))
@@ -150,8 +149,7 @@ def judge_unit(
         order = unit.rows(length_of(X))[:most]
         if len(order) == 0 or length_of(y) != length_of(X) or is_news(models[0], X, y):
             return np.zeros(len(models))
-        if X.shape[1] < models[0].n_features_in_ and hasattr(X, "indptr"):
-            X.resize((X.shape[0], models[0].n_features_in_))
+        widen(X, models[0])
         X, y = part(X, order), np.asarray(part(y, order))
         wrong = [each.predict(X) != y for each in models]
         return np.array([each.reshape(len(order), -1).any(axis=1).sum() for each in wrong], float)
@@ -171,6 +169,12 @@ def learn_first(
     except (ValueError, TypeError) as error:
         return None, _named(error, unit, np.arange(count)), 0
     return estimator, None, len(order)
+
+
+def widen(X: Any, estimator: Any) -> None:
+    """Give sparse rows the columns that the model knows and they do not have."""
+    if X.shape[1] < estimator.n_features_in_ and hasattr(X, "indptr"):
+        X.resize((X.shape[0], estimator.n_features_in_))
 
 
 def is_news(estimator: Any, X: Any, y: Any) -> bool:

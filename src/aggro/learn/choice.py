@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]
-LAST = ("behind", "left_after")
 JUDGED = ("mistakes", "recent_error", "recent_loss", "chosen", "left_after")  # all else is raced
 
 
@@ -70,8 +69,9 @@ def choice_of(lanes: Sequence[Mapping[str, Any]], left: Sequence[Row], regressio
             best[key] = row
     rows = sorted([*best.values(), *({**row, "leads": False} for row in left)], key=_rank)
     least = rows[0]["error"]
+    last = ("leads", "behind", "left_after")
     told = [
-        {name: value for name, value in row.items() if name not in ("leads", *LAST)}
+        {name: value for name, value in row.items() if name not in last}
         | {"behind": row.get("behind", max(row["error"] - least, 0.0))}
         | {"left_after": row["left_after"]}
         for row in rows
@@ -87,7 +87,7 @@ def leaving(
 ) -> list[Row]:
     """Return the rows of learners that leave a race after so many examples, to those that stay."""
     gone = [{**lane, "chosen": False, "left_after": examples} for lane in lanes]
-    rows = choice_of([*staying, *gone], [], regression).rows if gone else ()
+    rows = choice_of([*staying, *gone], [], regression).rows
     return [row for row in rows if row["left_after"] is not None]
 
 

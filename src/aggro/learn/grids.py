@@ -118,8 +118,10 @@ def is_settled(examples: int, look: int) -> bool:
     That is so at each power of two, and later once in a piece. Pieces are counted from the
     beginning of the stream, so that calls do not matter.
     """
-    piece = min(1 << (examples.bit_length() - 1), PIECE) if examples else PIECE
-    return examples >= SETTLED and examples // piece > (look - 1) // piece
+    if examples < SETTLED:
+        return False
+    piece = min(1 << (examples.bit_length() - 1), PIECE)
+    return examples // piece > (look - 1) // piece
 
 
 def staying(examples: int) -> tuple[int, int]:
@@ -156,13 +158,13 @@ def off_edge(prices: Sequence[float], chosen: int, unit: Sequence[float]) -> int
     return int(chosen == last and high < FAR) - int(chosen == 0 and low > -FAR)
 
 
-def leads_clearly(records: Sequence[Sequence[float]], chosen: int, regression: bool) -> bool:
+def leads_clearly(records: Sequence[Sequence[float]], chosen: int, s: Settings) -> bool:
     """Tell whether the best lane, at the edge, is ahead of the next one by more than chance.
 
     Moving a grid costs a copy of all weights, and where lanes are level there is nothing to gain.
     """
     (_, fewest, *_), (_, mistakes, *_) = records[chosen], records[abs(chosen - 1)]
-    return regression or mistakes - fewest > math.sqrt(fewest)
+    return s.task == "regression" or mistakes - fewest > math.sqrt(fewest)
 
 
 def is_wide(lanes: int, examples: int) -> bool:
@@ -190,10 +192,9 @@ def move_grid(learner: Learner, settled: bool) -> Learner:
     unit, chosen = learner.model.unit, learner.model.chosen
     follow = off_unit(learner.settings, unit)
     away = follow
-    clear = leads_clearly(learner.model.records, chosen, learner.settings.task == "regression")
-    if settled and not follow and clear:
+    if settled and not follow:
         away = off_edge([lane.C for lane in learner.all_settings], chosen, unit)
-    if away == 0:
+    if away == 0 or not (follow or leads_clearly(learner.model.records, chosen, learner.settings)):
         return learner
     moved = _shift(learner, away)
     moved.model.set_unit(unit[-1] + follow)

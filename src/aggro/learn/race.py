@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -179,12 +180,12 @@ class AutoLearner:
         leading = best_of(learners)[0]
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
-        lanes, rest = (
-            [lane for each in some for lane in lanes_of(each)] for some in (out, learners)
-        )
-        gone = leaving(lanes, rest, self.examples, self._regression)
         looked = {"learners": learners, "leading": leading, "counted": counted}
-        looked |= {"left": [*self.left, *gone], "next_look": next_look(self.examples)}
+        looked |= {"next_look": next_look(self.examples)}
+        if out:
+            gone, rest = (list(chain(*map(lanes_of, some))) for some in (out, learners))
+            told = leaving(gone, rest, self.examples, self._regression)
+            looked |= {"left": [*self.left, *told]}
         self.__dict__.update(looked)  # no signal in between
 
     # -- the leader -------------------------------------------------------------------------

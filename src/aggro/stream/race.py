@@ -76,8 +76,8 @@ class RacingStream(_core.Stream):
         settings = self._settings(classes)
         off = off_unit(settings, unit)
         wide = settled and is_wide(len(self._prices), self.examples)
-        clear = leads_clearly(self._records(), self._chosen, settings.task == "regression")
-        if off or wide or (settled and clear and off_edge(self._prices, self._chosen, unit)):
+        edge = settled and off_edge(self._prices, self._chosen, unit)
+        if off or wide or (edge and leads_clearly(self._records(), self._chosen, settings)):
             self._go_on(move_grid(self._learner(classes), settled), look)
         else:
             self._next_look = look

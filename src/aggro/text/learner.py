@@ -218,7 +218,8 @@ class TextLearner:
                 runner.race.go_on_with(kept)
             staying += [runner] if kept else []
         self._lead(staying)
-        self.left = [*self.left, *leaving(out, self.lanes(), self.examples, regression)]
+        if out:
+            self.left = [*self.left, *leaving(out, self.lanes(), self.examples, regression)]
 
     def _lead(self, runners: Sequence[Runner]) -> None:
         """Go on with these; the one with the best record leads."""
@@ -255,9 +256,8 @@ class TextLearner:
         encoder = self.encoder.alone(leader.which, leader.kind)
         made = suffered(alone.race)
         counted = (self.mistakes - made[0], self.distance - made[1])
-        settings = alone.race.settings
-        self.__dict__.update(encoder=encoder, runners=[alone], leading=0, counted=counted)
-        self.__dict__.update(settings=settings, left=[])
+        settled = {"settings": alone.race.settings, "counted": counted, "left": []}
+        self.__dict__.update(encoder=encoder, runners=[alone], leading=0, **settled)
 
     @property
     def choice(self) -> dict[str, Any]:

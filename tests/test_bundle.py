@@ -1,0 +1,87 @@
+"""Models taken out of those that learn side by side, and models that begin anew."""
+
+import numpy as np
+import pytest
+from linear_support import make_problem, teach
+
+from aggro.learn.bundle import begin_anew, select
+from aggro.learn.learner import Learner
+from aggro.rules import Settings
+
+SHAPES = [
+    {},
+    {"metric": "diagonal"},
+    {"metric": "full"},
+    {"average": True},
+    {"average": "reservoir", "reservoir_size": 3},
+    {"queue": 3},
+    {"scale": "standard"},
+    {"forgetting": 0.01, "class_mean": 0.2},
+    {"class_mean": 0.1, "average": True},
+    {"batch_size": 4},
+]
+
+
+@pytest.mark.parametrize("task", ["binary", "support", "ovr"])
+@pytest.mark.parametrize("axes", SHAPES, ids=str)
+def test_a_model_taken_out_is_the_model_learned_alone(axes, task):
+    kind = "binary" if task == "binary" else "multiclass"
+    multiclass = "support" if task == "binary" else task
+    X, y = make_problem(kind, 3, np.random.default_rng(3), 80, 4)
+    settings = [Settings(task=kind, multiclass=multiclass, C=C, **axes) for C in (0.01, 0.1, 1.0)]
+    count = 2 if task == "binary" else 3
+    side = teach(Learner(settings, 4, count), X[:50], y[:50])
+    side.model.set_memory(0.5)
+    for one in (1, 2):
+        alone = teach(Learner(settings[one], 4, count), X[:50], y[:50])
+        taken = select(side, [one], [settings[one]])
+        assert taken.model.memory == 0.5
+        if axes.get("average") != "reservoir":  # which draws its numbers in turn
+            compare(taken, alone)
+        kinds = taken.model.layout()
+        for name, array in taken.state().items():
+            if kinds[name] in ("model", "group"):
+                each = len(array)
+                assert array.tobytes() == side.state()[name][one * each :][:each].tobytes(), name
+        if axes.get("average") == "reservoir":
+            continue
+        teach(side, X[50:], y[50:])
+        teach(taken, X[50:], y[50:])
+        np.testing.assert_allclose(taken.coef(), side.coef(one), rtol=1e-7, atol=1e-10)
+        side = teach(Learner(settings, 4, count), X[:50], y[:50])
+        side.model.set_memory(0.5)
+
+
+def compare(taken, alone):
+    np.testing.assert_allclose(taken.coef(), alone.coef(), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(taken.intercept(), alone.intercept(), rtol=1e-8, atol=1e-12)
+    states = taken.state(), alone.state()
+    for name in ("updates", "last_update", "counters", "class_total", "scale_rows"):
+        if name in states[1]:
+            np.testing.assert_allclose(states[0][name], states[1][name], rtol=1e-12)
+    assert taken.progress.loss == pytest.approx(alone.progress.loss, rel=1e-8)
+
+
+@pytest.mark.parametrize("task", ["binary", "support"])
+@pytest.mark.parametrize("axes", SHAPES, ids=str)
+def test_what_begins_anew_learns_as_if_the_weights_had_stayed_zero(axes, task):
+    """Sums, scales and counters go on; weights are those of a learner that did not step before."""
+    kind = "binary" if task == "binary" else "multiclass"
+    X, y = make_problem(kind, 3, np.random.default_rng(3), 60, 4)
+    settings = [Settings(task=kind, C=C, **axes) for C in (0.1, 1.0)]
+    learner = teach(Learner(settings, 4, 2 if kind == "binary" else 3), X[:30], y[:30])
+    fresh = begin_anew(learner, settings)
+    assert not fresh.coef(0).any() and not fresh.coef(1).any()
+    assert fresh.examples == 30
+    # Steps of a C that is next to nothing leave the weights at zero, and count all the same.
+    tiny = [Settings(task=kind, C=1e-290, **axes) for _ in settings]
+    idle = teach(Learner(tiny, 4, 2 if kind == "binary" else 3), X[:30], y[:30])
+    idle.configure(settings)
+    if axes.get("class_mean", 0) or axes.get("queue", 1) > 1 or axes.get("average") == "reservoir":
+        return  # pulls and offers do not wait for a C
+    if axes.get("metric"):
+        return  # a metric sharpens at every step
+    for one in (fresh, idle):
+        teach(one, X[30:], y[30:])
+    np.testing.assert_allclose(fresh.coef(1), idle.coef(1), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(fresh.intercept(1), idle.intercept(1), rtol=1e-8, atol=1e-12)
