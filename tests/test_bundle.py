@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from linear_support import make_problem, teach
 
 from aggro.learn.bundle import begin_anew, select
@@ -58,7 +59,7 @@ def compare(taken, alone):
     states = taken.state(), alone.state()
     for name in ("updates", "last_update", "counters", "class_total", "scale_rows"):
         if name in states[1]:
-            np.testing.assert_allclose(states[0][name], states[1][name], rtol=1e-12)
+            assert_close(states[0][name], states[1][name], rtol=1e-12)
     assert taken.progress.loss == pytest.approx(alone.progress.loss, rel=1e-8)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
@@ -96,13 +97,13 @@ def test_the_map_by_hand():
         z = 3.0 * np.arcsinh((score - inside) / 3.0)
         logit = 2.0 * z + 0.5 * (inside - 0.25) + 1.0 + np.log(4.0)
         P = apply(parameters, np.array([[score]]), np.array([centre]), shares)
-        np.testing.assert_allclose(P, [[1 / (1 + np.exp(logit)), 1 / (1 + np.exp(-logit))]])
+        assert_close(P, [[1 / (1 + np.exp(logit)), 1 / (1 + np.exp(-logit))]])
 
 
 def test_softmax():
     scores = np.array([[1.0, -2.0, 0.5], [1e4, 0.0, -1e4]])
-    np.testing.assert_allclose(softmax(scores), np.exp(log_softmax(scores, axis=1)))
-    np.testing.assert_allclose(softmax(scores[:, :1])[:, 1], 1 / (1 + np.exp(-scores[:, 0])))
+    assert_close(softmax(scores), np.exp(log_softmax(scores, axis=1)))
+    assert_close(softmax(scores[:, :1])[:, 1], 1 / (1 + np.exp(-scores[:, 0])))
     assert softmax(np.array([[0.0]])).tolist() == [[0.5, 0.5]]
 
 
@@ -189,7 +190,7 @@ def test_when_the_map_is_made_depends_on_numbers_alone():
         asked, silent = asked.plus(*parts), silent.plus(*parts)
         asked.probabilities(s[:1], np.zeros(1))
     both = [each.probabilities(s, np.zeros(1)) for each in (asked, silent)]
-    np.testing.assert_allclose(*both, rtol=1e-9)
+    assert_close(*both, rtol=1e-9)
     assert asked.fitted_at == silent.fitted_at == fitted_up_to(3000) == 2944
 
 
@@ -205,16 +206,16 @@ def test_long_runs_of_one_class_are_no_evidence():
     assert weighty[2] == pytest.approx((9 - 1) / (999 / 2 - 1))
     sorted_ones = Calibrator.empty(2).plus(np.sort(mixed), np.ones(1000), s, 0 * s)
     share = (mixed.sum() + 1) / 1002
-    np.testing.assert_allclose(sorted_ones.probabilities(s, np.zeros(1))[:, 1], share)
+    assert_close(sorted_ones.probabilities(s, np.zeros(1))[:, 1], share)
 
 
 def test_before_the_first_margins_the_answer_is_the_frequency():
     empty = Calibrator.empty(3)
-    np.testing.assert_allclose(empty.probabilities(np.array([[5.0, 0, -5]]), np.zeros(3)), 1 / 3)
+    assert_close(empty.probabilities(np.array([[5.0, 0, -5]]), np.zeros(3)), 1 / 3)
     none = np.empty((0, 3))
     some = empty.plus(np.array([0, 0, 1]), np.array([1.0, 2.0, 3.0]), none, none)
     told = some.probabilities(np.array([[5.0, 0, -5]]), np.zeros(3))
-    np.testing.assert_allclose(told, [[4 / 9, 4 / 9, 1 / 9]])
+    assert_close(told, [[4 / 9, 4 / 9, 1 / 9]])
     assert Calibrator.empty(1).probabilities(np.zeros((2, 1)), np.zeros(1)).tolist() == [[1], [1]]
 
 
@@ -241,7 +242,7 @@ def test_margins_follow_new_classes(multiclass):
     position = np.array([0, 2])
     three = same.grown(binary, several, position, 3)
     half = 1.0 if multiclass == "ovr" else 0.5
-    np.testing.assert_allclose(three.scores, s * [[-half, 0, half]])
+    assert_close(three.scores, s * [[-half, 0, half]])
     assert three.labels.tolist() == [2, 2]
     assert three.counts.tolist() == [[0, 0, 2]]
     assert (three.changes.tolist(), three.latest.tolist()) == ([0], [2])

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from linear_support import make_learner, teach
 
 import aggro
@@ -38,10 +39,8 @@ def test_single_precision_keeps_the_means(classes, axes):
         count = outputs + learner.model.keeps_total
         sums[dtype] = lanes[:, learner.outputs :][:, :count].astype(np.float64)
         norms = state["class_sum_norm"]
-        np.testing.assert_allclose(
-            norms, (sums[dtype][:, : len(norms)] ** 2).sum(axis=0), rtol=1e-4
-        )
-    np.testing.assert_allclose(sums[np.float32], sums[np.float64], rtol=2e-7)
+        assert_close(norms, (sums[dtype][:, : len(norms)] ** 2).sum(axis=0), rtol=1e-4)
+    assert_close(sums[np.float32], sums[np.float64], rtol=2e-7)
 
 
 @pytest.mark.parametrize("gamma", [0.1, 1.0])
@@ -90,4 +89,4 @@ def test_the_rest_goes_where_the_model_goes(tmp_path):
     exact = table + state["class_sum_rest"].reshape(X.shape[1], -1)
     for label in (0, 1):
         total = X[y == label].sum(axis=0, dtype=np.float64)
-        np.testing.assert_allclose(exact[:, label], total, rtol=1e-12)
+        assert_close(exact[:, label], total, rtol=1e-12)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -184,9 +185,9 @@ def test_moments_are_those_of_all_rows():
     assert rows.tolist() == [50.0]
     coef, inside = model.coef_, arrays["weights"].reshape(3, -1)[:, 0]
     scaled = np.array([coef[name] for name in "abc"])
-    np.testing.assert_allclose(scaled * X.std(axis=0), inside, rtol=1e-9)
+    assert_close(scaled * X.std(axis=0), inside, rtol=1e-9)
     shift = model.intercept_ + scaled @ X.mean(axis=0)
-    np.testing.assert_allclose(shift, arrays["bias"][0], rtol=1e-9)
+    assert_close(shift, arrays["bias"][0], rtol=1e-9)
 
 
 def test_a_column_that_comes_late_was_zero():

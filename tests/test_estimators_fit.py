@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from linear_support import make_problem
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -144,9 +145,9 @@ def test_initial_weights():
     Z = X[np.abs(X @ u) > 0.2]
     labels = (Z @ u > 0).astype(int)
     model = PassiveAggressiveClassifier(**ONE_PASS).fit(Z, labels, coef_init=10 * u)
-    np.testing.assert_allclose(model.coef_, [10 * u], rtol=1e-14)
+    assert_close(model.coef_, [10 * u], rtol=1e-14)
     model.fit(Z, labels, coef_init=10 * u[None], intercept_init=[0.25])
-    np.testing.assert_allclose(model.intercept_, [0.25], rtol=1e-14)
+    assert_close(model.intercept_, [0.25], rtol=1e-14)
     assert model.n_updates_ == 0
     W, b = rng.standard_normal((4, 6)), rng.standard_normal(4)
     several = PassiveAggressiveClassifier(C=1e-12, **ONE_PASS)
@@ -175,7 +176,7 @@ def test_class_weight_is_a_sample_weight():
     e = PassiveAggressiveClassifier(class_weight="balanced", C=0.05, **ONE_PASS).fit(X, y)
     f = PassiveAggressiveClassifier(C=0.05, **ONE_PASS)
     f.fit(X, y, sample_weight=(120 / (2 * counts))[y])
-    np.testing.assert_allclose(e.coef_, f.coef_, rtol=1e-12)
+    assert_close(e.coef_, f.coef_, rtol=1e-12)
 
 
 def test_balanced_in_a_stream():
@@ -188,7 +189,7 @@ def test_balanced_in_a_stream():
         balanced.partial_fit(X[some], y[some], classes=[0, 1])
         weights = (seen.sum() / (np.count_nonzero(seen) * seen))[y[some]]
         plain.partial_fit(X[some], y[some], classes=[0, 1], sample_weight=weights)
-        np.testing.assert_allclose(balanced.coef_, plain.coef_, rtol=1e-12)
+        assert_close(balanced.coef_, plain.coef_, rtol=1e-12)
 
 
 def test_verbose(capsys):

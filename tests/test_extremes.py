@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from linear_support import fingerprint, stored, teach, trained
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
@@ -25,7 +26,7 @@ def test_huge_rows(size, dtype, metric, storage, intercept):
         storage=storage, dtype=dtype,
     )  # fmt: skip
     exact = V / (V @ V.T) / size
-    np.testing.assert_allclose(learner.coef().astype(float) * size, exact * size, rtol=1e-5)
+    assert_close(learner.coef().astype(float) * size, exact * size, rtol=1e-5)
     assert learner.scores(rows_of(stored(x, storage, dtype)))[0, 0] == pytest.approx(1, rel=1e-5)
     assert np.isfinite(learner.intercept()).all()
 
@@ -39,7 +40,7 @@ def test_huge_rows_of_several_classes(size, loss, multiclass):
     learner = trained(size * V, ONE, 3, **axes)
     model = trained(1e100 * V, ONE, 3, **axes)
     scaled = np.array(model.coef()) * 1e100
-    np.testing.assert_allclose(np.array(learner.coef()) * size, scaled, rtol=1e-9)
+    assert_close(np.array(learner.coef()) * size, scaled, rtol=1e-9)
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr32"])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from linear_support import make_problem, teach
 
 from aggro.learn.growth import grow_classes
@@ -111,4 +112,4 @@ def test_class_sums_are_those_of_a_learner_that_knew_all_classes(dtype, multicla
     names = ["class_weight_seen", "class_sum_norm"]
     names += ["class_sum_cross", "class_total"] if multiclass == "ovr" else []  # read there alone
     for name in names:
-        np.testing.assert_allclose(grew[name], knew[name], rtol=1e-5, err_msg=name)
+        assert_close(grew[name], knew[name], rtol=1e-5)

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from closeness import assert_close
 
 from aggro.learn.bundle import select
 from aggro.learn.classes import Classes
@@ -68,7 +69,7 @@ def assert_alike(one, other):
     for name in here:
         if name == "record":  # whose mistakes count as those of the leader is the race's
             here[name], there[name] = here[name][::2], there[name][::2]
-        np.testing.assert_allclose(here[name], there[name], rtol=1e-12, atol=1e-14, err_msg=name)
+        assert_close(here[name], there[name], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("labels", "classes", "position"), GROWTHS, ids=str)
@@ -105,12 +106,10 @@ def test_margins_between_known_classes_stay(multiclass, labels, classes, positio
         elif len(labels) == 2:
             double = 2.0 if multiclass == "ovr" else 1.0
             difference = now[:, [position[1]]] - now[:, [position[0]]]
-            np.testing.assert_allclose(difference, double * then)
+            assert_close(difference, double * then)
         return
     for one, other in itertools.combinations(range(len(labels)), 2):
-        np.testing.assert_allclose(
-            now[:, position[one]] - now[:, position[other]], then[:, one] - then[:, other]
-        )
+        assert_close(now[:, position[one]] - now[:, position[other]], then[:, one] - then[:, other])
     fresh = np.setdiff1d(np.arange(classes), position)
     assert (now[:, fresh] == 0).all()
 

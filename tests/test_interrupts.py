@@ -33,9 +33,14 @@ class Stop(Exception):
 
 @contextmanager
 def alarm(handler, first, then=0.0):
-    """Send a signal after some seconds, perhaps again and again."""
-    before = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, first, then)
+    """Send a signal after some seconds, perhaps again each time it was handled."""
+
+    def handle(*_):
+        handler()
+        signal.setitimer(signal.ITIMER_REAL, then)
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, first)
     try:
         yield
     finally:
@@ -150,13 +155,14 @@ def test_a_handler_may_predict_and_copy(name):
 
     def handler(*_):
         seen.append((kind.examples(learner), kind.look(learner)))
-        if len(seen) == 3:
+        went_on = len(seen) >= 3 and seen[-1][0] > seen[0][0]  # a busy machine takes its time
+        if went_on or len(seen) == 300:
             raise Stop
 
     with pytest.raises(Stop), alarm(handler, 0.02, 0.02):
         kind.teach(learner, FOREVER)
     assert kind.examples(learner) >= seen[-1][0] > seen[0][0] > 0
-    for examples, scores in seen[::2]:
+    for examples, scores in (seen[0], seen[-1]):
         np.testing.assert_array_equal(scores, kind.look(taught(kind, examples)))
 
 

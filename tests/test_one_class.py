@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from scipy.sparse import csr_matrix
 
 import aggro
@@ -154,7 +155,7 @@ def test_streams_learn_the_same(axes, known):
     assert model.n_updates_ == told.n_updates_
     if "probability" in axes:
         answers = [model.predict_proba_one({f"f{j}": v for j, v in enumerate(x)}) for x in X]
-        np.testing.assert_allclose([a["yes"] for a in answers], told.predict_proba(X)[:, 1], 1e-4)
+        assert_close([a["yes"] for a in answers], told.predict_proba(X)[:, 1], 1e-4)
 
 
 @pytest.mark.parametrize("known", [0, 1])
@@ -263,7 +264,7 @@ def test_two_classes_more_at_once_keep_all_margins_of_the_first(axes, multiclass
     scores, place = grown.decision_function(X), "abc".index(known)
     others = np.delete(scores, place, axis=1)
     whole = 2.0 if multiclass == "ovr" else 1.0  # there each output has its own margin
-    np.testing.assert_allclose(scores[:, [place]] - others, whole * margin[:, None].repeat(2, 1))
+    assert_close(scores[:, [place]] - others, whole * margin[:, None].repeat(2, 1))
     np.testing.assert_allclose(
         scores.sum(axis=1), -margin if multiclass == "ovr" else 0, atol=1e-12
     )
@@ -273,4 +274,4 @@ def test_two_classes_more_at_once_keep_all_margins_of_the_first(axes, multiclass
         told.partial_fit(X[:ALONE], [known] * ALONE, classes=["a", "b", "c"])
         for each in (told, grown):
             each.partial_fit(X[ALONE:], np.array(["a", "b", "c"])[np.arange(97) % 3])
-        np.testing.assert_allclose(grown.coef_, told.coef_)
+        assert_close(grown.coef_, told.coef_)

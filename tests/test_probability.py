@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -78,7 +79,7 @@ def test_close_to_the_truth_where_it_is_known(classes, params):
     X, y, truth = known_truth(rows=12000, classes=classes)
     model = PassiveAggressiveClassifier(probability=True, **params).fit(X[:4000], y[:4000])
     P = model.predict_proba(X[4000:])
-    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert_close(P.sum(axis=1), 1.0)
     assert log_loss(P, y[4000:]) < log_loss(truth[4000:], y[4000:]) * 1.08
     for low in np.arange(0.0, 1.0, 0.2):  # what is said happens as often as it is said
         said = (P[:, 1] >= low) & (P[:, 1] < low + 0.2)
@@ -216,7 +217,7 @@ def test_the_typical_row_of_many_columns_has_the_largest_of_the_mean():
     mean = X.mean(axis=0)
     largest = np.sort(np.argsort(-abs(mean))[:FEATURES])
     np.testing.assert_array_equal(model._typical.features, largest)
-    np.testing.assert_allclose(model._typical.mean, mean[largest])
+    assert_close(model._typical.mean, mean[largest])
 
 
 # -- as scikit-learn has it ---------------------------------------------------------------------
@@ -232,7 +233,7 @@ def test_it_is_there_only_when_asked_for():
         with pytest.raises(NotFittedError, match="without probability=True"):
             model.predict_proba(X)
         model.partial_fit(X, y)
-        np.testing.assert_allclose(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+        assert_close(model.predict_log_proba(X), np.log(model.predict_proba(X)))
         with pytest.raises(ValueError, match="probability='yes'"):
             model.set_params(probability="yes").fit(X, y)
 
@@ -300,7 +301,7 @@ def test_classes_that_come_later(kind):
         known = np.isin(names, classes)
         model.partial_fit(X[known], names[known])
         P = model.predict_proba(X)
-        np.testing.assert_allclose(P.sum(axis=1), 1.0)
+        assert_close(P.sum(axis=1), 1.0)
         assert model.classes_.tolist() == classes
         right = (model.classes_[P.argmax(axis=1)] == names)[known].mean()
         assert right > 0.55
@@ -313,7 +314,7 @@ def test_margins_follow_the_classes_as_the_model_does():
     before = model._calibrator
     model.partial_fit(X[:1], [1])
     after = model._calibrator
-    np.testing.assert_allclose(after.scores[:-1, 2] - after.scores[:-1, 0], before.scores[:, 0])
+    assert_close(after.scores[:-1, 2] - after.scores[:-1, 0], before.scores[:, 0])
     assert (after.scores[:-1, 1] == 0).all()
     np.testing.assert_array_equal(after.labels[:-1], before.labels * 2)
 

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from scipy.sparse import csr_matrix
 
 from aggro import KernelPassiveAggressiveClassifier, PassiveAggressiveClassifier, StreamClassifier
@@ -229,16 +230,16 @@ def test_rows_sorted_by_class_tell_how_often_each_came(params, classes):
     X, y, new = X[:900][order], y[:900][order], X[900:]
     learned(model, X, y, 50)
     shares = (np.bincount(y) + 1) / (900 + classes)
-    np.testing.assert_allclose(model.predict_proba(new), np.tile(shares, (300, 1)))
+    assert_close(model.predict_proba(new), np.tile(shares, (300, 1)))
     once = {"max_iter": 1, "tol": None}
     fitted = PassiveAggressiveClassifier(probability=True, shuffle=False, **once, **params)
     P = fitted.fit(X, y).predict_proba(new)
-    np.testing.assert_allclose(P, np.tile(shares, (300, 1)))
+    assert_close(P, np.tile(shares, (300, 1)))
     stream = StreamClassifier(C=params.get("C", 1.0), probability=True)
     for row, label in zip(X, y.tolist(), strict=True):
         stream.learn_one(dict(enumerate(row)), label)
     told = stream.predict_proba_one(dict(enumerate(new[0])))
-    np.testing.assert_allclose([told[label] for label in range(classes)], shares)
+    assert_close([told[label] for label in range(classes)], shares)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -251,3 +252,21 @@ def test_noise_is_told_no_worse_than_by_a_constant(seed):
     assert log_loss(P, y[1000:]) < log_loss(constant, y[1000:]) + 0.02
     margins = model.decision_function(X[1000:])
     assert (np.diff(P[np.argsort(margins), 1]) >= 0).all()  # more margin, no less probability
+
+
+@pytest.mark.parametrize("size", [1e100, 6e144])
+@pytest.mark.parametrize("axes", [{}, {"class_mean": 0.1}, {"class_mean": 0.1, "loss": "hard"}])
+def test_rows_beyond_all_measure_leave_probabilities(axes, size):
+    """Their margins are infinite, or no number, as are those of the typical row they belong to."""
+    random = np.random.default_rng(5)
+    rows = random.normal(size=(13, 5)) * np.where(np.arange(13) == 1, size, 1.0)[:, None]
+    labels = [1, 3, 0, 3, 2, 1, 1, 0, 0, 1, 3, 3, 3]
+    stream = StreamClassifier(probability=True, **axes)
+    for x, y in zip(rows, labels, strict=True):
+        stream.learn_one(as_dict(x), y)
+    told = stream.predict_proba_one(as_dict(rows[1]))
+    assert sum(told.values()) == pytest.approx(1)
+    model = PassiveAggressiveClassifier(probability=True, **axes)
+    for x, y in zip(rows, labels, strict=True):
+        model.partial_fit(x[None], [y])
+    assert_close(model.predict_proba(rows).sum(axis=1), 1.0)

@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
+from closeness import assert_close
+from numpy.testing import assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import aggro
@@ -62,8 +63,8 @@ def test_the_leader_is_the_same_model_learned_alone(metric, average):
     (leader,) = (lane for lane in race.lanes_ if lane["chosen"])
     chosen = {name: leader[name] for name in ("C", "metric", "scale")} | {"average": average}
     alone = PassiveAggressiveClassifier(**chosen).partial_fit(X, y)
-    assert_allclose(race.coef_, alone.coef_, rtol=1e-8)
-    assert_allclose(race.intercept_, alone.intercept_, rtol=1e-8)
+    assert_close(race.coef_, alone.coef_, rtol=1e-8)
+    assert_close(race.intercept_, alone.intercept_, rtol=1e-8)
     assert_array_equal(race.predict(X), alone.predict(X))
     assert leader["C"] == race.C_
     assert leader["mistakes"] == alone.n_mistakes_
@@ -75,7 +76,7 @@ def test_the_leader_of_a_regression_too():
     (leader,) = (lane for lane in race.lanes_ if lane["chosen"])
     chosen = {name: leader[name] for name in ("C", "metric", "scale")}
     alone = PassiveAggressiveRegressor(**chosen, relative_epsilon=True).partial_fit(X, y)
-    assert_allclose(race.predict(X), alone.predict(X), rtol=1e-8)
+    assert_close(race.predict(X), alone.predict(X), rtol=1e-8)
     assert leader["recent_loss"] == min(lane["recent_loss"] for lane in race.lanes_)
 
 

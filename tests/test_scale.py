@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from closeness import assert_close
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_sklearn_checks import reasons
@@ -57,7 +58,7 @@ def test_weights_are_for_the_features_as_given(scale, params, classes):
     assert_allclose(model.decision_function(X), shown, rtol=1e-8, atol=1e-8)
     assert model.score(X, y) > 0.5
     numbers = learned(X, y * 3.0, PassiveAggressiveRegressor, scale=scale)
-    assert_allclose(numbers.predict(X), X @ numbers.coef_ + numbers.intercept_, rtol=1e-8)
+    assert_close(numbers.predict(X), X @ numbers.coef_ + numbers.intercept_, rtol=1e-8)
 
 
 @every_scale
@@ -67,7 +68,7 @@ def test_dense_rows_and_sparse_ones_teach_the_same(scale, params):
     dense = learned(X, y, scale=scale, **params)
     sparse = learned(sp.csr_matrix(X), y, scale=scale, **params)
     assert_allclose(dense.coef_, sparse.coef_, rtol=1e-9, atol=1e-12)
-    assert_allclose(dense.decision_function(X), sparse.decision_function(sp.csr_array(X)), 1e-8)
+    assert_close(dense.decision_function(X), sparse.decision_function(sp.csr_array(X)), 1e-8)
 
 
 @every_scale
@@ -89,7 +90,7 @@ def test_pieces_teach_what_the_whole_does(scale, params):
     for start in range(0, len(y), 13):
         pieces.partial_fit(X[start : start + 13], y[start : start + 13], classes=[0, 1, 2])
     if params.get("metric") == "full":  # whose matrix is written anew at the end of a call
-        assert_allclose(whole.coef_, pieces.coef_, rtol=1e-12)
+        assert_close(whole.coef_, pieces.coef_, rtol=1e-12)
     else:
         same(whole, pieces)
 
@@ -117,7 +118,7 @@ def test_the_unit_of_a_feature_does_not_matter(scale, metric, power):
     assert one.n_mistakes_ == two.n_mistakes_
     assert_array_equal(one.predict(X), two.predict(other))
     assert_allclose(one.decision_function(X), two.decision_function(other), rtol=1e-9, atol=1e-9)
-    assert_allclose(one.coef_[:, 2], two.coef_[:, 2] * 2.0**power, rtol=1e-12)
+    assert_close(one.coef_[:, 2], two.coef_[:, 2] * 2.0**power, rtol=1e-12)
     other[:, 2] = X[:, 2] * 1000.0
     assert_array_equal(learned(other, y, scale=scale, metric=metric).predict(other), one.predict(X))
 
@@ -166,7 +167,7 @@ def test_online_counts_only_what_is_not_zero():
     few, many = X[:, 0][X[:, 0] != 0], np.count_nonzero(X, axis=0)
     state = model._learner.state()
     assert_array_equal(state["scale_seen"], many)
-    assert_allclose(state["scale_square"][0], np.sum(few**2))
+    assert_close(state["scale_square"][0], np.sum(few**2))
 
 
 @every_scale

@@ -5,7 +5,8 @@ import weakref
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
+from closeness import assert_close
+from numpy.testing import assert_array_equal
 from test_sweep import problem
 
 import aggro
@@ -114,7 +115,7 @@ def test_names_of_classes(tmp_path):
     result = aggro.sweep(files.read(path, batch_rows=20), C=0.1)
     assert_array_equal(result.model().classes_, ["cat", "hippopotamus", "ox"])
     alone = aggro.PassiveAggressiveClassifier(C=0.1, average=False).partial_fit(X, names)
-    assert_allclose(result.model().coef_, alone.coef_, rtol=1e-12)
+    assert_close(result.model().coef_, alone.coef_, rtol=1e-12)
 
 
 def test_several_labels_in_a_row(tmp_path):
@@ -126,7 +127,7 @@ def test_several_labels_in_a_row(tmp_path):
     result = aggro.sweep(reader, C=[0.1, 1.0])
     expected = aggro.sweep(sp.csr_matrix(X), marks.astype(int), C=[0.1, 1.0])
     assert [row.errors for row in result.rows] == [row.errors for row in expected.rows]
-    assert_allclose(result.model().coef_, expected.model().coef_, rtol=1e-12)
+    assert_close(result.model().coef_, expected.model().coef_, rtol=1e-12)
 
 
 def test_weights_in_files_count(tmp_path):
@@ -144,7 +145,7 @@ def test_weights_in_files_count(tmp_path):
     for row in result.rows:
         alone = aggro.PassiveAggressiveClassifier(average=False, **row.params)
         alone.partial_fit(hashed, y.astype(float), sample_weight=weights)
-        assert_allclose(result.model(row).coef_, alone.coef_, rtol=1e-12)
+        assert_close(result.model(row).coef_, alone.coef_, rtol=1e-12)
         assert row.updates == [alone.n_updates_]
         assert row.error == alone.n_mistakes_ / result.examples
 
@@ -180,7 +181,7 @@ def test_a_model_goes_on_where_the_file_ended(svm):
     before = model.coef_.copy()
     for one in (model, memory):
         one.partial_fit(X[::-1].copy(), y[::-1].astype(float))
-    assert_allclose(model.coef_, memory.coef_, rtol=1e-12)
+    assert_close(model.coef_, memory.coef_, rtol=1e-12)
     assert not np.allclose(model.coef_, before)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from closeness import assert_close
 from linear_support import CASES, make_learner, make_problem, teach
 
 from aggro import (
@@ -102,7 +103,7 @@ def test_a_race_begins_alike(repeats, scale):
         grids = [[lane["C"] for lane in race.lanes_] for race in races]
         assert grids[0] == grids[1]
         units = [each._learner.learners[0].model.unit for each in races]
-        np.testing.assert_allclose(*units, rtol=1e-12)
+        assert_close(*units, rtol=1e-12)
 
 
 @pytest.mark.parametrize("repeats", [False, True])
@@ -111,4 +112,4 @@ def test_gamma_is_that_of_the_rows(repeats):
         KernelPassiveAggressiveClassifier(gamma="scale").fit(X, LABELS)._learner.gamma
         for X in (DENSE, sp.csr_array(DENSE), shuffled(DENSE, repeats))
     ]
-    np.testing.assert_allclose(gammas, gammas[0], rtol=1e-12)
+    assert_close(gammas, gammas[0], rtol=1e-12)

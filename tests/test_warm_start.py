@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from closeness import assert_close
 from estimator_support import CLASSES, LABELS, ROWS, VALUES, knowledge
 from sklearn.exceptions import ConvergenceWarning
 
@@ -153,4 +154,4 @@ def test_initial_weights_of_a_warm_start():
     fresh = PassiveAggressiveClassifier(average=True, max_iter=2, tol=None, random_state=0)
     model.fit(ROWS, CLASSES, **start)
     fresh.fit(ROWS, CLASSES, **start)
-    np.testing.assert_allclose(model.coef_, fresh.coef_, rtol=1e-12)
+    assert_close(model.coef_, fresh.coef_, rtol=1e-12)

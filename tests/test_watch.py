@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from closeness import assert_close
 
 from aggro import _core
 from aggro.learn.learner import Learner, rows_of
@@ -55,7 +56,7 @@ def test_one_of_several_models_is_watched(watched, threads, batch, dtype):
         for name, array in one.state().items():
             assert array.tobytes() == other.state()[name].tobytes(), name
     expected = by_hand(learners(dtype, batch)[watched], X, y, order, typical, batch)
-    np.testing.assert_allclose(margins, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
+    assert_close(margins, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
 
 
 def test_margins_go_to_their_place_in_every_block():

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from closeness import assert_close
 from estimator_support import CLASSES, KERNELS, ROWS, VALUES, knowledge
 from linear_support import teach_twin, twin_of
 
@@ -74,13 +75,13 @@ def test_assigned_weights_predict(axes, two):
     W, b = np.ones(model.coef_.shape) * 0.5, model.intercept_.copy()
     model.coef_ = W
     np.testing.assert_array_equal(model.coef_, W)
-    np.testing.assert_allclose(model.intercept_, b, rtol=1e-12)
+    assert_close(model.intercept_, b, rtol=1e-12)
     scores = model.decision_function(ROWS).reshape(120, -1)
-    np.testing.assert_allclose(scores, ROWS @ W.T + b, rtol=1e-12)
+    assert_close(scores, ROWS @ W.T + b, rtol=1e-12)
     model.intercept_ = b + 2
     np.testing.assert_array_equal(model.coef_, W)
     scores = model.decision_function(ROWS).reshape(120, -1)
-    np.testing.assert_allclose(scores, ROWS @ W.T + b + 2, rtol=1e-12)
+    assert_close(scores, ROWS @ W.T + b + 2, rtol=1e-12)
     model.partial_fit(ROWS, CLASSES > 0 if two else CLASSES)
     assert np.isfinite(model.coef_).all()
     assert not np.array_equal(model.coef_, W)
@@ -99,8 +100,8 @@ def test_learning_goes_on_from_what_was_assigned(average, queue):
         C=0.3, average=average, queue=queue, max_iter=1, tol=None, shuffle=False
     )
     fresh.fit(X, y, coef_init=W, intercept_init=b)
-    np.testing.assert_allclose(model.coef_, fresh.coef_, rtol=1e-12)
-    np.testing.assert_allclose(model.intercept_, fresh.intercept_, rtol=1e-12)
+    assert_close(model.coef_, fresh.coef_, rtol=1e-12)
+    assert_close(model.intercept_, fresh.intercept_, rtol=1e-12)
     if not average and queue == 1:
         twin = twin_of(fresh._learner.settings, 4, 1)
         twin.groups[0].W = np.hstack([W, b[None]])
@@ -168,7 +169,7 @@ def test_one_output_needs_no_row_of_its_own():
 def test_an_intercept_that_is_not_learned_is_used(average):
     model = trained(two=True, fit_intercept=False, average=average)
     model.intercept_ = 3.0
-    np.testing.assert_allclose(model.decision_function(ROWS), ROWS @ model.coef_[0] + 3.0)
+    assert_close(model.decision_function(ROWS), ROWS @ model.coef_[0] + 3.0)
     model.partial_fit(ROWS, CLASSES > 0)
     np.testing.assert_allclose(
         model.decision_function(ROWS), ROWS @ model.coef_[0] + model.intercept_[0], atol=1e-12

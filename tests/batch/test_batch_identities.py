@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from batch_problems import LOSSES, Batch, random_batch
+from closeness import assert_close
 
 from aggro.reference import slack, step_size
 
@@ -62,7 +63,7 @@ def test_opposite_rows_contradict_without_an_intercept_only():
     batch = Batch("margin", "hard", gram, np.zeros((2, 1)), labels, np.ones(2))
     assert batch.solve() is None
     batch.gram = gram + 1.0
-    np.testing.assert_allclose(batch.scores + batch.gram @ batch.solve(), np.ones((2, 1)))
+    assert_close(batch.scores + batch.gram @ batch.solve(), np.ones((2, 1)))
 
 
 def test_hard_batch_meets_every_margin():

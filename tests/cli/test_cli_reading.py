@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_helpers import aggro, write_csv, write_jsonl, write_svmlight, write_vw
+from closeness import assert_close
 
 from aggro.cli import main
 from aggro.cli.info import feature_name
@@ -77,7 +78,7 @@ def test_a_model_of_one_format_reads_another(inside, learned):
     expected = scores("m.aggro", f"data.{learned}")
     assert len(expected) == 400
     for other in ("data.csv", "data.jsonl"):
-        np.testing.assert_allclose(scores("m.aggro", other), expected, rtol=1e-5)
+        assert_close(scores("m.aggro", other), expected, rtol=1e-5)
         assert run(f"evaluate m.aggro {other} --json e.json") == 0
         assert json.loads(Path("e.json").read_text())["accuracy"] > 0.95
         assert run(f"train {other} --resume m.aggro -o n.aggro --quiet") == 0
@@ -99,7 +100,7 @@ def test_labels_in_new_data_are_no_features(learned):
     expected = scores("m.aggro", f"plain.{learned}")
     for kind in ("csv", "jsonl"):
         for name in ("data", "plain"):
-            np.testing.assert_allclose(scores("m.aggro", f"{name}.{kind}"), expected, rtol=1e-5)
+            assert_close(scores("m.aggro", f"{name}.{kind}"), expected, rtol=1e-5)
 
 
 def test_both_formats_learn_the_same(inside):
@@ -107,9 +108,7 @@ def test_both_formats_learn_the_same(inside):
     write_jsonl(inside / "data.jsonl")
     for kind in ("csv", "jsonl"):
         assert run(f"train data.{kind} --label kind --text body -o {kind}.aggro --quiet") == 0
-    np.testing.assert_allclose(
-        scores("csv.aggro", "data.csv"), scores("jsonl.aggro", "data.jsonl"), rtol=1e-5
-    )
+    assert_close(scores("csv.aggro", "data.csv"), scores("jsonl.aggro", "data.jsonl"), rtol=1e-5)
 
 
 def test_digits_in_later_data_stay_names(inside):

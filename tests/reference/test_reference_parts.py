@@ -4,6 +4,7 @@ from math import inf, sqrt
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from numpy.testing import assert_allclose, assert_array_equal
 
 from aggro.reference import (
@@ -62,9 +63,9 @@ def test_steps():
 def test_support_classes_share_a_slack():
     losses = np.array([1.0, 3.0, -1.0])
     tau = support_classes(losses, 1.0, slack("hard", 1.0))
-    assert_allclose(tau, [0.0, 1.5, 0.0])  # 3 / 2, and then the first has none left
-    assert_allclose(support_classes(np.array([3.0, 3.0]), 1.0, slack("hard", 1.0)), [1.0, 1.0])
-    assert_allclose(support_classes(np.array([3.0, 3.0]), 1.0, slack("hinge", 0.5)), [0.25, 0.25])
+    assert_close(tau, [0.0, 1.5, 0.0])  # 3 / 2, and then the first has none left
+    assert_close(support_classes(np.array([3.0, 3.0]), 1.0, slack("hard", 1.0)), [1.0, 1.0])
+    assert_close(support_classes(np.array([3.0, 3.0]), 1.0, slack("hinge", 0.5)), [0.25, 0.25])
     assert not support_classes(np.array([0.0, -1.0]), 1.0, slack("hard", 1.0)).any()
 
 
@@ -92,22 +93,22 @@ def test_contradictions_are_taken_one_after_another():
     """The same row with both signs: the dual has no end, the first sweep is the answer."""
     A = np.array([[2.0, -2.0], [-2.0, 2.0]])
     t = batch_dual(A, np.ones(2), np.full(2, inf), np.zeros(2))
-    assert_allclose(t, [0.5, 1.0])
+    assert_close(t, [0.5, 1.0])
     scores, gram = np.zeros((2, 2)), np.ones((2, 2))
     T = batch_support_classes(scores, np.array([0, 1]), gram, [slack("hard", 1.0)] * 2)
-    assert_allclose(T, [[0.5, -0.5], [-1.0, 1.0]])
+    assert_close(T, [[0.5, -0.5], [-1.0, 1.0]])
 
 
 def test_a_box_and_a_tube():
     A, loss = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, 0.5])
     free = batch_dual(A, loss, np.full(2, inf), np.zeros(2), lower=-inf)
-    assert_allclose(A @ free, loss)
+    assert_close(A @ free, loss)
     boxed = batch_dual(A, loss, np.full(2, 1.0), np.zeros(2))
-    assert_allclose(boxed, [1.0, 0.0])
+    assert_close(boxed, [1.0, 0.0])
     tube = batch_dual(A, loss, np.full(2, inf), np.zeros(2), 0.25, -inf)
     assert_allclose(A @ tube - loss, -0.25 * np.sign(tube), atol=1e-12)
     soft = batch_dual(A, loss, np.full(2, inf), np.full(2, 0.5), lower=-inf)
-    assert_allclose((A + np.eye(2) / 2) @ soft, loss)
+    assert_close((A + np.eye(2) / 2) @ soft, loss)
 
 
 # -- geometry --------------------------------------------------------------------------------
@@ -122,11 +123,11 @@ def test_metrics_grow():
     assert_array_equal(diagonal.precision, [3, 1])
     assert_array_equal(plain.precision, [1, 1])
     for metric in (full, diagonal):
-        assert_allclose(metric.times_sigma(np.array([[3.0, 5.0]])), [[1, 5]])
+        assert_close(metric.times_sigma(np.array([[3.0, 5.0]])), [[1, 5]])
     diagonal.grow(np.array([1.0, 1.0]), 1.0, forgetting=0.25)
-    assert_allclose(diagonal.precision, [1 + 0.75 * 2 + 1, 2])
+    assert_close(diagonal.precision, [1 + 0.75 * 2 + 1, 2])
     diagonal.grow(np.array([0.0, 1.0]), 1.0, forgetting=0.5)
-    assert_allclose(diagonal.precision, [3.5, 1.5 + 1])  # only what is met forgets
+    assert_close(diagonal.precision, [3.5, 1.5 + 1])  # only what is met forgets
 
 
 def test_class_means():
@@ -134,10 +135,10 @@ def test_class_means():
     rows = np.array([[1.0, 2.0, 1.0], [3.0, 4.0, 1.0], [5.0, 0.0, 1.0]])
     means.absorb(rows, np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
     found = means.classifier(constant=1.0)
-    assert_allclose(found[0], [2.5, 3.5, -(2.5**2 + 3.5**2) / 2])
-    assert_allclose(found[1], [5, 0, -12.5])
+    assert_close(found[0], [2.5, 3.5, -(2.5**2 + 3.5**2) / 2])
+    assert_close(found[1], [5, 0, -12.5])
     assert_array_equal(found[2], 0)  # never seen
-    assert_allclose(means.classifier(constant=None)[0], [2.5, 3.5, 1])
+    assert_close(means.classifier(constant=None)[0], [2.5, 3.5, 1])
     means.frozen = True
     means.absorb(rows, np.array([2, 2, 2]), np.ones(3))
     assert means.weights.tolist() == [4, 1, 0]
@@ -147,15 +148,15 @@ def test_class_means_that_forget():
     means = ClassMeans(2, 1)
     for value in (1.0, 5.0):
         means.absorb(np.array([[value]]), np.array([0]), np.ones(1), forgetting=0.25)
-    assert_allclose(means.weights, [1.75, 0])
-    assert_allclose(means.classifier(None)[0], (0.75 * 1 + 5) / 1.75)
+    assert_close(means.weights, [1.75, 0])
+    assert_close(means.classifier(None)[0], (0.75 * 1 + 5) / 1.75)
 
 
 def test_the_centre():
     w = [np.array([[float(k)]]) for k in (1, 2, 6, 8)]
     centre, pull = Centre(0.5, 3), np.array([[9.0]])
     expected = [(1 + 4.5) / 1.5, (1.5 + 4.5) / 1.5, (3 + 4.5) / 1.5, (16 / 3 + 4.5) / 1.5]
-    assert_allclose([centre.move(each, pull)[0, 0] for each in w], expected)
+    assert_close([centre.move(each, pull)[0, 0] for each in w], expected)
     assert Centre(0.0, 1).move(w[2], pull)[0, 0] == 6
 
 
@@ -179,9 +180,9 @@ def test_scales():
         assert online.learn(row).tolist() == [1, 0, 1]
         assert standard.learn(row).tolist() == [0, 0, 0]
         assert none.learn(row).tolist() == [2, 0, 1]
-    assert_allclose(online.learn(rows[1]), [4 / sqrt(10), 0, 1])
-    assert_allclose(standard.learn(rows[1]), [1, 0, 0])
-    assert_allclose(online.factor, [1 / sqrt(10), 0, 1])
+    assert_close(online.learn(rows[1]), [4 / sqrt(10), 0, 1])
+    assert_close(standard.learn(rows[1]), [1, 0, 0])
+    assert_close(online.factor, [1 / sqrt(10), 0, 1])
     assert online.centre.tolist() == [0, 0, 0] and standard.centre.tolist() == [3, 0, 1]
     assert none.moments.rows == []
 
@@ -190,7 +191,7 @@ def test_zeros_do_not_count_online():
     scaler = Scaler("online", 1)
     for value in (3.0, 0.0, 0.0, 4.0):
         scaler.learn(np.array([value]))
-    assert_allclose(scaler.factor, 1 / sqrt(12.5))
+    assert_close(scaler.factor, 1 / sqrt(12.5))
 
 
 # -- tasks -----------------------------------------------------------------------------------
@@ -209,7 +210,7 @@ def test_losses_and_mistakes():
     assert Task("regression", "least_squares", 0.5).tube == 0 and binary.tube == 0
     several = np.array([[1.0, 0.2, 0.9], [0.0, 0.0, 0.0]])
     top = Task("top", "hinge")
-    assert_allclose(top.losses(several, np.array([0.0, 2.0])), [0.9, 1.0])
+    assert_close(top.losses(several, np.array([0.0, 2.0])), [0.9, 1.0])
     assert top.mistakes(several, np.array([0.0, 2.0])).tolist() == [False, True]
     content = Task("predicted", "hinge")
     assert content.asks(several, np.array([0.0, 2.0])).tolist() == [False, True]
@@ -261,14 +262,14 @@ def test_a_weight_is_a_price():
     ):
         learner = ReferenceLearner("binary", 1, rule=rule, fit_intercept=False, **axes)
         learner.learn([1.0], 1, weight=3.0)
-        assert_allclose(learner.W, expected)
+        assert_close(learner.W, expected)
 
 
 def test_the_average_counts_every_round():
     learner = ReferenceLearner("binary", 1, loss="hard", fit_intercept=False, average=True)
     assert learner.W.tolist() == [[0]]
     learner.learn_stream([[1.0], [1.0], [-0.5]], [1, 1, 1])
-    assert_allclose(learner.W, (1 + 1 - 2) / 3)
+    assert_close(learner.W, (1 + 1 - 2) / 3)
 
 
 # -- kernels ---------------------------------------------------------------------------------
@@ -276,10 +277,10 @@ def test_the_average_counts_every_round():
 
 def test_kernels():
     X, Z = np.array([[1.0, 2.0]]), np.array([[3.0, -1.0], [1.0, 2.0]])
-    assert_allclose(kernel_matrix(X, Z, "linear"), [[1, 5]])
-    assert_allclose(kernel_matrix(X, Z, "poly", 0.5, 2, 1.0), [[1.5**2, 3.5**2]])
-    assert_allclose(kernel_matrix(X, Z, "rbf", 0.1), [[np.exp(-1.3), 1]])
-    assert_allclose(kernel_matrix(X, Z, "sigmoid", 0.1, 3, 0.2), np.tanh([[0.3, 0.7]]))
+    assert_close(kernel_matrix(X, Z, "linear"), [[1, 5]])
+    assert_close(kernel_matrix(X, Z, "poly", 0.5, 2, 1.0), [[1.5**2, 3.5**2]])
+    assert_close(kernel_matrix(X, Z, "rbf", 0.1), [[np.exp(-1.3), 1]])
+    assert_close(kernel_matrix(X, Z, "sigmoid", 0.1, 3, 0.2), np.tanh([[0.3, 0.7]]))
     with pytest.raises(ValueError, match="unknown kernel"):
         kernel_matrix(X, Z, "tree")
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from closeness import assert_close
 
 from aggro.reference import ReferenceLearner
 
@@ -47,8 +48,8 @@ def test_queue_of_one_is_the_last_weights():
             alpha = min(1.0, max(0.0, N) / (X[t] @ X[t] + 1))
             w = (w + gamma * m + alpha * y[t] * X[t]) / (1 + gamma)
             b = (b + gamma * mb + alpha * y[t]) / (1 + gamma)
-    np.testing.assert_allclose(one.W[0], w, rtol=1e-9)
-    np.testing.assert_allclose(one.b[0], b, rtol=1e-9)
+    assert_close(one.W[0], w, rtol=1e-9)
+    assert_close(one.b[0], b, rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "least_squares"])
@@ -82,7 +83,7 @@ def test_least_squares_regression_is_the_squared_tube_of_width_zero(metric):
     common = {"task": "regression", "C": 0.3, "metric": metric}
     ls = trained(X, y, loss="least_squares", **common)
     tube = trained(X, y, loss="squared_epsilon_insensitive", epsilon=0.0, **common)
-    np.testing.assert_allclose(ls.W, tube.W, rtol=1e-12)
+    assert_close(ls.W, tube.W, rtol=1e-12)
 
 
 @pytest.mark.parametrize("task", ["binary", "support", "top", "regression"])
@@ -111,7 +112,7 @@ def test_repeated_presentation_is_weight_for_pa_i():
         heavy.learn(row, label, weight=3.0)
         for _ in range(3):
             repeated.learn(row, label)
-    np.testing.assert_allclose(heavy.W, repeated.W, rtol=1e-10)
+    assert_close(heavy.W, repeated.W, rtol=1e-10)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal", "full"])
@@ -133,7 +134,7 @@ def test_permuting_features_permutes_weights():
     order = np.array([2, 0, 3, 1])
     settings = {"task": "multiclass", "n_outputs": 3, "metric": "full", "class_mean": 0.1}
     a, b = trained(X, y, **settings), trained(X[:, order], y, **settings)
-    np.testing.assert_allclose(a.W[:, order], b.W, rtol=1e-7)
+    assert_close(a.W[:, order], b.W, rtol=1e-7)
 
 
 def test_intercept_is_a_constant_feature():

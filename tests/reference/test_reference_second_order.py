@@ -4,6 +4,7 @@ from math import inf, log, sqrt
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -127,7 +128,7 @@ def test_precision_grows_by_kappa_on_updates_only(rule, metric):
             np.testing.assert_allclose(growth, kappa * outer, atol=1e-9)
             total = total + kappa * np.outer(row, row)
     final = learner.groups[0].metric.precision
-    np.testing.assert_allclose(final, total if metric == "full" else np.diag(total), rtol=1e-9)
+    assert_close(final, total if metric == "full" else np.diag(total), rtol=1e-9)
 
 
 @pytest.mark.parametrize("metric", ["diagonal", "full"])
@@ -138,7 +139,7 @@ def test_pam_ii_with_half_price_is_arow_with_unit_r(metric):
     for x, y in zip(rng.normal(size=(60, 4)), rng.choice([-1.0, 1.0], 60), strict=True):
         pam.learn(x, y)
         twin.learn(x, y)
-    np.testing.assert_allclose(pam.W, twin.W, rtol=1e-10)
+    assert_close(pam.W, twin.W, rtol=1e-10)
     assert pam.n_updates == twin.n_updates
 
 
@@ -154,7 +155,7 @@ def test_diagonal_is_full_on_one_hot_rows_and_first_step_is_euclidean():
             learner.learn(np.eye(5)[index] * (1 + t % 3), y)
         if t == 0:
             np.testing.assert_array_equal(learners[0].W, learners[2].W)
-    np.testing.assert_allclose(learners[0].W, learners[1].W, rtol=1e-10)
+    assert_close(learners[0].W, learners[1].W, rtol=1e-10)
 
 
 def test_weight_divides_r_and_multiplies_c():
@@ -168,4 +169,4 @@ def test_weight_divides_r_and_multiplies_c():
         plain = ReferenceLearner("binary", 2, rule=rule, metric="full", **{"C": 0.1, **scaled})
         heavy.learn(x, 1.0, weight=w)
         plain.learn(x, 1.0)
-        np.testing.assert_allclose(heavy.W, plain.W, rtol=1e-14)
+        assert_close(heavy.W, plain.W, rtol=1e-14)

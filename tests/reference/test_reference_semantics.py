@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from closeness import assert_close
 
 from aggro.reference import ReferenceLearner, batch_dual, slack, step_size, support_classes
 
@@ -41,7 +42,7 @@ def test_support_classes_conserve_and_cap():
         assert np.all(left <= 1e-9)
         np.testing.assert_allclose(left[tau > 0], 0, atol=1e-9)
     tiny = support_classes(np.array([1.0, 1.0, 0.5]), 1.0, slack("hinge", 1e-20))
-    np.testing.assert_allclose(tiny, [5e-21, 5e-21, 0], rtol=1e-12)
+    assert_close(tiny, [5e-21, 5e-21, 0], rtol=1e-12)
     assert not np.any(support_classes(np.array([2.0, 1.0]), 0.0, slack("hinge", 1.0)))
 
 
@@ -71,7 +72,7 @@ def test_rules_without_a_price(rule):
     learner.learn([2.0], 1.0, weight=3.0)
     twin.learn([2.0], 1.0)
     factor = 3.0 if rule == "perceptron" else 1.0
-    np.testing.assert_allclose(learner.W, factor * twin.W)
+    assert_close(learner.W, factor * twin.W)
 
 
 def test_average_is_the_mean_over_rounds():
@@ -86,7 +87,7 @@ def test_average_is_the_mean_over_rounds():
             last.learn_batch(X[start : start + batch_size], y[start : start + batch_size])
             after += [last.W] * batch_size
         mean.learn_stream(X, y)
-        np.testing.assert_allclose(mean.W, np.mean(after, axis=0), rtol=1e-12)
+        assert_close(mean.W, np.mean(after, axis=0), rtol=1e-12)
         np.testing.assert_array_equal(mean.groups[0].W[:, :3], last.W)
 
 
@@ -124,7 +125,7 @@ def test_contradictory_hard_batch_is_taken_one_by_one(task, outputs, multiclass)
     direct = ReferenceLearner(task, 2, outputs, **settings)
     if multiclass == "support" or task == "binary":
         direct.learn_stream(X, y)
-        np.testing.assert_allclose(batch.W, direct.W, rtol=1e-12)
+        assert_close(batch.W, direct.W, rtol=1e-12)
     assert np.linalg.norm(batch.W) < 10  # the dual of a contradiction grows without end
 
 
@@ -137,7 +138,7 @@ def test_contradictory_hard_tubes_are_taken_one_by_one():
         single = ReferenceLearner("regression", 3, loss="hard", epsilon=0.1)
         batch.learn_batch(X, y)
         single.learn_stream(X, y)
-        np.testing.assert_allclose(batch.W, single.W, rtol=1e-9)
+        assert_close(batch.W, single.W, rtol=1e-9)
 
 
 def test_first_sweep_rule_does_not_hide_a_feasible_batch():

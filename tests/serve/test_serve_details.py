@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from closeness import assert_close
 from serve_support import problem, running
 
 import aggro
@@ -133,7 +134,7 @@ def test_waits_double_up_to_a_limit(monkeypatch):
         pytest.raises(httpx.ConnectError),
     ):
         caller.predict({"a": 1.0})
-    np.testing.assert_allclose(waits, [0.1, 0.2, 0.4, 0.8, 1.0])
+    assert_close(waits, [0.1, 0.2, 0.4, 0.8, 1.0])
 
 
 @pytest.mark.parametrize("name", ["PassiveAggressiveClassifier", "StreamClassifier", "load"])

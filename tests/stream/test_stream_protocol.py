@@ -7,6 +7,7 @@ import types
 
 import numpy as np
 import pytest
+from closeness import assert_close
 from stream_problems import CLASSIFIERS, REGRESSORS, everything, sparse_stream, teach
 
 from aggro import PassiveAggressiveClassifier
@@ -225,4 +226,4 @@ def test_the_default_rule_is_that_of_the_estimator():
         estimator.partial_fit([row], [label])
     assert stream._settings(3) == estimator._learner.settings
     weights = [list(stream.coef_[label].values()) for label in range(3)]
-    np.testing.assert_allclose(weights, estimator.coef_, rtol=1e-12)
+    assert_close(weights, estimator.coef_, rtol=1e-12)
