@@ -1,6 +1,8 @@
 // Forgetting: which support vector goes when a budget is exceeded, and who absorbs it.
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "kernel/strategies.hpp"
@@ -8,8 +10,8 @@
 
 namespace aggro {
 
-/// Where the smallest of the values stands: the vectors find the value, then it is looked up.
-inline std::size_t smallest(const std::vector<double>& values) {
+/// The smallest of the values.
+inline double smallest(const std::vector<double>& values) {
     constexpr std::size_t bytes = 64, width = bytes / sizeof(double);
     Vector<double, bytes> least = Vector<double, bytes>{} + infinity;
     std::size_t i = 0;
@@ -20,7 +22,19 @@ inline std::size_t smallest(const std::vector<double>& values) {
     double best = infinity;
     for (; i < values.size(); ++i) best = std::min(best, values[i]);
     for (std::size_t k = 0; k < width; ++k) best = std::min(best, double(least[k]));
-    return static_cast<std::size_t>(std::find(values.begin(), values.end(), best) - values.begin());
+    return best;
+}
+
+/// Where the cheapest stands; of those that are so but for rounding, the oldest. Examples that are
+/// far apart often took the same step: rounding would choose another one on every machine.
+inline std::size_t oldest_of_cheapest(const std::vector<double>& prices,
+                                      const std::vector<std::int64_t>& born) {
+    constexpr double rounding = 1e-9;
+    const double best = smallest(prices), most = best + rounding * std::abs(best);
+    std::size_t found = prices.size();
+    for (std::size_t i = 0; i < prices.size(); ++i)
+        if (prices[i] <= most && (found == prices.size() || born[i] < born[found])) found = i;
+    return found;
 }
 
 class Budget {
@@ -59,7 +73,7 @@ class Budget {
         return with_strategy(strategy, [&](auto how) {
             how.price(known, kept, e, prices);
             for (const std::size_t slot : kept.slots) prices[slot] = infinity;
-            const std::size_t best = smallest(prices);
+            const std::size_t best = oldest_of_cheapest(prices, e.born);
             how.share(known, kept, e, best, shares);
             return best;
         });

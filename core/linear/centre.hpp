@@ -132,21 +132,38 @@ inline void rescale(Model<T>& m, const Group& g) {
     scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.lanes, factor.data());
 }
 
+/// How many times a mean may be in a mixture before digits are lost.
+template <class T>
+inline constexpr double largest_drift = sizeof(T) == 8 ? 1e6 : 1e3;
+
 /// Folds before the numbers of the mixture lose digits (ALGORITHMS: class means in O(nnz)). The
 /// scale alone wears off soon and is cheaper to renew, but an average is made of it too.
 template <class T>
 inline void fold_if_worn(Model<T>& m, const Group& g) {
     const bool averages = m.trail.stride() > 0;
     const double smallest = averages ? 1e-6 : sizeof(T) == 8 ? 1e-200 : 1e-30;
-    const double largest = sizeof(T) == 8 ? 1e6 : 1e3;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         const double own = m.means.count[m.own_sum[k]];
         const double drift = std::max(std::abs(m.mix[k].own) * own,
                                       std::abs(m.mix[k].rest) * (m.means.total.count - own));
         const bool worn = m.mix[k].scale < smallest;
-        if (drift > largest || (worn && averages)) return fold(m, g);
+        if (drift > largest_drift<T> || (worn && averages)) return fold(m, g);
         if (worn) return rescale(m, g);
     }
+}
+
+/// Folds before an example of weight omega joins sums that amount to much less, such as those of a
+/// class that was away while others made them fade: what it adds to the sums has to be taken from
+/// the weights, and would be all that is left of them.
+template <class T, class Member>
+inline void fold_if_strained(Model<T>& m, double omega, Member&& member) {
+    for (const Group& g : m.groups)
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+            const double share = member(m.own_sum[k]) ? m.mix[k].own : m.mix[k].rest;
+            if (!(std::abs(share) * omega > largest_drift<T>)) continue;
+            fold(m, g);
+            break;
+        }
 }
 
 /// Where the class means pull output k: a classifier and its bias, the nearest-centroid one.
@@ -154,16 +171,21 @@ struct Pull {
     double own = 0, rest = 0, bias = 0;  ///< m_k = own * S_k + rest * (S_total - S_k)
 };
 
+/// A class is forgotten, as if it had never been met, when it weighs less than this share of an
+/// example (1/forgetting examples are remembered). What is left of it may be no more than rounding.
+inline constexpr double forgotten = 0.01;
+
 template <class T>
 inline Pull pull_of(const Model<T>& m, std::size_t k) {
     const std::size_t c = m.own_sum[k];
     const double own = m.means.count[c], rest = m.means.total.count - own;
+    const double least = forgotten * m.shape.forgetting * m.means.total.count;
     Pull pull;
-    if (own > 0) {
+    if (own > least) {
         pull.own = 1 / own;
         pull.bias = -m.means.norm[c] / (2 * own * own);
     }
-    if (m.shape.total && rest > 0) {
+    if (m.shape.total && rest > least) {
         const double norm = m.means.total.norm - 2 * m.means.cross[c] + m.means.norm[c];
         pull.rest = -1 / rest;
         pull.bias += std::max(norm, 0.0) / (2 * rest * rest);
@@ -180,14 +202,13 @@ inline void emphasise(Model<T>& m) {
     emphasis /= 1 - m.shape.forgetting;
     if (emphasis < 1e6) return;
     m.announce_sweep();
+    for (std::size_t g = 0; m.lazy_means() && g < m.groups.size(); ++g) fold(m, m.groups[g]);
     std::vector<T> factor(m.lanes, T(1));
     for (std::size_t l = m.shape.outputs; l < m.lanes; ++l)
         factor[l] = static_cast<T>(1 / emphasis);
     scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.lanes, factor.data());
     for (std::size_t i = 0; i < m.sum_rest.size(); ++i)
         m.sum_rest.data()[i] = static_cast<T>(static_cast<double>(m.sum_rest.data()[i]) / emphasis);
-    for (Mixture& mix : m.mix)
-        for (double* share : {&mix.own, &mix.rest, &mix.own_sum, &mix.rest_sum}) *share *= emphasis;
     for (double& count : m.means.count) count /= emphasis;
     m.means.total.count /= emphasis;
     const double square = emphasis * emphasis;

@@ -35,6 +35,7 @@ class ClassMeans {
             clear(s.plain);
             return false;
         }
+        fold_if_strained(m, weight, member);
         for (std::size_t k = 0; k < m.shape.outputs; ++k) {
             const Mixture& mix = m.mix[k];
             const bool own = member(m.own_sum[k]);

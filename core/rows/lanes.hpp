@@ -87,7 +87,7 @@ inline void length_lanes(const Row& x, const T* block, std::size_t stride, std::
         const std::size_t step = stride;
         Vector<T, B> acc[V] = {};
         for (std::size_t k = 0; k < row.size; ++k) {
-            const T square = row.values[k] * row.values[k];
+            const T square = together(row.values[k] * row.values[k]);
             const T* s = first + row.feature(k) * step;
             for (std::size_t v = 0; v < V; ++v) acc[v] += square * load<T, B>(s + v * width);
         }
@@ -130,8 +130,9 @@ inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride,
             T* t = first + row.feature(k) * step;
             const T* s = scale + row.feature(k) * scale_step;
             for (std::size_t v = 0; v < V; ++v)
-                store<T, B>(t + v * width, load<T, B>(t + v * width) +
-                                               row.values[k] * load<T, B>(s + v * width) * c[v]);
+                store<T, B>(t + v * width,
+                            load<T, B>(t + v * width) +
+                                together(row.values[k] * load<T, B>(s + v * width)) * c[v]);
         }
     });
 }
@@ -152,10 +153,12 @@ inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::siz
         }
         for (std::size_t k = 0; k < row.size; ++k) {
             T* s = first + row.feature(k) * step;
-            const T square = row.values[k] * row.values[k], used = square > T(0) ? T(1) : T(0);
+            const T square = together(row.values[k] * row.values[k]),
+                    used = square > T(0) ? T(1) : T(0);
             for (std::size_t v = 0; v < V; ++v) {
                 const auto old = load<T, B>(s + v * width), inverse = root ? old * old : old;
-                auto growth = T(1) + used * f[v] * (inverse - T(1)) + square * c[v] * inverse;
+                const auto kept = together(T(1) + used * f[v] * together(inverse - T(1)));
+                auto growth = kept + together(square * c[v]) * inverse;
                 for (std::size_t l = 0; root && l < width; ++l) growth[l] = std::sqrt(growth[l]);
                 store<T, B>(s + v * width, old / growth);
             }

@@ -29,6 +29,19 @@ inline T sum(Vector<T, Bytes> v) {
     return total;
 }
 
+/// Keeps a part of a sum or product together. The build lets the compiler regroup both, and it does
+/// so differently in tiles of different width: without this a lane would not learn the same in all.
+template <class V>
+[[gnu::always_inline]] inline V together(V part) {
+#if defined(__clang__)
+    return __arithmetic_fence(part);
+#elif __GNUC__ >= 12
+    return __builtin_assoc_barrier(part);
+#else
+    return part;
+#endif
+}
+
 /// Before a loop over lanes: they are independent, so no check for overlap need precede its
 /// vectors.
 #if defined(__clang__)

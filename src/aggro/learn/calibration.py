@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro.learn.growth import output_map
-from aggro.learn.probability_map import LARGEST, apply, fit
+from aggro.learn.probability_map import apply, bounded, fit
 from aggro.rules import Settings
 
 Array = npt.NDArray[Any]
@@ -92,8 +92,8 @@ class Calibrator:
         """
         fresh = len(scores)
         new = {
-            "scores": np.clip(scores, -LARGEST, LARGEST).astype(np.float32),
-            "centres": np.clip(centres, -LARGEST, LARGEST).astype(np.float32),
+            "scores": bounded(scores).astype(np.float32),
+            "centres": bounded(centres).astype(np.float32),
             "labels": labels[len(labels) - fresh :].astype(np.int32),
             "weights": weights[len(labels) - fresh :].astype(np.float32),
         }

@@ -50,6 +50,11 @@ def paired(scores: Array) -> Array:
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
 
 
+def bounded(scores: Array) -> Array:
+    """Return scores that can be reckoned with: rows too large make infinite ones, or no number."""
+    return np.nan_to_num(np.clip(np.asarray(scores, np.float64), -LARGEST, LARGEST), nan=0.0)
+
+
 def apply(parameters: Array, scores: Array, centre: Array, shares: Array) -> Array:
     """Return the probabilities, where each class comes with its share.
 
@@ -57,9 +62,8 @@ def apply(parameters: Array, scores: Array, centre: Array, shares: Array) -> Arr
     """
     a, b, lowest, highest, mean = parameters[:-2].reshape(5, -1)
     e, usual = parameters[-2:]
-    scores = np.clip(scores, -LARGEST, LARGEST).astype(np.float64)
-    c = np.clip(paired(centre[None])[0], lowest, highest)
-    return softmax(a * _bent(paired(scores) - c, usual) + e * (c - mean) + b + np.log(shares))
+    c = np.clip(paired(bounded(centre[None]))[0], lowest, highest)
+    return softmax(a * _bent(paired(bounded(scores)) - c, usual) + e * (c - mean) + b + np.log(shares))
 
 
 def _bent(differences: Array, usual: float) -> Array:

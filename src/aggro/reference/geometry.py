@@ -6,6 +6,7 @@ import numpy as np
 
 from .rules import Array, Labels
 
+FORGOTTEN = 0.01  # of an example
 METRICS = ("euclidean", "diagonal", "root", "full")
 
 
@@ -51,7 +52,10 @@ class Metric:
 
 
 class ClassMeans:
-    """Weighted mean of the examples of each class; a class never seen has mean 0.
+    """Weighted mean of the examples of each class; a class never seen, or forgotten, has mean 0.
+
+    1/forgetting examples are remembered. A class is forgotten when those of its own that are left
+    weigh less than a hundredth of one.
 
     Examples
     --------
@@ -66,10 +70,12 @@ class ClassMeans:
     def __init__(self, n_classes: int, size: int) -> None:
         self.sums = np.zeros((n_classes, size))
         self.weights = np.zeros(n_classes)
+        self.forgotten = 0.0  # a share of all weights
         self.frozen = False
 
     def absorb(self, rows: Array, classes: Labels, weights: Array, forgetting: float = 0.0) -> None:
         """Let examples count in the means, unless these are frozen; what was before fades."""
+        self.forgotten = FORGOTTEN * forgetting
         for row, label, weight in zip(rows, classes, weights, strict=True):
             if not self.frozen:
                 self.sums *= 1 - forgetting
@@ -79,7 +85,8 @@ class ClassMeans:
 
     def classifier(self, constant: float | None) -> Array:
         """Nearest-centroid classifier: rows m_u; a constant feature carries -||m_u||^2 / 2."""
-        means = self.sums / np.where(self.weights > 0, self.weights, 1.0)[:, None]
+        met = self.weights > self.forgotten * self.weights.sum()
+        means = np.where(met[:, None], self.sums / np.where(met, self.weights, 1.0)[:, None], 0.0)
         if constant is not None:
             means[:, -1] = -np.sum(means[:, :-1] ** 2, axis=1) / 2 / constant
         return means

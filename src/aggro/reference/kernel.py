@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from .rules import Array, slack
 from .task import EPSILON, Task, batches
 
+ROUNDING = 1e-9  # of the costs of a removal
+
 
 def kernel_matrix(
     X: Array, Z: Array, kernel: str, gamma: float = 1.0, degree: int = 3, coef0: float = 1.0
@@ -41,7 +43,8 @@ def forget_one(K: Array, beta: Array, fresh: int, maintenance: str) -> tuple[int
     The span of V absorbs r: min ||beta_r phi_r - sum_V beta_i phi_i||^2 is beta_r K_VV^-1 k_Vr, at
     cost 1/2 ||beta_r||^2 (k_rr - k_rV K_VV^-1 k_Vr) (Wang & Vucetic 2010). V holds the last
     ``fresh`` rows, which stay (``simple``), also r's nearest neighbour (``nearest``), or all
-    (``projection``). ``oldest`` drops the first row outright.
+    (``projection``). Where costs are equal but for rounding, the first of these rows goes.
+    ``oldest`` drops the first row of all outright.
 
     Examples
     --------
@@ -59,7 +62,8 @@ def forget_one(K: Array, beta: Array, fresh: int, maintenance: str) -> tuple[int
         V = absorbers(K, r, fresh, maintenance)
         share = np.linalg.lstsq(K[np.ix_(V, V)], K[V, r], rcond=None)[0]
         plans.append((np.sum(beta[r] ** 2) * (K[r, r] - K[r, V] @ share) / 2, r, V, share))
-    _, r, V, share = min(plans, key=lambda plan: plan[0])
+    least = min(cost for cost, *_ in plans)
+    _, r, V, share = next(plan for plan in plans if plan[0] <= least + ROUNDING * abs(least))
     kept = beta.copy()
     kept[V] += np.outer(share, beta[r])
     return r, np.delete(kept, r, axis=0)

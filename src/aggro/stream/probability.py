@@ -12,6 +12,7 @@ import numpy as np
 from aggro.learn.calibration import Calibrator
 from aggro.learn.growth import output_map
 from aggro.learn.learner import Array
+from aggro.learn.probability_map import bounded
 from aggro.learn.typical import RECENT, is_sample, kept, next_change
 from aggro.rules import Settings
 from aggro.stream.base import StreamLearner, from_json, to_json
@@ -222,7 +223,7 @@ class RecordingStream(StreamLearner):
             classes, before = self._classes(), len(record.classes)
             settings = self._settings(before), self._settings(len(classes))
             record, change = record.admitted(classes, *settings)
-            margins, centre = (change @ margins).tolist(), (change @ centre).tolist()
+            margins, centre = ((change @ bounded(each)).tolist() for each in (margins, centre))
         return record.plus(record.places[y], float(w), margins, centre, wanted)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: D102
