@@ -180,7 +180,7 @@ def other_parameter(run, rng):
         if duplicate is by_file and callable(run.face.setting.params.get("kernel")):
             continue
         duplicate(other, rng)
-        if not np.array_equal(scores, run.face.scores(other.model)):
+        if not np.array_equal(scores, run.face.scores(other.model), equal_nan=True):
             told = f"{name}={POSSIBLE[name]!r} in the midst: {duplicate.__name__}"
             raise Difference(f"{told} gives another model")
 

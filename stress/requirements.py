@@ -50,7 +50,7 @@ def twin_agrees(case, face, plain):
     twin, updates = twin_of_case(case, plain)
     if twin is None:
         return
-    if plain.n_updates_ != updates and jumps(case) and case.data.dtype == np.float32:
+    if plain.n_updates_ != updates and jumps(case):
         return
     least = 1e-3 if case.setting.batch_size > 1 else 0.0  # the twin's solver of batches stops there
     _close("the twin's scores", twin.scores(case.data.X), face.scores(plain), case, least)

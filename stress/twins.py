@@ -31,7 +31,7 @@ def hangs_on_rounding(case):
     chooses |= case.setting.races and case.data.classes is not None
     if not case.data.tame or (chooses and case.data.repeats):
         return True
-    return _is_confident(case.setting) and _magnifies(case)
+    return (_is_confident(case.setting) or _is_hard_batch(case.setting)) and _magnifies(case)
 
 
 def _is_confident(setting):
@@ -39,28 +39,35 @@ def _is_confident(setting):
     return setting.name == "ConfidenceWeightedClassifier" or algorithm.startswith("CW")
 
 
+def _is_hard_batch(setting):
+    hard = setting.params.get("loss") == "hard" or setting.params.get("C") == np.inf
+    return hard and setting.batch_size > 1
+
+
 def _magnifies(case):
-    """Whether columns that differ by a few last digits teach something else, in one of some tries.
+    """Whether rows that differ by a few last digits teach something else, in one of some tries.
 
     The constraints of confidence-weighted learning are hard. Where examples contradict each other,
     each shrinks the variances to the square of what they were, down to 1e-100: the next step goes
-    along whatever rounding has left of them. No other rule is excused by this.
+    along whatever rounding has left of them. So does that of a hard batch whose rows almost depend
+    on each other. No other rule is excused by this.
     """
     rng, eps = np.random.default_rng(case.seed), np.finfo(case.data.dtype).eps
-    plain = _taught(case, case.data.X)
-    others = (
-        _taught(case, case.data.X * (1 + eps * rng.integers(-4, 5, case.data.X.shape[1])))
-        for _ in range(TRIES)
-    )
+    plain, counted = _taught(case, case.data.X)
     far = 0.1 * closeness(case) * largest(plain)
-    return any(not np.abs(other - plain).max() <= far for other in others)
+    for _ in range(TRIES):
+        noise = rng.integers(-4, 5, case.data.X.shape)
+        scores, updates = _taught(case, case.data.X * (1 + eps * noise))
+        if updates != counted or not np.abs(scores - plain).max() <= far:
+            return True
+    return False
 
 
 def _taught(case, X):
     face = face_of(case.setting, replace(case.data, X=X))
     model = face.setting.make()
     face.learn(model, 0, len(X))
-    return face.scores(face.finish(model))
+    return face.scores(face.finish(model)), face.tally(model)["updates"]
 
 
 def closeness(case):
@@ -79,18 +86,20 @@ def needs_doubles(case):
     features), and the twin reads the core's rounded Gram matrix as the exact one: a batch that is
     contradictory for one of them is not for the other.
     """
-    params = case.setting.params
-    hard = params.get("loss") == "hard" or params.get("C") == np.inf
-    return hard and case.setting.batch_size > 1 and case.data.dtype == np.float32
+    return _is_hard_batch(case.setting) and case.data.dtype == np.float32
 
 
 def jumps(case):
-    """Whether the smallest loss moves the weights by a finite step, to the centre of their class.
+    """Whether the smallest loss moves the weights by a finite step.
 
-    A loss of a millionth is rounding in single precision, and none, but not for the twin.
+    To the centre of their class, or along what hard constraints have left of the variances. Whether
+    such a loss is one, or rounding, need not be the same for the twin; in double precision the
+    centres are the same for both.
     """
     params = case.setting.params
-    return params.get("class_mean", 0) > 0 or params.get("queue", 1) > 1
+    to_centre = params.get("class_mean", 0) > 0 or params.get("queue", 1) > 1
+    single = case.data.dtype == np.float32
+    return (to_centre and single) or _is_confident(case.setting) or _is_hard_batch(case.setting)
 
 
 def twin_of_case(case, plain):

@@ -129,7 +129,7 @@ def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: li
         if np.all(np.abs(T - before) <= 1e-14 * np.abs(T).max()):
             return T
     if not hard:
-        return T
+        raise ArithmeticError("the sweeps over the batch did not come to rest")
     found = _hard_support_classes(scores, labels, gram)
     return first_sweep if found is None else found
 
