@@ -13,12 +13,13 @@ import aggro.estimators.classifier
 from aggro.learn.learner import Learner, rows_of
 from stress import twins
 from stress.check import Case, compose, failure, simplified
+from stress.faces import face_of
 from stress.inputs import Data
 from stress.requirements import _close
-from stress.runs import Difference
+from stress.runs import Difference, Run, by_deepcopy
 from stress.settings import Setting
 from stress.troubles import TROUBLES
-from stress.twins import hangs_on_rounding
+from stress.twins import hangs_on_rounding, jumps
 
 
 def plain_case(trouble="a cut"):
@@ -122,14 +123,44 @@ def test_scores_beyond_all_numbers_must_be_so_in_both():
         _close("scores", np.array([1.1, np.inf, np.nan]), large, case)
 
 
-def test_only_what_hangs_on_last_digits_is_excused(monkeypatch):
-    confident = Setting("ConfidenceWeightedClassifier", {"loss": "cw_stdev"}, "multiclass", 3)
+SENSITIVE = [
+    Setting("ConfidenceWeightedClassifier", {"loss": "cw_stdev"}, "multiclass", 3),
+    Setting("PassiveAggressiveClassifier", {"loss": "hard", "batch_size": 4}, "multiclass", 3),
+]
+
+
+@pytest.mark.parametrize("setting", SENSITIVE, ids=str)
+@pytest.mark.parametrize(
+    "taught",
+    [
+        lambda case, X: (np.sign(X - case.data.X), 0),  # other scores
+        lambda case, X: (np.zeros(3), float(np.abs(X - case.data.X).sum())),  # other updates
+    ],
+)
+def test_only_what_hangs_on_last_digits_is_excused(setting, taught, monkeypatch):
     plain = plain_case()
-    sensitive = replace(plain, setting=confident)
+    sensitive = replace(plain, setting=setting)
     assert not hangs_on_rounding(sensitive)
-    monkeypatch.setattr(twins, "_taught", lambda case, X: np.sign(X - case.data.X))
+    assert jumps(sensitive)
+    assert not jumps(plain)
+    monkeypatch.setattr(twins, "_taught", taught)
     assert hangs_on_rounding(sensitive)
     assert not hangs_on_rounding(plain)
+
+
+def test_a_copy_of_huge_rows_may_refuse_them_the_second_time():
+    case = plain_case()
+    run = Run(face_of(case.setting, case.data))
+    run.learn(3)
+
+    def refuse(*_):
+        raise ValueError("its score overflows")
+
+    run.face.learn = refuse
+    with pytest.raises(ValueError, match="overflows"):
+        by_deepcopy(run, None)
+    run.face.data = replace(run.face.data, tame=False)
+    by_deepcopy(run, None)
 
 
 def test_a_race_may_hang_on_the_ties_of_rows_that_come_again():

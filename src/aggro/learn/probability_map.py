@@ -50,7 +50,7 @@ def paired(scores: Array) -> Array:
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
 
 
-def bounded(scores: Array) -> Array:
+def bounded(scores: npt.ArrayLike) -> Array:
     """Return scores that can be reckoned with: rows too large make infinite ones, or no number."""
     return np.nan_to_num(np.clip(np.asarray(scores, np.float64), -LARGEST, LARGEST), nan=0.0)
 
@@ -63,7 +63,8 @@ def apply(parameters: Array, scores: Array, centre: Array, shares: Array) -> Arr
     a, b, lowest, highest, mean = parameters[:-2].reshape(5, -1)
     e, usual = parameters[-2:]
     c = np.clip(paired(bounded(centre[None]))[0], lowest, highest)
-    return softmax(a * _bent(paired(bounded(scores)) - c, usual) + e * (c - mean) + b + np.log(shares))
+    bent = _bent(paired(bounded(scores)) - c, usual)
+    return softmax(a * bent + e * (c - mean) + b + np.log(shares))
 
 
 def _bent(differences: Array, usual: float) -> Array:
