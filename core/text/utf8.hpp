@@ -25,19 +25,18 @@ inline int utf8_length(const unsigned char* p, std::ptrdiff_t left) {
 }
 
 inline bool is_utf8(const char* begin, const char* end) {
-    while (begin < end) {
+    for (;;) {
         std::uint64_t word = 0;
         while (end - begin >= 8) {  // most text is ASCII
             std::memcpy(&word, begin, 8);
             if (word & 0x8080808080808080u) break;
             begin += 8;
         }
-        if (begin == end) break;
+        if (begin == end) return true;
         const int length = utf8_length(reinterpret_cast<const unsigned char*>(begin), end - begin);
         if (length == 0) return false;
         begin += length;
     }
-    return true;
 }
 
 }  // namespace aggro::text

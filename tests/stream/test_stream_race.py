@@ -14,6 +14,8 @@ from aggro import (
     StreamClassifier,
     StreamRegressor,
 )
+from aggro.learn.grids import SETTLED
+from aggro.stream.probability import WAITING
 
 
 def stream(load, seed=0):
@@ -155,3 +157,32 @@ def test_the_grid_moves_with_the_example_that_asks_for_it(regression):
         grids.append([lane["C"] for lane in stream.lanes_])
         assert grids[-1] == pytest.approx([lane["C"] for lane in arrays.lanes_])
     assert len({grid[0] for grid in grids}) > 3
+
+
+@pytest.mark.parametrize("noise", [0.0, 8.0])
+def test_streams_and_estimators_move_their_grids_alike(noise):
+    """They become narrower as time goes by, and not before enough was seen."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(6000, 3))
+    y = (X @ [1.0, -2.0, 0.5] + noise * rng.normal(size=6000) > 0).astype(int)
+    stream = StreamClassifier(C="auto", average=False)
+    arrays = PassiveAggressiveClassifier(C="auto", average=False)
+    grids = []
+    for part in np.split(np.arange(6000), 60):
+        teach(stream, [dict(enumerate(x)) for x in X[part].tolist()], y[part].tolist())
+        arrays.partial_fit(X[part], y[part], classes=[0, 1])
+        grids.append([lane["C"] for lane in stream.lanes_])
+        assert grids[-1] == pytest.approx([lane["C"] for lane in arrays.lanes_])
+        assert len(grids[-1]) > len(grids[0]) // 2 or 100 * len(grids) >= SETTLED
+    assert len(grids[-1]) < len(grids[0])
+
+
+def test_margins_of_a_stream_wait_until_there_are_many():
+    rng = np.random.default_rng(5)
+    stream = StreamClassifier(probability=True)
+    waiting = []
+    for x in rng.normal(size=(600, 2)):
+        stream.learn_one(dict(enumerate(x.tolist())), int(x[0] > 0))
+        waiting.append(len(stream._record.waiting.labels))
+    assert max(waiting) == WAITING - 1
+    assert np.sum(np.diff(waiting) < 0) == 2  # they are moved all at once

@@ -113,5 +113,4 @@ class Centre:
     def move(self, weights: Array, pull: Array) -> Array:
         """Queue the present weights and return the centre."""
         self.queue.append(weights)
-        recent = np.mean(self.queue, axis=0) if len(self.queue) > 1 else weights
-        return np.asarray((recent + self.gamma * pull) / (1 + self.gamma))
+        return np.asarray((np.mean(self.queue, axis=0) + self.gamma * pull) / (1 + self.gamma))
