@@ -12,6 +12,7 @@ from .rules import TINY, Array, Labels, Mask, Slack, support_classes
 MAX_SWEEPS = 5000
 MAX_HARD_SWEEPS = 200
 MAX_ITERATIONS = 1000
+AT_REST = 1e-9  # of the steps; what moves less is kept moving by rounding
 ACCURACY = 1e-12  # relative to the terms that cancel in the gradient
 
 
@@ -130,7 +131,7 @@ def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: li
         if moved <= 1e-14 * size:
             return T
     if not hard:
-        if moved > ACCURACY * size:
+        if moved > AT_REST * size:
             raise ArithmeticError("the sweeps over the batch did not come to rest")
         return T
     found = _hard_support_classes(scores, labels, gram)
