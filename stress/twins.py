@@ -138,7 +138,8 @@ def _kernel_twin(case, learned, weights):
     setting, data = case.setting, case.data
     params = setting.make().get_params()
     # equal costs: who leaves is decided by rounding; hard batches take the twin's solver minutes
-    degenerate = bool(params["budget"] and data.notes)
+    few = params["kernel"] in ("linear", "poly")  # dimensions: all members depend on each other
+    degenerate = bool(params["budget"] and (data.notes or few))
     degenerate |= np.inf in (learned.C, HARD.get(learned.loss)) and learned.batch_size > 1
     degenerate |= params["kernel"] == "sigmoid"  # no kernel of any space
     if learned.average or callable(params["kernel"]) or degenerate:
