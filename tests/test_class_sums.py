@@ -90,3 +90,23 @@ def test_the_rest_goes_where_the_model_goes(tmp_path):
     for label in (0, 1):
         total = X[y == label].sum(axis=0, dtype=np.float64)
         assert_close(exact[:, label], total, rtol=1e-12)
+
+
+@pytest.mark.parametrize("class_mean", [0.01, 0.1, 1.0])
+@pytest.mark.parametrize("multiclass", ["support", "ovr"])
+@pytest.mark.parametrize("average", [False, True, "auto"])
+def test_single_precision_keeps_its_digits(average, multiclass, class_mean):
+    """Weights that are pulled to the means at each step, and their mean over all rounds."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(600, 8)).astype(np.float32)
+    y = (X[:, :3] + rng.normal(size=(600, 3))).argmax(axis=1)
+    axes = {"average": average, "multiclass": multiclass, "class_mean": class_mean}
+    scores = []
+    for dtype in (np.float32, np.float64):
+        model = aggro.PassiveAggressiveClassifier(C=0.3, **axes)
+        rows = X.astype(dtype)
+        for part in np.array_split(np.arange(600), 20):
+            model.partial_fit(rows[part], y[part], classes=range(3))
+        scores.append(model.decision_function(rows))
+        assert_close(rows @ model.coef_.T + model.intercept_, scores[-1], rtol=1e-4)
+    assert_close(*scores, rtol=1e-3)
