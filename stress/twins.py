@@ -24,18 +24,20 @@ RULES = {
 def hangs_on_rounding(case):
     """Rules that choose, on rows that make equal scores: rounding decides, and all that follows.
 
-    A race of classifiers chooses by mistakes, and a tie of two classes may be one or none.
+    A race of classifiers chooses by mistakes, and a tie may be one or none.
     """
     chooses = case.setting.params.get("multiclass") in ("top", "predicted")
     chooses |= case.setting.name == "Perceptron"
-    chooses |= case.setting.races and case.data.classes is not None
+    chooses |= case.setting.races and case.setting.task != "regression"
     if not case.data.tame or (chooses and case.data.repeats):
         return True
     return (_is_confident(case.setting) or _is_hard_batch(case.setting)) and _magnifies(case)
 
 
 def _is_confident(setting):
-    algorithm = setting.params.get("algorithm", "")
+    algorithm, price = setting.params.get("algorithm", ""), setting.params.get("C")
+    if setting.name.startswith("Soft") or algorithm.startswith("SCW"):
+        return price == np.inf
     return setting.name == "ConfidenceWeightedClassifier" or algorithm.startswith("CW")
 
 
@@ -139,7 +141,7 @@ def _kernel_twin(case, learned, weights):
     params = setting.make().get_params()
     # equal costs: who leaves is decided by rounding; hard batches take the twin's solver minutes
     few = params["kernel"] in ("linear", "poly")  # dimensions: all members depend on each other
-    degenerate = bool(params["budget"] and (data.notes or few))
+    degenerate = bool(params["budget"] and (data.notes or data.repeats or few))
     degenerate |= np.inf in (learned.C, HARD.get(learned.loss)) and learned.batch_size > 1
     degenerate |= params["kernel"] == "sigmoid"  # no kernel of any space
     if learned.average or callable(params["kernel"]) or degenerate:
