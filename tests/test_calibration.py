@@ -290,3 +290,17 @@ def test_the_mean_is_that_of_the_last_samples(width):
     assert later.met == 1100
     at_once = Typical.of(np.zeros(width)).after(X, np.arange(1100), 1)
     np.testing.assert_equal(vars(at_once), vars(later))  # whatever the calls
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("late", [1, 2, 17])
+def test_the_latest_margins_wait_for_their_turn(late, classes):
+    """A map that leaves out the last ones is the map that was fitted before they came."""
+    s, c, y, w = margins(300 + late, classes)
+    before = Calibrator.empty(classes).plus(y[:-late], w[:-late], s[:-late], c[:-late])
+    after = before.plus(y[-late:], w[-late:], s[-late:], c[-late:])
+    assert_close(after._fit(late), before._fit(0), rtol=1e-9)
+    evidence, shares = before._evidence(0, y[:1], 0)
+    again, same = after._evidence(0, y[-late - 1 :], late)
+    assert again == evidence
+    assert_close(same, shares)

@@ -5,7 +5,7 @@ import pytest
 from closeness import assert_close
 from linear_support import make_problem, teach
 
-from aggro.learn.growth import grow_classes
+from aggro.learn.growth import grow_classes, output_map
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
@@ -113,3 +113,14 @@ def test_class_sums_are_those_of_a_learner_that_knew_all_classes(dtype, multicla
     names += ["class_sum_cross", "class_total"] if multiclass == "ovr" else []  # read there alone
     for name in names:
         assert_close(grew[name], knew[name], rtol=1e-5)
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_the_first_class_speaks_against_all_that_come(place):
+    """Its margin to each of them stays, and support classes add up to zero."""
+    support, ovr = Settings(task="multiclass"), Settings(task="multiclass", multiclass="ovr")
+    change = output_map(support, support, np.array([place]), 4)[:, 0]
+    assert change.sum() == pytest.approx(0)
+    np.testing.assert_array_equal(change[place] - np.delete(change, place), 1.0)
+    change = output_map(ovr, ovr, np.array([place]), 4)[:, 0]
+    np.testing.assert_array_equal(change, np.where(np.arange(4) == place, 1.0, -1.0))

@@ -24,6 +24,7 @@ from aggro.dask import (
     PassiveAggressiveRegressor,
     hashed,
 )
+from aggro.dask.inputs import _read
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 X, Y = problem(800, 10)
@@ -276,3 +277,10 @@ def test_progress_is_told(client, capsys):
     assert len(lines) == 2
     assert "round 2/2: 800 rows" in lines[1]
     assert "error so far" in lines[1]
+
+
+def test_a_file_without_rows_is_a_partition_without_rows(tmp_path):
+    path = tmp_path / "nothing.svm"
+    path.write_text("# no rows\n")
+    X, y, weights = _read(str(path), {})
+    assert X.shape[0] == 0 and len(y) == 0 and weights is None

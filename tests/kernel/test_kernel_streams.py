@@ -11,6 +11,8 @@ from kernel_helpers import STRATEGIES, data, estimator, scores
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 
+import aggro
+
 KINDS = [
     {},
     {"average": True},
@@ -239,3 +241,16 @@ def test_threads_learn_side_by_side():
         t.join()
     for model in models:
         np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+
+
+def test_a_new_price_is_that_of_copies_and_files_too(tmp_path):
+    X, y = data("multiclass", 120, classes=3)
+    model = estimator("multiclass", C=1.0).partial_fit(X[:40], y[:40], classes=range(3))
+    model.set_params(C=1e-3).partial_fit(X[40:80], y[40:80])
+    aggro.save(model, tmp_path / "model.aggro")
+    copies = [pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")]
+    for each in (model, *copies):
+        assert each._learner.settings.C == 1e-3
+        each.partial_fit(X[80:], y[80:])
+    for each in copies:
+        np.testing.assert_array_equal(scores(each, X), scores(model, X))

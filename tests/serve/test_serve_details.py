@@ -17,7 +17,9 @@ from aggro.serve import client, start
 from aggro.serve.client import Client
 from aggro.serve.faces import ArrayFace, Said
 from aggro.serve.limits import MAX_FEATURES, Keeping, Limits
+from aggro.serve.shield import failure
 from aggro.serve.start import first_model
+from aggro.serve.tallies import Tallies
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +184,24 @@ def test_the_examples_start_the_server_with_words_that_it_knows():
         assert Path(command[0]).name == "aggro" and command[1] == "serve"
         args = parser().parse_args(command[2:])
         assert args.model == "PA-I" and args.C == "auto" and Path(args.data).is_absolute()
+
+
+def test_confidence_is_judged_from_nothing():
+    tallies = Tallies(regression=False)
+    for confidence, said in ((0.95, "a"), (0.91, "b"), (1.0, "a"), (0.55, "a"), (0.0, "b")):
+        tallies.judge(said, confidence, "a", '"a"')
+    assert tallies.shown()["calibration"] == [
+        {"told": 0.0, "right": 0.0, "count": 1},
+        {"told": 0.55, "right": 1.0, "count": 1},
+        {"told": pytest.approx((0.95 + 0.91 + 1.0) / 3), "right": pytest.approx(2 / 3), "count": 3},
+    ]
+    again = Tallies(False, tallies.saved())
+    assert again.shown()["calibration"] == tallies.shown()["calibration"]
+
+
+def test_the_log_has_what_the_client_need_not_know(caplog):
+    reply = failure("/predict", ZeroDivisionError("a secret"))
+    assert "secret" not in str(reply) and "log" in str(reply)
+    (record,) = caplog.records
+    assert record.name == "aggro.serve" and "/predict failed" in record.getMessage()
+    assert "a secret" in str(record.exc_info[1])
