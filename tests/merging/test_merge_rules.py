@@ -154,6 +154,17 @@ def test_a_round_of_one_shard_is_that_shard(seed, metric):
     np.testing.assert_allclose(merged.scores(rows_of(X)), model.scores(rows_of(X)), atol=1e-9)
 
 
+def test_changes_of_a_full_metric_are_not_shaped():
+    """Its merge solves for the change that fits all best."""
+    X, y = rows(3, 60, 4, 2)
+    settings = settings_of("full", average=True)
+    begin = taught(settings, X[:20], y[:20])
+    parts = slice(20, 40), slice(40, 60)
+    shards = [taught(settings, X[part], y[part], start=begin) for part in parts]
+    changes = (total([change_of(begin, shard) for shard in shards]),)
+    same_state(merge_round(begin, changes, True), merge_round(begin, changes, False))
+
+
 @QUICK
 @given(SEEDS)
 def test_a_full_metric_merges_in_information_form(seed):

@@ -6,6 +6,7 @@ from model_helpers import problem
 
 import aggro
 from aggro.models import ModelFileError, to_onnx, to_sklearn
+from aggro.models.export import _label_type
 
 LABELS = ("strings", "ints", "floats", "bools", "objects", "two", "several")
 DTYPES = (np.float32, np.float64)
@@ -86,3 +87,17 @@ def test_what_cannot_be_converted_is_said():
         to_sklearn(aggro.PassiveAggressiveClassifier().partial_fit([[1.0]], ["a"]))
     with pytest.raises(ModelFileError, match="list is not a linear model"):
         to_sklearn([])
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        (np.array([1.0, 2.0], np.float32), np.float64),
+        (np.array([1, 2], np.int8), np.int64),
+        (np.array([False, True]), np.bool_),
+        (np.array(["a", "b"]), object),
+    ],
+)
+def test_labels_of_a_graph_have_a_type_that_graphs_know(classes, expected):
+    model = aggro.PassiveAggressiveClassifier().partial_fit(np.eye(2), classes)
+    assert _label_type(model) == np.dtype(expected)
