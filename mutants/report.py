@@ -28,12 +28,14 @@ def survivors(results, of):
     """Return the page of survivors; the sample has so many faults, of which these were tried."""
     known, left = reasons(), [mutant for mutant, verdict in results if not verdict.noticed]
     count = len(results)
-    share = 100 * (count - len(left)) / max(count, 1)
+    noticed, harmless = count - len(left), sum(mutant.id in known for mutant in left)
+    share, of_others = (100 * noticed / max(n, 1) for n in (count, count - harmless))
     lines = [
         "# Faults that no test noticed",
         "",
-        f"The sample has {of} faults. {count} were tried, {count - len(left)} noticed "
-        f"({share:.1f} %), {len(left)} survived.",
+        f"The sample has {of} faults. {count} were tried, {noticed} noticed ({share:.1f} %), "
+        f"{len(left)} survived. {harmless} of these change nothing that matters; of the others "
+        f"{of_others:.1f} % were noticed.",
         "`make mutants` writes this page; the reasons are in `reasons.toml`.",
     ]
     for mutant in sorted(left, key=lambda each: (each.file, each.start)):
