@@ -91,6 +91,12 @@ def needs_doubles(case):
     return _is_hard_batch(case.setting) and case.data.dtype == np.float32
 
 
+def shares_steps(case):
+    """Whether equal rows of a batch may share their step: a metric asks which of them took it."""
+    euclidean = case.setting.params.get("metric", "euclidean") == "euclidean"
+    return case.setting.batch_size > 1 and case.data.repeats and not euclidean
+
+
 def jumps(case):
     """Whether the smallest loss moves the weights by a finite step.
 
