@@ -23,7 +23,12 @@ from stress.twins import (
 
 
 def is_finite(case, face, plain):
-    """All scores are finite, but those of rows so large that a product with a weight is not."""
+    """All scores are finite, but those of rows so large that a product with a weight is not.
+
+    Weights that are pulled to class means are kept in a unit of their own, and may be larger there.
+    """
+    if not case.data.tame and case.setting.params.get("class_mean"):
+        return
     with np.errstate(over="ignore"):
         most = np.abs(case.data.X).sum(axis=1) * face.largest_weight(plain)
     scores = face.scores(plain).reshape(len(most), -1)
