@@ -14,7 +14,7 @@ def draw_bars(
     title: str,
     path: str | Path | None = None,
     *,
-    shares: bool = True,
+    shares: bool,
 ) -> Any:
     """Draw a bar for each word, the strongest at the top; return the figure, or write it."""
     figure, (axes,) = open_figure(path, size=(7.0, 1.2 + 0.3 * max(len(words), 1)))

@@ -40,7 +40,7 @@ class Explanation:
         from aggro.text.bars import draw_bars
 
         title = f"What speaks for {self.label}" if self.label is not None else "What adds up"
-        return draw_bars(self.shares()[:top], title, path)
+        return draw_bars(self.shares()[:top], title, path, shares=True)
 
 
 class Explained:
