@@ -19,6 +19,7 @@ SHAPES = [
     {"scale": "standard"},
     {"forgetting": 0.01, "class_mean": 0.2},
     {"class_mean": 0.1, "average": True},
+    {"class_mean": 0.1, "average": "reservoir", "reservoir_size": 2},
     {"batch_size": 4},
 ]
 
@@ -51,6 +52,23 @@ def test_a_model_taken_out_is_the_model_learned_alone(axes, task):
         np.testing.assert_allclose(taken.coef(), side.coef(one), rtol=1e-7, atol=1e-10)
         side = teach(Learner(settings, 4, count), X[:50], y[:50])
         side.model.set_memory(0.5)
+
+
+@pytest.mark.parametrize("models", range(2, 17))
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+@pytest.mark.parametrize("average", [True, "reservoir"])
+def test_lines_of_any_width_are_taken_out_whole(average, task, models):
+    """Tables are padded: one without class sums may be as wide as one that has them."""
+    X, y = make_problem(task, 3, np.random.default_rng(4), 40, 5)
+    prices = np.geomspace(0.01, 1, models)
+    axes = {"class_mean": 0.1, "average": average, "reservoir_size": 2}
+    settings = [Settings(task=task, C=C, **axes) for C in prices]
+    side = teach(Learner(settings, 5, 2 if task == "binary" else 3), X, y)
+    for few in ([0], [models - 1], [0, models - 1], list(range(models))):
+        taken = select(side, few, [settings[one] for one in few])
+        for place, one in enumerate(few):
+            np.testing.assert_array_equal(taken.coef(place), side.coef(one))
+            np.testing.assert_array_equal(taken.intercept(place), side.intercept(one))
 
 
 def compare(taken, alone):

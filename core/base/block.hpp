@@ -11,6 +11,9 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace aggro {
 
@@ -78,16 +81,25 @@ class Block {
     static constexpr std::size_t alignment = 64;  // a cache line, and the widest vector
 
     void reserve(std::size_t capacity) {
-        std::size_t space = product(capacity, stride_, sizeof(T)) + alignment;
+        const std::size_t bytes = product(capacity, stride_, sizeof(T));
+        std::size_t space = bytes + alignment;
         std::shared_ptr<void> memory(std::calloc(space, 1), std::free);
         if (!memory) throw std::bad_alloc();
         void* aligned = memory.get();
         std::align(alignment, space - alignment, aligned, space);
         prefer_large_pages(aligned, space);
+        forbid(static_cast<char*>(aligned) + bytes, space - bytes);
         std::shared_ptr<T[]> fresh(memory, static_cast<T*>(aligned));
         if (size() > 0) std::memcpy(fresh.get(), data_.get(), size() * sizeof(T));
         data_ = std::move(fresh);
         capacity_ = capacity;
+    }
+
+    /// What is left behind the last line belongs to nobody: the sanitizer is told.
+    static void forbid([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_poison_memory_region(memory, bytes);
+#endif
     }
 
     /// A row touches weights all over a large block: with small pages, finding them costs most.

@@ -57,7 +57,9 @@ struct Selection {
         const std::size_t features = to.shape.features;
         const std::size_t old_stride = size / features, stride = room / features;
         const std::size_t had = from.shape.outputs, has = outputs.size();
-        const bool sums = old_stride >= from.lanes, variances = old_stride > from.lanes;
+        // a table without class sums may be as wide as one with them, by its padding
+        const bool sums = old_stride >= from.lanes && stride >= to.lanes;
+        const bool variances = old_stride > from.lanes;
         const std::size_t shared = sums ? std::min(from.lanes - had, to.lanes - has) : 0;
         for (std::size_t j = 0; j < features; ++j, source += old_stride, target += stride) {
             for (std::size_t k = 0; k < has; ++k) target[k] = source[outputs[k]];
