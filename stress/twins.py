@@ -22,16 +22,38 @@ RULES = {
 
 
 def hangs_on_rounding(case):
-    """Rules that choose, on rows that make equal scores: rounding decides, and all that follows.
+    """Rules that choose, on rows that make equal scores: rounding decides, and all that follows."""
+    return not case.data.tame or (_chooses(case.setting) and case.data.repeats)
 
-    A race of classifiers chooses by mistakes, and a tie may be one or none.
+
+def magnifies(case):
+    """Whether rows that differ by a few last digits teach something else, in one of some tries.
+
+    The constraints of confidence-weighted learning are hard. Where examples contradict each other,
+    each shrinks the variances to the square of what they were, down to 1e-100: the next step goes
+    along whatever rounding has left of them. So does that of a hard batch whose rows almost depend
+    on each other; and scores that cancel may tie. No other rule is excused by this.
     """
-    chooses = case.setting.params.get("multiclass") in ("top", "predicted")
-    chooses |= case.setting.name == "Perceptron"
-    chooses |= case.setting.races and case.setting.task != "regression"
-    if not case.data.tame or (chooses and case.data.repeats):
-        return True
-    return (_is_confident(case.setting) or _is_hard_batch(case.setting)) and _magnifies(case)
+    setting = case.setting
+    sensitive = _chooses(setting) or _is_confident(setting) or _is_hard_batch(setting)
+    if not sensitive:
+        return False
+    rng, eps = np.random.default_rng(case.seed), np.finfo(case.data.dtype).eps
+    plain, counted = _taught(case, case.data.X)
+    far = 0.1 * closeness(case) * largest(plain)
+    for _ in range(TRIES):
+        noise = rng.integers(-4, 5, case.data.X.shape)
+        scores, updates = _taught(case, case.data.X * (1 + eps * noise))
+        if updates != counted or not np.abs(scores - plain).max() <= far:
+            return True
+    return False
+
+
+def _chooses(setting):
+    """A race of classifiers chooses by mistakes, and a tie may be one or none."""
+    chooses = setting.params.get("multiclass") in ("top", "predicted")
+    chooses |= setting.name == "Perceptron"
+    return chooses or (setting.races and setting.task != "regression")
 
 
 def _is_confident(setting):
@@ -44,25 +66,6 @@ def _is_confident(setting):
 def _is_hard_batch(setting):
     hard = setting.params.get("loss") == "hard" or setting.params.get("C") == np.inf
     return hard and setting.batch_size > 1
-
-
-def _magnifies(case):
-    """Whether rows that differ by a few last digits teach something else, in one of some tries.
-
-    The constraints of confidence-weighted learning are hard. Where examples contradict each other,
-    each shrinks the variances to the square of what they were, down to 1e-100: the next step goes
-    along whatever rounding has left of them. So does that of a hard batch whose rows almost depend
-    on each other. No other rule is excused by this.
-    """
-    rng, eps = np.random.default_rng(case.seed), np.finfo(case.data.dtype).eps
-    plain, counted = _taught(case, case.data.X)
-    far = 0.1 * closeness(case) * largest(plain)
-    for _ in range(TRIES):
-        noise = rng.integers(-4, 5, case.data.X.shape)
-        scores, updates = _taught(case, case.data.X * (1 + eps * noise))
-        if updates != counted or not np.abs(scores - plain).max() <= far:
-            return True
-    return False
 
 
 def _taught(case, X):

@@ -15,11 +15,11 @@ from stress import twins
 from stress.check import Case, compose, failure, simplified
 from stress.faces import face_of
 from stress.inputs import Data
-from stress.requirements import _close
+from stress.requirements import _close, but_for_rounding
 from stress.runs import Difference, Run, by_deepcopy
 from stress.settings import Setting
 from stress.troubles import TROUBLES
-from stress.twins import hangs_on_rounding, jumps
+from stress.twins import hangs_on_rounding, jumps, magnifies
 
 
 def plain_case(trouble="a cut"):
@@ -127,6 +127,7 @@ SENSITIVE = [
     Setting("ConfidenceWeightedClassifier", {"loss": "cw_stdev"}, "multiclass", 3),
     Setting("PassiveAggressiveClassifier", {"loss": "hard", "batch_size": 4}, "multiclass", 3),
     Setting("SoftConfidenceWeightedClassifier", {"C": np.inf}, "multiclass", 3),
+    Setting("PassiveAggressiveClassifier", {"multiclass": "predicted"}, "multiclass", 3),
 ]
 
 
@@ -141,12 +142,20 @@ SENSITIVE = [
 def test_only_what_hangs_on_last_digits_is_excused(setting, taught, monkeypatch):
     plain = plain_case()
     sensitive = replace(plain, setting=setting)
-    assert not hangs_on_rounding(sensitive)
-    assert jumps(sensitive)
+    assert not magnifies(sensitive)
+    assert jumps(sensitive) == ("multiclass" not in setting.params)
     assert not jumps(plain)
     monkeypatch.setattr(twins, "_taught", taught)
-    assert hangs_on_rounding(sensitive)
-    assert not hangs_on_rounding(plain)
+    assert magnifies(sensitive)
+    assert not magnifies(plain)
+
+    @but_for_rounding
+    def differs(case, face, model):
+        raise Difference("as always")
+
+    differs(sensitive, None, None)
+    with pytest.raises(Difference, match="as always"):
+        differs(plain, None, None)
 
 
 def test_a_copy_of_huge_rows_may_refuse_them_the_second_time():
