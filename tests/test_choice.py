@@ -8,6 +8,9 @@ from sklearn.datasets import load_diabetes, load_digits
 
 import aggro
 from aggro.learn.grids import PLACES
+from aggro.learn.race import AutoLearner
+from aggro.plot.choice import draw_choice
+from aggro.rules import Settings
 
 WORDS = np.array([f"word{i}" for i in range(60)])
 
@@ -99,3 +102,19 @@ def test_where_nothing_is_chosen_there_is_nothing_to_explain():
     text = aggro.TextClassifier(**fixed).partial_fit(*texts(50))
     with pytest.raises(AttributeError, match="nothing is 'auto'"):
         text.explain_choice()
+
+
+def test_a_picture_has_room_for_all_who_raced():
+    X, y = rows()
+    figures = []
+    for metric in ("auto", "diagonal"):
+        model = aggro.PassiveAggressiveClassifier(C="auto", metric=metric, scale="auto")
+        choice = model.partial_fit(X[:200], y[:200], classes=range(10)).explain_choice()
+        figures.append((len(choice.rows), draw_choice(choice, None).get_size_inches()[1]))
+    (many, tall), (few, low) = figures
+    assert many > few and tall - low == pytest.approx(0.32 * (many - few))
+
+
+def test_a_race_that_has_not_begun_has_made_nothing():
+    race = AutoLearner(Settings(task="binary", C="auto"), 3, 2)
+    assert race.made() == (0.0, 0.0) and race.distance == 0.0

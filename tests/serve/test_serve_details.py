@@ -205,3 +205,19 @@ def test_the_log_has_what_the_client_need_not_know(caplog):
     (record,) = caplog.records
     assert record.name == "aggro.serve" and "/predict failed" in record.getMessage()
     assert "a secret" in str(record.exc_info[1])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_explanation_speaks_for_the_class_that_is_said(classes):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(200, 3))
+    y = X[:, :classes].argmax(axis=1)
+    face = ArrayFace(aggro.PassiveAggressiveClassifier().partial_fit(X, y, classes=range(classes)))
+    said = set()
+    for x in X[:30]:
+        why = face.explain(x.tolist())
+        said.add(why.label)
+        scores = np.atleast_2d(face.model.decision_function(x[None]))
+        expected = scores[0, why.label] if classes > 2 else scores[0, 0] * (2 * why.label - 1)
+        assert why.score == pytest.approx(expected) and why.score > 0
+    assert said == set(range(classes))
