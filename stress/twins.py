@@ -9,7 +9,6 @@ from linear_support import teach_twin, twin_of
 from aggro.reference import ReferenceKernelLearner, ReferenceLearner
 from stress.faces import face_of
 
-HARD = {"hard": np.inf}  # the price that a loss stands for
 TRIES = 8
 RULES = {
     "perceptron": "perceptron",
@@ -151,7 +150,7 @@ def _kernel_twin(case, learned, weights):
     # equal costs: who leaves is decided by rounding; hard batches take the twin's solver minutes
     few = params["kernel"] in ("linear", "poly")  # dimensions: all members depend on each other
     degenerate = bool(params["budget"] and (data.notes or data.repeats or few))
-    degenerate |= np.inf in (learned.C, HARD.get(learned.loss)) and learned.batch_size > 1
+    degenerate |= _is_hard_batch(setting)
     degenerate |= params["kernel"] == "sigmoid"  # no kernel of any space
     if learned.average or callable(params["kernel"]) or degenerate:
         return None, 0

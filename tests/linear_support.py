@@ -30,6 +30,15 @@ CASES = {
     "regressions": ("regression", 3, "support"),
 }
 STORAGES = ("dense", "csr32", "csr64")
+SHAPES = [  # one of each kind of table that a model may have
+    {},
+    {"metric": "diagonal"},
+    {"metric": "full"},
+    {"average": True},
+    {"average": "reservoir", "reservoir_size": 3},
+    {"queue": 3},
+    {"class_mean": 0.2, "forgetting": 0.01},
+]
 
 
 def stored(X, storage="dense", dtype=np.float64):

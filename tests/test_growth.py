@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from closeness import assert_close
-from linear_support import make_problem, teach
+from linear_support import SHAPES, make_problem, teach
 
 from aggro.learn.growth import grow_classes, output_map
 from aggro.learn.learner import Learner, rows_of
@@ -11,20 +11,9 @@ from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
 from aggro.rules import Settings
 
-SHAPES = [
-    {},
-    {"metric": "diagonal"},
-    {"metric": "full"},
-    {"average": True},
-    {"average": "reservoir", "reservoir_size": 3},
-    {"queue": 3},
-    {"scale": "online"},
-    {"class_mean": 0.2, "forgetting": 0.01},
-]
-
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("axes", SHAPES, ids=str)
+@pytest.mark.parametrize("axes", [*SHAPES, {"scale": "online"}], ids=str)
 def test_what_was_counted_goes_on(axes, classes):
     task = "binary" if classes == 2 else "multiclass"
     X, y = make_problem(task, 3, np.random.default_rng(1), 50, 4)
@@ -48,7 +37,7 @@ def test_what_was_counted_goes_on(axes, classes):
     assert all(now[name].tobytes() == array.tobytes() for name, array in before.items())
 
 
-@pytest.mark.parametrize("axes", SHAPES, ids=str)
+@pytest.mark.parametrize("axes", [*SHAPES, {"scale": "online"}], ids=str)
 def test_margins_stay_and_the_new_class_has_none(axes):
     X, y = make_problem("multiclass", 3, np.random.default_rng(1), 50, 4)
     old = teach(Learner(Settings(task="multiclass", **axes), 4, 3), X, y)

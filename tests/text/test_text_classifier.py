@@ -11,13 +11,10 @@ from closeness import assert_close
 
 import aggro
 from aggro import TextClassifier, TextRegressor
-from aggro.learn.grids import price
 from aggro.models import ModelFileError
 from aggro.models.texts import decode_text_learner, encode_text_learner
-from aggro.rules import Settings
 from aggro.text.bars import draw_bars
 from aggro.text.learner import TextLearner
-from aggro.text.race import make_race
 
 WORDS = {
     "spam": ["free", "money", "win", "cash", "now", "click", "offer", "prize", "buy", "cheap"],
@@ -487,14 +484,3 @@ def test_a_learner_is_not_changed_by_predicting(learned):
     after = pickle.loads(pickle.dumps(learned))
     assert same(learned, after, ["free lunch"])
     assert pickle.loads(before).n_mistakes_ == learned.n_mistakes_
-
-
-@pytest.mark.parametrize(
-    ("task", "first", "last"), [("binary", -3, 4), ("regression", -3, 4), ("multiclass", -1, 2)]
-)
-def test_the_short_grid_of_texts_moves_in_steps(task, first, last):
-    race = make_race(Settings(task=task, C="auto"), 1 if task == "regression" else 3, "<f8", 0)
-    for steps in (-2, 0, 3):
-        grid = race._grid(race.settings, steps)
-        assert (grid[0], grid[-1]) == (price(first + steps), price(last + steps))
-        assert len(grid) == last - first + 1
