@@ -9,7 +9,7 @@ from linear_support import teach_twin, twin_of
 from aggro.reference import ReferenceKernelLearner, ReferenceLearner
 from stress.faces import face_of
 
-TRIES = 8
+TRIES = 24
 RULES = {
     "perceptron": "perceptron",
     "arow": "arow",
@@ -42,8 +42,8 @@ def magnifies(case):
     far = 0.1 * closeness(case) * largest(plain)
     for _ in range(TRIES):
         noise = rng.integers(-4, 5, case.data.X.shape)
-        scores, updates = _taught(case, case.data.X * (1 + eps * noise))
-        if updates != counted or not np.abs(scores - plain).max() <= far:
+        scores, tally = _taught(case, case.data.X * (1 + eps * noise))
+        if tally != counted or not np.abs(scores - plain).max() <= far:
             return True
     return False
 
@@ -71,7 +71,8 @@ def _taught(case, X):
     face = face_of(case.setting, replace(case.data, X=X))
     model = face.setting.make()
     face.learn(model, 0, len(X))
-    return face.scores(face.finish(model)), face.tally(model)["updates"]
+    scores, tally = face.scores(face.finish(model)), face.tally(model)
+    return scores, (tally["updates"], tally["mistakes"])
 
 
 def closeness(case):
