@@ -14,9 +14,11 @@ struct Glance {
     T length = 0;
 };
 
-template <class T>
-inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
-    constexpr std::size_t bytes = 64, width = bytes / sizeof(T);
+/// The same for a dense row of at least `width` values. The last block overlaps the one before: what
+/// was counted already is masked out.
+template <std::size_t width, class T>
+[[gnu::always_inline]] inline Glance<T> glance_blocks(const DenseRow<T>& x, const T* w) {
+    constexpr std::size_t bytes = width * sizeof(T);
     Vector<T, bytes> d0{}, d1{}, n0{}, n1{};
     std::size_t i = 0;
     for (; i + 2 * width <= x.size; i += 2 * width) {
@@ -26,8 +28,29 @@ inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
         n0 += a * a;
         n1 += b * b;
     }
-    Glance<T> seen{sum<T, bytes>(d0 + d1), sum<T, bytes>(n0 + n1)};
-    for (; i < x.size; ++i) {
+    if (i + width <= x.size) {
+        const auto a = load<T, bytes>(x.values + i);
+        d0 += a * load<T, bytes>(w + i);
+        n0 += a * a;
+        i += width;
+    }
+    if (i < x.size) {
+        const std::size_t last = x.size - width;
+        const auto b = load<T, bytes>(x.values + last) *
+                       load<T, bytes>(uncounted<T, width>(x.size - i));
+        d1 += b * load<T, bytes>(w + last);
+        n1 += b * b;
+    }
+    return {sum<T, bytes>(d0 + d1), sum<T, bytes>(n0 + n1)};
+}
+
+template <class T>
+inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
+    constexpr std::size_t wide = 64 / sizeof(T), narrow = 4;
+    if (x.size >= wide) return glance_blocks<wide>(x, w);
+    if (x.size >= narrow) return glance_blocks<narrow>(x, w);
+    Glance<T> seen;
+    for (std::size_t i = 0; i < x.size; ++i) {
         seen.dot += x.values[i] * w[i];
         seen.length += x.values[i] * x.values[i];
     }
