@@ -11,7 +11,7 @@ from aggro import (
     PassiveAggressiveClassifier,
     PassiveAggressiveRegressor,
 )
-from aggro.estimators.passes import in_order
+from aggro.learn.lessons import Lesson
 from aggro.rules import Settings
 
 rng = np.random.default_rng(8)
@@ -66,13 +66,18 @@ def test_estimators_leave_the_matrix_alone(kind, max_iter):
     np.testing.assert_allclose(model.predict(X), plain.predict(DENSE), atol=1e-9)
 
 
-def test_rows_are_put_in_order_once_if_they_must_be():
-    X = sp.csr_array(DENSE)
-    assert in_order(X) is X and in_order(DENSE) is DENSE
-    mixed = shuffled(DENSE)
-    assert in_order(mixed).has_sorted_indices and (in_order(mixed) != X).nnz == 0
-    twice = shuffled(DENSE, repeats=True)
-    assert in_order(twice).nnz == twice.nnz  # the core sums them
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_rows_that_were_looked_at_once_teach_the_same(repeats, wide):
+    """Later passes do not look again whether a feature comes twice: only where none does."""
+    settings = Settings("multiclass", C=0.1)
+    parts = {"labels": LABELS.astype(np.int64)}
+    rows, plain = Lesson(shuffled(DENSE, repeats, wide), parts), Lesson(DENSE, parts)
+    learner, expected = (make_learner(settings, DENSE.shape[1], 3) for _ in range(2))
+    for again in (False, True, True):
+        rows.teach(learner, again=again)
+        plain.teach(expected, again=again)
+    np.testing.assert_allclose(learner.coef(), expected.coef(), atol=1e-12)
 
 
 @pytest.mark.parametrize("max_iter", [1, 4])

@@ -81,8 +81,8 @@ void bind_linear(nb::module_& m) {
         .def_prop_ro("count", [](const Rows& self) { return self.matrix.rows; })
         .def_prop_ro("sparse", [](const Rows& self) { return self.matrix.sparse(); })
         .def(
-            "inspect", [](Rows& self) { self.matrix.sound = all_well_formed(self.matrix); },
-            "Look at all rows once; where every one is in order, no reader looks at it again.")
+            "inspect", [](Rows& self) { inspect(self.matrix); },
+            "Look at all rows once; where they are as they should be, no reader looks again.")
         .def(
             "square",
             [](const Rows& self, std::size_t row, Scale scale) {

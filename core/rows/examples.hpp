@@ -29,7 +29,9 @@ struct Matrix {
     const void* indices = nullptr;  ///< null for a dense matrix
     const void* starts = nullptr;   ///< where each sparse row begins
     bool wide_indices = false, wide_starts = false;
-    bool sound = false;  ///< every row is known to be well formed
+    bool sound =
+        false;  ///< every row is known to name no feature twice, and none that is not there
+    bool rising = false;  ///< and to name them in rising order
 
     bool sparse() const { return indices != nullptr; }
     std::int64_t start(std::size_t i) const {
@@ -70,20 +72,6 @@ inline bool well_formed(const Index* indices, std::size_t size, std::size_t feat
     return rises && indices[0] >= 0 && static_cast<std::size_t>(indices[size - 1]) < features;
 }
 
-/// True if every row of a sparse matrix is well formed.
-inline bool all_well_formed(const Matrix& x) {
-    const auto look = [&](const auto* indices) {
-        bool fine = true;
-        for (std::size_t i = 0; i < x.rows && fine; ++i)
-            fine = well_formed(indices + x.start(i),
-                               static_cast<std::size_t>(x.start(i + 1) - x.start(i)), x.features);
-        return fine;
-    };
-    if (!x.sparse()) return true;
-    return x.wide_indices ? look(static_cast<const std::int64_t*>(x.indices))
-                          : look(static_cast<const std::int32_t*>(x.indices));
-}
-
 /// Tells whether the features of a row are all different, whatever their order. One bit for each
 /// feature; memory that is never touched is never paid for.
 class Distinct {
@@ -113,6 +101,33 @@ class Distinct {
     };
     std::unique_ptr<Word[], Free> bits;
 };
+
+/// True if `fine(indices, size)` holds for every row of a sparse matrix.
+template <class Fine>
+inline bool each_row(const Matrix& x, Fine&& fine) {
+    const auto look = [&](const auto* indices) {
+        for (std::size_t i = 0; i < x.rows; ++i)
+            if (!fine(indices + x.start(i), static_cast<std::size_t>(x.start(i + 1) - x.start(i))))
+                return false;
+        return true;
+    };
+    if (!x.sparse()) return true;
+    return x.wide_indices ? look(static_cast<const std::int64_t*>(x.indices))
+                          : look(static_cast<const std::int32_t*>(x.indices));
+}
+
+/// Looks at all rows once; where they are as they should be, no reader looks again.
+inline void inspect(Matrix& x) {
+    const auto rises = [&](const auto* indices, std::size_t size) {
+        return well_formed(indices, size, x.features);
+    };
+    Distinct distinct;
+    const auto differ = [&](const auto* indices, std::size_t size) {
+        return distinct(indices, size, x.features);
+    };
+    x.rising = each_row(x, rises);
+    x.sound = x.rising || each_row(x, differ);
+}
 
 /// What a reader of sparse rows owes: a linear model meets features in any order, a kernel that
 /// walks two rows side by side needs them rising.
@@ -145,7 +160,8 @@ class Reader {
             const bool fitting = x.wide_indices == (sizeof(Index) == sizeof(std::int64_t));
             const Index* indices = fitting ? static_cast<const Index*>(x.indices) + begin
                                            : convert_indices(begin, size);
-            if (x.sound || in_place(values, indices, size)) return {values, indices, size};
+            if ((order == Order::any ? x.sound : x.rising) || in_place(values, indices, size))
+                return {values, indices, size};
             return put_in_order(values, indices, size);
         }
     }

@@ -14,8 +14,8 @@ struct Glance {
     T length = 0;
 };
 
-/// The same for a dense row of at least `width` values. The last block overlaps the one before: what
-/// was counted already is masked out.
+/// The same for a dense row of at least `width` values. The last block overlaps the one before:
+/// what was counted already is masked out.
 template <std::size_t width, class T>
 [[gnu::always_inline]] inline Glance<T> glance_blocks(const DenseRow<T>& x, const T* w) {
     constexpr std::size_t bytes = width * sizeof(T);
@@ -36,8 +36,8 @@ template <std::size_t width, class T>
     }
     if (i < x.size) {
         const std::size_t last = x.size - width;
-        const auto b = load<T, bytes>(x.values + last) *
-                       load<T, bytes>(uncounted<T, width>(x.size - i));
+        const auto b =
+            load<T, bytes>(x.values + last) * load<T, bytes>(uncounted<T, width>(x.size - i));
         d1 += b * load<T, bytes>(w + last);
         n1 += b * b;
     }

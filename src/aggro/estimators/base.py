@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from aggro.estimators.passes import Passes, Teach, in_order
+from aggro.estimators.passes import Passes, Teach
 from aggro.kinds import KINDS, Kind
 from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
@@ -182,7 +182,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         weights = lesson["weights"]
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
-        rows = self._lesson(in_order(X) if self.max_iter > 1 else X, lesson)
+        rows = self._lesson(X, lesson)
         teach = once or functools.partial(rows.teach, learner)
         return Passes.of(self).run(learner, rows.count, teach, held_out, validate)
 

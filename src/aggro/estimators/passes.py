@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -98,15 +97,3 @@ class Passes:
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
-
-
-def in_order(X: Any) -> Any:
-    """Return the rows with their features in rising order: a copy where they are not.
-
-    The core learns from rows in any order, at a price for each feature; this pays it once.
-    Matrices that are damaged are left to the core, which says what is wrong.
-    """
-    if not issparse(X) or X.nnz == 0:
-        return X
-    sound = X.indices.min() >= 0 and X.indices.max() < X.shape[1] and (np.diff(X.indptr) >= 0).all()
-    return X.tocsc().tocsr() if sound and not X.has_sorted_indices else X
