@@ -30,13 +30,14 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
             "This estimator requires y to be passed, but the target y is None; give one label for "
             "each row."
         )
-    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub":
-        check_length(y, count)  # whole numbers are always classes
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU":
+        check_length(y, count)  # whole numbers and texts are always classes
         return y, False
     y = plain_labels(y.toarray() if hasattr(y, "toarray") else y)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
-    if type_of_target(y, input_name="y").startswith("multilabel"):
+    kind = type_of_target(y, input_name="y")
+    if kind.startswith("multilabel"):
         values = np.ascontiguousarray(np.asarray(y, dtype=np.float64))
         check_length(values, count)
         if not np.isin(values, (-1, 0, 1)).all():
@@ -46,7 +47,8 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
             )
         return values, True
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
+    if kind not in ("binary", "multiclass"):
+        check_classification_targets(y)  # which says what they are instead
     check_length(y, count)
     return y, False
 
