@@ -308,4 +308,9 @@ class Vectoriser {
     std::vector<std::size_t> sizes_;
 };
 
+extern template void Vectoriser::rows(const std::vector<Document>&, bool, std::size_t,
+                                      std::vector<Rows<float>>&);
+extern template void Vectoriser::rows(const std::vector<Document>&, bool, std::size_t,
+                                      std::vector<Rows<double>>&);
+
 }  // namespace aggro::words
