@@ -194,6 +194,6 @@ $(VENV)/compiled: $(VENV)/tools CMakeLists.txt $(CORE)
 
 # Two levels are enough to compare; the others are for other machines, and wheels have them.
 $(VENV)/core: $(VENV)/tools CMakeLists.txt $(CORE)
-	$(INSTALL) -q -Ccmake.define.AGGRO_SANITIZE=$(SANITIZE) '-Ccmake.define.AGGRO_LEVELS=baseline;machine'
+	$(INSTALL) -q -Ccmake.define.AGGRO_SANITIZE=$(SANITIZE) '-Ccmake.define.AGGRO_LEVELS=machine;baseline'
 	$(BIN)/python -m pip install -q --group lint --group test
 	@touch $@ $(VENV)/demo

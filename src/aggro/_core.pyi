@@ -95,7 +95,7 @@ class Rows:
 
     def inspect(self) -> None:
         """
-        Look at all rows once; where every one is in order, no reader looks at it again.
+        Look at all rows once; where they are as they should be, no reader looks again.
         """
 
     def square(self, row: int, scale: Scale = Scale.none) -> float:
