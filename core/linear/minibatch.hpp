@@ -88,7 +88,7 @@ class BatchStep {
     const Standing* standing() {
         if (m.shape.models == 1 && m.shape.rivals() == 1) return nullptr;
         before.record = m.record;
-        before.turned = m.turned;
+        before.turned = turned_record(m);
         return &before;
     }
 

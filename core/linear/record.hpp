@@ -97,14 +97,22 @@ inline void write_distances(Record& r, const Record& before, double memory, Dist
     r.recent_examples = r.recent_examples * memory + 1;
 }
 
+/// The record if the known class turns out to be the first. Its examples and losses are those of
+/// the other record: only that one is kept in files.
+template <class T>
+inline Record& turned_record(Model<T>& m) {
+    m.turned.recent_examples = m.record.recent_examples;
+    m.turned.recent_loss = m.record.recent_loss;
+    return m.turned;
+}
+
 /// The mistakes of a model that knows one of two classes. A score of zero speaks for the first
 /// class, and which one that is will be known when the second class comes; the two records differ
 /// by these ties, and so may the models that they choose.
 template <class T>
-inline void write_turned(Model<T>& m, const Votes& votes, const Target& y, const Record& before) {
-    Record& r = m.turned;
-    r.recent_loss = m.record.recent_loss;
-    write_mistakes(r, before, m.memory, [&](std::size_t i, std::size_t rival) {
+inline void write_turned(Model<T>& m, const Votes& votes, const Target& y, const Record* began) {
+    Record& r = turned_record(m);
+    write_mistakes(r, began ? *began : r, m.memory, [&](std::size_t i, std::size_t rival) {
         const double* scores = votes[rival];
         return scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
     });
@@ -121,7 +129,7 @@ inline void write_record(Model<T>& m, const Votes& votes, const Target& y,
                          const Standing* began = nullptr) {
     Record& r = m.record;
     const Record& before = began ? began->record : r;
-    if (m.shape.one_class) write_turned(m, votes, y, began ? began->turned : m.turned);
+    if (m.shape.one_class) write_turned(m, votes, y, began ? &began->turned : nullptr);
     const std::size_t each = m.groups_per_model();
     if (gives_value(m.groups[0].task))
         return write_distances(r, before, m.memory, [&](std::size_t i, std::size_t rival) {
