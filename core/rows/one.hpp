@@ -45,7 +45,7 @@ template <std::size_t width, class T>
 }
 
 template <class T>
-inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
+[[gnu::always_inline]] inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
     constexpr std::size_t wide = 64 / sizeof(T), narrow = 4;
     if (x.size >= wide) return glance_blocks<wide>(x, w);
     if (x.size >= narrow) return glance_blocks<narrow>(x, w);
