@@ -113,6 +113,17 @@ def jumps(case):
     return (to_centre and single) or _is_confident(case.setting) or _is_hard_batch(case.setting)
 
 
+def carries_rounding(case):
+    """Whether the margin that is asked for has the rounding of all steps before.
+
+    It grows with the variance, and in a full metric each step rounds all variances. A margin that
+    was met exactly then lacks a few units of rounding, or none: an update, or none.
+    """
+    algorithm = case.setting.params.get("algorithm", "")
+    doubts = "Confidence" in case.setting.name or algorithm.startswith(("SCW", "CW"))
+    return doubts and case.setting.params.get("metric") == "full"
+
+
 def twin_of_case(case, plain):
     setting, data = case.setting, case.data
     if (
