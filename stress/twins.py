@@ -62,9 +62,12 @@ def _is_confident(setting):
     return setting.name == "ConfidenceWeightedClassifier" or algorithm.startswith("CW")
 
 
+def _is_hard(setting):
+    return setting.params.get("loss") == "hard" or setting.params.get("C") == np.inf
+
+
 def _is_hard_batch(setting):
-    hard = setting.params.get("loss") == "hard" or setting.params.get("C") == np.inf
-    return hard and setting.batch_size > 1
+    return _is_hard(setting) and setting.batch_size > 1
 
 
 def _taught(case, X):
@@ -105,12 +108,14 @@ def jumps(case):
 
     To the centre of their class, or along what hard constraints have left of the variances. Whether
     such a loss is one, or rounding, need not be the same for the twin; in double precision the
-    centres are the same for both.
+    centres are the same for both, and so is what is left of a row that almost came before.
     """
-    params = case.setting.params
+    params, setting = case.setting.params, case.setting
     to_centre = params.get("class_mean", 0) > 0 or params.get("queue", 1) > 1
-    single = case.data.dtype == np.float32
-    return (to_centre and single) or _is_confident(case.setting) or _is_hard_batch(case.setting)
+    along_little = _is_hard(setting) and params.get("metric", "euclidean") != "euclidean"
+    if case.data.dtype == np.float32 and (to_centre or along_little):
+        return True
+    return _is_confident(setting) or _is_hard_batch(setting)
 
 
 def carries_rounding(case):

@@ -16,10 +16,23 @@ struct Member {
     double weight;
 };
 
+/// A row of this kind with values in double precision.
+template <class T>
+DenseRow<double> widened(const DenseRow<T>& x, const double* values) {
+    return {values, x.size};
+}
+template <class T, class Index>
+SparseRow<double, Index> widened(const SparseRow<T, Index>& x, const double* values) {
+    return {values, x.indices, x.size};
+}
+
+/// All products are made in double precision, whatever that of the model. Rows of a batch often
+/// depend on each other, and the solver has to see it: rounding to single precision would hide it
+/// behind directions of almost no length, along which hard constraints ask for huge steps.
 template <class T, class Row>
 class BatchGram {
   public:
-    BatchGram(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch) {}
+    explicit BatchGram(Model<T>& model) : m(model) {}
 
     const double* data() const { return gram.data(); }
 
@@ -32,20 +45,40 @@ class BatchGram {
         known = true;
         count = batch.size();
         gram.resize(count * count);
+        widen(batch);
         constexpr std::size_t few = 8;  // so few rows meet in pairs faster than on a board
         if (Row::dense || m.shape.metric == Metric::full || count <= few)
             return measure_images(index, batch);
-        number_features(batch);
-        for (std::size_t first = 0; first < count; first += width)
-            measure_board(index, batch, first);
+        number_features();
+        for (std::size_t first = 0; first < count; first += width) measure_board(index, first);
     }
 
   private:
-    /// Numbers the features of the batch one after another, so that its board stays in the cache.
-    /// Numbers of earlier batches lie below `base` and need no clearing.
-    void number_features(const std::vector<Member<Row>>& batch) {
+    using Wide = decltype(widened(Row{}, nullptr));
+
+    /// The rows of the batch in double precision; those that are so already stay where they are.
+    void widen(const std::vector<Member<Row>>& batch) {
+        rows.clear();
         std::size_t entries = 0;
         for (const auto& example : batch) entries += example.x.size;
+        if (!std::is_same_v<T, double>) values.resize(entries);
+        double* to = values.data();
+        for (const auto& example : batch) {
+            const Row& x = example.x;
+            if constexpr (std::is_same_v<T, double>) {
+                rows.push_back(x);
+            } else {
+                rows.push_back(widened(x, to));
+                to = std::copy_n(x.values, x.size, to);
+            }
+        }
+    }
+
+    /// Numbers the features of the batch one after another, so that its board stays in the cache.
+    /// Numbers of earlier batches lie below `base` and need no clearing.
+    void number_features() {
+        std::size_t entries = 0;
+        for (const Wide& x : rows) entries += x.size;
         if (number.size() < m.shape.features || base > (1 << 30))
             number.assign(m.shape.features, base = 0);
         base += used + 1;
@@ -53,8 +86,7 @@ class BatchGram {
         numbers.resize(entries);
         std::int32_t *name = numbers.data(), *known = number.data(), next = base;
         const std::int32_t first = base;
-        for (const auto& example : batch) {
-            const Row x = example.x;
+        for (const Wide& x : rows) {
             for (std::size_t k = 0; k < x.size; ++k) {
                 // `fresh` is all ones for a new feature: a branch could not be foretold
                 const std::int32_t old = known[x.feature(k)], fresh = -(old < first);
@@ -69,54 +101,48 @@ class BatchGram {
 
     /// Sparse rows: up to `width` of them are laid out side by side, one lane each, so that every
     /// other row meets them all in one walk.
-    void measure_board(std::size_t index, const std::vector<Member<Row>>& batch,
-                       std::size_t first) {
-        const std::size_t n = batch.size(), some = std::min(width, n - first),
+    void measure_board(std::size_t index, std::size_t first) {
+        const std::size_t n = rows.size(), some = std::min(width, n - first),
                           lane = m.groups[index].first;
         const double constant = m.shape.intercept ? m.bias_variance[lane] : 0;
-        board.assign(static_cast<std::size_t>(used) * width, T(0));
+        board.assign(static_cast<std::size_t>(used) * width, 0.0);
         const std::int32_t* names = numbers.data();
-        for (std::size_t j = 0; j < first + some; names += batch[j++].x.size)
-            for (std::size_t k = 0; j >= first && k < batch[j].x.size; ++k)
-                board[static_cast<std::size_t>(names[k]) * width + j - first] =
-                    batch[j].x.values[k];
-        T products[width];
+        for (std::size_t j = 0; j < first + some; names += rows[j++].size)
+            for (std::size_t k = 0; j >= first && k < rows[j].size; ++k)
+                board[static_cast<std::size_t>(names[k]) * width + j - first] = rows[j].values[k];
+        double products[width];
         names = numbers.data();
-        for (std::size_t k = 0; k < n; names += batch[k++].x.size) {
+        for (std::size_t k = 0; k < n; names += rows[k++].size) {
             if (k < first) continue;
-            const Row scaled = in_metric(batch[k].x, lane);
-            const SparseRow<T, std::int32_t> x{scaled.values, names, scaled.size};
+            const Wide scaled = in_metric(rows[k], lane);
+            const SparseRow<double, std::int32_t> x{scaled.values, names, scaled.size};
             dot_lanes(x, board.data(), width, width, products);
             for (std::size_t j = 0; j < some; ++j)
-                gram[k * n + first + j] = gram[(first + j) * n + k] =
-                    static_cast<double>(products[j]) + constant;
+                gram[k * n + first + j] = gram[(first + j) * n + k] = products[j] + constant;
         }
     }
 
     /// The row times the variances of the metric.
-    Row in_metric(const Row& x, std::size_t lane) {
+    Wide in_metric(const Wide& x, std::size_t lane) {
         if (!m.diagonal()) return x;
-        s.values.resize(x.size);
+        scaled.resize(x.size);
         for (std::size_t k = 0; k < x.size; ++k)
-            s.values[k] = x.values[k] * m.variance()[x.feature(k) * m.weights.stride() + lane];
-        Row scaled = x;
-        scaled.values = s.values.data();
-        return scaled;
+            scaled[k] = x.values[k] * m.variance()[x.feature(k) * m.weights.stride() + lane];
+        return widened(x, scaled.data());
     }
 
     void measure_images(std::size_t index, const std::vector<Member<Row>>& batch) {
         const std::size_t n = batch.size();
         for (std::size_t j = 0; j < n; ++j) {
-            const double constant = write_image(index, batch[j].x);
+            const double constant = write_image(index, batch[j].x, rows[j]);
             for (std::size_t k = 0; k <= j; ++k)
-                gram[j * n + k] = gram[k * n + j] =
-                    static_cast<double>(glance(batch[k].x, image.data()).dot) + constant;
-            if (!Row::dense && m.shape.metric != Metric::full) write(batch[j].x, nullptr);
+                gram[j * n + k] = gram[k * n + j] = glance(rows[k], image.data()).dot + constant;
+            if (!Row::dense && m.shape.metric != Metric::full) write(rows[j], nullptr);
         }
     }
 
     /// Sigma x in `image`; returns what the constant feature adds to every product with it.
-    double write_image(std::size_t index, const Row& x) {
+    double write_image(std::size_t index, const Row& x, const Wide& wide) {
         const std::size_t lane = m.groups[index].first;
         image.resize(m.shape.features);
         if (m.shape.metric == Metric::full) {
@@ -125,26 +151,26 @@ class BatchGram {
             std::copy_n(full.begin(), m.shape.features, image.begin());
             return m.shape.intercept ? static_cast<double>(full[m.shape.features]) : 0;
         }
-        const Row scaled = in_metric(x, lane);
-        write(x, scaled.values);
+        write(wide, in_metric(wide, lane).values);
         return m.shape.intercept ? m.bias_variance[lane] : 0;
     }
 
     /// The image at the row's features becomes these values, or zero again.
-    void write(const Row& x, const T* values) {
-        for (std::size_t k = 0; k < x.size; ++k) image[x.feature(k)] = values ? values[k] : T(0);
+    void write(const Wide& x, const double* numbers) {
+        for (std::size_t k = 0; k < x.size; ++k) image[x.feature(k)] = numbers ? numbers[k] : 0.0;
     }
 
-    static constexpr std::size_t width = 64 / sizeof(T);
+    static constexpr std::size_t width = 64 / sizeof(double);
     Model<T>& m;
-    Scratch<T>& s;
     bool known = false;
     std::size_t count = 0;
     std::vector<double> gram;
-    std::vector<T> board;  ///< rows of the batch side by side, `width` lanes for each feature
+    std::vector<Wide> rows;
+    std::vector<double> values, scaled;  ///< of all rows; of one row in the metric
+    std::vector<double> board;  ///< rows of the batch side by side, `width` lanes for each feature
     std::vector<std::int32_t> number, numbers;  ///< of each feature, and of each entry of the batch
     std::int32_t base = 0, used = 0;
-    std::vector<T> image;
+    std::vector<double> image;
 };
 
 }  // namespace aggro

@@ -17,7 +17,7 @@ class BatchStep {
           s(scratch),
           score(model, scratch),
           account(model, scratch),
-          gram(model, scratch) {}
+          gram(model) {}
 
     virtual ~BatchStep() = default;
 
