@@ -10,6 +10,7 @@ import argparse
 import json
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from aggro import datasets
+from aggro.dask.rounds import JUDGED, JURY, judges_of, rounds_for
 from aggro.learn.learner import Learner, rows_of
 from aggro.merging.changes import Change, apply, change_between
 from aggro.merging.learners import total
 from aggro.merging.parts import take_apart
-from aggro.merging.shards import keeps_shape, merge_round, shard_of
+from aggro.merging.shards import has_price, merge_round, shard_of, stands, trial_of
 from aggro.plot.style import COLOURS, close_figure, open_figure
 from aggro.rules import Settings
 
@@ -113,8 +115,6 @@ def _shuffled(order: np.ndarray, number: int, shard: int) -> np.ndarray:
 
 def rounds_of(rows: Any, shard: int) -> int:
     """Return how often ``aggro.dask`` would merge in a pass over shards of so many rows."""
-    from aggro.dask.rounds import rounds_for
-
     filled = rows.nnz / rows.shape[0] if hasattr(rows, "nnz") else rows.shape[1]
     return rounds_for(shard, filled, rows.shape[1])
 
@@ -123,41 +123,64 @@ def mixed(
     settings: Settings, rows: Rows, test: Rows, classes: int, shards: int, plain: bool
 ) -> list[float]:
     """Return the test errors after each pass over shards that are merged."""
-    learner = Learner(settings, rows[0].shape[1], classes)
+    start = Learner(settings, rows[0].shape[1], classes)
     parts, errors = np.array_split(np.arange(len(rows[1])), shards), []
-    rounds, shaped = 1 if plain else rounds_of(rows[0], len(parts[0])), True
+    rounds = 1 if plain else rounds_of(rows[0], len(parts[0]))
+    rivals = [Mix(start, plain=plain)]
+    if not plain and has_price(start) and trial_of(rounds):
+        rivals.append(Mix(start, dear=False))
     for number in range(PASSES):
         pieces = [np.array_split(_shuffled(p, number, i), rounds) for i, p in enumerate(parts)]
         for place in range(rounds):
             units, *ahead = zip(*(piece[place : place + 2] for piece in pieces), strict=True)
-            change = _one_round(learner, rows, units, plain)
-            if plain:
-                learner = apply(learner, averaged(change))
-                continue
-            merged: Any = {kind: merge_round(learner, (change,), kind) for kind in (True, False)}
-            if ahead:
-                shaped = keeps_shape(*_judged([merged[True], merged[False]], rows, ahead[0]))
-            learner = merged[shaped]
-        learner.freeze_means()
-        errors.append(error_of(learner, test))
+            for rival in rivals:
+                rival.learn(rows, units, ahead)
+            if len(rivals) > 1 and place + 1 == trial_of(rounds):
+                both = [rival.learner for rival in rivals]
+                dear = stands(*_judged(both, rows, ahead[0], JURY))
+                rivals = rivals[:1] if dear else rivals[1:]
+        rivals[0].learner.freeze_means()
+        errors.append(error_of(rivals[0].learner, test))
     return errors
 
 
-def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], plain: bool) -> Change:
-    """Return what all shards have learned."""
+@dataclass
+class Mix:
+    """A model of many shards, as ``aggro.dask`` learns it; or by plain averaging."""
+
+    learner: Learner
+    dear: bool = True
+    shaped: bool = True
+    plain: bool = False
+
+    def learn(self, rows: Rows, units: Sequence[np.ndarray], ahead: Sequence[Any]) -> None:
+        """Learn one round; the rows ahead choose the merge."""
+        dear = self.dear and not self.plain
+        change = _one_round(self.learner, rows, units, len(units) if dear else 1)
+        if self.plain:
+            self.learner = apply(self.learner, averaged(change))
+            return
+        merged: Any = {kind: merge_round(self.learner, (change,), kind) for kind in (True, False)}
+        if ahead:
+            self.shaped = stands(*_judged([merged[True], merged[False]], rows, ahead[0], JUDGED))
+        self.learner = merged[self.shaped]
+
+
+def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], price: int) -> Change:
+    """Return what all shards have learned, at so many times the price."""
     before, changes = take_apart(learner), []
     for unit in units:
-        shard: Any = shard_of(learner, 1 if plain else len(units))
+        shard: Any = shard_of(learner, price)
         learn(shard, rows, unit)
         changes.append(change_between(before, take_apart(shard), shard))
     return total(changes)
 
 
-def _judged(merged: list[Learner], rows: Rows, ahead: Sequence[np.ndarray]) -> list[float]:
-    """Return the mistakes of some merges on the first rows of some shards, as ``aggro.dask``."""
-    from aggro.dask.rounds import judges_of
-
-    judges, most = judges_of(ahead, len(ahead[0]))
+def _judged(
+    merged: list[Learner], rows: Rows, ahead: Sequence[np.ndarray], wanted: int
+) -> list[float]:
+    """Return the mistakes of some models on the first rows of some shards, as ``aggro.dask``."""
+    judges, most = judges_of(ahead, len(ahead[0]), wanted)
     some = np.concatenate([unit[:most] for unit in judges])
     test = (rows[0][some], rows[1][some])
     return [error_of(each, test) * len(some) / 100 for each in merged]

@@ -1,4 +1,4 @@
-"""Rows that come next choose between two merges of a round."""
+"""Rows that come next choose between two merges of a round, and between two prices."""
 
 import copy
 
@@ -12,7 +12,7 @@ from aggro import PassiveAggressiveClassifier
 from aggro.dask.inputs import Partition
 from aggro.dask.rounds import Rounds, rounds_for
 from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_unit
-from aggro.merging.shards import keeps_shape, merge_round
+from aggro.merging.shards import merge_round, stands
 
 
 def data(count, seed=0):
@@ -67,9 +67,10 @@ def test_the_merge_that_rows_prefer_goes_on(mistakes, shaped, monkeypatch):
     expected = merge_round(start._learner, found.changes, shaped)
     other = merge_round(start._learner, found.changes, not shaped)
     assert not np.array_equal(expected.coef(), other.coef())
-    assert np.array_equal(rounds._merge(found, [Unit(0)]).coef(), expected.coef())
-    assert np.array_equal(rounds._merge(found, []).coef(), expected.coef())  # the choice stands
-    assert keeps_shape(*mistakes) == rounds.shaped == shaped
+    [rival] = rounds.rivals
+    assert np.array_equal(rounds._merge(rival, found, [Unit(0)]).coef(), expected.coef())
+    assert np.array_equal(rounds._merge(rival, found, []).coef(), expected.coef())  # it stands
+    assert stands(*mistakes) == rival.shaped == shaped
 
 
 def test_small_partitions_of_sparse_rows_are_merged_more_often():

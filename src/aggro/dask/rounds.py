@@ -12,7 +12,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from aggro.learn.alike import suffered
 from aggro.learn.race import AutoLearner
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.models import wider
-from aggro.merging.shards import keeps_shape, merge_round
+from aggro.merging.shards import has_price, merge_round, stands, trial_of
 
 FAN_IN = 8  # changes that one task of the tree adds
 WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
@@ -35,7 +35,17 @@ SMALL = 100_000  # rows of a partition, times rounds, up to which more rounds co
 SPARSE = 0.25  # part of the features that a row has, below which it is sparse
 LEAST = 16  # rows of a partition that are worth a round
 JUDGED = 4096  # rows that choose between two merges
+JURY = 16384  # rows that choose between two prices
 FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
+
+
+@dataclass
+class Rival:
+    """A model on its way, and how its shards learn."""
+
+    model: Any  # a plain estimator
+    dear: bool = True  # at a price so many times as high as there are shards
+    shaped: bool = True  # how the last round was merged
 
 
 @dataclass
@@ -52,8 +62,11 @@ class Rounds:
     token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     tasks: int = 0
     skipped: int = 0  # rows of the first partition that the race has learned alone
-    shaped: bool = True  # how the last rounds were merged
     unit_rows: int = 1  # rows of a unit, about
+    rivals: list[Rival] = field(init=False)  # of which the first is the model
+
+    def __post_init__(self) -> None:
+        self.rivals = [Rival(self.model)]
 
     def begin(self, classes: Any = None) -> None:
         """Look at the first rows; make the model, if there is none, and choose the rounds."""
@@ -70,6 +83,9 @@ class Rounds:
         learner = self.model._learner
         if isinstance(learner, AutoLearner) and learner.examples < FIRST:
             self._learn_first(seen.partition)
+        several = len(self.partitions) > 1 and not is_regressor(self.model)
+        if several and trial_of(self.rounds) and has_price(self.model._learner):
+            self.rivals.append(Rival(copy.deepcopy(self.model), dear=False))
 
     def one_pass(self, number: int) -> None:
         """Learn every row once."""
@@ -79,6 +95,8 @@ class Rounds:
         for place, units in enumerate(rounds):
             ahead = rounds[place + 1] if place + 1 < len(rounds) else []
             self._round(number, place, len(rounds), units, ahead)
+            if len(self.rivals) > 1 and place + 1 == trial_of(len(rounds)):
+                self._choose_price(ahead)
         self.skipped = 0
 
     def _unit(self, unit: Unit, number: int, seed: int | None) -> Unit:
@@ -90,37 +108,48 @@ class Rounds:
     def _round(
         self, number: int, place: int, of: int, units: list[Unit], ahead: list[Unit]
     ) -> None:
-        began = time.perf_counter()
+        began, before, sent = time.perf_counter(), self._made(), 0
+        for rival in self.rivals:
+            outcome = self._learn(rival, units)
+            if outcome.changes:
+                go_on_with(rival.model, self._merge(rival, outcome, ahead), outcome)
+            sent += sum(change.nbytes for change in outcome.changes)
+        self._tell(number, place, of, outcome.rows, before, began, sent)
+
+    def _learn(self, rival: Rival, units: list[Unit]) -> Outcome:
+        """Return what all units have learned from a rival's model."""
+        shards = len(units) if rival.dear else 1
         while True:
-            model = self._submit(self.model)
-            outcome = self._tree([self._delay(learn_unit, u, model, len(units)) for u in units])
+            model = self._submit(rival.model)
+            outcome = self._tree([self._delay(learn_unit, u, model, shards) for u in units])
             if outcome.error is not None:
                 raise ValueError(outcome.error)
             if not outcome.width:
-                break
-            grow_model(self.model, outcome)  # and again: it did not know all that there is
-        before = self._made()
-        if outcome.changes:
-            learner = self._merge(outcome, ahead)
-            go_on_with(self.model, learner, outcome)
-        sent = sum(change.nbytes for change in outcome.changes)
-        self._tell(number, place, of, outcome.rows, before, began, sent)
+                return outcome
+            grow_model(rival.model, outcome)  # and again: it did not know all that there is
 
-    def _merge(self, outcome: Outcome, ahead: list[Unit]) -> Any:
+    def _merge(self, rival: Rival, outcome: Outcome, ahead: list[Unit]) -> Any:
         """Return the merge that the rows ahead prefer; without such rows the last choice stands."""
-        start = self.model._learner
+        start = rival.model._learner
         if ahead and len(self.partitions) > 1 and not is_regressor(self.model):
             both = {kind: merge_round(start, outcome.changes, kind) for kind in (True, False)}
-            self.shaped = keeps_shape(*self._judge([both[True], both[False]], ahead))
-            return both[self.shaped]
-        return merge_round(start, outcome.changes, self.shaped)
+            models = [_with_learner(rival.model, both[kind]) for kind in (True, False)]
+            rival.shaped = stands(*self._judge(models, ahead, JUDGED))
+            return both[rival.shaped]
+        return merge_round(start, outcome.changes, rival.shaped)
 
-    def _judge(self, learners: list[Any], ahead: list[Unit]) -> Any:
-        """Return the mistakes of each learner on some rows of the units ahead."""
-        models = [copy.copy(self.model) for _ in learners]
-        for model, learner in zip(models, learners, strict=True):
-            model._learner = learner
-        judges, most = judges_of(ahead, self.unit_rows)
+    def _choose_price(self, ahead: list[Unit]) -> None:
+        """Go on at the price that the rows ahead prefer."""
+        dear, cheap = self.rivals
+        winner = dear
+        if not stands(*self._judge([dear.model, cheap.model], ahead, JURY)):
+            winner = cheap
+            self.model.__dict__.update(cheap.model.__dict__)
+        self.rivals = [replace(winner, model=self.model)]
+
+    def _judge(self, models: list[Any], ahead: list[Unit], rows: int) -> Any:
+        """Return the mistakes of each model on so many rows of the units ahead."""
+        judges, most = judges_of(ahead, self.unit_rows, rows)
         sent = self._submit(models)
         return self._result(delayed(sum)([self._delay(judge_unit, u, sent, most) for u in judges]))
 
@@ -208,14 +237,14 @@ def rounds_for(rows: int, entries: float, features: int) -> int:
     return max(1, min(wanted, rows // LEAST))
 
 
-def judges_of(ahead: Sequence[Any], rows: int) -> tuple[Sequence[Any], int]:
-    """Return the units of so many rows, about, that judge a merge, and how many rows of each.
+def judges_of(ahead: Sequence[Any], rows: int, wanted: int) -> tuple[Sequence[Any], int]:
+    """Return the units, of so many rows each, that judge by so many rows; and how many of each.
 
-    >>> judges_of("abcdefgh", 1024), judges_of("ab", 10)
+    >>> judges_of("abcdefgh", 1024, 4096), judges_of("ab", 10, 4096)
     (('abcd', 1024), ('ab', 2048))
     """
-    judges = ahead[: math.ceil(JUDGED / max(rows, 1))]
-    return judges, math.ceil(JUDGED / len(judges))
+    judges = ahead[: math.ceil(wanted / max(rows, 1))]
+    return judges, math.ceil(wanted / len(judges))
 
 
 def schedule_of(partitions: int, rounds: int) -> list[list[Unit]]:
@@ -233,6 +262,12 @@ def schedule_of(partitions: int, rounds: int) -> list[list[Unit]]:
 
 def _same(model: Any) -> Any:
     return model
+
+
+def _with_learner(model: Any, learner: Any) -> Any:
+    other = copy.copy(model)
+    other._learner = learner
+    return other
 
 
 def _make(model: Any, seen: Outcome, classes: Any) -> None:

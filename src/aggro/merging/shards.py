@@ -3,6 +3,8 @@
 Measured in ``make mixing``. A mean of S changes goes as far as one shard went, so each learns at S
 times the price; a step never goes beyond its own margin, so that is safe. In a diagonal metric a
 feature that few shards met would then move too far: nothing was averaged, but the price was high.
+Where labels are noisy the higher price learns the noise, which shows only after some rounds: for a
+quarter of the first pass two models learn side by side, one at each price.
 """
 
 from __future__ import annotations
@@ -53,15 +55,31 @@ def priced(settings: Settings, shards: int) -> Settings:
     return replace(settings, C=settings.C * shards) if settings.loss in PRICED else settings
 
 
-def keeps_shape(shaped: float, plain: float) -> bool:
-    """Tell whether shaped changes stand, by the mistakes of both merges on rows to come.
+def has_price(learner: AnyLearner) -> bool:
+    """Tell whether the price of a shard matters, and is not raced anyway."""
+    if not isinstance(learner, Learner):
+        return False
+    return learner.settings.loss in PRICED and bool(np.isfinite(learner.settings.C))
 
-    Changes as they are must make fewer by more than chance.
 
-    >>> keeps_shape(100, 95), keeps_shape(100, 80)
+def trial_of(rounds: int) -> int:
+    """Return after how many of a pass' rounds one of two prices is chosen; 0 for never.
+
+    >>> trial_of(16), trial_of(4), trial_of(3)
+    (4, 1, 0)
+    """
+    return rounds // 4
+
+
+def stands(first: float, other: float) -> bool:
+    """Tell whether the first of two models stands, by the mistakes of both on rows to come.
+
+    The other must make fewer by more than chance.
+
+    >>> stands(100, 95), stands(100, 80)
     (True, False)
     """
-    return shaped - plain <= math.sqrt(shaped)
+    return first - other <= math.sqrt(first)
 
 
 def merge_round(start: AnyLearner, changes: tuple[Change, ...], shaped: bool = True) -> AnyLearner:
