@@ -8,11 +8,14 @@ from scipy.sparse import csr_matrix
 
 pytest.importorskip("dask")
 
+from dask import array as dask_array
+
 from aggro import PassiveAggressiveClassifier
-from aggro.dask.inputs import Partition
-from aggro.dask.rounds import Rounds, rounds_for
+from aggro.dask import rounds as rounds_module
+from aggro.dask.inputs import Partition, partitions_of
+from aggro.dask.rounds import JURY, Rival, Rounds, rounds_for
 from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_unit
-from aggro.merging.shards import merge_round, stands
+from aggro.merging.shards import has_price, merge_round, stands
 
 
 def data(count, seed=0):
@@ -71,6 +74,48 @@ def test_the_merge_that_rows_prefer_goes_on(mistakes, shaped, monkeypatch):
     assert np.array_equal(rounds._merge(rival, found, [Unit(0)]).coef(), expected.coef())
     assert np.array_equal(rounds._merge(rival, found, []).coef(), expected.coef())  # it stands
     assert stands(*mistakes) == rival.shaped == shaped
+
+
+def learned(client, monkeypatch, price=None, plain_wins=False):
+    """Return what four partitions teach in eight rounds: at one price, or where one is chosen."""
+    arrays = [dask_array.from_array(part, chunks=(100, *part.shape[1:])) for part in data(400, 2)]
+    start = PassiveAggressiveClassifier(mergeable=True, C=0.01, random_state=0)
+    rounds = Rounds(client, start, partitions_of(*arrays, None, {}), None, rounds=8)
+    mistakes = {True: (100.0, 80.0), False: (100.0, 95.0)}
+
+    def verdict(_, models, ahead, rows):
+        return np.array(mistakes[rows == JURY and plain_wins])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Rounds, "_judge", verdict)
+        if price is not None:
+            patch.setattr(rounds_module, "has_price", lambda learner: False)
+        rounds.begin()
+        if price is not None:
+            rounds.rivals = [Rival(rounds.model, dear=price)]
+        assert len(rounds.rivals) == (2 if price is None else 1)
+        rounds.one_pass(0)
+    assert [rival.model for rival in rounds.rivals] == [start] == [rounds.model]
+    return start, rounds
+
+
+@pytest.mark.parametrize("plain_wins", [False, True])
+def test_the_price_that_rows_prefer_goes_on(client, monkeypatch, plain_wins):
+    """The model is the one that had this price from the start, and every row is counted once."""
+    found, rounds = learned(client, monkeypatch, plain_wins=plain_wins)
+    expected, other = (
+        learned(client, monkeypatch, dear)[0] for dear in (not plain_wins, plain_wins)
+    )
+    assert found.coef_.tobytes() == expected.coef_.tobytes() != other.coef_.tobytes()
+    assert found.n_mistakes_ == expected.n_mistakes_
+    assert sum(each["rows"] for each in rounds.progress.history) == found.t_ - 1 == 400
+
+
+@pytest.mark.parametrize("params", [{"loss": "hard"}, {"C": "auto"}, {"C": np.inf}])
+def test_only_a_price_is_on_trial(params):
+    made = PassiveAggressiveClassifier(mergeable=True, **params).partial_fit(*data(20, 9))
+    assert not has_price(made._learner)
+    assert has_price(model()._learner)
 
 
 def test_small_partitions_of_sparse_rows_are_merged_more_often():
