@@ -42,7 +42,8 @@ class Metric:
             self.precision = self.precision + kappa * np.outer(x, x)
         elif self.kind != "euclidean":
             kept = 1 + (1 - forgetting) * (self.precision - 1)
-            self.precision = np.where(x != 0, kept, self.precision) + kappa * x * x
+            used = x != 0  # an infinite kappa would make NaN of a zero
+            self.precision[used] = kept[used] + kappa * x[used] ** 2
 
     def rescale_last(self, factor: float) -> None:
         """Multiply the last feature by a factor; what it had above the first precision grows so."""
