@@ -120,3 +120,22 @@ def test_arow_in_batches(metric, class_mean, classes, batch_size):
     plain = Learner(learner.settings, 5, classes)
     plain.learn(rows_of(X), labels=y.astype(np.int64), weights=(weights > 0).astype(float))
     assert not np.allclose(plain.coef(), twin.W, rtol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["cw", "cw_stdev"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("task", "outputs"), [("binary", 2), ("multilabel", 3)])
+def test_variances_of_all_sizes(task, outputs, dtype, loss):
+    """Contradictions shrink variances without end; the next one still finds a step, or none."""
+    settings = Settings(task, loss=loss, metric="diagonal", fit_intercept=False)
+    answer = {"labels": np.array([0])} if task == "binary" else {"values": -np.ones((1, outputs))}
+    smallest = int(np.log10(float(np.finfo(dtype).tiny)))
+    for power in range(0, 2 * smallest - 20, -1):
+        for weight in (1.0, 30.0):
+            learner = Learner(settings, 2, outputs, dtype)
+            state = learner.state()
+            lines = state["weights"].reshape(2, 2, -1)  # for each feature weights, then variances
+            lines[:, 0], lines[0, 1], lines[1, 1] = weight, 0.0, dtype(10.0 ** (power / 2))
+            learner.load_state(state)
+            learner.learn(rows_of(np.array([[20.0, 20.0]], dtype)), **answer)
+            assert all(np.isfinite(array).all() for array in learner.state().values())

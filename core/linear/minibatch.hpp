@@ -13,11 +13,7 @@ template <class T, class Row>
 class BatchStep {
   public:
     BatchStep(Model<T>& model, Scratch<T>& scratch)
-        : m(model),
-          s(scratch),
-          score(model, scratch),
-          account(model, scratch),
-          gram(model) {}
+        : m(model), s(scratch), score(model, scratch), account(model, scratch), gram(model) {}
 
     virtual ~BatchStep() = default;
 

@@ -167,7 +167,8 @@ struct Model {
     /// The variance of an intercept whose precision grows by kappa, a share of it forgotten.
     double sharpened(double variance, double prior, double kappa) const {
         const double share = variance / prior, inverse = root() ? share * share : share;
-        const double growth = 1 + shape.forgetting * (inverse - 1) + kappa * prior * inverse;
+        const double growth =
+            1 + shape.forgetting * (inverse - 1) + kappa * together(prior * inverse);
         return variance / (root() ? std::sqrt(growth) : growth);
     }
     bool counts_news() const { return shape.mergeable && shape.metric == Metric::euclidean; }

@@ -136,7 +136,8 @@ class Space {
                 T& v = variance[x.feature(k) * stride];
                 const T square = x.values[k] * x.values[k], used = square > T(0) ? fade : T(0);
                 const T inverse = root ? v * v : v;  // of the precision
-                const T growth = T(1) + used * (inverse - T(1)) + kappa * square * inverse;
+                const T growth =
+                    T(1) + used * (inverse - T(1)) + kappa * together(square * inverse);
                 v /= root ? std::sqrt(growth) : growth;
             }
         } else {

@@ -138,6 +138,7 @@ inline void add_scaled_lanes(const Row& x, T* target, std::size_t target_stride,
 }
 
 /// The precision 1/variance_j[l] grows by kappa[l] * x_j^2, after fade[l] of what it was above one.
+/// Variance and square meet first: a variance that is no more stays zero, however large kappa is.
 template <class T, class Row>
 inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::size_t lanes,
                          const T* kappa, const T* fade, bool root) {
@@ -158,7 +159,7 @@ inline void shrink_lanes(const Row& x, T* variance, std::size_t stride, std::siz
             for (std::size_t v = 0; v < V; ++v) {
                 const auto old = load<T, B>(s + v * width), inverse = root ? old * old : old;
                 const auto kept = together(T(1) + used * f[v] * together(inverse - T(1)));
-                auto growth = kept + together(square * c[v]) * inverse;
+                auto growth = kept + c[v] * together(square * inverse);
                 for (std::size_t l = 0; root && l < width; ++l) growth[l] = std::sqrt(growth[l]);
                 store<T, B>(s + v * width, old / growth);
             }

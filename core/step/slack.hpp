@@ -90,7 +90,7 @@ inline Move confident_step(double m, double v, const Rule& rule) {
         const double root = std::hypot(1 - 2 * phi * m, phi * std::sqrt(8 * v));
         const double alpha =
             b > 0 ? 2 * (phi * v - m) / (v * (b + root)) : (root - b) / (4 * phi * v);
-        return {alpha, 2 * alpha * phi};
+        return {alpha, std::min(2 * alpha * phi, std::numeric_limits<double>::max())};
     }
     const double n = v + rule.ridge, share = v / n, grown = 1 + share * phi * phi;
     const double top =
@@ -98,7 +98,7 @@ inline Move confident_step(double m, double v, const Rule& rule) {
     const double alpha = std::clamp(top / (2 * n * grown), 0.0, rule.cap);
     const double move = alpha * v * phi;
     const double after = 2 * v / (move + std::hypot(move, 2 * std::sqrt(v)));
-    return {alpha, alpha * phi / after};
+    return {alpha, std::min(alpha * phi / after, std::numeric_limits<double>::max())};
 }
 
 }  // namespace aggro
