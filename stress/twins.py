@@ -106,13 +106,14 @@ def shares_steps(case):
 def jumps(case):
     """Whether the smallest loss moves the weights by a finite step.
 
-    To the centre of their class, or along what hard constraints have left of the variances. Whether
+    To the centre of their class, or along what earlier steps have left of the variances. Whether
     such a loss is one, or rounding, need not be the same for the twin; in double precision the
     centres are the same for both, and so is what is left of a row that almost came before.
     """
     params, setting = case.setting.params, case.setting
     to_centre = params.get("class_mean", 0) > 0 or params.get("queue", 1) > 1
-    along_little = _is_hard(setting) and params.get("metric", "euclidean") != "euclidean"
+    metric = params.get("metric", "euclidean")
+    along_little = metric == "full" or (_is_hard(setting) and metric != "euclidean")
     if case.data.dtype == np.float32 and (to_centre or along_little):
         return True
     return _is_confident(setting) or _is_hard_batch(setting)
