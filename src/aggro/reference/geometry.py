@@ -43,6 +43,7 @@ class Metric:
         elif self.kind != "euclidean":
             kept = 1 + (1 - forgetting) * (self.precision - 1)
             used = x != 0  # an infinite kappa would make NaN of a zero
+            self.precision = self.precision.copy()
             self.precision[used] = kept[used] + kappa * x[used] ** 2
 
     def rescale_last(self, factor: float) -> None:
