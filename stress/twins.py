@@ -98,9 +98,14 @@ def needs_doubles(case):
 
 
 def shares_steps(case):
-    """Whether equal rows of a batch may share their step: a metric asks which of them took it."""
+    """Whether rows of a batch may share their step: a metric asks which of them took it.
+
+    Equal rows may, and so may rows that depend on each other because they have few features.
+    """
     euclidean = case.setting.params.get("metric", "euclidean") == "euclidean"
-    return case.setting.batch_size > 1 and case.data.repeats and not euclidean
+    size = case.setting.batch_size
+    dependent = case.data.repeats or size > case.data.X.shape[1]
+    return size > 1 and dependent and not euclidean
 
 
 def jumps(case):
