@@ -48,7 +48,7 @@ class BatchGram {
         widen(batch);
         constexpr std::size_t few = 8;  // so few rows meet in pairs faster than on a board
         if (Row::dense || m.shape.metric == Metric::full || count <= few)
-            return measure_images(index, batch);
+            return measure_images(index);
         number_features();
         for (std::size_t first = 0; first < count; first += width) measure_board(index, first);
     }
@@ -131,10 +131,10 @@ class BatchGram {
         return widened(x, scaled.data());
     }
 
-    void measure_images(std::size_t index, const std::vector<Member<Row>>& batch) {
-        const std::size_t n = batch.size();
+    void measure_images(std::size_t index) {
+        const std::size_t n = rows.size();
         for (std::size_t j = 0; j < n; ++j) {
-            const double constant = write_image(index, batch[j].x, rows[j]);
+            const double constant = write_image(index, rows[j]);
             for (std::size_t k = 0; k <= j; ++k)
                 gram[j * n + k] = gram[k * n + j] = glance(rows[k], image.data()).dot + constant;
             if (!Row::dense && m.shape.metric != Metric::full) write(rows[j], nullptr);
@@ -142,22 +142,20 @@ class BatchGram {
     }
 
     /// Sigma x in `image`; returns what the constant feature adds to every product with it.
-    double write_image(std::size_t index, const Row& x, const Wide& wide) {
+    double write_image(std::size_t index, const Wide& x) {
+        if (m.shape.metric == Metric::full) {
+            m.full[index].write_image(x, image);
+            return m.shape.intercept ? image.back() : 0;
+        }
         const std::size_t lane = m.groups[index].first;
         image.resize(m.shape.features);
-        if (m.shape.metric == Metric::full) {
-            m.full[index].look(x, 1.0);
-            const auto& full = m.full[index].image();
-            std::copy_n(full.begin(), m.shape.features, image.begin());
-            return m.shape.intercept ? static_cast<double>(full[m.shape.features]) : 0;
-        }
-        write(wide, in_metric(wide, lane).values);
+        write(x, in_metric(x, lane).values);
         return m.shape.intercept ? m.bias_variance[lane] : 0;
     }
 
     /// The image at the row's features becomes these values, or zero again.
-    void write(const Wide& x, const double* numbers) {
-        for (std::size_t k = 0; k < x.size; ++k) image[x.feature(k)] = numbers ? numbers[k] : 0.0;
+    void write(const Wide& x, const double* becomes) {
+        for (std::size_t k = 0; k < x.size; ++k) image[x.feature(k)] = becomes ? becomes[k] : 0.0;
     }
 
     static constexpr std::size_t width = 64 / sizeof(double);

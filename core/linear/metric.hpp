@@ -49,6 +49,26 @@ class FullMetric {
         return std::max(v, 0.0);
     }
 
+    /// Writes Sigma (x, 1) in double precision: images of rows that depend on each other do so,
+    /// too.
+    template <class Row>
+    void write_image(const Row& x, std::vector<double>& image) {
+        std::vector<double> vector(size_);
+        for (std::size_t k = 0; k < x.size; ++k) vector[x.feature(k)] = x.values[k];
+        if (intercept_) vector[features_] = 1;
+        image.assign(size_, 0.0);
+        const T* row = lower().data();
+        for (std::size_t i = 0; i < size_; row += ++i) {
+            double dot = 0;
+            for (std::size_t j = 0; j < i; ++j) {
+                const auto entry = static_cast<double>(row[j]);
+                dot += entry * vector[j];
+                image[j] += entry * vector[i];
+            }
+            image[i] += dot + static_cast<double>(row[i]) * vector[i];
+        }
+    }
+
     /// Sigma -= g g' kappa / (1 + kappa v), for the last image g and its v.
     void shrink(double kappa, double v) {
         settle();
