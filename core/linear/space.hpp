@@ -136,9 +136,8 @@ class Space {
                 T& v = variance[x.feature(k) * stride];
                 const T square = x.values[k] * x.values[k], used = square > T(0) ? fade : T(0);
                 const T inverse = root ? v * v : v;  // of the precision
-                const T growth =
-                    T(1) + used * (inverse - T(1)) + kappa * together(square * inverse);
-                v /= root ? std::sqrt(growth) : growth;
+                const T growth = T(1) + used * (inverse - T(1)) + kappa * square * inverse;
+                if (v > T(0)) v /= root ? std::sqrt(growth) : growth;  // zero stays zero
             }
         } else {
             for (std::size_t l = first; l < first + lanes; ++l)
@@ -212,7 +211,7 @@ class Space {
         if constexpr (Single) {
             for (std::size_t k = 0; k < x.size; ++k)
                 target[x.feature(k) * target_stride] +=
-                    coef[0] * x.values[k] * variance[x.feature(k) * stride];
+                    coef[0] * together(x.values[k] * variance[x.feature(k) * stride]);
         } else {
             add_scaled_lanes(x, target + first, target_stride, variance + first, stride, lanes,
                              coef.data() + first);
