@@ -42,10 +42,10 @@ class BatchGram {
     /// x_j' Sigma x_k for all pairs of the batch, constant feature included.
     void measure(std::size_t index, const std::vector<Member<Row>>& batch) {
         if (known && m.shape.metric == Metric::euclidean) return;
+        if (!known) widen(batch);  // the groups of a model meet the same rows
         known = true;
-        count = batch.size();
+        const std::size_t count = rows.size();
         gram.resize(count * count);
-        widen(batch);
         constexpr std::size_t few = 8;  // so few rows meet in pairs faster than on a board
         if (Row::dense || m.shape.metric == Metric::full || count <= few)
             return measure_images(index);
@@ -59,17 +59,16 @@ class BatchGram {
     /// The rows of the batch in double precision; those that are so already stay where they are.
     void widen(const std::vector<Member<Row>>& batch) {
         rows.clear();
-        std::size_t entries = 0;
-        for (const auto& example : batch) entries += example.x.size;
-        if (!std::is_same_v<T, double>) values.resize(entries);
-        double* to = values.data();
-        for (const auto& example : batch) {
-            const Row& x = example.x;
-            if constexpr (std::is_same_v<T, double>) {
-                rows.push_back(x);
-            } else {
-                rows.push_back(widened(x, to));
-                to = std::copy_n(x.values, x.size, to);
+        if constexpr (std::is_same_v<T, double>) {
+            for (const auto& example : batch) rows.push_back(example.x);
+        } else {
+            std::size_t entries = 0;
+            for (const auto& example : batch) entries += example.x.size;
+            values.resize(entries);
+            double* to = values.data();
+            for (const auto& example : batch) {
+                rows.push_back(widened(example.x, to));
+                to = std::copy_n(example.x.values, example.x.size, to);
             }
         }
     }
@@ -161,7 +160,6 @@ class BatchGram {
     static constexpr std::size_t width = 64 / sizeof(double);
     Model<T>& m;
     bool known = false;
-    std::size_t count = 0;
     std::vector<double> gram;
     std::vector<Wide> rows;
     std::vector<double> values, scaled;  ///< of all rows; of one row in the metric

@@ -108,13 +108,14 @@ class Rounds:
     def _round(
         self, number: int, place: int, of: int, units: list[Unit], ahead: list[Unit]
     ) -> None:
-        began, before, sent = time.perf_counter(), self._made(), 0
-        for rival in self.rivals:
-            outcome = self._learn(rival, units)
+        began = time.perf_counter()
+        outcomes = [self._learn(rival, units) for rival in self.rivals]
+        before = self._made()  # models that had to grow have done so
+        for rival, outcome in zip(self.rivals, outcomes, strict=True):
             if outcome.changes:
                 go_on_with(rival.model, self._merge(rival, outcome, ahead), outcome)
-            sent += sum(change.nbytes for change in outcome.changes)
-        self._tell(number, place, of, outcome.rows, before, began, sent)
+        sent = sum(change.nbytes for outcome in outcomes for change in outcome.changes)
+        self._tell(number, place, of, outcomes[0].rows, before, began, sent)
 
     def _learn(self, rival: Rival, units: list[Unit]) -> Outcome:
         """Return what all units have learned from a rival's model."""
