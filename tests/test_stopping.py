@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from aggro.estimators.judges import ByHeldOutRows, ByRowsKeptBack
 from aggro.estimators.stopping import Determination, Patience
 
 
@@ -55,10 +56,8 @@ def test_the_rule_on_held_out_rows():
     """Quality counts, not loss; tol is not multiplied by the number of rows."""
     qualities = [0.5, 0.625, 0.75, 0.874, 0.86, 0.874]
     model = PassiveAggressiveClassifier(tol=0.125, n_iter_no_change=3, max_iter=50)
-    passes = model._run_epochs(
-        Scripted([1] * 50), ROWS[:4], {"weights": None}, np.array([1]), lambda _: qualities.pop(0)
-    )
-    assert passes == 6
+    judge = ByHeldOutRows(np.array([1]), lambda _: qualities.pop(0), 0.125, 3)
+    assert model._run_epochs(Scripted([1] * 50), ROWS[:4], {"weights": None}, judge) == 6
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
@@ -168,6 +167,12 @@ def test_few_held_out_rows_that_are_alike():
 # -- held-out rows ----------------------------------------------------------------------------
 
 
+def held_out_of(model, y):
+    """Return the rows that a fitted model was judged by."""
+    values = y.reshape(120, -1) if isinstance(model, PassiveAggressiveRegressor) else y
+    return model._judge(None, ROWS, values, {}, None).held_out
+
+
 @pytest.mark.parametrize("kind", ["classes", "labels", "values"])
 def test_held_out_rows_judge_and_do_not_teach(kind):
     """n_iter_ follows the quality after each pass: accuracy, of all labels, or R²; weighted."""
@@ -177,7 +182,7 @@ def test_held_out_rows_judge_and_do_not_teach(kind):
     axes = {"validation_fraction": 0.25, "random_state": 2, "C": 0.01, "shuffle": False}
     model = cls(early_stopping=True, n_iter_no_change=2, tol=0.01, **axes)
     model.fit(ROWS, y, sample_weight=weights)
-    held_out, _ = model._validation(ROWS, y.reshape(120, -1) if kind == "values" else y, None)
+    held_out = held_out_of(model, y)
     assert np.array_equal(held_out, np.unique(held_out))
     rest, best, idle = np.setdiff1d(np.arange(120), held_out), -np.inf, 0
     for passes in range(1, model.n_iter_ + 1):
@@ -195,7 +200,7 @@ def test_held_out_rows_judge_and_do_not_teach(kind):
 def test_a_bad_row_is_named_as_the_caller_counts(cls, sparse):
     y = targets_for(cls)
     model = cls(early_stopping=True, random_state=2)
-    held_out, _ = model.fit(ROWS, y)._validation(ROWS, y.reshape(120, -1), None)
+    held_out = held_out_of(model.fit(ROWS, y), y)
     for row in (int(held_out[-1]), int(np.setdiff1d(np.arange(120), held_out)[-1])):
         bad = ROWS.copy()
         bad[row, 2] = np.nan
@@ -212,8 +217,140 @@ def test_even_scores_of_held_out_rows(kind):
     """They are judged as predict answers: the first class, or no label."""
     y = {"two": (CLASSES > 0).astype(int), "classes": CLASSES, "labels": LABELS}[kind]
     model = PassiveAggressiveClassifier(early_stopping=True, random_state=0).fit(ROWS, y)
-    held_out, accuracy = model._validation(ROWS, y, None)
+    judge = model._judge(None, ROWS, y, {}, None)
     outputs = 1 if kind == "two" else y.max() + 1 if kind == "classes" else 2
-    even = SimpleNamespace(scores=lambda _: np.zeros((len(held_out), outputs)))
-    right = y[held_out] == 0
-    assert accuracy(even) == (right.all(axis=1) if kind == "labels" else right).mean()
+    even = SimpleNamespace(scores=lambda _: np.zeros((len(judge.held_out), outputs)))
+    right = y[judge.held_out] == 0
+    assert judge.quality(even) == (right.all(axis=1) if kind == "labels" else right).mean()
+
+
+# -- rows kept back -----------------------------------------------------------------------------
+
+MANY = 3000  # rows from which some are kept back
+
+
+def noisy_rows(count=MANY, features=1000, seed=3):
+    """Texts of frequent and of rare words; their classes are right eight times in ten."""
+    random, rare = np.random.default_rng(seed), 8 / np.arange(1, features + 1)
+    X = (random.random((count, features)) < np.minimum(rare, 0.3)).astype(float)
+    truth = X @ np.random.default_rng(0).standard_normal(features) > 0
+    return X, np.where(random.random(count) < 0.8, truth, ~truth).astype(int), truth.astype(int)
+
+
+def test_the_passes_end_before_noise_is_learned():
+    X, y, _ = noisy_rows(6000, 4000)
+    new, _, truth = noisy_rows(2000, 4000, seed=4)
+    plain = PassiveAggressiveClassifier(early_stopping=False, random_state=0).fit(X, y)
+    model = PassiveAggressiveClassifier(random_state=0).fit(X, y)
+    assert model.n_iter_ < plain.n_iter_ / 2
+    assert model.score(new, truth) > plain.score(new, truth) + 0.01
+
+
+# Qualities on the rows kept back, and losses; the passes after which they join, and which end it.
+FALLING = [9, 8, 7, 6, 5, 4, 3, 2, 1]
+KEPT_BACK = {
+    "it falls twice": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.4, 0.3], FALLING, 8, 8),
+    "it falls, and recovers": ([0.1, 0.2, 0.1, 0.3, 0.2, 0.4, 0.5, 0.4, 0.4], FALLING, 9, 9),
+    "it falls early": ([0.5, 0.4, 0.3], FALLING, 3, 6),
+    "it rests twice, and is learned": ([0.5, 0.6, 0.6, 0.6], FALLING, 4, 7),
+    "the loss ends it first": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [9, 8, 8, 8, 8, 8, 8], 7, 7),
+    "the loss ends it when they have joined": ([0.1, 0.2, 0.2, 0.2], [9, 9, 9, 9, 9, 9], 4, 6),
+}
+
+
+@pytest.mark.parametrize("name", KEPT_BACK)
+def test_the_rule_of_rows_kept_back(name):
+    qualities, losses, joined, last = KEPT_BACK[name]
+    qualities = iter([*qualities, *np.arange(0.7, 9, 0.1)])
+    judge = ByRowsKeptBack(np.array([1, 3]), lambda _: next(qualities), 0.05, 5)
+    taught = []
+
+    class Told(Scripted):
+        frozen = False
+
+        def learn(self, rows, order, **_):
+            taught.append((sorted(order), self.frozen))
+            if len(order) != 2 or sorted(order) != [1, 3]:
+                self.progress.loss += self.losses.pop(0) * len(order)
+
+    model = PassiveAggressiveClassifier(tol=0.05, max_iter=50, random_state=0)
+    assert model._run_epochs(Told(losses), ROWS[:6], {"weights": None}, judge) == last
+    before = [([0, 2, 4, 5], i > 0) for i in range(joined)]
+    after = [([0, 1, 2, 3, 4, 5], True)] * (last - joined)
+    assert taught == [*before, ([1, 3], False), *after]  # they are new when they come
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        {"average": False},
+        {"average": True},
+        {"tol": None, "max_iter": 4},
+        {"max_iter": 1, "tol": 1e-3},
+        {"early_stopping": False},
+    ],
+)
+def test_otherwise_no_row_is_kept_back(axes):
+    """The rows are learned in the order, and as often, as without it."""
+    X, y, _ = noisy_rows()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        one = PassiveAggressiveClassifier(random_state=0, **axes).fit(X, y)
+        two = PassiveAggressiveClassifier(random_state=0, **axes | {"early_stopping": False})
+        assert np.array_equal(one.coef_, two.fit(X, y).coef_)
+    assert one.t_ - 1 == one.n_iter_ * MANY
+
+
+def test_few_rows_and_models_that_go_on_keep_nothing_back():
+    X, y, _ = noisy_rows()
+    few = PassiveAggressiveClassifier(random_state=0).fit(X[:-1], y[:-1])
+    assert few.t_ - 1 == few.n_iter_ * (MANY - 1)
+    warm = PassiveAggressiveClassifier(random_state=0, warm_start=True).fit(X, y)
+    before = warm.t_
+    warm.fit(X, y)
+    assert warm.t_ - before == warm.n_iter_ * MANY
+
+
+@pytest.mark.parametrize("kind", ["two", "classes", "labels", "auto", "means"])
+def test_every_row_is_learned(kind):
+    """Rows kept back join later; class means are those of all rows, and few classes lose none."""
+    X, y, _ = noisy_rows()
+    truth = {"classes": np.where(np.arange(MANY) % 400 == 0, 2, y), "labels": np.c_[y, 1 - y]}
+    cls = aggro.AutoClassifier if kind == "auto" else PassiveAggressiveClassifier
+    model = cls(random_state=0, **({"class_mean": 0.1} if kind == "means" else {}))
+    model.fit(X, truth.get(kind, y))
+    kept = MANY // 20
+    passes = (model.t_ - 1) / MANY
+    assert model.n_iter_ - 1 < passes < model.n_iter_  # some passes were shorter
+    assert (model.t_ - 1) % (MANY - kept) % kept == 0
+    if kind == "means":
+        plain = PassiveAggressiveClassifier(class_mean=0.1, early_stopping=False).fit(X, y)
+        seen = [each._learner.state()["class_weight_seen"] for each in (model, plain)]
+        assert np.array_equal(*seen)
+
+
+def test_rows_kept_back_are_weighed_and_named():
+    X, y, _ = noisy_rows()
+    weights = np.ones(MANY)
+    model = PassiveAggressiveClassifier(random_state=0)
+    one = model.fit(X, y).coef_.copy()
+    assert np.array_equal(model.fit(X, y, sample_weight=weights).coef_, one)
+    kept = model._judge(
+        SimpleNamespace(examples=0, settings=model._learner.settings), X, y,
+        {"labels": y, "weights": None}, None,
+    ).held_out  # fmt: skip
+    assert len(kept) == MANY // 20
+    bad = X.copy()
+    bad[kept[-1], 2] = np.nan
+    with pytest.raises(ValueError, match=rf"row {kept[-1]}: feature 2 is NaN"):
+        model.fit(bad, y)
+    assert np.array_equal(model.coef_, one)
+
+
+@pytest.mark.parametrize("cls", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
+def test_a_word_that_early_stopping_cannot_be(cls):
+    with pytest.raises(ValueError, match="early_stopping='yes'"):
+        cls(early_stopping="yes").fit(ROWS, targets_for(cls))
+    if cls is PassiveAggressiveRegressor:
+        with pytest.raises(ValueError, match="early_stopping='auto'"):
+            cls(early_stopping="auto").fit(ROWS, targets_for(cls))

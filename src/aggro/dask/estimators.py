@@ -114,7 +114,7 @@ class DaskEstimator(LinearEstimator):
         self, X: Any, y: Any, weights: Any, reading: dict[str, Any], fresh: bool, shuffle: bool
     ) -> Rounds:
         """Return the rounds to come, with a model that counts what merging needs."""
-        if self.early_stopping:
+        if self.early_stopping and self.early_stopping != "auto":
             raise ValueError(
                 "early_stopping=True holds rows out on one machine; on a cluster use tol, which "
                 "judges passes by their loss."

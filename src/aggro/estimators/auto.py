@@ -43,7 +43,7 @@ n_jobs, random_state, warm_start, class_weight, probability, mergeable
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         shuffle: bool = True,
@@ -67,9 +67,11 @@ class AutoRegressor(LinearRegressor):
 
     Parameters
     ----------
-    fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, mergeable
+    fit_intercept, max_iter, tol, validation_fraction, n_iter_no_change, shuffle, verbose, \
+n_jobs, random_state, warm_start, mergeable
         As in ``AutoClassifier``.
+    early_stopping : bool, default=False
+        Whether R² on held-out rows tells when to stop, instead of the loss.
 
     Examples
     --------

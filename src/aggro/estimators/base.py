@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from aggro.estimators.judges import ByLoss
 from aggro.estimators.passes import Passes, Teach
 from aggro.kinds import KINDS, Kind
 from aggro.learn.alike import AnyLearner
@@ -171,8 +172,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         learner: Any,
         X: Any,
         lesson: dict[str, Any],
-        held_out: Array | None = None,
-        validate: Callable[[Any], float] | None = None,
+        judge: ByLoss | None = None,
         once: Teach | None = None,
     ) -> int:
         """Learn pass after pass until nothing improves; return the number of passes.
@@ -184,7 +184,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
         rows = self._lesson(X, lesson)
         teach = once or functools.partial(rows.teach, learner)
-        return Passes.of(self).run(learner, rows.count, teach, held_out, validate)
+        return Passes.of(self).run(learner, rows.count, teach, judge)
 
     def _lesson(self, X: Any, parts: dict[str, Any]) -> Lesson:
         """Return rows and what they teach."""
@@ -206,9 +206,11 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _start(self, learner: Any, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""
 
-    def _validation(self, X: Any, y: Any, weights: Array | None) -> tuple[Array | None, Any]:
-        """Hold out a part of the rows and return it with the function that scores a learner."""
-        return None, None
+    def _judge(
+        self, learner: Any, X: Any, y: Array, lesson: dict[str, Any], weights: Array | None
+    ) -> ByLoss:
+        """Return what tells when the passes end."""
+        return Passes.of(self).by_loss()
 
     # -- fitted attributes ------------------------------------------------------------------
 

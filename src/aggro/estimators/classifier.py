@@ -9,7 +9,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
+from aggro._core import permutation
 from aggro.estimators.base import NoExample, all_or_nothing
+from aggro.estimators.judges import (
+    ByHeldOutRows,
+    ByLoss,
+    ByRowsKeptBack,
+    Quality,
+    bounded_loss,
+    rows_to_keep_back,
+)
+from aggro.estimators.passes import Passes
 from aggro.estimators.probability import Probabilities
 from aggro.estimators.stopping import mean_of
 from aggro.estimators.targets import class_weights, read_classes
@@ -68,9 +78,9 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             self._check_continues(*before)
             learner = self._continued(settings)
         self._start(learner, coef_init, intercept_init)
-        held_out, validate = self._validation(X, y, weights)
+        judge = self._judge(learner, X, y, lesson, weights)
         once = self._once(learner, X, lesson, weights)
-        self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate, once)
+        self.n_iter_ = self._run_epochs(learner, X, lesson, judge, once)
         if self.probability and once is None:
             self._calibrate(learner, X, lesson, weights)
         self._learner, self._known_prices = learner, self._prices()
@@ -245,6 +255,8 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
 class LinearClassifier(OnlineClassifier, LinearEstimator):
     """Classification by a linear learner. The rule is the subclass's."""
 
+    _EARLY_STOPPING = ("auto",)
+
     # -- the learner -------------------------------------------------------------------------
 
     def _adopt(self, learner: AnyLearner, classes: Any, multilabel: bool) -> Any:
@@ -261,19 +273,51 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
 
     # -- early stopping ---------------------------------------------------------------------
 
-    def _validation(self, X: Any, y: Array, weights: Array | None) -> tuple[Array | None, Any]:
-        """Hold out a part of the rows and return it with the function that scores a learner."""
-        if not self.early_stopping:
-            return None, None
+    def _judge(
+        self, learner: AnyLearner, X: Any, y: Array, lesson: dict[str, Any], weights: Array | None
+    ) -> ByLoss:
+        """Return what tells when the passes end: their loss, rows held out, or rows kept back."""
+        schedule = Passes.of(self)
+        patience = schedule.needed, schedule.n_iter_no_change
+        if self.early_stopping == "auto":
+            kept = self._kept_back(learner, lesson)
+            if kept is not None:
+                return ByRowsKeptBack(kept, self._closeness(X, kept, lesson), *patience)
+        elif self.early_stopping:
+            held_out = self._held_out(y)
+            return ByHeldOutRows(held_out, self._accuracy(X, held_out, y, weights), *patience)
+        return ByLoss(*patience)
+
+    def _held_out(self, y: Array) -> Array:
+        """Return the rows that are never learned."""
         split = ShuffleSplit if self._multilabel else StratifiedShuffleSplit
         parts = split(test_size=self.validation_fraction, random_state=self.random_state)
-        held_out = np.sort(next(parts.split(np.zeros(len(y)), y))[1]).astype(np.int64)
-        score, truth = self._score_held_out(X, held_out), y[held_out]
-        some = None if weights is None else weights[held_out]
+        return np.sort(next(parts.split(np.zeros(len(y)), y))[1]).astype(np.int64)
+
+    def _kept_back(self, learner: AnyLearner, lesson: dict[str, Any]) -> Array | None:
+        """Return the rows that are learned later, if a new learner chooses what predicts."""
+        several = self.max_iter > 1 and self.tol is not None
+        new = learner.examples == 0 and learner.settings.average == "auto"
+        if not (several and new):
+            return None
+        classes = lesson["labels"] if "labels" in lesson else np.zeros(len(lesson["values"]), int)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return rows_to_keep_back(classes, permutation(len(classes), seed))
+
+    def _accuracy(self, X: Any, rows: Array, y: Array, weights: Array | None) -> Quality:
+        """Return what tells the share of rows that a learner answers rightly."""
+        scores, truth = self._score_held_out(X, rows), y[rows]
+        some = None if weights is None else weights[rows]
 
         def accuracy(learner: AnyLearner) -> float:
-            answers = self._answers(score(learner))
+            answers = self._answers(scores(learner))
             right = (answers == (truth > 0)).all(axis=1) if self._multilabel else answers == truth
             return mean_of(right, some)
 
-        return held_out, accuracy
+        return accuracy
+
+    def _closeness(self, X: Any, rows: Array, lesson: dict[str, Any]) -> Quality:
+        """Return what tells how small the bounded loss of a learner is."""
+        scores, targets = self._score_held_out(X, rows), self._lesson(X, lesson).targets[rows]
+        some = None if lesson["weights"] is None else lesson["weights"][rows]
+        return lambda learner: -mean_of(bounded_loss(scores(learner), targets), some)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from aggro._core import permutation
 from aggro.checks import check_count, check_number
-from aggro.estimators.stopping import Patience
+from aggro.estimators.judges import ByLoss
 from aggro.learn.learner import Array
 
 
@@ -47,27 +46,31 @@ class Passes:
             check_number("tol", self.tol, above=-np.inf)
         check_count("n_iter_no_change", self.n_iter_no_change)
 
-    def run(
-        self,
-        learner: Any,
-        rows: int,
-        teach: Teach,
-        held_out: Array | None = None,
-        validate: Callable[[Any], float] | None = None,
-    ) -> int:
+    def by_loss(self) -> ByLoss:
+        """Return the judge that goes by the loss of the passes alone."""
+        return ByLoss(self.needed, self.n_iter_no_change)
+
+    @property
+    def needed(self) -> float:
+        """What a pass must be better by."""
+        return -np.inf if self.tol is None else self.tol
+
+    def run(self, learner: Any, rows: int, teach: Teach, judge: ByLoss | None = None) -> int:
         """Learn pass after pass until nothing improves; return the number of passes."""
-        random = check_random_state(self.random_state)
-        count = rows - (0 if held_out is None else len(held_out))
-        tol = -np.inf if self.tol is None else self.tol * (1 if validate else count)
-        patience = Patience(tol, self.n_iter_no_change)
+        random, judge = check_random_state(self.random_state), judge or self.by_loss()
         for epoch in range(1, self.max_iter + 1):
-            before = learner.progress.loss
-            teach(self._order(random, rows, held_out), again=epoch > 1)
+            before, order = learner.progress.loss, self._order(random, rows, judge.held_out)
+            teach(order, again=epoch > 1)
             learner.freeze_means()  # the same rows may come again
-            loss = learner.progress.loss - before
-            self._report(epoch, learner, loss / count)
-            quality = validate(learner) if validate else -loss
-            if patience.ends_with(quality) and self.tol is not None:
+            loss = (learner.progress.loss - before) / (rows if order is None else len(order))
+            self._report(epoch, learner, loss)
+            over = judge.ends(learner, loss) and self.tol is not None
+            newcomers = judge.newcomers(last=over or epoch == self.max_iter)
+            if newcomers is not None:
+                learner.freeze_means(False)
+                teach(newcomers, again=True)
+                learner.freeze_means()
+            if over:
                 break
         else:
             if self.tol is not None:
@@ -76,11 +79,17 @@ class Passes:
         return epoch
 
     def _order(self, random: Any, rows: int, held_out: Array | None) -> Array | None:
-        order = permutation(rows, random.randint(2**31 - 1)) if self.shuffle else None
-        if held_out is None:
-            return order
-        order = np.arange(rows) if order is None else order
-        return order[~np.isin(order, held_out)]
+        """Return the order of a pass over the rows that are not held out; None: as they are."""
+        learned = None
+        if held_out is not None:
+            there = np.ones(rows, bool)
+            there[held_out] = False
+            learned = np.flatnonzero(there)
+        if not self.shuffle:
+            return learned
+        count = rows if learned is None else len(learned)
+        order = permutation(count, random.randint(2**31 - 1))
+        return order if learned is None else learned[order]
 
     def _report(self, epoch: int, learner: Any, loss: float) -> None:
         if self.verbose:

@@ -37,8 +37,12 @@ class PassiveAggressiveClassifier(LinearClassifier):
     tol : float or None, default=1e-3
         ``fit`` stops when the mean loss has not decreased by at least ``tol`` for
         ``n_iter_no_change`` passes. With None it makes all ``max_iter`` passes.
-    early_stopping : bool, default=False
-        Whether to decide when to stop by the accuracy on held-out rows instead of the loss.
+    early_stopping : bool or "auto", default="auto"
+        True: the accuracy on held-out rows tells when to stop, instead of the loss. "auto": ``fit``
+        on 3000 rows or more keeps a twentieth of them (at most 1000) back for a while. It stops
+        when the predictor gets worse on them, and learns them when they have told enough. It is
+        the same as False with fewer rows, without ``tol``, when ``fit`` continues a model, and
+        unless ``average="auto"``.
     validation_fraction : float, default=0.1
         Fraction of the rows that is held out for ``early_stopping``.
     n_iter_no_change : int, default=5
@@ -126,7 +130,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         shuffle: bool = True,
@@ -164,12 +168,14 @@ class PassiveAggressiveRegressor(LinearRegressor):
 
     Parameters
     ----------
-    C, fit_intercept, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, \
-shuffle, verbose, n_jobs, random_state, warm_start, average, metric, queue, batch_size, \
+    C, fit_intercept, max_iter, tol, validation_fraction, n_iter_no_change, shuffle, verbose, \
+n_jobs, random_state, warm_start, average, metric, queue, batch_size, \
 reservoir_size
         As in ``PassiveAggressiveClassifier``.
     scale, forgetting, mergeable
         As in ``PassiveAggressiveClassifier``.
+    early_stopping : bool, default=False
+        Whether R² on held-out rows tells when to stop, instead of the loss.
     intercept_scaling : float or "auto", default=1.0
         Value of the constant feature whose weight is the intercept.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}, \

@@ -9,6 +9,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import ShuffleSplit
 
 from aggro.estimators.base import OnlineEstimator, all_or_nothing
+from aggro.estimators.judges import ByHeldOutRows, ByLoss
+from aggro.estimators.passes import Passes
 from aggro.estimators.stopping import Determination
 from aggro.estimators.targets import read_values
 from aggro.estimators.weights import LinearEstimator
@@ -42,8 +44,8 @@ class OnlineRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):  # typ
         else:
             learner = self._begin(X, lesson, settings)
         self._start(learner, coef_init, intercept_init)
-        held_out, validate = self._validation(X, values, lesson["weights"])
-        self.n_iter_ = self._run_epochs(learner, X, lesson, held_out, validate)
+        judge = self._judge(learner, X, values, lesson, lesson["weights"])
+        self.n_iter_ = self._run_epochs(learner, X, lesson, judge)
         self._learner, self._known_prices = learner, self._prices()
         return self
 
@@ -109,13 +111,20 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         coef = super()._coef()
         return coef.ravel() if self._flat else coef
 
-    def _validation(self, X: Any, values: Array, weights: Array | None) -> tuple[Array | None, Any]:
-        """Hold out a part of the rows and return it with the function that scores a learner."""
+    def _judge(
+        self, learner: Any, X: Any, y: Array, lesson: dict[str, Any], weights: Array | None
+    ) -> ByLoss:
+        """Return what tells when the passes end: their loss, or R² on rows that are held out."""
+        schedule = Passes.of(self)
         if not self.early_stopping:
-            return None, None
+            return schedule.by_loss()
         parts = ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
-        held_out = np.sort(next(parts.split(values))[1]).astype(np.int64)
+        held_out = np.sort(next(parts.split(y))[1]).astype(np.int64)
         scores = self._score_held_out(X, held_out)
         some = None if weights is None else weights[held_out]
-        quality = Determination(values[held_out], values, some)
-        return held_out, lambda learner: quality(scores(learner))
+        determination = Determination(y[held_out], y, some)
+
+        def quality(learner: AnyLearner) -> float:
+            return determination(scores(learner))
+
+        return ByHeldOutRows(held_out, quality, schedule.needed, schedule.n_iter_no_change)

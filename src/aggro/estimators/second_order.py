@@ -44,7 +44,7 @@ verbose, n_jobs, random_state, warm_start, class_weight, reservoir_size, probabi
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         shuffle: bool = True,
@@ -107,7 +107,7 @@ reservoir_size, probability
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         shuffle: bool = True,
@@ -138,9 +138,11 @@ class AROWRegressor(LinearRegressor):
         Half the width of the tube: smaller errors cost nothing.
     metric : {"diagonal", "full"}, default="diagonal"
         Whether to keep only the variance of each weight or the full covariance matrix.
-    fit_intercept, intercept_scaling, max_iter, tol, early_stopping, validation_fraction, \
-n_iter_no_change, shuffle, verbose, n_jobs, random_state, warm_start, reservoir_size
+    fit_intercept, intercept_scaling, max_iter, tol, validation_fraction, n_iter_no_change, \
+shuffle, verbose, n_jobs, random_state, warm_start, reservoir_size
         As in ``PassiveAggressiveRegressor``.
+    early_stopping : bool, default=False
+        Whether R² on held-out rows tells when to stop, instead of the loss.
     average : bool, int, "reservoir" or "auto", default=False
         As in ``PassiveAggressiveRegressor``.
 
@@ -229,7 +231,7 @@ reservoir_size, probability
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         shuffle: bool = True,
@@ -295,7 +297,7 @@ reservoir_size, probability
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         shuffle: bool = True,

@@ -26,6 +26,7 @@ class LinearEstimator(OnlineEstimator):
     """An estimator around a ``Learner``, or a race of them."""
 
     _learner: AnyLearner
+    _EARLY_STOPPING: tuple[str, ...] = ()  # words that it can be, besides True and False
 
     # -- learning ---------------------------------------------------------------------------
 
@@ -57,6 +58,12 @@ class LinearEstimator(OnlineEstimator):
 
     def _check_schedule(self) -> None:
         super()._check_schedule()
+        words = self._EARLY_STOPPING
+        if isinstance(self.early_stopping, str) and self.early_stopping not in words:
+            raise ValueError(
+                f"early_stopping={self.early_stopping!r} is not valid; give "
+                f"{', '.join(map(repr, (True, False, *words)))}."
+            )
         check_number("validation_fraction", self.validation_fraction, above=0)
         if self.validation_fraction >= 1:
             raise ValueError(
@@ -218,7 +225,7 @@ class LinearEstimator(OnlineEstimator):
         """Raise unless the model is in a state to learn more of a stream."""
         if hasattr(self, "_sparse_coef"):
             raise ValueError("The model was sparsified; call densify() before learning more.")
-        if self.early_stopping:
+        if self.early_stopping and self.early_stopping != "auto":
             raise ValueError(
                 "early_stopping=True holds rows out in the passes of fit; it should be False with "
                 "partial_fit."

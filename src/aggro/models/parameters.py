@@ -15,7 +15,7 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
     "task": (str,),
     "max_iter": (int,),
     "tol": (*NUMBER, NoneType),
-    "early_stopping": (bool,),
+    "early_stopping": (bool, str),
     "validation_fraction": NUMBER,
     "n_iter_no_change": (int,),
     "shuffle": (bool,),
