@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from test_bad_input import NUMBERS, ROWS, X, put, y
 from test_bad_parameters import CHOICES
 from test_bad_parameters import NUMBERS as PARAMETERS
@@ -138,3 +139,22 @@ def test_a_bad_row_after_many_looks():
         with pytest.raises(ValueError, match="row 1111: feature 2 is inf"):
             race.partial_fit(rows, np.tile(targets, 30))
         assert print_of(race) == before
+
+
+@pytest.mark.parametrize("name", ["partial_fit", "fit"])
+@pytest.mark.parametrize("place", [0, 700, 1500])
+def test_a_weight_that_overflows_in_the_middle_of_a_long_call(place, name):
+    """Later rows, and the models that a halving leaves, have nothing to do with its feature."""
+    rows = 2000
+    columns = np.arange(rows) % 2999 + 1
+    columns[[place, place + 1]] = 0
+    given = csr_matrix((np.ones(rows, np.float32), columns, np.arange(rows + 1)), (rows, 3000))
+    target = np.ones(rows)
+    target[[place, place + 1]] = 3.3e38, 3.5e38  # 3.4e38 is the largest in single precision
+    axes = {"loss": "hard", "metric": "auto", "fit_intercept": False, "shuffle": False}
+    race = PassiveAggressiveRegressor(**axes)
+    race.partial_fit(given[:0:-40][:20], target[:20] * 0 + 1)
+    before = print_of(race)
+    with pytest.raises(ValueError, match="makes the model overflow"):
+        getattr(race, name)(given, target)
+    assert print_of(race) == before

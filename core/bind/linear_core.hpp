@@ -26,8 +26,9 @@ class LinearCore {
 
     /// Learns in all models, or throws and leaves all of them as they were.
     static void learn(const std::vector<LinearCore*>& cores, Lesson lesson, const Watch& watch,
-                      bool undo, std::size_t threads) {
+                      bool undo, std::size_t threads, bool look = true) {
         lesson.undo = undo;
+        lesson.look = look;
         lesson.threads = std::max<std::size_t>(threads, 1);
         in_python_words([&] {
             Guard::write_all(guards(cores), [&] {
@@ -220,6 +221,11 @@ class BeforeLesson {
 
     void restore() {
         Guard::write_all(LinearCore<T>::guards(cores), [&] { before->restore(); });
+    }
+
+    void check() {
+        in_python_words(
+            [&] { Guard::write_all(LinearCore<T>::guards(cores), [&] { before->check(); }); });
     }
 
   private:

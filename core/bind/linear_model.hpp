@@ -163,35 +163,38 @@ void bind_several(nb::module_& m, const char* name) {
     using G = LinearCore<T>;
     using B = BeforeLesson<T>;
     nb::class_<B>(m, name, "What models were before a lesson, as far as it can change them.")
-        .def("restore", &B::restore, "Put them back, their rules included.");
+        .def("restore", &B::restore, "Put them back, their rules included.")
+        .def("check", &B::check, "Raise if what the lesson has changed overflows.");
     m.def(
         "before_lesson",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,
-           Labels order) {
+           Labels order, bool undo) {
             const Targets targets{labels, values, weights, order};
-            return new B(std::move(models), targets.lesson(rows, 1));
+            Lesson lesson = targets.lesson(rows, 1);
+            lesson.undo = undo;
+            return new B(std::move(models), lesson);
         },
         "models"_a, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
-        "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(),
+        "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "undo"_a = true,
         nb::rv_policy::take_ownership,
-        "Remember what a lesson in several steps could change, to undo all of them. It costs what "
-        "the rows cost.");
+        "Remember what a lesson in several steps could change, to look it over and, unless undo is "
+        "false, to undo all of them. It costs what the rows cost.");
     m.def(
         "learn_together",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,
            Labels order, std::size_t batch_size, bool undo, std::size_t threads,
-           const Rows* typical, Margins<3> margins, std::size_t watched) {
+           const Rows* typical, Margins<3> margins, std::size_t watched, bool look) {
             const Targets targets{labels, values, weights, order};
             G::learn(models, targets.lesson(rows, batch_size), {typical, margins, watched}, undo,
-                     threads);
+                     threads, look);
         },
         "models"_a, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
         "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
         "undo"_a = true, "threads"_a = 1, "typical"_a.none() = nb::none(),
-        "margins"_a.none() = nb::none(), "watched"_a = 0,
+        "margins"_a.none() = nb::none(), "watched"_a = 0, "look"_a = true,
         "Learn the rows in every model, each as if it were alone. A bad row raises and leaves all "
         "as they were; after an interrupt all have learned the same rows. margins are those of the "
-        "watched model.");
+        "watched model. Unless look is false, a model that overflows raises as well.");
 }
 
 }  // namespace aggro

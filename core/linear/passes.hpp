@@ -33,6 +33,7 @@ struct Lesson {
     double* margins = nullptr;  ///< for each place in the order: what is said before it is learned
     std::size_t watched = 0;    ///< by which of several models
     bool undo = true;           ///< put the model back as it was when a row is refused
+    bool look = true;           ///< at its end, whether the model overflows
     std::function<bool()> interrupted;
 
     std::size_t row(std::size_t i) const {

@@ -1,6 +1,7 @@
 // One lesson for one model or for several, block by block.
 #pragma once
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "linear/undo.hpp"
@@ -55,10 +56,12 @@ struct Crews {
 /// threads are left share the outputs of each. After each block all models stand at the same
 /// example, and the caller is asked whether to stop: then they keep what they have learned. Where a
 /// row is refused, a model overflows or memory runs out, every model is as it was, unless the
-/// lesson does without; of several refusals the one of the first row is thrown.
+/// lesson does without; of several refusals the one of the first row is thrown. A lesson that is a
+/// part of a longer one, which is looked over as a whole, does without both.
 template <class T>
 inline void learn_together(const std::vector<Model<T>*>& models, const Lesson& lesson) {
-    Before<T> before(models, lesson);
+    std::optional<Before<T>> before;
+    if (lesson.undo || lesson.look) before.emplace(models, lesson);
     try {
         const Crews crews = Crews::of(models, lesson);
         Lesson block = lesson;
@@ -73,11 +76,11 @@ inline void learn_together(const std::vector<Model<T>*>& models, const Lesson& l
                 learn_all(*models[i], block, at);
             });
         }
-        if (!before.fine()) throw std::overflow_error(model_overflows);
+        if (lesson.look) before->check();
     } catch (const Interrupted&) {
         throw;
     } catch (...) {
-        before.restore();
+        if (lesson.undo) before->restore();
         throw;
     }
 }

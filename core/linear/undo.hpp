@@ -220,9 +220,10 @@ class Before {
         for (const auto& undo : undos) undo->restore();
     }
 
-    bool fine() {
-        return std::all_of(undos.begin(), undos.end(),
-                           [](const auto& undo) { return undo->fine(); });
+    /// Throws if what the lesson has changed is no longer finite.
+    void check() {
+        if (!std::all_of(undos.begin(), undos.end(), [](const auto& undo) { return undo->fine(); }))
+            throw std::overflow_error(model_overflows);
     }
 
   private:

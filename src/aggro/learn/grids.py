@@ -35,10 +35,10 @@ PIECE = 1024  # most examples between two looks at who leads
 HALVINGS = (
     (0, 7, 6),
     (256, 6, 3),
-    (512, 4, 3),
-    (1024, 3, 3),
-    (4096, 2, 2),
-    (16384, 1, 1),
+    (512, 4, 2),
+    (1024, 3, 2),
+    (4096, 2, 1),
+    (8192, 1, 1),
 )
 SETTLED = HALVINGS[1][0]  # from here on somebody may leave, and grids may move
 FAR_BEHIND = 1.2  # so many times the error of the leader
@@ -128,7 +128,7 @@ def staying(examples: int) -> tuple[int, int]:
     """Return how many learners may stay, and how many neighbours the best C of each may keep.
 
     >>> staying(255), staying(1024), staying(1_000_000)
-    ((7, 6), (3, 3), (1, 1))
+    ((7, 6), (3, 2), (1, 1))
     """
     _, learners, neighbours = max(row for row in HALVINGS if row[0] <= examples)
     return learners, neighbours

@@ -105,17 +105,22 @@ class AutoLearner:
             elif counts.any():
                 self._look_if_due()  # the last look was interrupted
             each = {**lesson, "batch_size": self.settings.batch_size, "threads": threads}
-            start = 0
+            each |= {"undo": False, "look": False}
+            watched, start = self._watched(rows, order, lesson), 0
             while start < len(order):
                 done = learned[start] - counts[start]
                 end = int(np.searchsorted(learned, done + self._until_next_look())) + 1
                 if margins is not None:
                     each |= {"typical": typical, "margins": margins[start:end]}
                     each["watched"] = self.leading
-                piece = order[start:end]
-                _core.learn_together(self._models(), rows, order=piece, undo=False, **each)
+                models = self._models()
+                _core.learn_together(models, rows, order=order[start:end], **each)
                 self._look_if_due()
                 start = end
+                if self._models() != models:  # the others begin from them
+                    watched.check()
+                    watched = self._watched(rows, order[start:], lesson)
+            watched.check()
         except Exception:  # but not for an interrupt: what was learned until then stays
             if restore:
                 restore()
@@ -132,6 +137,10 @@ class AutoLearner:
                 models.restore()
 
         return restore
+
+    def _watched(self, rows: _core.Rows, order: Array, lesson: dict[str, Any]) -> Any:
+        """Return what will tell whether a model overflows, once for many pieces of a lesson."""
+        return _core.before_lesson(self._models(), rows, order=order, undo=False, **lesson)
 
     @property
     def _regression(self) -> bool:
