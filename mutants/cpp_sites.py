@@ -11,6 +11,7 @@ HIDDEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*',
     re.DOTALL | re.MULTILINE,
 )
+HINT = re.compile(r"[\w.]*prefetch\([^;{}]*\);")  # to the processor, which changes no result
 CONDITION = re.compile(r"\b(?:if|while) \(")
 LOOP = re.compile(r"\bfor \(")
 RETURN = re.compile(r"\breturn ")
@@ -51,7 +52,7 @@ WORDS = {
 def cpp_mutants(file):
     """Return the faults of a source file; each text is a switch, with @ for its number."""
     source = (ROOT / file).read_text()
-    masked = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), source)
+    masked = _without_hints(HIDDEN.sub(lambda found: _blank(found.group()), source))
     found = []
     for start, end in sorted({*_conditions(masked), *_values(masked)}):
         expression, shown = source[start:end], masked[start:end]
@@ -64,6 +65,20 @@ def cpp_mutants(file):
         text = f"{{ if (!AGGRO_MUTANT(@)) {source[start:end]}; }}"
         found.append(_mutant(file, source, start, end + 1, text, ";"))
     return list(numbered(sorted(found, key=lambda each: (each.start, each.text))))
+
+
+def _blank(text):
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _without_hints(masked):
+    """Leave out statements that are hints, with the conditions and loops they hang on."""
+    for hit in HINT.finditer(masked):
+        start = hit.start()
+        while (head := _head(masked[:start].rstrip())) is not None:
+            start = head
+        masked = masked[:start] + _blank(masked[start : hit.end()]) + masked[hit.end() :]
+    return masked
 
 
 def _mutant(file, source, start, end, text, changed):
@@ -110,20 +125,21 @@ def _statements(masked):
         if end is None or word in WORDS or any(mark in masked[start:end] for mark in "{}"):
             continue
         previous = masked[:start].rstrip()
-        if previous.endswith((";", "{", "}")) or _after_control(previous):
+        if previous.endswith((";", "{", "}", " else")) or _head(previous) is not None:
             yield start, end
 
 
-def _after_control(previous):
-    """Whether what comes next is the body of an if or a for."""
+def _head(previous):
+    """Where the if or for begins of which the body comes next; None if it is no body."""
     if not previous.endswith(")"):
-        return previous.endswith(" else")
+        return None
     depth = 0
     for at in range(len(previous) - 1, -1, -1):
         depth += (previous[at] == ")") - (previous[at] == "(")
         if depth == 0:
-            return bool(re.search(r"\b(if|for|while) $", previous[max(0, at - 8) : at]))
-    return False
+            word = re.search(r"\b(if|for|while) $", previous[:at][-8:])
+            return word and at - len(word.group())
+    return None
 
 
 def _closing(masked, start):

@@ -31,6 +31,9 @@ LOOKS = {
     *("stacklevel", "frozen", "maxsize", "indent", "width_ratios", "pad", "labelpad", "frameon"),
 }
 NOT_FOR_TESTS = {"__repr__", "__str__", "_report", "set_figheight", "print", "warn"}
+# What by its kind changes no result, so that no test can notice a fault in it.
+CHECKING = {"zip"}  # calls whose keywords ask only whether the code keeps its own promises
+AT_ONCE = "AT_ONCE"  # ends the names of constants that say how much is done at once
 
 
 def python_mutants(file):
@@ -83,8 +86,7 @@ class Finder(ast.NodeVisitor):
     def visit_FunctionDef(self, node):
         if node.name in NOT_FOR_TESTS:
             return
-        defaults = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each]
-        self.inside(node, [*defaults, *node.body])
+        self.inside(node, [*_defaults_that_are_read(node), *node.body])
 
     def visit_ClassDef(self, node):
         self.inside(node, node.body)
@@ -101,7 +103,8 @@ class Finder(ast.NodeVisitor):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if name in NOT_FOR_TESTS or name == "cast":
             return
-        for child in (node.func, *node.args, *(k for k in node.keywords if k.arg not in LOOKS)):
+        keywords = [] if name in CHECKING else [k for k in node.keywords if k.arg not in LOOKS]
+        for child in (node.func, *node.args, *keywords):
             self.visit(child)
 
     def generic_visit(self, node):
@@ -111,6 +114,8 @@ class Finder(ast.NodeVisitor):
     # -- what is changed -------------------------------------------------------------------
 
     def visit_Compare(self, node):
+        if getattr(node.left, "attr", "") == "version_info":  # the tests run in one version
+            return
         operands = [node.left, *node.comparators]
         for left, right, operator in zip(operands, operands[1:], node.ops, strict=False):
             self.between(left, right, operator)
@@ -156,6 +161,8 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node):
+        if getattr(node.targets[0], "id", "").endswith(AT_ONCE):
+            return
         if isinstance(node.targets[0], (ast.Attribute, ast.Subscript)):
             self.replace(node, "pass")
         self.generic_visit(node)
@@ -165,6 +172,16 @@ class Finder(ast.NodeVisitor):
         if node.value is not None and not isinstance(node.value, simple):
             self.replace(node, "return None")
         self.generic_visit(node)
+
+
+def _defaults_that_are_read(function):
+    """The defaults of arguments; one that only an interface asks for may have any."""
+    names = {each.id for part in function.body for each in ast.walk(part) if hasattr(each, "id")}
+    given, every = function.args, "locals" in names
+    plain = [*given.posonlyargs, *given.args]
+    pairs = [*zip(plain[::-1], given.defaults[::-1], strict=False)][::-1]
+    pairs += zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    return [default for argument, default in pairs if default and (every or argument.arg in names)]
 
 
 def _is_text(node):

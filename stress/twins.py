@@ -87,16 +87,6 @@ def largest(scores):
     return 1 + np.abs(scores[np.isfinite(scores)]).max(initial=0)
 
 
-def needs_doubles(case):
-    """Hard constraints of a batch, in single precision.
-
-    Rows of a batch almost depend on each other more often than not (there may be more of them than
-    features), and the twin reads the core's rounded Gram matrix as the exact one: a batch that is
-    contradictory for one of them is not for the other.
-    """
-    return _is_hard_batch(case.setting) and case.data.dtype == np.float32
-
-
 def shares_steps(case):
     """Whether rows of a batch may share their step: a metric asks which of them took it.
 

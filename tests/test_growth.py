@@ -113,3 +113,15 @@ def test_the_first_class_speaks_against_all_that_come(place):
     np.testing.assert_array_equal(change[place] - np.delete(change, place), 1.0)
     change = output_map(ovr, ovr, np.array([place]), 4)[:, 0]
     np.testing.assert_array_equal(change, np.where(np.arange(4) == place, 1.0, -1.0))
+
+
+@pytest.mark.parametrize("axes", [*SHAPES, {"scale": "online"}, {"metric": "full"}], ids=str)
+def test_room_for_fewer_features_changes_nothing(axes):
+    X, y = make_problem("binary", 2, np.random.default_rng(1), 50, 4)
+    learner = teach(Learner(Settings(task="binary", **axes), 4, 1), X, y)
+    before = learner.state()
+    for features in (0, 1, 4):
+        learner.model.grow(features)
+        after = learner.state()
+        assert learner.features == 4
+        assert all(after[name].tobytes() == before[name].tobytes() for name in before)

@@ -21,7 +21,8 @@ from aggro import (
     SoftConfidenceWeightedClassifier,
 )
 from aggro.learn.calibration import LATE, RING, Calibrator
-from aggro.learn.typical import FEATURES, Typical
+from aggro.learn.lessons import Lesson
+from aggro.learn.typical import FEATURES, LONGEST, Typical
 from aggro.models import ModelFileError
 
 CLASSIFIERS = [
@@ -208,6 +209,20 @@ def test_pieces_cover_all_rows_in_whole_batches(batch, met):
                 model._record._pieces(count, unrecorded, model._learner, follow=True)
                 == early + late
             )
+
+
+def test_no_more_rows_are_watched_than_are_remembered(monkeypatch):
+    """Watching costs time: of a long call only the last rows are, and what is cut with them."""
+    watched, watch = [], Lesson.watch
+
+    def counted(lesson, learner, typical, order, again):
+        watched.append(len(order))
+        return watch(lesson, learner, typical, order, again)
+
+    monkeypatch.setattr(Lesson, "watch", counted)
+    X, y, _ = known_truth(3 * RING)
+    PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
+    assert RING <= sum(watched) < RING + LONGEST
 
 
 def test_the_typical_row_of_many_columns_has_the_largest_of_the_mean():

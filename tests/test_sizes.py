@@ -152,14 +152,22 @@ SHORT_OF_MEMORY = """
     from aggro.learn.learner import rows_of
     from aggro.rules import Settings
 
+    LIMITS = resource.getrlimit(resource.RLIMIT_AS)
+
+    def leave(room):
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + room, LIMITS[1]))
+
+    def leave_all():
+        resource.setrlimit(resource.RLIMIT_AS, LIMITS)
+"""
+NEXT_TO_NONE = """
     X, y = np.ones((40, 4000)), np.arange(40) % 500
     settings = Settings(task="multiclass", multiclass="ovr")
     learner = make_learner(settings, 4000, 500)
     learner.learn(rows_of(X), labels=y)
     before = learner.coef().copy()
-    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), limits[1]))
+    leave(1 << 20)
     told = []
     for attempt in (learner.state, lambda: learner.model.grow(40_000)):
         try:
@@ -168,26 +176,66 @@ SHORT_OF_MEMORY = """
             told.append(str(error))
     for _ in range(3):  # without memory for threads, too
         learner.scores(rows_of(X[:2]), threads=64)
-    resource.setrlimit(resource.RLIMIT_AS, limits)
+    leave_all()
     assert len(told) == 2 and all("not enough memory" in text for text in told), told
     assert np.array_equal(before, learner.coef()) and learner.features == 4000
     learner.learn(rows_of(X), labels=y, threads=4)
 """
+GROWING = """
+    X, y = np.random.default_rng(0).normal(size=(40, 30)), np.arange(40) % 2
+    settings = Settings(task="binary", average=True, class_mean=0.1, **{setting})
+    learner = make_learner(settings, 30, 1)
+    room = 0
+    while learner.features == 30:
+        learner.learn(rows_of(X), labels=y)
+        before = learner.state()
+        leave(room)
+        try:
+            learner.model.grow(1_000_000)
+        except MemoryError:
+            leave_all()
+            after = learner.state()
+            assert all(np.array_equal(before[name], after[name]) for name in before), room
+        room += 1 << 20
+    assert learner.features == 1_000_000 and room > 20 << 20, room
+"""
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sets a limit as Linux has it")
-@pytest.mark.skipif(_core.level in ("sanitized", "tsan"), reason="the sanitizer needs much room")
-def test_short_of_memory_nothing_is_lost():
-    """With next to no memory left: plain words, and the model is as it was."""
-    program = textwrap.dedent(SHORT_OF_MEMORY)
+def limited(test):
+    """Leave out a test where no limit can be set."""
+    for condition, reason in (
+        (not sys.platform.startswith("linux"), "sets a limit as Linux has it"),
+        (_core.level in ("sanitized", "tsan"), "the sanitizer needs much room"),
+    ):
+        test = pytest.mark.skipif(condition, reason=reason)(test)
+    return test
+
+
+def run_short_of_memory(program):
     ended = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", textwrap.dedent(SHORT_OF_MEMORY) + textwrap.dedent(program)],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "PYTHONPATH": ":".join(sys.path), "OMP_NUM_THREADS": "1"},
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+@limited
+def test_short_of_memory_nothing_is_lost():
+    """With next to no memory left: plain words, and the model is as it was."""
+    run_short_of_memory(NEXT_TO_NONE)
+
+
+@limited
+@pytest.mark.parametrize(
+    "setting",
+    [{}, {"scale": "online"}, {"scale": "standard"}, {"metric": "diagonal", "scale": "standard"}],
+)
+def test_memory_that_ends_anywhere_in_a_growth_changes_nothing(setting):
+    """Some of the tables found room and others did not."""
+    run_short_of_memory(GROWING.replace("{setting}", repr(setting)))
 
 
 def test_a_model_of_more_features_than_an_index_can_name():

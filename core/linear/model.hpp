@@ -184,7 +184,7 @@ struct Model {
     /// Features that appear later have weight zero and variance one: growing is exact. All room is
     /// made before anything changes, so that the model is as it was if there is none.
     void grow(std::size_t features) {
-        if (features <= shape.features && !(features == 0)) return;
+        if (features <= shape.features && shape.features > 0) return;
         check_room(features);
         for (Block<T>* block : tables())
             if (block->stride() > 0) block->make_room(features);

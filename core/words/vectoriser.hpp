@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "words/columns.hpp"
 #include "words/documents.hpp"
 #include "words/names.hpp"
@@ -70,7 +70,7 @@ class Vectoriser {
         const bool stateless = !learn || (!names && !knows());
         std::vector<std::vector<Rows<T>>> found(parts, std::vector<Rows<T>>(ranges.size()));
         std::vector<Features> read(parts);
-        const auto part = [&](std::size_t i) {
+        const auto part = [&](std::size_t i, std::size_t&) {
             Workspace space{reader_, {}, {}, {}, {}};
             std::vector<Rows<T>>& to = parts == 1 ? out : found[i];
             for (std::size_t d = documents.size() * i / parts;
@@ -82,7 +82,7 @@ class Vectoriser {
                 read[i].clear();
             }
         };
-        run(parts, part);
+        together(parts, parts, part);
         if (parts == 1) return;
         if (stateless) return join(found, out);
         Workspace space{reader_, {}, {}, {}, {}};
@@ -148,24 +148,6 @@ class Vectoriser {
         for (const Range& range : ranges)
             if (range.places || range.documents) return true;
         return false;
-    }
-
-    template <class Work>
-    static void run(std::size_t parts, const Work& work) {
-        std::vector<std::exception_ptr> errors(parts);
-        const auto guarded = [&](std::size_t i) {
-            try {
-                work(i);
-            } catch (...) {
-                errors[i] = std::current_exception();
-            }
-        };
-        std::vector<std::thread> others;
-        for (std::size_t i = 1; i < parts; ++i) others.emplace_back(guarded, i);
-        guarded(0);
-        for (std::thread& other : others) other.join();
-        for (const std::exception_ptr& error : errors)
-            if (error) std::rethrow_exception(error);
     }
 
     template <class T>

@@ -21,4 +21,4 @@ else:
     )
 _chosen = import_module(f"aggro._core_{_each}")
 
-globals().update({name: value for name, value in vars(_chosen).items() if name[0] != "_"})
+globals().update({name: value for name, value in vars(_chosen).items() if not name.startswith("_")})

@@ -58,7 +58,7 @@ def table(name: str, history: list[tuple[int, int, int]]) -> str:
 def draw(histories: dict[str, list[tuple[int, int, int]]], path: Path) -> None:
     """Draw the error so far of every learner against the examples seen."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure, (axes,) = open_figure(path, size=(7.5, 4.5))
+    figure, (axes,) = open_figure(path, figsize=(7.5, 4.5))
     styles = zip(("#999999", "#0072B2", "#D55E00", "#009E73", "#CC79A7"), "sovD^", strict=True)
     for (name, history), (colour, marker) in zip(histories.items(), styles, strict=True):
         seen, mistakes, _ = np.array(history).T

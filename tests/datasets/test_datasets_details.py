@@ -98,11 +98,11 @@ def test_several_fetch_the_same_file(tmp_path):
 class Answer(io.BytesIO):
     """What an address sends."""
 
-    headers = {"Content-Length": str(3 * fetch.PIECE)}  # noqa: RUF012 -- nobody changes it
+    headers = {"Content-Length": str(3 * fetch.BYTES_AT_ONCE)}  # noqa: RUF012 -- nobody changes it
 
 
 def test_a_download_comes_in_pieces(monkeypatch):
-    contents, waited, seen = bytes(range(256)) * (3 * fetch.PIECE // 256), [], []
+    contents, waited, seen = bytes(range(256)) * (3 * fetch.BYTES_AT_ONCE // 256), [], []
 
     def urlopen(address, timeout):
         waited.append(timeout)
@@ -111,7 +111,7 @@ def test_a_download_comes_in_pieces(monkeypatch):
     monkeypatch.setattr(fetch.urllib.request, "urlopen", urlopen)
     monkeypatch.setattr(fetch, "_bar", lambda title, total: Bar(title, total, seen))
     assert fetch._read_address("http://x", "toy") == contents
-    assert waited[0] > 0 and seen == [("toy", 3 * fetch.PIECE), *[fetch.PIECE] * 3]
+    assert waited[0] > 0 and seen == [("toy", 3 * fetch.BYTES_AT_ONCE), *[fetch.BYTES_AT_ONCE] * 3]
 
 
 class Bar:

@@ -143,6 +143,15 @@ HOSTILE_TABLES = {
     "huge": put(WEIGHTS, "shape", value=[2**62, 2**62]),
     "negative": put(WEIGHTS, "shape", value=[-1, -30]),
     "float": put(WEIGHTS, "shape", value=[6.0, 8.0]),
+    **{
+        f"{side!r} as a side": put("_learner.loss", "shape", value=[side])
+        for side in (True, 1.0, "1", None, [1], {})
+    },
+    "a float as an end": lambda table: table[WEIGHTS].update(
+        data_offsets=[table[WEIGHTS]["data_offsets"][0], float(table[WEIGHTS]["data_offsets"][1])]
+    ),
+    "no sides": put(WEIGHTS, "shape", value=48),
+    "three sides": put(WEIGHTS, "shape", value=[6, 8, 1]),
     "end": put(WEIGHTS, "data_offsets", value=[0, 2**60]),
     "overlap": put(WEIGHTS, "data_offsets", value=[8, 16]),
     "dtype": put(WEIGHTS, "dtype", value="PICKLE"),

@@ -20,7 +20,7 @@ from aggro.serve.entries import (
     Unknown,
 )
 from aggro.serve.faces import face_of
-from aggro.serve.group import MOST, parts
+from aggro.serve.group import ROWS_AT_ONCE, parts
 from aggro.serve.ids import Ids
 from aggro.serve.journal import Journal
 from aggro.serve.limits import Keeping
@@ -188,7 +188,7 @@ def test_entries_of_one_group_know_of_each_other(tmp_path):
 
 
 def test_a_later_group_knows_what_an_earlier_one_wrote(tmp_path):
-    count = 2 * MOST + 5
+    count = 2 * ROWS_AT_ONCE + 5
     lessons = [Lesson(f"l{k}", b"1", 1.0, b"f") for k in range(count)]
     asked = [Prediction(f"p{k}", time.time(), b"%d" % k, b"s") for k in range(count)]
     outcomes, pending = group_of(tmp_path, *lessons, *asked)
@@ -238,10 +238,10 @@ def test_old_predictions_go(tmp_path, monkeypatch):
 
 
 def test_parts_hold_each_row_once():
-    for length in range(3 * MOST):
+    for length in range(3 * ROWS_AT_ONCE):
         found = list(parts(range(length)))
         assert [row for part in found for row in part] == list(range(length))
-        assert all(1 <= len(part) <= MOST for part in found)
+        assert all(1 <= len(part) <= ROWS_AT_ONCE for part in found)
 
 
 def test_new_ids_differ_and_lie_together_in_time():

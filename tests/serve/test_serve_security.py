@@ -1,6 +1,7 @@
 """Lets no one in: tokens, hosts, origins, headers, and input that means harm."""
 
 import json
+import logging
 import socket
 import time
 
@@ -275,3 +276,15 @@ def test_errors_tell_nothing_of_the_inside(server, monkeypatch, caplog):
     answer = server.post("/predict", {"features": {}})
     assert answer.status_code == 500
     assert "secret" not in answer.text and "KeyError" not in answer.text
+
+
+@pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
+def test_who_calls_is_written_to_no_log(level, tmp_path, caplog, capsys):
+    """Addresses of clients, and what they ask, are nobody's concern, however much is logged."""
+    with running(tmp_path) as server:
+        for name in ("", "uvicorn", "uvicorn.error", "uvicorn.access"):
+            caplog.set_level(level, name)
+        for path in ("/health", "/model", "/nowhere-at-all"):
+            server.raw(request("GET", path))
+    said = [*capsys.readouterr(), *(record.getMessage() for record in caplog.records)]
+    assert not [line for line in said if "127.0.0.1" in line or "nowhere-at-all" in line]

@@ -13,7 +13,7 @@ BRIGHT = COLOURS[:-1]
 
 def draw_curves(curves: Mapping[str, Sequence[Line]], regression: bool, path: str) -> None:
     """Draw the error so far of each learner against the examples seen."""
-    figure, (axes,) = open_figure(path, size=(7.5, 4.5))
+    figure, (axes,) = open_figure(path, figsize=(7.5, 4.5))
     scale = 1.0 if regression else 100.0
     for number, (name, lines) in enumerate(curves.items()):
         colour, marker = BRIGHT[number % len(BRIGHT)], MARKERS[number % len(MARKERS)]

@@ -12,7 +12,7 @@ from aggro.files.matrix import SparseRows
 from aggro.files.raw import RawRows, joined_rows
 
 BLOCK = 1 << 28  # bytes of rows that are mixed together
-PIECE = 8192  # rows of a batch
+ROWS_AT_ONCE = 8192  # in a batch
 
 
 class Shuffled:
@@ -39,8 +39,8 @@ class Shuffled:
         self.blocks += 1
         X, y, weights = joined(batches)
         order = random.permutation(X.shape[0])
-        for start in range(0, len(order), PIECE):
-            some = order[start : start + PIECE]
+        for start in range(0, len(order), ROWS_AT_ONCE):
+            some = order[start : start + ROWS_AT_ONCE]
             yield Batch(X[some], y[some], None if weights is None else weights[some])
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from aggro.datasets.table import Source
 
-PIECE = 1 << 16
+BYTES_AT_ONCE = 1 << 16
 TIMEOUT = 30.0
 BROKEN = (OSError, EOFError, ValueError, KeyError, lzma.LZMAError, zipfile.BadZipFile)
 
@@ -142,7 +142,7 @@ def _read_address(address: str, title: str) -> bytes:
     with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
         total = int(answer.headers.get("Content-Length") or 0)
         with _bar(title, total) as advance:
-            while piece := answer.read(PIECE):
+            while piece := answer.read(BYTES_AT_ONCE):
                 pieces.append(piece)
                 advance(len(piece))
     return b"".join(pieces)

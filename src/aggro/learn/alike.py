@@ -16,8 +16,7 @@ def learners_of(learner: AnyLearner) -> list[Learner]:
 def grow_features(learner: AnyLearner, features: int) -> None:
     """Let features enter that were never seen, with zero weights."""
     for each in learners_of(learner):
-        if features > each.features:
-            each.model.grow(features)
+        each.model.grow(features)
     if isinstance(learner, AutoLearner):
         learner.features = max(learner.features, features)
 

@@ -16,7 +16,7 @@ from aggro.learn.turns import Turns
 from aggro.rules import Settings, check_same_shape
 
 SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
-OUTSIDE_BLOCK = 64  # rows whose kernel values are asked for together
+ROWS_AT_ONCE = 64  # whose values are asked of a kernel from outside
 
 
 class Outside(NamedTuple):
@@ -241,7 +241,7 @@ class KernelLearner:
         order = np.arange(count) if order is None else order
         present = order if weights is None else order[weights[order] > 0]
         batch = self.settings.batch_size
-        size = max(batch, OUTSIDE_BLOCK // batch * batch)
+        size = max(batch, ROWS_AT_ONCE // batch * batch)
         for start in range(0, len(present), size):
             yield present[start : start + size].astype(np.int64)
 

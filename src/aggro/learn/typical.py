@@ -24,7 +24,7 @@ FEWEST = 16  # and how many there are even if
 FEATURES = 1024  # they have more features together than this: each of them costs time
 EVERY = 8  # examples between two that are taken, once there are enough
 LONGEST = 1024  # examples until the mean is made anew
-ENTRIES = 1 << 20  # of dense rows that are looked through together
+ENTRIES_AT_ONCE = 1 << 20  # of dense rows that are looked through
 
 
 def is_sample(number: Any) -> Any:
@@ -115,7 +115,7 @@ class Typical:
 
 def _rows(X: Any, rows: Array) -> list[tuple[Array, Array]]:
     """Return the values of each row that are not zero, and their features."""
-    most = RECENT if hasattr(X, "indptr") else max(1, ENTRIES // X.shape[1])
+    most = RECENT if hasattr(X, "indptr") else max(1, ENTRIES_AT_ONCE // X.shape[1])
     found: list[tuple[Array, Array]] = []
     for start in range(0, len(rows), most):
         some = rows[start : start + most]

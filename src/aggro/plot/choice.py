@@ -18,7 +18,7 @@ def explained(choice: Choice, path: str | Path | None) -> Choice:
 
 def draw_choice(choice: Choice, path: str | Path | None) -> Any:
     """Draw the rows of a choice as bars; save the picture when a path is given."""
-    figure, (axes,) = open_figure(path, size=(7.0, 1.4 + 0.32 * len(choice.rows)))
+    figure, (axes,) = open_figure(path, figsize=(7.0, 1.4 + 0.32 * len(choice.rows)))
     factor = 1.0 if choice.regression else 100.0
     names = [_name(row) for row in choice.rows]
     errors = [factor * row["error"] for row in choice.rows]

@@ -24,7 +24,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 def open_figure(
     path: str | os.PathLike[str] | None,
     columns: int = 1,
-    size: tuple[float, float] = (7.0, 4.2),
+    figsize: tuple[float, float] = (7.0, 4.2),
 ) -> tuple[Any, list[Any]]:
     """Return an empty figure and its axes; one that goes to a file needs no screen."""
     _matplotlib()
@@ -33,7 +33,7 @@ def open_figure(
     else:
         check_picture(path)
         from matplotlib.figure import Figure as make  # type: ignore[assignment]  # a class for a function
-    figure: Any = make(figsize=size, layout="constrained")
+    figure: Any = make(figsize=figsize, layout="constrained")
     (axes,) = figure.subplots(1, columns, squeeze=False)
     for each in axes:
         each.grid(alpha=0.25)

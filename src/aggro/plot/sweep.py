@@ -12,7 +12,7 @@ from aggro.plot.style import COLOURS, close_figure, open_figure
 
 def draw(result: Any, path: str | Path | None, against: str) -> Any:
     """Draw both pictures side by side; save them when a path is given."""
-    figure, (left, right) = open_figure(path, columns=2, size=(11.0, 4.2))
+    figure, (left, right) = open_figure(path, columns=2, figsize=(11.0, 4.2))
     _against_parameter(left, result, against)
     _over_time(right, result)
     return close_figure(figure, path)

@@ -19,7 +19,7 @@ from aggro.serve.security import SAFE, Guard
 from aggro.serve.service import Service
 from aggro.serve.shield import Shield, failure
 
-PIECE = 1 << 16  # bytes of a large body that are sent at once
+BYTES_AT_ONCE = 1 << 16  # of a large body
 PAGE = {  # path: file, content type
     "/": ("index.html", b"text/html; charset=utf-8"),
     "/page/page.css": ("page.css", b"text/css; charset=utf-8"),
@@ -61,11 +61,11 @@ async def send_reply(reply: Reply, send: Send) -> None:
     own = [(b"content-type", reply.kind), (b"content-length", str(len(reply.body)).encode())]
     headers = [*own, *reply.headers, *SAFE]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    body = reply.body
-    for start in range(0, max(len(body) - PIECE, 0), PIECE):
-        piece = body[start : start + PIECE]
+    body, last = reply.body, max(len(reply.body) - 1, 0) // BYTES_AT_ONCE * BYTES_AT_ONCE
+    for start in range(0, last, BYTES_AT_ONCE):
+        piece = body[start : start + BYTES_AT_ONCE]
         await send({"type": "http.response.body", "body": piece, "more_body": True})
-    await send({"type": "http.response.body", "body": body[(len(body) - 1) // PIECE * PIECE :]})
+    await send({"type": "http.response.body", "body": body[last:]})
 
 
 async def send_stream(parts: AsyncIterator[bytes], receive: Receive, send: Send) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from aggro.serve.entries import Entry, Lesson, Prediction, Question, Row, Truth
 
-MOST = 64  # rows of a statement
+ROWS_AT_ONCE = 64  # in a statement
 KNOWN = "SELECT id, seq, label, weight, digest, refused FROM examples WHERE id IN "
 KEPT = "SELECT id, at, features, served FROM pending WHERE id IN "
 EXAMPLES = "examples (id, seq, label, weight, digest, refused, features, served)"
@@ -101,8 +101,8 @@ class Group:
 
 def parts(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """Yield rows in parts of the size of a statement."""
-    for start in range(0, len(rows), MOST):
-        yield rows[start : start + MOST]
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        yield rows[start : start + ROWS_AT_ONCE]
 
 
 @cache

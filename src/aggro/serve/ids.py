@@ -6,7 +6,7 @@ import os
 import time
 
 RANDOM = 10  # bytes of an id that cannot be guessed
-STOCK = 200  # ids for which the system is asked at once
+IDS_AT_ONCE = 200  # for which the system is asked
 
 
 class Ids:
@@ -18,6 +18,6 @@ class Ids:
     def new(self) -> str:
         """Return an id that nobody has."""
         if not self._stock:
-            digits, length = os.urandom(RANDOM * STOCK).hex(), 2 * RANDOM
+            digits, length = os.urandom(RANDOM * IDS_AT_ONCE).hex(), 2 * RANDOM
             self._stock = [digits[k : k + length] for k in range(0, len(digits), length)]
         return f"{int(time.time() * 1000):011x}{self._stock.pop()}"

@@ -38,7 +38,7 @@ from aggro.serve.limits import Keeping
 
 SYNCHRONOUS = "FULL"
 CHECKPOINT = 500  # pages of the write-ahead log before they move to the table
-CHUNK = 2000  # rows that one transaction tidies up, so that nobody waits long for it
+ROWS_AT_ONCE = 2000  # that one transaction tidies up, so that nobody waits long for it
 STATEMENTS = 400  # that stay prepared: some kinds, each for every number of rows up to 64
 FILE = "journal.sqlite"
 FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
@@ -172,7 +172,7 @@ class Journal:
     def _tidy(self) -> Iterator[Statement]:
         """Drop a few of the rows that nobody may ask for any more."""
         if self._stripped < self._held:
-            until = min(self._held, self._stripped + CHUNK)
+            until = min(self._held, self._stripped + ROWS_AT_ONCE)
             sql = "UPDATE examples SET features = NULL, served = NULL WHERE seq > ? AND seq <= ?"
             yield sql, (self._stripped, until)
             yield FACT, ("stripped", str(until))
@@ -180,7 +180,7 @@ class Journal:
         forget = min(self.last - self.keeping.ids, self._stripped)
         if forget > 0:
             sql = "SELECT seq FROM examples WHERE seq <= ? LIMIT ?"
-            yield f"DELETE FROM examples WHERE seq IN ({sql})", (forget, CHUNK)
+            yield f"DELETE FROM examples WHERE seq IN ({sql})", (forget, ROWS_AT_ONCE)
 
     def _expiry(self, written: int) -> list[Statement]:
         """Drop predictions that are too many or too old; mostly the first one is neither.
@@ -196,7 +196,7 @@ class Journal:
         if self._first[0] > most and self._first[1] >= old:
             return []
         some = f"SELECT number FROM ({first} ?) WHERE number <= ? OR at < ?"
-        return [(f"DELETE FROM pending WHERE number IN ({some})", (CHUNK, most, old))]
+        return [(f"DELETE FROM pending WHERE number IN ({some})", (ROWS_AT_ONCE, most, old))]
 
     # -- reading --------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ def draw_bars(
     shares: bool,
 ) -> Any:
     """Draw a bar for each word, the strongest at the top; return the figure, or write it."""
-    figure, (axes,) = open_figure(path, size=(7.0, 1.2 + 0.3 * max(len(words), 1)))
+    figure, (axes,) = open_figure(path, figsize=(7.0, 1.2 + 0.3 * max(len(words), 1)))
     sizes = [100.0 * value if shares else value for _, value in words]
     axes.barh(range(len(words)), sizes, color=[COLOURS[size < 0] for size in sizes])
     axes.set_yticks(range(len(words)), [word for word, _ in words])
