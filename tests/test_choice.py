@@ -115,6 +115,20 @@ def test_a_picture_has_room_for_all_who_raced():
     assert many > few and tall - low == pytest.approx(0.32 * (many - few))
 
 
+def test_a_picture_tells_who_left_and_when():
+    X, y = rows()
+    choice = aggro.AutoClassifier().partial_fit(X, y).explain_choice()
+    (axes,) = draw_choice(choice, None).axes
+    assert {row["left_after"] is None for row in choice.rows} == {True, False}
+    for row, note in zip(choice.rows, axes.texts, strict=True):
+        said = note.get_text()
+        assert said.startswith(f" {100 * row['error']:.3g}")
+        gone = row["left_after"]
+        assert ("left" in said) == (gone is not None)
+        if gone is not None:
+            assert f"left after {gone:,}, {100 * row['behind']:.2g} behind" in said
+
+
 def test_a_race_that_has_not_begun_has_made_nothing():
     race = AutoLearner(Settings(task="binary", C="auto"), 3, 2)
     assert race.made() == (0.0, 0.0) and race.distance == 0.0

@@ -209,6 +209,26 @@ def test_plot(tmp_path):
     assert (tmp_path / "sweep.png").stat().st_size > 10_000
 
 
+def told_by(axes):
+    """The names in the legend of a picture, if it has one."""
+    legend = axes.get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_picture_says_what_its_lines_are():
+    X, y = problem()
+    result = aggro.sweep(X, y, C=[0.1, 1.0], loss=["hinge", "hard"])
+    left, right = result.plot().axes
+    assert told_by(left) == ["loss=hinge", "loss=hard"] and left.get_xlabel() == "C"
+    assert left.get_xscale() == "log" and [len(line.get_xdata()) for line in left.lines] == [2, 2]
+    ranked = sorted(result.rows, key=lambda row: row.error)
+    assert told_by(right) == [row.name for row in ranked] and "seen" in right.get_xlabel()
+    for axes in (left, right):
+        assert "%" in axes.get_ylabel()
+    left, right = aggro.sweep(X, y, C=[0.1, 1.0]).plot().axes  # one line needs no name
+    assert told_by(left) == [] and len(told_by(right)) == 2
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

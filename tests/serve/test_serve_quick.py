@@ -250,3 +250,15 @@ def test_new_ids_differ_and_lie_together_in_time():
     time.sleep(0.005)
     later = ids.new()
     assert len(set(first)) == 1000 and max(first) < later
+
+
+def test_an_id_is_its_time_and_eighty_bits_at_random():
+    """Of one length, so that the order of ids is that of their times."""
+    ids, before = Ids(), int(time.time() * 1000)
+    made = [ids.new() for _ in range(1000)]
+    assert {len(id) for id in made} == {11 + 80 // 4}
+    assert all(before <= int(id[:11], 16) <= time.time() * 1000 for id in made)
+    bits = [bin(int("1" + id[11:], 16))[3:] for id in made]
+    assert all(
+        300 < ones < 700 for ones in (column.count("1") for column in zip(*bits, strict=True))
+    )
