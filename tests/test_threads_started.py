@@ -28,6 +28,9 @@ WORK = """
     def read(threads):
         return HashingVectorizer(n_jobs=threads).transform(texts).data
 
+    def read_few(threads):
+        return HashingVectorizer(n_jobs=threads).transform(texts[:3]).data
+
     def count(threads):
         return HashingVectorizer(n_jobs=threads, idf="online").fit_transform(texts).data
 
@@ -47,15 +50,16 @@ WORK = """
 KINDS = ["read", "count", "learn", "score"]
 
 
-def run(program, stack, room=resource.RLIM_INFINITY):
-    """Run a program behind the work in a process of its own; return what it printed.
+def run(program, **limits):
+    """Run a program behind the work in a process of its own, with limits; return what it printed.
 
-    Its threads have a stack of so many bytes, and all together so much room.
+    STACK is what a thread takes, AS all that there is.
     """
 
     def limit():
-        for kind, most in ((resource.RLIMIT_STACK, stack), (resource.RLIMIT_AS, room)):
-            resource.setrlimit(kind, (most, resource.RLIM_INFINITY))
+        for name, most in limits.items():
+            kind = getattr(resource, f"RLIMIT_{name}")
+            resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
 
     ended = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(WORK) + textwrap.dedent(program)],
@@ -69,25 +73,35 @@ def run(program, stack, room=resource.RLIM_INFINITY):
     return ended.stdout
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_job_starts_no_thread(kind):
-    """A thread takes a stack, of which the largest size of the process tells."""
-    program = f"""
+METER = """
     def size(name):
         (line,) = [line for line in open("/proc/self/status") if line.startswith(name)]
         return int(line.split()[1]) * 1024
 
-    def growth(threads):
+    def growth(work, threads):
         filled = np.empty(size("VmPeak") - size("VmSize"), np.uint8)
         before = size("VmPeak")
-        {kind}(threads)
+        work(threads)
         return size("VmPeak") - before
 
-    {kind}(1)
-    print(growth(1), growth(4))
-    """
-    alone, several = map(int, run(program, stack=1 << 30).split())
-    assert alone < 1 << 29 < several
+"""
+
+
+def started(*calls):
+    """Tell of each call whether it starts a thread, whose stack the size of the process tells."""
+    stack = 1 << 30
+    program = METER + "".join(f"    print(growth({work}, {threads}))\n" for work, threads in calls)
+    return [int(grown) > stack / 2 for grown in run(program, STACK=stack).split()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_job_starts_no_thread(kind):
+    assert started((kind, 1), (kind, 4)) == [False, True]
+
+
+def test_few_texts_start_no_thread():
+    """Whoever asks for one text at a time asks often: a thread would cost more than the text."""
+    assert started(("read_few", 1), ("read_few", 4), ("read", 4)) == [False, False, True]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -101,4 +115,4 @@ def test_without_any_thread_to_be_had_all_is_done(kind):
         assert np.array_equal({kind}(4), {kind}(1))
         print("done")
     """
-    assert run(program, stack=1 << 38, room=1 << 37) == "done\n"
+    assert run(program, STACK=1 << 38, AS=1 << 37) == "done\n"
