@@ -145,3 +145,24 @@ def test_mistakes_are_counted_alike_for_any_constraint(multiclass, classes):
         found += said != y[i]
         model.partial_fit(X[i : i + 1], y[i : i + 1], classes=np.arange(classes))
     assert model.n_mistakes_ == found
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize("case", ["binary", "ovr", "multilabel", "regression", "regressions"])
+def test_each_output_counts_its_own_mistakes(case, batch_size):
+    """What a saved model says of each output; a number that is not met exactly is no mistake."""
+    task, outputs, multiclass = CASES[case]
+    settings = Settings(task=task, multiclass=multiclass, batch_size=batch_size)
+    X, y = make_problem(task, outputs, np.random.default_rng(5), 120, 6, noise=1.5)
+    learner, mistakes = make_learner(settings, 6, outputs), 0
+    for start in range(0, len(X), batch_size):
+        part = slice(start, start + batch_size)
+        positive = learner.scores(rows_of(X[part])) > 0
+        if task != "regression":
+            given = y[part].reshape(len(positive), -1)
+            truth = given == np.arange(outputs) if task == "multiclass" else given > 0
+            mistakes = mistakes + (positive != truth).sum(axis=0)
+        teach(learner, X[part], y[part])
+    counted = learner.state()["mistakes"]
+    assert np.array_equal(counted, np.broadcast_to(mistakes, counted.shape))
+    assert (counted > 0).all() == (task != "regression")
