@@ -14,7 +14,9 @@ from serve_support import problem, running
 import aggro
 from aggro.cli.serve import parser, run
 from aggro.serve import client, start
+from aggro.serve.calls import CALLS
 from aggro.serve.client import Client
+from aggro.serve.errors import CODES
 from aggro.serve.faces import ArrayFace, Said
 from aggro.serve.limits import MAX_FEATURES, Keeping, Limits
 from aggro.serve.shield import failure
@@ -73,6 +75,13 @@ def test_a_bound_is_the_most_that_is_taken(tmp_path):
             assert problem(refused)
         assert server.http.get("/model").json()["classes"] == ["x", "xxxxx"]
         assert "2 classes" in problem(server.learn({"a": 1.0}, "y"))
+
+
+def test_every_refusal_that_is_promised_has_its_short_code():
+    """And none has one that never comes; a wrong method and a fault of ours may meet any call."""
+    promised = {status for call in CALLS for status in call.statuses} - {200}
+    assert CODES.keys() == promised | {405, 500}
+    assert len(set(CODES.values())) == len(CODES)
 
 
 def test_the_bounds_are_those_of_the_manual():

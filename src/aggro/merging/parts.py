@@ -218,7 +218,6 @@ def without_news(learner: Any, mergeable: bool) -> Any:
     """Return the learner, or race, that counts news from here on, or no longer does."""
     if not isinstance(learner, Learner):
         race = copy.copy(learner)
-        race.__setstate__(learner.__getstate__())
         race.settings = replace(learner.settings, mergeable=mergeable)
         race.learners = [without_news(each, mergeable) for each in learner.learners]
         return race

@@ -14,7 +14,6 @@ CODES = {
     415: "not_json",
     422: "not_valid",
     429: "busy",
-    431: "headers_too_large",
     500: "internal",
     503: "unavailable",
 }
