@@ -36,8 +36,8 @@ def main():
             print(f"{each.id} {each.file}\n  - {each.before}\n  + {each.after}")
         return 0
     if options.report:
-        tried = [(m, Verdict(**known)) for m, known in _tried([m for m, _ in python] + cpp)]
-        return judge(tried, whole=True, of=len(python) + cpp_build.wanted(cpp))
+        faults = [*(mutant for mutant, _ in python), *cpp_build.wanted(cpp).values()]
+        return judge(_tried(faults), whole=True, of=len(faults))
     chosen = _only(python, options)
     if options.cpp:
         print("compiling the core with its faults", flush=True)
@@ -54,9 +54,9 @@ def _only(chosen, options):
 
 
 def _tried(mutants):
-    """The faults that have a verdict."""
+    """The faults that have a verdict, with it."""
     known = json.loads(RESULTS.read_text())
-    return [(mutant, known[mutant.id]) for mutant in mutants if mutant.id in known]
+    return [(each, Verdict(**known[each.id])) for each in mutants if each.id in known]
 
 
 def run(chosen, options):

@@ -29,8 +29,7 @@ PLACE = re.compile(r"(core/[\w/]+\.(?:hpp|cpp)):(\d+)")
 def build(mutants):
     """Compile the core with these faults; return those that are in it, by their number."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    known = set(BROKEN.read_text().split()) if BROKEN.exists() else set()
-    numbered = {n: m for n, m in enumerate(mutants, start=1) if m.id not in known}
+    known, numbered = _known_to_break(), _numbered(mutants)
     shutil.copy(ROOT / "CMakeLists.txt", FOLDER)
     _put(FOLDER / "switch.hpp", SWITCH.encode())
     while True:
@@ -108,19 +107,24 @@ def _environment():
     return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
-def _room(mutants):
-    """How many faults of each file are wanted: the rest are spare."""
-    return {file: -(-count // SPARE) for file, count in Counter(m.file for m in mutants).items()}
-
-
 def wanted(mutants):
-    """How many faults are wanted in all."""
-    return sum(_room(mutants).values())
+    """The faults that are to be tried, by their number, without those known not to compile."""
+    return _wanted(_numbered(mutants), mutants)
+
+
+def _known_to_break():
+    return set(BROKEN.read_text().split()) if BROKEN.exists() else set()
+
+
+def _numbered(mutants):
+    known = _known_to_break()
+    return {n: each for n, each in enumerate(mutants, start=1) if each.id not in known}
 
 
 def _wanted(numbered, mutants):
     """Leave out the spare ones."""
-    room, kept = _room(mutants), {}
+    room = {file: -(-count // SPARE) for file, count in Counter(m.file for m in mutants).items()}
+    kept = {}
     for number, each in numbered.items():
         if room[each.file] > 0:
             room[each.file] -= 1

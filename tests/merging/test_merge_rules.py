@@ -15,7 +15,7 @@ from aggro.learn.learner import rows_of
 from aggro.learn.makers import make_learner
 from aggro.merging.changes import add, apply, change_of
 from aggro.merging.learners import blank_like, merge_learners, total
-from aggro.merging.parts import take_apart, widened
+from aggro.merging.parts import square, take_apart, widened
 from aggro.merging.shards import merge_round
 from aggro.merging.table import DERIVED, REFUSED, RULES
 from aggro.metric import METRICS as metric_table
@@ -182,6 +182,24 @@ def test_a_full_metric_merges_in_information_form(seed):
         [each.rest["full_0"] for each in parts],
     )
     np.testing.assert_allclose(vector(merged), expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("scaling", [0.5, 1.0, 3.0, "auto"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_what_was_known_at_first_counts_once_in_a_full_metric(fit_intercept, scaling):
+    """Of a merged metric, too: its inverse is that of the beginning and what each has added."""
+    more = {"fit_intercept": fit_intercept, "intercept_scaling": scaling}
+    _, models, _ = learners(3, {"metric": "full", "classes": 2, "more": more})
+
+    def known(learner):
+        """The inverse of the metric now, and at the beginning."""
+        state, begin = learner.state(), np.ones(6 + fit_intercept)
+        if fit_intercept:
+            begin[-1] /= state["bias_prior"][0] if scaling == "auto" else scaling**2
+        return np.linalg.inv(square(state["full_0"])), np.diag(begin)
+
+    now, begin = known(merge_learners(models))
+    assert_close(now - begin, sum(np.subtract(*known(each)) for each in models))
 
 
 @QUICK
