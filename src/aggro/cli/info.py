@@ -17,8 +17,7 @@ from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.learn.learner import Array, Learner
 from aggro.learn.race import AutoLearner
-from aggro.models.record import Record, read_record
-from aggro.models.store import TEXTS
+from aggro.models.record import TEXTS, Record, read_record
 
 EXAMPLES = """
 aggro info model.aggro

@@ -17,13 +17,13 @@ from aggro.labels import chosen
 from aggro.learn.classes import Classes
 from aggro.learn.learner import Array, Progress
 from aggro.models.errors import ModelFileError
-from aggro.models.record import Record, read_record, write_record
-from aggro.models.store import TEXTS, model_of, record_of
+from aggro.models.record import TEXTS, Record, read_record, write_record
+from aggro.models.store import model_of, record_of
 from aggro.text.classifier import TextClassifier
 from aggro.text.files import table_of_rows
 from aggro.text.regressor import TextRegressor
 
-LEARNING = ("C", "metric", "average", "multiclass", "forgetting", "epsilon")
+LEARNING = ("C", "metric", "average", "multiclass", "forgetting", "epsilon", "mergeable")
 READS = ("csv", "tsv", "parquet", "arrow", "jsonl")  # which have columns
 
 

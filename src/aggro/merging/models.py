@@ -13,14 +13,13 @@ import numpy as np
 from aggro.checks import check_number
 from aggro.learn.alike import AnyLearner
 from aggro.learn.classes import Classes
-from aggro.learn.learner import Array, Learner
+from aggro.learn.learner import Array
 from aggro.learn.makers import grown
-from aggro.learn.race import AutoLearner
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import merge_calibrators, merge_typical
-from aggro.merging.parts import widened
+from aggro.merging.parts import wider
 from aggro.merging.streams import merge_streams
-from aggro.models.record import KERNELS, Record, read_record
+from aggro.models.record import KERNELS, TEXTS, Record, read_record
 from aggro.models.streams import STREAMS
 from aggro.rules import LOSSES, check_settings
 
@@ -125,22 +124,26 @@ def merge_records(
 ) -> Record:
     """Return the models of estimators as one."""
     first = records[0]
+    for each in records:
+        if "_learner" not in each.attributes:
+            raise ValueError("A model was never fitted; give models that have learned something.")
+    if first.name in TEXTS:
+        from aggro.merging.texts import merge_texts
+
+        return merge_texts(records, start, weights)
     if first.name in KERNELS:
         raise ValueError(
             f"A {first.name} cannot be merged: its models are sums over remembered examples, and "
             "all examples of all models together are more than the budget; merge linear models."
         )
-    for each in records:
-        if "_learner" not in each.attributes:
-            raise ValueError("A model was never fitted; give models that have learned something.")
     fitted = [each.attributes for each in records]
     for name in SAME:
-        _check_same(name, [each.get(name) for each in fitted])
+        check_same(name, [each.get(name) for each in fitted])
     begin = None if start is None else start.attributes
     everybody = fitted if begin is None else [*fitted, begin]
     names = _feature_names(everybody)
     width = max(int(each["n_features_in_"]) for each in everybody) if names is None else len(names)
-    classes = _all_classes(everybody)
+    classes = all_classes(everybody)
     fit = _fitter(names, width, classes)
     learners = [fit(each) for each in fitted]
     origin = None if begin is None else fit(begin)
@@ -155,7 +158,8 @@ def merge_records(
     return Record(first.name, first.params, {k: v for k, v in merged.items() if v is not None})
 
 
-def _check_same(name: str, values: list[Any]) -> None:
+def check_same(name: str, values: list[Any]) -> None:
+    """Raise unless an attribute is the same in all models."""
     for value in values[1:]:
         if value != values[0]:
             what = name.strip("_").replace("origin", "way their data were read")
@@ -176,7 +180,8 @@ def _feature_names(fitted: Sequence[dict[str, Any]]) -> Array | None:
     return np.array(list(known), dtype=object)
 
 
-def _all_classes(fitted: Sequence[dict[str, Any]]) -> Classes | None:
+def all_classes(fitted: Sequence[dict[str, Any]]) -> Classes | None:
+    """Return the classes of all models; None for regressors."""
     if "classes_" not in fitted[0]:
         return None
     everybody = Classes(fitted[0]["classes_"])
@@ -205,17 +210,6 @@ def _fitter(
         return grown(wide, settings, position, len(classes))
 
     return fit
-
-
-def wider(learner: AnyLearner, places: Array, width: int) -> AnyLearner:
-    """Return the learner, or race, with the features at these places among more."""
-    if isinstance(learner, Learner):
-        return widened(learner, places, width)
-    race = AutoLearner.__new__(AutoLearner)
-    race.__setstate__(learner.__getstate__())
-    race.learners = [widened(each, places, width) for each in learner.learners]
-    race.features = width
-    return race
 
 
 def _merge_classes(

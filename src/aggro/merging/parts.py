@@ -195,23 +195,38 @@ def _put_numbers(state: dict[str, Array], rest: dict[str, Array]) -> None:
 
 
 def widened(learner: Learner, places: Array, features: int) -> Learner:
-    """Return the learner with more features, of which ``places[j]`` is its feature j."""
+    """Return the learner with more features, of which ``places[j]`` is its feature j.
+
+    A feature of place -1 was never used, and is left out.
+    """
     if features == learner.features and np.array_equal(places, np.arange(features)):
         return learner
     parts = take_apart(learner)
     wide = Learner(learner.all_settings, features, learner.classes, learner.dtype)
     wide.model.set_memory(learner.model.memory)
-    fresh = take_apart(wide)
+    fresh, used = take_apart(wide), places >= 0
     for name, table in parts.tables.items():
         if name == "scale_moments":  # a feature that comes later was zero so far
             fresh.tables[name][:, 0] = table[:1, 0]
-        fresh.tables[name][places] = table
+        fresh.tables[name][places[used]] = table[used]
     every = np.append(places, features)  # the intercept comes last
     for name in [name for name in parts.rest if name.startswith("full_")]:
         inner = every[: len(parts.rest[name])]
-        fresh.rest[name][np.ix_(inner, inner)] = parts.rest[name]
+        old = np.flatnonzero(inner >= 0)
+        fresh.rest[name][np.ix_(inner[old], inner[old])] = parts.rest[name][np.ix_(old, old)]
         parts.rest[name] = fresh.rest[name]
     return put_together(wide, Parts(fresh.tables, parts.rest))
+
+
+def wider(learner: Any, places: Array, width: int) -> Any:
+    """Return the learner, or race, with the features at these places among more."""
+    if isinstance(learner, Learner):
+        return widened(learner, places, width)
+    race = copy.copy(learner)
+    race.__setstate__(learner.__getstate__())
+    race.learners = [widened(each, places, width) for each in learner.learners]
+    race.features = width
+    return race
 
 
 def without_news(learner: Any, mergeable: bool) -> Any:

@@ -49,6 +49,7 @@ FORMER = {
 CLASSIFIERS = tuple(name for name, kind in LINEAR.items() if not kind.regression)
 REGRESSORS = tuple(name for name, kind in LINEAR.items() if kind.regression)
 KERNELS = tuple(name for name, kind in KINDS.items() if kind.kernel)
+TEXTS = ("TextClassifier", "TextRegressor")
 DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, IndexError)
 
 

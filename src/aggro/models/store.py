@@ -20,6 +20,7 @@ from aggro.models.record import (
     DAMAGED,
     KERNELS,
     REGRESSORS,
+    TEXTS,
     Record,
     read_record,
     write_record,
@@ -27,7 +28,6 @@ from aggro.models.record import (
 from aggro.models.streams import STREAMS, stream_learner, stream_record
 from aggro.rules import class_task
 
-TEXTS = ("TextClassifier", "TextRegressor")
 ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
 # Fitted attributes of the estimators, and what they must be.
 ATTRIBUTES: dict[str, type | tuple[type, ...]] = {

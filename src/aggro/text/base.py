@@ -51,6 +51,7 @@ class TextEstimator:
     forgetting: float
     keep_names: bool | int
     memory: int
+    mergeable: bool
     n_jobs: int | None
     random_state: int
 

@@ -63,6 +63,8 @@ binary, min_df, max_df
     memory : int, default=1073741824
         Bytes that the tables of the race may take. When words and classes ask for more, the worst
         learner leaves.
+    mergeable : bool, default=False
+        Count the steps that move each weight, for ``aggro.merge``. The model learned is the same.
     n_jobs : int, default=None
         Threads: None is one, -1 all cores. The result is the same for any number.
     random_state : int, default=0
@@ -110,6 +112,7 @@ binary, min_df, max_df
         keep_names: bool | int = True,
         probability: bool = True,
         memory: int = MEMORY,
+        mergeable: bool = False,
         n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
@@ -233,6 +236,7 @@ binary, min_df, max_df
             average=self.average,
             multiclass=self.multiclass,
             forgetting=self.forgetting,
+            mergeable=self.mergeable,
             intercept_scaling="auto",  # rows have length one: a constant 1 takes half of each step
         )
 

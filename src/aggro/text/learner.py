@@ -171,10 +171,14 @@ class TextLearner:
             runners.append(dataclasses.replace(runner, typical=typical))
         if self.calibrator is not None and not self.examples:
             self._record(lesson, np.empty((0, 2, self.outputs)))
+        self.go_on_with(runners, self.examples + count)
+
+    def go_on_with(self, runners: list[Runner], examples: int) -> None:
+        """Take over what was learned of so many examples; look who leads, if that is due."""
         look = next_look(self.examples)
-        self.runners, self.examples = runners, self.examples + count
-        if self.examples >= look:
-            self._look(self.examples >= PATIENCE and is_settled(self.examples, look))
+        self.runners, self.examples = runners, examples
+        if examples >= look:
+            self._look(examples >= PATIENCE and is_settled(examples, look))
 
     @property
     def outputs(self) -> int:
@@ -223,12 +227,17 @@ class TextLearner:
 
     def _lead(self, runners: Sequence[Runner]) -> None:
         """Go on with these; the one with the best record leads."""
-        leading = min(range(len(runners)), key=lambda i: best_of(runners[i].race))
+        leading = self.best(runners)
         if runners is self.runners and leading == self.leading:
             return
         made = suffered(runners[leading].race)
         counted = (self.mistakes - made[0], self.distance - made[1])
         self.__dict__.update(runners=list(runners), leading=leading, counted=counted)
+
+    @staticmethod
+    def best(runners: Sequence[Runner]) -> int:
+        """Return the place of the runner with the best record."""
+        return min(range(len(runners)), key=lambda i: best_of(runners[i].race))
 
     def _leave_room(self) -> None:
         """Let the worst learners leave while the tables would take more memory than they may."""

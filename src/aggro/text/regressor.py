@@ -30,7 +30,7 @@ class TextRegressor(Explained, TextEstimator):
         Half the width of the tube in which an error costs nothing.
     ngram_range, idf, C, metric, average, analyzer, lowercase, stop_words, token_pattern, \
 strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, max_iter, shuffle, \
-forgetting, keep_names, memory, n_jobs, random_state
+forgetting, keep_names, memory, mergeable, n_jobs, random_state
         As in ``TextClassifier``; the race follows the least error.
 
     Examples
@@ -69,6 +69,7 @@ forgetting, keep_names, memory, n_jobs, random_state
         forgetting: float = 0.0,
         keep_names: bool | int = True,
         memory: int = MEMORY,
+        mergeable: bool = False,
         n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
@@ -130,6 +131,7 @@ forgetting, keep_names, memory, n_jobs, random_state
             metric=self.metric,
             average=self.average,
             forgetting=self.forgetting,
+            mergeable=self.mergeable,
         )
 
     def predict(self, X: Any) -> Array:

@@ -1,0 +1,175 @@
+"""Models of texts put together: what their words were counted for, and their races."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from aggro.learn.alike import suffered
+from aggro.learn.classes import Classes
+from aggro.learn.learner import Array
+from aggro.learn.typical import Typical
+from aggro.merging.learners import merge_learners
+from aggro.merging.margins import join_calibrators, merge_typical
+from aggro.merging.parts import wider
+from aggro.merging.words import keys_of, places_of, since, together
+from aggro.models.record import Record
+from aggro.text.encoder import Encoder
+from aggro.text.learner import Runner, TextLearner
+
+FREE = ("C", "n_jobs", "random_state", "memory", "max_iter", "shuffle", "keep_names")
+
+
+def merge_texts(
+    records: Sequence[Record], start: Record | None, weights: Sequence[float] | None
+) -> Record:
+    """Return models of texts as one."""
+    first, everybody = records[0], [*records, *([] if start is None else [start])]
+    for each in everybody[1:]:
+        _check_same(first, each)
+    if first.params["forgetting"]:
+        raise ValueError(
+            f"Such models cannot be merged: forgetting={first.params['forgetting']} lets counts of "
+            "documents forget by the order of the texts, which models learned apart do not have in "
+            "common; use forgetting=0."
+        )
+    if len(records) == 1:
+        return copy.deepcopy(first)
+    merged = dict(first.attributes)
+    learners = [each.attributes["_learner"] for each in everybody]
+    if "classes_" in merged:
+        known = [Classes(each.attributes["classes_"]) for each in everybody]
+        classes = known[0]
+        for each in known[1:]:
+            classes = classes.admit(each.labels)
+        learners = [_admitted(*pair, classes) for pair in zip(learners, known, strict=True)]
+        merged["classes_"] = classes.labels
+        merged["_classes_given"] = all(each.attributes["_classes_given"] for each in records)
+    begin = learners.pop() if start is not None else None
+    merged["_learner"] = merge_text_learners(learners, begin, weights)
+    return Record(first.name, first.params, merged)
+
+
+def _check_same(first: Record, other: Record) -> None:
+    for name, value in first.params.items():
+        found = other.params.get(name, value)
+        if name not in FREE and found != value:
+            raise ValueError(
+                f"The models differ in {name}: {value!r} and {found!r}; merge models "
+                "with the same parameters."
+            )
+    mine, others = (each.attributes["_learner"].encoder for each in (first, other))
+    if (mine.ranges, mine.kinds) != (others.ranges, others.kinds):
+        raise ValueError(
+            f"The models read texts in other ways: {_told(mine)} and {_told(others)}; choose "
+            "ngram_range and idf, or merge models that still race, learned by partial_fit."
+        )
+
+
+def _told(encoder: Encoder) -> str:
+    return f"ngram_range={encoder.ranges} by {' and '.join(encoder.kinds)}"
+
+
+def _admitted(learner: TextLearner, known: Classes, classes: Classes) -> TextLearner:
+    if len(known) == len(classes):
+        return learner
+    settings = replace(learner.settings, task=classes.task)
+    return learner.admit(settings, known.among(classes), len(classes))
+
+
+def merge_text_learners(
+    learners: Sequence[TextLearner],
+    start: TextLearner | None = None,
+    weights: Sequence[float] | None = None,
+) -> TextLearner:
+    """Return one learner from several of the same classes and the same ways to read texts."""
+    states = [each.encoder.state() for each in learners]
+    if start is not None:
+        begin = start.encoder.state()
+        states = [begin, *(since(begin, state) for state in states)]
+    first = learners[0]
+    encoder = encoder_like(first.encoder, together(states))
+    runners = [
+        _merged(place, learners, start, weights, encoder)
+        for place in _common([*learners, *([] if start is None else [start])])
+    ]
+    before = np.zeros(3) if start is None else _counts(start)
+    total = before + sum(_counts(each) - before for each in learners)
+    merged = copy.copy(first)
+    merged.__setstate__(first.__getstate__())
+    merged.encoder, merged.examples, merged.runners = encoder, int(total[0]), runners
+    merged.leading = merged.best(runners)
+    made = suffered(merged.leader.race)
+    merged.counted = (float(total[1] - made[0]), float(total[2] - made[1]))
+    if first.calibrator is not None:
+        records = [each.calibrator for each in learners if each.calibrator is not None]
+        merged.calibrator = join_calibrators(records, None if start is None else start.calibrator)
+    return merged
+
+
+def _counts(learner: TextLearner) -> Array:
+    return np.array([learner.examples, learner.mistakes, learner.distance])
+
+
+def encoder_like(encoder: Encoder, state: dict[str, Array]) -> Encoder:
+    """Return an encoder of the same kind that knows other words."""
+    new = Encoder.__new__(Encoder)
+    new.__setstate__({**encoder.__getstate__(), "known": state})
+    new.keep(prune=True)
+    return new
+
+
+def _common(learners: Sequence[TextLearner]) -> list[tuple[int, str]]:
+    """Return the ways to read texts that are still in all races; others were far behind."""
+    raced = [[(each.which, each.kind) for each in learner.runners] for learner in learners]
+    shared = [place for place in raced[0] if all(place in each for each in raced)]
+    if not shared:
+        raise ValueError(
+            "The races have no way to read texts in common any more: each has followed its own "
+            "texts; choose ngram_range and idf, or train with aggro.dask."
+        )
+    return shared
+
+
+def _merged(
+    place: tuple[int, str],
+    learners: Sequence[TextLearner],
+    start: TextLearner | None,
+    weights: Sequence[float] | None,
+    encoder: Encoder,
+) -> Runner:
+    """Return one way to read texts, as all models have learned by it."""
+    known = keys_of(encoder, place[0])
+    own = [moved(_runner(each, place), each.encoder, known) for each in learners]
+    begin = None if start is None else moved(_runner(start, place), start.encoder, known).race
+    race = merge_learners([each.race for each in own], begin, weights)
+    return Runner(*place, race, merge_typical([each.typical for each in own]))
+
+
+def _runner(learner: TextLearner, place: tuple[int, str]) -> Runner:
+    return next(each for each in learner.runners if (each.which, each.kind) == place)
+
+
+def moved(runner: Runner, encoder: Encoder, known: Array) -> Runner:
+    """Return a runner for an encoder whose features have these keys; it knows more words."""
+    keys = np.full(runner.race.features, -1, np.int64)  # a lesson taken back leaves features
+    own = keys_of(encoder, runner.which)
+    keys[: len(own)] = own
+    places = places_of(keys, known)
+    race = wider(runner.race, places, len(known))
+    return replace(runner, race=race, typical=renamed(runner.typical, places))
+
+
+def renamed(typical: Typical, places: Array) -> Typical:
+    """Return a typical example whose feature f is at ``places[f]``."""
+    samples = tuple(_sorted(values, places[features]) for values, features in typical.samples)
+    mean, features = _sorted(typical.mean, places[typical.features])
+    return replace(typical, mean=mean, features=features, samples=samples)
+
+
+def _sorted(values: Array, features: Array) -> tuple[Array, Array]:
+    order = np.argsort(features, kind="stable")
+    return values[order], features[order]
