@@ -23,7 +23,7 @@ def grow_features(learner: AnyLearner, features: int) -> None:
 
 def suffered(learner: AnyLearner) -> tuple[float, float]:
     """Return the mistakes, and the distance, of what predicted, each before it was learned."""
-    if isinstance(learner, AutoLearner):
+    if not isinstance(learner, Learner):
         return learner.mistakes, learner.distance
     mistakes, distance = learner.model.chosen_record
     return mistakes, distance

@@ -58,11 +58,14 @@ def _grown(fitted: dict[str, Any], classes: Classes) -> Calibrator:
     return found.grown(settings, more, own.among(classes), len(classes))
 
 
-def merge_typical(typicals: Sequence[Typical]) -> Typical:
-    """Return the typical example of all rows: the mean of as many samples of each model."""
+def merge_typical(typicals: Sequence[Typical], before: int = 0) -> Typical:
+    """Return the typical example of all rows: the mean of as many samples of each model.
+
+    ``before``: how many rows all of them have met together, until they parted.
+    """
     each = max(RECENT // len(typicals), 1)
     samples = tuple(sample for one in typicals for sample in one.samples[-each:])
-    met = sum(one.met for one in typicals)
+    met = before + sum(one.met - before for one in typicals)
     if not samples:
         return replace(typicals[0], met=met)
     return replace(typicals[0], met=met, samples=samples)._renewed()

@@ -201,7 +201,7 @@ def _fitter(
         if names is not None:
             found = {name: place for place, name in enumerate(names.tolist())}
             places = np.array([found[name] for name in fitted["feature_names_in_"].tolist()])
-        wide = wider(learner, places, width)
+        wide: AnyLearner = wider(learner, places, width)
         if classes is None or len(fitted["classes_"]) == len(classes):
             return wide
         settings = replace(wide.settings, task=classes.task)
@@ -230,4 +230,5 @@ def _merge_classes(
         merged.pop(name, None)
     if all("_calibrator" in each for each in fitted):
         merged["_calibrator"] = merge_calibrators(fitted, begin, classes)
-        merged["_typical"] = merge_typical([each["_typical"] for each in fitted])
+        before_all = 0 if begin is None or "_typical" not in begin else begin["_typical"].met
+        merged["_typical"] = merge_typical([each["_typical"] for each in fitted], before_all)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from aggro.learn.typical import Typical
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.parts import wider
-from aggro.merging.words import keys_of, places_of, since, together
+from aggro.merging.words import finder, keys_of, since, together
 from aggro.models.record import Record
 from aggro.text.encoder import Encoder
 from aggro.text.learner import Runner, TextLearner
@@ -42,9 +43,7 @@ def merge_texts(
     learners = [each.attributes["_learner"] for each in everybody]
     if "classes_" in merged:
         known = [Classes(each.attributes["classes_"]) for each in everybody]
-        classes = known[0]
-        for each in known[1:]:
-            classes = classes.admit(each.labels)
+        classes = reduce(lambda some, more: some.admit(more.labels), known)
         learners = [_admitted(*pair, classes) for pair in zip(learners, known, strict=True)]
         merged["classes_"] = classes.labels
         merged["_classes_given"] = all(each.attributes["_classes_given"] for each in records)
@@ -144,9 +143,13 @@ def _merged(
     """Return one way to read texts, as all models have learned by it."""
     known = keys_of(encoder, place[0])
     own = [moved(_runner(each, place), each.encoder, known) for each in learners]
-    begin = None if start is None else moved(_runner(start, place), start.encoder, known).race
-    race = merge_learners([each.race for each in own], begin, weights)
-    return Runner(*place, race, merge_typical([each.typical for each in own]))
+    typicals = [each.typical for each in own]
+    if start is None:
+        race = merge_learners([each.race for each in own], None, weights)
+        return Runner(*place, race, merge_typical(typicals))
+    begin = moved(_runner(start, place), start.encoder, known)
+    race = merge_learners([each.race for each in own], begin.race, weights)
+    return Runner(*place, race, merge_typical(typicals, begin.typical.met))
 
 
 def _runner(learner: TextLearner, place: tuple[int, str]) -> Runner:
@@ -158,15 +161,15 @@ def moved(runner: Runner, encoder: Encoder, known: Array) -> Runner:
     keys = np.full(runner.race.features, -1, np.int64)  # a lesson taken back leaves features
     own = keys_of(encoder, runner.which)
     keys[: len(own)] = own
-    places = places_of(keys, known)
+    places = finder(known)(keys)
     race = wider(runner.race, places, len(known))
-    return replace(runner, race=race, typical=renamed(runner.typical, places))
+    return replace(runner, race=race, typical=renamed(runner.typical, places.__getitem__))
 
 
-def renamed(typical: Typical, places: Array) -> Typical:
-    """Return a typical example whose feature f is at ``places[f]``."""
-    samples = tuple(_sorted(values, places[features]) for values, features in typical.samples)
-    mean, features = _sorted(typical.mean, places[typical.features])
+def renamed(typical: Typical, new: Callable[[Array], Array]) -> Typical:
+    """Return a typical example whose features have new numbers."""
+    samples = tuple(_sorted(values, new(features)) for values, features in typical.samples)
+    mean, features = _sorted(typical.mean, new(typical.features))
     return replace(typical, mean=mean, features=features, samples=samples)
 
 

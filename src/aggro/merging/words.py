@@ -6,7 +6,7 @@ one, too, of the columns that it met since; so states are taken from each other,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -46,7 +46,7 @@ def together(states: Sequence[State]) -> State:
     }
     for where in _tables(first):
         counted = [_counted(each, where) for each in states]
-        columns = np.array(list(dict.fromkeys(_chained(each for each, _ in counted))), np.int32)
+        columns = _once(np.concatenate([each for each, _ in counted]))
         counts = sum((_found(columns, *each) for each in counted), np.zeros(len(columns)))
         total |= _table(first, where, columns, counts)
         documents = where.replace("columns", "documents")
@@ -94,10 +94,11 @@ def key_space(encoder: Encoder) -> int:
     return max(encoder.options.n_features, numbers) * encoder.sources
 
 
-def places_of(keys: Array, known: Array) -> Array:
-    """Return the feature of each key among those of an encoder; -1 for -1."""
+def finder(known: Array) -> Callable[[Array], Array]:
+    """Return what finds keys among those of an encoder: the feature of each, and -1 for -1."""
     order = np.argsort(known, kind="stable")
-    return np.where(keys < 0, -1, order[np.searchsorted(known, keys, sorter=order)])
+    ordered = known[order]
+    return lambda keys: np.where(keys < 0, -1, order[np.searchsorted(ordered, keys)])
 
 
 # -- the arrays of a state ---------------------------------------------------------------------
@@ -148,13 +149,11 @@ def _names(state: State, source: str) -> dict[bytes, int]:
 
 def _listed(source: str, names: dict[bytes, int]) -> State:
     ends = np.cumsum([len(name) for name in names], dtype=np.int64)
-    arrays = (
-        np.frombuffer(b"".join(names), np.uint8),
-        ends,
-        np.array(list(names.values()), np.int64),
-    )
+    counts = np.array(list(names.values()), np.int64)
+    arrays: list[Array] = [np.frombuffer(b"".join(names), np.uint8), ends, counts]
     return {f"{source}_{part}": array for part, array in zip(NAMES, arrays, strict=True)}
 
 
-def _chained(arrays: Iterable[Array]) -> list[int]:
-    return [int(each) for array in arrays for each in array.tolist()]
+def _once(columns: Array) -> Array:
+    """Return the columns in the order in which they come first."""
+    return np.asarray(columns[np.sort(np.unique(columns, return_index=True)[1])])

@@ -182,6 +182,11 @@ binary, min_df, max_df
         """Learn one text, or one dict where ``columns`` is given; return the estimator."""
         return self.partial_fit([text], [label])
 
+    def _prepared(self, table: Table, y: Any, weights: Any) -> tuple[Table, dict[str, Any]]:
+        """Return rows and targets as the learner takes them; their classes are known."""
+        labels = self._classes.encode(self._read_labels(y, len(table)))
+        return there(table, {"labels": labels}, read_weights(weights, len(table), "text"))
+
     def _learn(self, learner: TextLearner, table: Table, lesson: dict[str, Any]) -> None:
         learner.learn(table, lesson, threads_of(self.n_jobs))
 

@@ -144,7 +144,7 @@ class TextLearner:
     ) -> tuple[list[_core.Rows], list[Rows]]:
         """Return the rows of a block as each runner reads them, with room for their features."""
         rows = self.encoder.rows(table, not again, threads)
-        self._leave_room()
+        self.leave_room()
         for runner in self.runners:
             grow_features(runner.race, self.encoder.features(runner.which))
         return [self._rows(runner, rows) for runner in self.runners], rows
@@ -239,7 +239,7 @@ class TextLearner:
         """Return the place of the runner with the best record."""
         return min(range(len(runners)), key=lambda i: best_of(runners[i].race))
 
-    def _leave_room(self) -> None:
+    def leave_room(self) -> None:
         """Let the worst learners leave while the tables would take more memory than they may."""
         while True:
             all_ = [

@@ -16,6 +16,7 @@ from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.learner import MEMORY
 from aggro.text.options import WORDS
+from aggro.text.table import Table
 
 LARGEST = 1e30  # of a target: the weights are single precision
 
@@ -81,10 +82,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextRegressor:
         """Learn from texts and their numbers, beginning anew; return the estimator."""
-        table = self._table(X)
-        values = self._read_values(y, len(table))
-        weights = read_weights(sample_weight, len(table), "text")
-        table, lesson = there(table, {"values": values}, weights)
+        table, lesson = self._prepared(self._table(X), y, sample_weight)
         if not len(table):
             raise ValueError("fit needs texts; X has none that count.")
         learner = self._new_learner(1)
@@ -94,10 +92,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextRegressor:
         """Learn texts once, in the given order; return the estimator."""
-        table = self._table(X)
-        values = self._read_values(y, len(table))
-        weights = read_weights(sample_weight, len(table), "text")
-        table, lesson = there(table, {"values": values}, weights)
+        table, lesson = self._prepared(self._table(X), y, sample_weight)
         learner = self.__dict__.get("_learner") or self._new_learner(1)
         learner.learn(table, lesson, threads_of(self.n_jobs))
         self._learner = learner
@@ -106,6 +101,11 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
     def learn_one(self, text: Any, value: float) -> TextRegressor:
         """Learn one text, or one dict where ``columns`` is given; return the estimator."""
         return self.partial_fit([text], [value])
+
+    def _prepared(self, table: Table, y: Any, weights: Any) -> tuple[Table, dict[str, Any]]:
+        """Return rows and targets as the learner takes them."""
+        values = self._read_values(y, len(table))
+        return there(table, {"values": values}, read_weights(weights, len(table), "text"))
 
     @staticmethod
     def _read_values(y: Any, count: int) -> Array:
