@@ -113,10 +113,10 @@ def _shuffled(order: np.ndarray, number: int, shard: int) -> np.ndarray:
     return order if number == 0 else np.random.default_rng([number, shard]).permutation(order)
 
 
-def rounds_of(rows: Any, shard: int) -> int:
+def rounds_of(rows: Any, shard: int, learner: Learner) -> int:
     """Return how often ``aggro.dask`` would merge in a pass over shards of so many rows."""
     filled = rows.nnz / rows.shape[0] if hasattr(rows, "nnz") else rows.shape[1]
-    return rounds_for(shard, filled, rows.shape[1])
+    return rounds_for(shard, filled, rows.shape[1], learner.outputs, learner.settings.metric)
 
 
 def mixed(
@@ -125,7 +125,7 @@ def mixed(
     """Return the test errors after each pass over shards that are merged."""
     start = Learner(settings, rows[0].shape[1], classes)
     parts, errors = np.array_split(np.arange(len(rows[1])), shards), []
-    rounds = 1 if plain else rounds_of(rows[0], len(parts[0]))
+    rounds = 1 if plain else rounds_of(rows[0], len(parts[0]), start)
     rivals = [Mix(start, plain=plain)]
     if not plain and has_price(start) and trial_of(rounds):
         rivals.append(Mix(start, dear=False))

@@ -15,17 +15,20 @@ class Metric:
     share of the shards that have news about it, to the power of ``damping``: Euclidean steps do not
     shrink with what is known, and rare features need all they get. Where many shards have news, the
     mean of their steps is lengthened by ``relaxation``: a step is a projection onto a margin, and a
-    mean of projections may go up to twice as far (Cimmino).
+    mean of projections may go up to twice as far (Cimmino). ``rounds`` is how many times as many
+    merges as there must be are worth their price: precisions of all shards shorten the steps that
+    each takes after a merge, and the mean of them is shorter still.
     """
 
     power: float = 0.0  # a weight's variance is its precision to the power of -1/power
     grid: range = range(-6, 7)
     damping: float = 0.0
     relaxation: float = 0.5
+    rounds: int = 2
 
 
 METRICS = {
-    "euclidean": Metric(grid=range(-10, 3)),
+    "euclidean": Metric(grid=range(-10, 3), rounds=16),
     "diagonal": Metric(power=1.0, damping=0.5),
     "root": Metric(power=2.0, damping=0.5),
     "full": Metric(relaxation=0.0),  # its merge solves for the change that fits all best

@@ -256,7 +256,8 @@ def test_odd_partitions_work_or_say_what_to_do(client):
 def test_regression_weights_and_passes(client):
     truth = X @ np.arange(10.0) + np.random.default_rng(0).normal(size=len(X))  # R² is not one
     rows, values = da.from_array(X, chunks=(200, -1)), da.from_array(truth, chunks=200)
-    model = PassiveAggressiveRegressor(**{**ONCE, "max_iter": 3}, epsilon=0.01).fit(rows, values)
+    three = {**ONCE, "max_iter": 3, "rounds": 4}
+    model = PassiveAggressiveRegressor(**three, epsilon=0.01).fit(rows, values)
     assert model.to_local().score(X, truth) > 0.95
     assert float(model.score(rows, values)) == pytest.approx(model.to_local().score(X, truth))
     assert [each["pass"] for each in model.history_] == [0] * 4 + [1] * 4 + [2] * 4

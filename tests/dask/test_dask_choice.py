@@ -13,7 +13,7 @@ from dask import array as dask_array
 from aggro import PassiveAggressiveClassifier
 from aggro.dask import rounds as rounds_module
 from aggro.dask.inputs import Partition, partitions_of
-from aggro.dask.rounds import JURY, Rival, Rounds, rounds_for
+from aggro.dask.rounds import JURY, Rival, Rounds, go_on_with, rounds_for
 from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_unit
 from aggro.merging.shards import has_price, merge_round, stands
 
@@ -118,11 +118,24 @@ def test_only_a_price_is_on_trial(params):
     assert has_price(model()._learner)
 
 
-def test_small_partitions_of_sparse_rows_are_merged_more_often():
-    assert [rounds_for(rows, 10.0, 10_000) for rows in (8, 160, 1250, 5000, 10**6)] == [
-        *(1, 10, 64, 20, 16)
-    ]
-    assert {rounds_for(rows, 10.0, 10) for rows in (1250, 10**6)} == {4}
+def test_models_are_merged_as_often_as_that_is_cheap():
+    """A round reads a partition and sends a model; what a metric wins by it sets a limit."""
+    rows = (3, 8, 160, 5000, 200_000, 10**7)
+    assert [rounds_for(n, 10.0, 10_000) for n in rows] == [1, 2, 40, 64, 22, 16]
+    assert [rounds_for(n, 50.0, 50) for n in rows] == [1, 2, 40, 64, 6, 4]
+    assert [rounds_for(n, 10.0, 10_000, metric="diagonal") for n in rows] == [1, 2, 32, 32, 22, 16]
+    assert {rounds_for(5000, 50.0, 50, metric=each) for each in ("diagonal", "full", "auto")} == {8}
+    wide = [rounds_for(5000, 10.0, 2**18, outputs) for outputs in (1, 4, 100)]  # larger models
+    assert wide == [64, 20, 16]
+
+
+def test_rows_before_a_round_are_counted_once():
+    """Else their number would grow with the power of the rounds, beyond what a number holds."""
+    start = model(probability=True)
+    for _ in range(3):
+        found = outcome(start)
+        go_on_with(start, merge_round(start._learner, found.changes), found)
+    assert start._typical.met == start.t_ - 1 == 20 + 3 * 4 * 60
 
 
 def test_what_is_judged_is_left_as_it_was():

@@ -25,6 +25,8 @@ from aggro.dask.estimators import (
     PassiveAggressiveRegressor,
     Perceptron,
     SoftConfidenceWeightedClassifier,
+    TextClassifier,
+    TextRegressor,
 )
 from aggro.dask.inputs import hashed
 
@@ -38,5 +40,7 @@ __all__ = [
     "PassiveAggressiveRegressor",
     "Perceptron",
     "SoftConfidenceWeightedClassifier",
+    "TextClassifier",
+    "TextRegressor",
     "hashed",
 ]

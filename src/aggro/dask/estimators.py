@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import aggro
 from aggro.checks import check_count
-from aggro.dask.inputs import partitions_of
+from aggro.dask.inputs import Partition, partitions_of
 from aggro.dask.lazy import lazily, scored
 from aggro.dask.progress import Progress
 from aggro.dask.rounds import Rounds
@@ -22,16 +23,21 @@ from aggro.estimators.passes import Passes
 from aggro.estimators.stopping import Patience
 from aggro.estimators.weights import LinearEstimator
 from aggro.merging.parts import without_news
+from aggro.merging.text_shards import counting
 from aggro.renamed import today
+from aggro.text.table import check_columns
 
 OWN = {"client": None, "rounds": "auto", "mix_every": None}
 UNSAVED = ("client", "history_")
 
 
-class DaskEstimator(LinearEstimator):
-    """What an estimator does differently on a cluster."""
+class OnCluster:
+    """What all estimators do alike on a cluster."""
 
     _local: type
+    client: Any
+    rounds: Any
+    mix_every: int | None
 
     @property
     def client_(self) -> Any:
@@ -46,6 +52,52 @@ class DaskEstimator(LinearEstimator):
             raise ValueError(
                 "There is no Dask client; make one by dask.distributed.Client(), or give client=."
             ) from error
+
+    def _of(self: Any, model: Any, parts: list[Partition], shuffle: bool) -> Rounds:
+        """Return the rounds to come, of a model that counts what merging needs."""
+        if self.rounds != "auto":
+            check_count("rounds", self.rounds)
+        if self.mix_every is not None:
+            check_count("mix_every", self.mix_every)
+        client = self.client_
+        seed = check_random_state(self.random_state).randint(2**31 - 1) if shuffle else None
+        progress = Progress(int(self.verbose), is_regressor(self))
+        return Rounds(client, model, parts, seed, self.rounds, self.mix_every, progress)
+
+    def _plain_params(self: Any) -> dict[str, Any]:
+        given = self.get_params(deep=False)
+        plain = inspect.signature(self._local).parameters
+        return {name: value for name, value in given.items() if name in plain}
+
+    # -- predicting --------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Any:
+        """Return the answers, as lazily as X: an array for an array, a series for a frame."""
+        return lazily(self.to_local(), "predict", X)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the scores, as lazily as X."""
+        return lazily(self.to_local(), "decision_function", X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Return the accuracy, or R² of a regressor: a dask array of one number, or a float."""
+        return scored(self.to_local(), X, y, sample_weight)
+
+    def to_local(self) -> Any:
+        """Return the plain estimator, which needs no cluster."""
+        check_is_fitted(self)
+        local = self._local(**self._plain_params())
+        local.__dict__.update(self._fitted_attributes())
+        return local
+
+    def _fitted_attributes(self: Any) -> dict[str, Any]:
+        """Return what was learned, which a plain estimator has as well."""
+        own = set(self.get_params(deep=False)) | set(UNSAVED)
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+
+class DaskEstimator(OnCluster, LinearEstimator):
+    """What an estimator of rows does differently on a cluster."""
 
     @all_or_nothing
     def fit(  # type: ignore[override]  # a cluster has no weights to start from
@@ -119,16 +171,7 @@ class DaskEstimator(LinearEstimator):
                 "early_stopping=True holds rows out on one machine; on a cluster use tol, which "
                 "judges passes by their loss."
             )
-        if self.rounds != "auto":
-            check_count("rounds", self.rounds)
-        if self.mix_every is not None:
-            check_count("mix_every", self.mix_every)
-        parts = partitions_of(X, y, weights, reading)
-        client = self.client_
-        seed = check_random_state(self.random_state).randint(2**31 - 1) if shuffle else None
-        progress = Progress(int(self.verbose), is_regressor(self))
-        model = self._working(fresh)
-        return Rounds(client, model, parts, seed, self.rounds, self.mix_every, progress)
+        return self._of(self._working(fresh), partitions_of(X, y, weights, reading), shuffle)
 
     def _working(self, fresh: bool) -> Any:
         """Return a plain estimator to learn with; one that goes on is a copy."""
@@ -137,9 +180,7 @@ class DaskEstimator(LinearEstimator):
             params["mergeable"] = True
         model = self._local(**params)
         if not fresh:
-            fitted = {k: v for k, v in vars(self).items() if k not in self.get_params(deep=False)}
-            fitted = {k: v for k, v in fitted.items() if k not in UNSAVED}
-            model.__dict__.update(copy.deepcopy(fitted))
+            model.__dict__.update(copy.deepcopy(self._fitted_attributes()))
             model._learner = without_news(model._learner, mergeable=True)
             model._learner.configure(model._checked_settings(model._learner.settings.task))
             model._known_prices = model._prices()
@@ -158,30 +199,9 @@ class DaskEstimator(LinearEstimator):
     def _wants_news(self) -> bool:
         return bool(getattr(self, "mergeable", False))
 
-    def _plain_params(self) -> dict[str, Any]:
-        given = self.get_params(deep=False)
-        return {name: value for name, value in given.items() if name not in OWN}
-
-    # -- predicting --------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> Any:
-        """Return the answers, as lazily as X: an array for an array, a series for a frame."""
-        return lazily(self.to_local(), "predict", X)
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the scores, as lazily as X."""
-        return lazily(self.to_local(), "decision_function", X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Return the accuracy, or R² of a regressor: a dask array of one number, or a float."""
-        return scored(self.to_local(), X, y, sample_weight)
-
     def to_local(self) -> Any:
         """Return the plain estimator, which needs no cluster."""
-        check_is_fitted(self)
-        local = self._local(**self._plain_params())
-        own = set(self.get_params(deep=False)) | set(UNSAVED)
-        local.__dict__.update({k: v for k, v in vars(self).items() if k not in own})
+        local = super().to_local()
         local._known_prices = local._prices()
         return local
 
@@ -190,7 +210,87 @@ class DaskEstimator(LinearEstimator):
         return {**state, "client": None, "_known_prices": None}  # which name the client
 
 
-class DaskClassifier(DaskEstimator):
+class DaskText(OnCluster):
+    """What an estimator of texts does differently on a cluster."""
+
+    def fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None, **reading: Any) -> Any:
+        """Learn from texts and their targets, beginning anew; return the estimator.
+
+        Parameters
+        ----------
+        X : dask series, array or bag of texts, list of delayed, or pattern of files
+            Texts in partitions; a frame or a bag of dicts where ``columns`` is given. A bag of
+            pairs holds its own targets.
+        y : the same, in as many partitions
+            Targets.
+        sample_weight : the same, optional
+            How many times each text counts.
+        **reading
+            How files are read, as in ``aggro.files.read``: ``label=``, ``text=`` ...
+        """
+        check_count("max_iter", self.max_iter)
+        rounds = self._rounds(X, y, sample_weight, reading, True, self.shuffle)
+        rounds.begin()
+        for number in range(self.max_iter):
+            rounds.one_pass(number)
+            if number == 0:
+                rounds.model.settle()
+        return self._take_over(rounds)
+
+    def partial_fit(
+        self: Any,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        **reading: Any,
+    ) -> Any:
+        """Learn from all partitions once, going on from the model as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **reading
+            As in ``fit``.
+        classes : array, optional
+            All classes that may ever appear; without it, classes may appear in any partition.
+        """
+        fresh = not hasattr(self, "_learner")
+        rounds = self._rounds(X, y, sample_weight, reading, fresh, False)
+        rounds.begin(classes)
+        rounds.one_pass(0)
+        return self._take_over(rounds)
+
+    def _rounds(
+        self: Any, X: Any, y: Any, weights: Any, reading: Any, fresh: bool, shuffle: bool
+    ) -> Rounds:
+        """Return the rounds to come, of a plain estimator to learn with."""
+        if self.forgetting:
+            raise ValueError(
+                f"forgetting={self.forgetting} goes by the order of the texts, which partitions "
+                "learned side by side do not have; use forgetting=0."
+            )
+        check_columns(self.columns)
+        parts = partitions_of(X, y, weights, reading, dict(self.columns or {}))
+        model = self._local(**self._plain_params() | {"mergeable": True})
+        if not fresh:
+            model.__dict__.update(self._fitted_attributes())
+            model._learner = counting(copy.deepcopy(self._learner), mergeable=True)
+        rounds: Rounds = self._of(model, parts, shuffle)
+        return rounds
+
+    def _take_over(self: Any, rounds: Rounds) -> Any:
+        """Become what was learned."""
+        params = rounds.model.get_params()
+        fitted = {k: v for k, v in vars(rounds.model).items() if k not in params}
+        fitted["_learner"] = counting(fitted["_learner"], bool(self.mergeable))
+        self.__dict__.update(fitted, history_=rounds.progress.history)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "client": None}
+
+
+class Chances(OnCluster):
     """A classifier on a cluster."""
 
     def predict_proba(self, X: Any) -> Any:
@@ -198,12 +298,12 @@ class DaskClassifier(DaskEstimator):
         return lazily(self.to_local(), "predict_proba", X)
 
 
-def on_dask(name: str) -> Any:
+def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | None = None) -> Any:
     """Return an estimator of aggro as it is on a cluster: with ``client``, ``rounds`` and such."""
-    local = getattr(aggro, name)
-    base = DaskEstimator if is_regressor(local()) else DaskClassifier
+    local, mine = getattr(aggro, name), {**OWN, **(more or {})}
+    bases = (base,) if is_regressor(local()) else (Chances, base)
     signature = inspect.signature(local.__init__)
-    own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in OWN.items()]
+    own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in mine.items()]
 
     def __init__(self: Any, **params: Any) -> None:
         bound = signature_of.bind(self, **today(name, params))
@@ -219,14 +319,15 @@ def on_dask(name: str) -> Any:
     client : distributed.Client, optional
         The cluster; the current client by default.
     rounds : int or "auto", default="auto"
-        How often models are merged in a pass. "auto" is 16 for sparse rows and 4 for dense ones.
+        How often models are merged in a pass. "auto" is 4 for dense rows and 16 for sparse ones,
+        and up to 64 where partitions and models are small.
     mix_every : int, optional
         Merge after so many rows of each partition instead.
     **params
         As in ``aggro.{name}``.
     """
     namespace = {"__init__": __init__, "__doc__": doc, "_local": local, "__module__": __name__}
-    return type(name, (base, local), namespace)
+    return type(name, (*bases, local), namespace)
 
 
 AutoClassifier = on_dask("AutoClassifier")
@@ -238,3 +339,5 @@ AROWRegressor = on_dask("AROWRegressor")
 ConfidenceWeightedClassifier = on_dask("ConfidenceWeightedClassifier")
 SoftConfidenceWeightedClassifier = on_dask("SoftConfidenceWeightedClassifier")
 Perceptron = on_dask("Perceptron")
+TextClassifier = on_dask("TextClassifier", DaskText, {"verbose": 0})
+TextRegressor = on_dask("TextRegressor", DaskText, {"verbose": 0})

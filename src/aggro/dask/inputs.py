@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from dask.delayed import Delayed
 from scipy.sparse import csr_matrix, vstack
 
 from aggro.files.hashing import hash_names
+from aggro.text.table import Table
 
 BITS = 18  # columns that the names in dicts share, as a power of two
 
@@ -23,12 +24,24 @@ class Partition:
     X: Any
     y: Any = None
     weights: Any = None
-    kind: str = "rows"  # or "pairs" of dict and target, or "file"
+    kind: str = "rows"  # or "pairs" of dict and target, or "file"; or "text rows" and so on
     options: tuple[tuple[str, Any], ...] = ()
 
 
-def partitions_of(X: Any, y: Any, weights: Any, options: Mapping[str, Any]) -> list[Partition]:
-    """Return the partitions of what was given, aligned."""
+def partitions_of(
+    X: Any, y: Any, weights: Any, options: Mapping[str, Any], texts: Any = None
+) -> list[Partition]:
+    """Return the partitions of what was given, aligned; ``texts`` tells how texts are read."""
+    found = _partitions(X, y, weights, options)
+    if texts is None:
+        return found
+    return [
+        replace(each, kind=f"text {each.kind}", options=(*each.options, ("columns", texts)))
+        for each in found
+    ]
+
+
+def _partitions(X: Any, y: Any, weights: Any, options: Mapping[str, Any]) -> list[Partition]:
     if isinstance(X, (str, os.PathLike)):
         return _files(X, y, weights, options)
     if options:
@@ -99,19 +112,33 @@ def rows_of_partition(
     X: Any, y: Any, weights: Any, kind: str, options: Sequence[tuple[str, Any]]
 ) -> tuple[Any, Any, Any]:
     """Return rows, targets and weights as an estimator takes them."""
+    if kind.startswith("text "):
+        from aggro.dask.texts import texts_of_partition
+
+        return texts_of_partition(X, y, weights, kind.removeprefix("text "), dict(options))
     if kind == "file":
         return _read(X, dict(options))
-    if kind == "pairs":
-        if isinstance(X, tuple) and len(X) in (2, 3):
-            return (*X, None)[:3]  # a block of rows and its targets
-        examples = list(X)
-        X, y = [x for x, _ in examples], [label for _, label in examples]
-    X = rows_of(X)
+    X, y, weights = without_pairs(X, y, weights, kind)
+    return rows_of(X), array_of(y), array_of(weights)
+
+
+def without_pairs(X: Any, y: Any, weights: Any, kind: str) -> tuple[Any, Any, Any]:
+    """Return rows, targets and weights apart, whether or not they came together."""
+    if kind != "pairs":
+        return X, y, weights
+    if isinstance(X, tuple) and len(X) in (2, 3):
+        return (*X, None)[:3]  # a block of rows and its targets
+    examples = list(X)
+    return [x for x, _ in examples], [label for _, label in examples], weights
+
+
+def array_of(y: Any) -> Any:
+    """Return the targets or weights of a partition as an array."""
     if hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    elif y is not None and not isinstance(y, np.ndarray):
-        y = np.asarray(list(y) if not hasattr(y, "__array__") else y)
-    return X, y, None if weights is None else np.asarray(weights)
+        return y.to_numpy()
+    if y is None or isinstance(y, np.ndarray):
+        return y
+    return np.asarray(list(y) if not hasattr(y, "__array__") else y)
 
 
 def rows_of(X: Any) -> Any:
@@ -172,6 +199,8 @@ def length_of(X: Any) -> int:
 
 def part(X: Any, order: Any) -> Any:
     """Return some rows."""
+    if isinstance(X, Table):
+        return X.take(order)
     if hasattr(X, "iloc"):
         return X.iloc[order]
     return X[order]

@@ -11,8 +11,9 @@ import math
 import time
 import uuid
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,23 @@ from aggro.dask.inputs import Partition
 from aggro.dask.progress import Progress
 from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_first, learn_unit, look_at
 from aggro.learn.alike import suffered
-from aggro.learn.race import AutoLearner
+from aggro.learn.learner import Learner
 from aggro.merging.margins import join_calibrators, merge_typical
-from aggro.merging.models import wider
+from aggro.merging.parts import wider
 from aggro.merging.shards import has_price, merge_round, stands, trial_of
+from aggro.merging.text_shards import knowing, merge_text_round, without_names
+from aggro.metric import METRICS
+from aggro.text.base import TextEstimator
+from aggro.text.learner import TextLearner
 
 FAN_IN = 8  # changes that one task of the tree adds
 WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
-ROUNDS = {True: (16, 64), False: (4, 4)}  # few and many, in a pass over sparse and dense rows
-SMALL = 100_000  # rows of a partition, times rounds, up to which more rounds cost little
+FEWEST = {True: 16, False: 4}  # rounds that sparse and dense rows need, whatever they cost
+MOST = 64  # rounds of a pass; more cost time and win little
+CHEAP = 2**29  # bytes of rows and models that a worker may move for a partition in a pass
 SPARSE = 0.25  # part of the features that a row has, below which it is sparse
-LEAST = 16  # rows of a partition that are worth a round
+LEAST = 4  # rows of a partition that are worth a round
+TABLES = 3  # numbers that a model keeps for a weight: itself, its mean, its precision or news
 JUDGED = 4096  # rows that choose between two merges
 JURY = 16384  # rows that choose between two prices
 FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
@@ -77,11 +84,15 @@ class Rounds:
             rows = seen.rows * len(self.partitions)
             self.rounds = max(1, math.ceil(rows / (self.mix_every * len(self.partitions))))
         elif self.rounds == "auto":
-            self.rounds = rounds_for(seen.rows, seen.entries, seen.width)
+            learner, width = self.model._learner, seen.width
+            if is_text(learner):
+                width = learner.encoder.options.n_features
+            shape = (seen.rows, seen.entries, width, learner.outputs)
+            self.rounds = rounds_for(*shape, learner.settings.metric)
         slices = schedule_of(len(self.partitions), self.rounds)[0][0].slices
         self.unit_rows = max(1, seen.rows // slices)
         learner = self.model._learner
-        if isinstance(learner, AutoLearner) and learner.examples < FIRST:
+        if not isinstance(learner, Learner) and learner.examples < FIRST:
             self._learn_first(seen.partition)
         several = len(self.partitions) > 1 and not is_regressor(self.model)
         if several and trial_of(self.rounds) and has_price(self.model._learner):
@@ -121,7 +132,7 @@ class Rounds:
         """Return what all units have learned from a rival's model."""
         shards = len(units) if rival.dear else 1
         while True:
-            model = self._submit(rival.model)
+            model = self._submit(light(rival.model))
             outcome = self._tree([self._delay(learn_unit, u, model, shards) for u in units])
             if outcome.error is not None:
                 raise ValueError(outcome.error)
@@ -131,13 +142,13 @@ class Rounds:
 
     def _merge(self, rival: Rival, outcome: Outcome, ahead: list[Unit]) -> Any:
         """Return the merge that the rows ahead prefer; without such rows the last choice stands."""
-        start = rival.model._learner
+        merge = merger_of(rival.model._learner, outcome)
         if ahead and len(self.partitions) > 1 and not is_regressor(self.model):
-            both = {kind: merge_round(start, outcome.changes, kind) for kind in (True, False)}
-            models = [_with_learner(rival.model, both[kind]) for kind in (True, False)]
+            both = {kind: merge(kind) for kind in (True, False)}
+            models = [light(_with_learner(rival.model, both[kind])) for kind in (True, False)]
             rival.shaped = stands(*self._judge(models, ahead, JUDGED))
             return both[rival.shaped]
-        return merge_round(start, outcome.changes, rival.shaped)
+        return merge(rival.shaped)
 
     def _choose_price(self, ahead: list[Unit]) -> None:
         """Go on at the price that the rows ahead prefer."""
@@ -225,17 +236,27 @@ class Rounds:
         self._tell(0, 0, self.rounds, count, before, began, 0)
 
 
-def rounds_for(rows: int, entries: float, features: int) -> int:
+def rounds_for(
+    rows: int, entries: float, features: int, outputs: int = 1, metric: str = "euclidean"
+) -> int:
     """Return how often to merge in a pass over partitions of so many rows of so many entries.
 
-    Sparse rows need it more often: a word that one shard has met, the others hear of at the merge.
+    A round reads a partition again and sends a model: there are as many rounds as this is cheap
+    for. Sparse rows need some more of them: a word that one shard has met, the others hear of at
+    the merge.
 
-    >>> rounds_for(100_000, 12.0, 20_000), rounds_for(100_000, 54.0, 54), rounds_for(100, 9, 9999)
-    (16, 4, 6)
+    >>> rounds_for(5_000, 12.0, 20_000), rounds_for(5_000, 54.0, 54), rounds_for(100, 9, 9999)
+    (64, 64, 25)
+    >>> rounds_for(10**6, 12.0, 20_000), rounds_for(10**6, 54.0, 54)
+    (16, 4)
+    >>> rounds_for(5_000, 12.0, 20_000, metric="diagonal")
+    32
     """
-    few, many = ROUNDS[entries < SPARSE * features]
-    wanted = max(few, min(many, SMALL // max(rows, 1)))
-    return max(1, min(wanted, rows // LEAST))
+    sparse = entries < SPARSE * features
+    moved = rows * entries * (12 if sparse else 8) + 8 * TABLES * features * outputs
+    few = FEWEST[sparse]
+    many = min(few * METRICS.get(metric, METRICS["diagonal"]).rounds, MOST)
+    return max(1, min(max(int(CHEAP / max(moved, 1)), few), many, rows // LEAST))
 
 
 def judges_of(ahead: Sequence[Any], rows: int, wanted: int) -> tuple[Sequence[Any], int]:
@@ -274,6 +295,9 @@ def _with_learner(model: Any, learner: Any) -> Any:
 def _make(model: Any, seen: Outcome, classes: Any) -> None:
     """Make the learner by one row that has no weight: it was never there."""
     X, y = seen.head
+    if isinstance(model, TextEstimator):
+        _make_of_texts(model, seen, classes)
+        return
     if is_regressor(model):
         model.partial_fit(X, y, sample_weight=[0.0])
         return
@@ -283,11 +307,43 @@ def _make(model: Any, seen: Outcome, classes: Any) -> None:
     model._classes_given = classes is not None or several
 
 
+def _make_of_texts(model: Any, seen: Outcome, classes: Any) -> None:
+    if is_regressor(model):
+        model.partial_fit([], [])
+        return
+    model.partial_fit([], [], classes=seen.classes if classes is None else classes)
+    model._classes_given = classes is not None
+
+
 # -- what the client does with the model -----------------------------------------------------
+
+
+def light(model: Any) -> Any:
+    """Return a model to send: without what no worker needs."""
+    learner = model._learner
+    return _with_learner(model, without_names(learner)) if is_text(learner) else model
+
+
+def is_text(learner: Any) -> bool:
+    """Tell whether a learner learns texts."""
+    return isinstance(learner, TextLearner)
+
+
+def merger_of(learner: Any, outcome: Outcome) -> Callable[[bool], Any]:
+    """Return what merges all that a round has learned, as one of two kinds."""
+    if not is_text(learner):
+        return partial(merge_round, learner, outcome.changes)
+    return partial(
+        merge_text_round, *knowing(learner, outcome.words, outcome.changes, outcome.records)
+    )
 
 
 def grow_model(model: Any, seen: Outcome) -> None:
     """Let features and classes enter that the model did not know."""
+    if is_text(model._learner):
+        known = model._classes.admit(seen.classes)
+        model._become(model._learner_of(known), known)
+        return
     if seen.width > model.n_features_in_:
         places = np.arange(model._learner.features)
         model._learner = wider(model._learner, places, seen.width)
@@ -302,7 +358,8 @@ def go_on_with(model: Any, learner: Any, outcome: Outcome) -> None:
     model._learner = learner
     if hasattr(model, "_counts"):
         model._counts = model._counts + outcome.counts
-    if outcome.records:
+    if outcome.records and not is_text(learner):
         start = getattr(model, "_calibrator", None)
         model._calibrator = join_calibrators([each for each, _ in outcome.records], start)
-        model._typical = merge_typical([each for _, each in outcome.records])
+        before = 0 if start is None else model._typical.met
+        model._typical = merge_typical([each for _, each in outcome.records], before)

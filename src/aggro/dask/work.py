@@ -16,6 +16,9 @@ from aggro.learn.classes import Classes
 from aggro.merging.changes import Change, add, change_between
 from aggro.merging.parts import take_apart
 from aggro.merging.shards import shard_of
+from aggro.merging.text_shards import changes_of, margins_of, text_shard, words_since
+from aggro.merging.words import together
+from aggro.text.table import Table
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Outcome:
     changes: tuple[Change, ...] = ()
     counts: Any = 0.0  # examples of each class, where classes are weighed
     records: tuple[Any, ...] = ()  # margins for probabilities
+    words: Any = None  # that were counted, where texts are learned
     classes: Any = None
     width: int = 0
     head: Any = None  # one row and its target
@@ -70,15 +74,14 @@ def _seen(X: Any, y: Any, unit: Unit) -> Outcome:
         return Outcome(empty=True, partition=unit.partition)
     if length_of(y) != count:
         raise ValueError(f"X has {count} rows but y has {length_of(y)}; give one target for each.")
-    filled = X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1]
-    return Outcome(
-        rows=count,
-        classes=classes_in(y),
-        width=int(X.shape[1]),
-        head=(part(X, np.arange(1)), part(y, np.arange(1))),
-        entries=filled / count,
-        partition=unit.partition,
-    )
+    if isinstance(X, Table):
+        shape: dict[str, Any] = {"width": 1}
+    else:
+        filled = X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1]
+        shape = {"width": int(X.shape[1]), "entries": filled / count}
+    head = (part(X, np.arange(1)), part(y, np.arange(1)))
+    classes = classes_in(y)
+    return Outcome(rows=count, classes=classes, head=head, partition=unit.partition, **shape)
 
 
 def classes_in(y: Any) -> Any:
@@ -115,13 +118,15 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
     order = unit.rows(length_of(X))
     if len(order) == 0:
         return Outcome(empty=True, partition=unit.partition)
+    some = None if weights is None else weights[order]
+    if isinstance(X, Table):
+        return _learn_texts(estimator, X.take(order), part(y, order), some, unit, shards)
     apart = copy.copy(estimator)
     apart._learner = shard_of(estimator._learner, shards)
     if unit.again and hasattr(apart, "probability"):
         apart.probability = False
     apart._known_prices = apart._prices()  # the price of a shard is not to be put right
     learners = [take_apart(each) for each in learners_of(apart._learner)]
-    some = None if weights is None else weights[order]
     try:
         apart.partial_fit(part(X, order), part(y, order), sample_weight=some)
     except (ValueError, TypeError) as error:
@@ -135,6 +140,18 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
     if hasattr(apart, "_calibrator") and not unit.again:
         records = ((apart._calibrator, apart._typical),)
     return Outcome(len(order), changes, counts, records)
+
+
+def _learn_texts(
+    estimator: Any, table: Table, y: Any, weights: Any, unit: Unit, shards: int
+) -> Outcome:
+    start, apart = estimator._learner, copy.copy(estimator)
+    apart._learner = end = text_shard(start, shards)
+    rows, lesson = apart._prepared(table, y, weights)
+    end.learn(rows, lesson, again=unit.again, undo=False)
+    records = () if end.calibrator is None or unit.again else (margins_of(end),)
+    changes, words = changes_of(start, end), words_since(start, end)
+    return Outcome(len(table), changes, records=records, words=words)
 
 
 def judge_unit(
@@ -173,15 +190,20 @@ def learn_first(
 
 def widen(X: Any, estimator: Any) -> None:
     """Give sparse rows the columns that the model knows and they do not have."""
+    if isinstance(X, Table):
+        return
     if X.shape[1] < estimator.n_features_in_ and hasattr(X, "indptr"):
         X.resize((X.shape[0], estimator.n_features_in_))
 
 
 def is_news(estimator: Any, X: Any, y: Any) -> bool:
     """Tell whether the model must grow before it can learn these rows."""
-    if X.shape[1] > estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_"):
-        return hasattr(X, "indptr")
-    if not hasattr(estimator, "classes_") or estimator._multilabel or estimator._classes_given:
+    if not isinstance(X, Table):
+        if X.shape[1] > estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_"):
+            return hasattr(X, "indptr")
+        if hasattr(estimator, "classes_") and estimator._multilabel:
+            return False
+    if not hasattr(estimator, "classes_") or estimator._classes_given:
         return False
     found = classes_in(y)
     return found is not None and len(Classes(estimator.classes_).strange(found)) > 0
@@ -216,7 +238,8 @@ def combine(outcomes: Sequence[Outcome]) -> Outcome:
 def _both(some: Outcome, others: Outcome) -> Outcome:
     changes = tuple(add(a, b) for a, b in zip(some.changes, others.changes, strict=True))
     records, counts = (*some.records, *others.records), some.counts + others.counts
-    return Outcome(some.rows + others.rows, changes, counts, records)
+    words = None if some.words is None else together([some.words, others.words])
+    return Outcome(some.rows + others.rows, changes, counts, records, words)
 
 
 def _both_seen(some: Outcome, others: Outcome) -> Outcome:

@@ -1,0 +1,58 @@
+"""Texts in partitions, as the tables that models of texts learn from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from aggro.dask.inputs import array_of, without_pairs
+from aggro.files.raw import RawRows, joined_rows
+from aggro.text.files import table_of_rows
+from aggro.text.table import Table, table_of
+
+
+def texts_of_partition(
+    X: Any, y: Any, weights: Any, kind: str, options: dict[str, Any]
+) -> tuple[Any, Any, Any]:
+    """Return texts, targets and weights; ``columns`` of the options says what is in each column."""
+    columns = options.pop("columns")
+    if kind == "file":
+        return _read(X, columns, options)
+    X, y, weights = without_pairs(X, y, weights, kind)
+    return table_of(listed(X), columns or None), array_of(y), array_of(weights)
+
+
+def listed(X: Any) -> Any:
+    """Return texts that come one by one as a list; columns and frames stay."""
+    return X if hasattr(X, "shape") else list(X)
+
+
+def _read(path: str, columns: dict[str, str], options: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return all texts of a file."""
+    from aggro import files
+
+    text = options.pop("text", None)
+    if not columns and not isinstance(text, str):
+        raise ValueError("Which column holds texts? Name it: fit(pattern, label=..., text=...).")
+    kinds = columns or {text: "text"}
+    batches = list(files.read(path, features=kinds, **options).without_scipy().raw())
+    if not batches:
+        return Table([], count=0), np.empty(0), None
+    raw = _in_order(joined_rows([batch.X for batch in batches]), kinds)
+    y = np.concatenate([batch.y for batch in batches])
+    votes = [batch.weights for batch in batches if batch.weights is not None]
+    return table_of_rows(raw), y, np.concatenate(votes) if votes else None
+
+
+def _in_order(raw: RawRows, kinds: dict[str, str]) -> RawRows:
+    """Return the rows of a file with their columns in the order in which the model has them."""
+    names = tuple(name for name, kind in kinds.items() if kind == "number")
+    return replace(
+        raw,
+        numbers=raw.numbers[:, [raw.names.index(name) for name in names]],
+        names=names,
+        categories={name: raw.categories[name] for name in kinds if name in raw.categories},
+        texts={name: raw.texts[name] for name in kinds if name in raw.texts},
+    )
