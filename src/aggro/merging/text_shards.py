@@ -13,9 +13,9 @@ from aggro.learn.alike import learners_of
 from aggro.learn.learner import Array
 from aggro.merging.changes import Change, change_between
 from aggro.merging.margins import join_calibrators, merge_typical
-from aggro.merging.parts import take_apart, wider, without_news
+from aggro.merging.parts import take_apart, without_news
 from aggro.merging.shards import merge_round, shard_of
-from aggro.merging.texts import encoder_like, moved, renamed
+from aggro.merging.texts import encoder_like, grown_copy, moved, renamed
 from aggro.merging.words import State, finder, key_space, keys_of, nameless, since, together
 from aggro.text.learner import TextLearner
 
@@ -72,7 +72,7 @@ def changes_of(start: TextLearner, end: TextLearner) -> tuple[Change, ...]:
     space, found = key_space(end.encoder), []
     for before, after in zip(start.runners, end.runners, strict=True):
         keys, width = keys_of(end.encoder, after.which), after.race.features
-        wide = wider(before.race, np.arange(before.race.features), width)
+        wide = grown_copy(before.race, width)
         for old, new in zip(learners_of(wide), learners_of(after.race), strict=True):
             change = change_between(take_apart(old), take_apart(new), new)
             found.append(_called(change, keys[change.touched], space))

@@ -9,7 +9,7 @@ from functools import reduce
 
 import numpy as np
 
-from aggro.learn.alike import suffered
+from aggro.learn.alike import AnyLearner, grow_features, suffered
 from aggro.learn.classes import Classes
 from aggro.learn.learner import Array
 from aggro.learn.typical import Typical
@@ -162,8 +162,19 @@ def moved(runner: Runner, encoder: Encoder, known: Array) -> Runner:
     own = keys_of(encoder, runner.which)
     keys[: len(own)] = own
     places = finder(known)(keys)
-    race = wider(runner.race, places, len(known))
+    used = np.flatnonzero(places >= 0)
+    if np.array_equal(places[used], used):  # all stay where they are
+        race = grown_copy(runner.race, len(known))
+    else:
+        race = wider(runner.race, places, len(known))
     return replace(runner, race=race, typical=renamed(runner.typical, places.__getitem__))
+
+
+def grown_copy(race: AnyLearner, features: int) -> AnyLearner:
+    """Return a copy with features that were never seen."""
+    twin = copy.deepcopy(race)
+    grow_features(twin, features)
+    return twin
 
 
 def renamed(typical: Typical, new: Callable[[Array], Array]) -> Typical:
