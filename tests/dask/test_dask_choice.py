@@ -13,7 +13,8 @@ from dask import array as dask_array
 from aggro import PassiveAggressiveClassifier
 from aggro.dask import rounds as rounds_module
 from aggro.dask.inputs import Partition, partitions_of
-from aggro.dask.rounds import JURY, Rival, Rounds, go_on_with, rounds_for
+from aggro.dask.rounds import JURY, Rival, Rounds, go_on_with
+from aggro.dask.schedule import rounds_for
 from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_unit
 from aggro.merging.shards import has_price, merge_round, stands
 

@@ -22,6 +22,7 @@ from sklearn.base import is_regressor
 
 from aggro.dask.inputs import Partition
 from aggro.dask.progress import Progress
+from aggro.dask.schedule import judges_of, rounds_for, schedule_of
 from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_first, learn_unit, look_at
 from aggro.learn.alike import suffered
 from aggro.learn.learner import Learner
@@ -29,18 +30,10 @@ from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.parts import wider
 from aggro.merging.shards import has_price, merge_round, stands, trial_of
 from aggro.merging.text_shards import knowing, merge_text_round, without_names
-from aggro.metric import METRICS
 from aggro.text.base import TextEstimator
 from aggro.text.learner import TextLearner
 
 FAN_IN = 8  # changes that one task of the tree adds
-WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
-FEWEST = {True: 16, False: 4}  # rounds that sparse and dense rows need, whatever they cost
-MOST = 64  # rounds of a pass; more cost time and win little
-CHEAP = 2**29  # bytes of rows and models that a worker may move for a partition in a pass
-SPARSE = 0.25  # part of the features that a row has, below which it is sparse
-LEAST = 4  # rows of a partition that are worth a round
-TABLES = 3  # numbers that a model keeps for a weight: itself, its mean, its precision or news
 JUDGED = 4096  # rows that choose between two merges
 JURY = 16384  # rows that choose between two prices
 FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
@@ -234,52 +227,6 @@ class Rounds:
         self.model.__dict__.update(model.__dict__)
         self.skipped = count
         self._tell(0, 0, self.rounds, count, before, began, 0)
-
-
-def rounds_for(
-    rows: int, entries: float, features: int, outputs: int = 1, metric: str = "euclidean"
-) -> int:
-    """Return how often to merge in a pass over partitions of so many rows of so many entries.
-
-    A round reads a partition again and sends a model: there are as many rounds as this is cheap
-    for. Sparse rows need some more of them: a word that one shard has met, the others hear of at
-    the merge.
-
-    >>> rounds_for(5_000, 12.0, 20_000), rounds_for(5_000, 54.0, 54), rounds_for(100, 9, 9999)
-    (64, 64, 25)
-    >>> rounds_for(10**6, 12.0, 20_000), rounds_for(10**6, 54.0, 54)
-    (16, 4)
-    >>> rounds_for(5_000, 12.0, 20_000, metric="diagonal")
-    32
-    """
-    sparse = entries < SPARSE * features
-    moved = rows * entries * (12 if sparse else 8) + 8 * TABLES * features * outputs
-    few = FEWEST[sparse]
-    many = min(few * METRICS.get(metric, METRICS["diagonal"]).rounds, MOST)
-    return max(1, min(max(int(CHEAP / max(moved, 1)), few), many, rows // LEAST))
-
-
-def judges_of(ahead: Sequence[Any], rows: int, wanted: int) -> tuple[Sequence[Any], int]:
-    """Return the units, of so many rows each, that judge by so many rows; and how many of each.
-
-    >>> judges_of("abcdefgh", 1024, 4096), judges_of("ab", 10, 4096)
-    (('abcd', 1024), ('ab', 2048))
-    """
-    judges = ahead[: math.ceil(wanted / max(rows, 1))]
-    return judges, math.ceil(wanted / len(judges))
-
-
-def schedule_of(partitions: int, rounds: int) -> list[list[Unit]]:
-    """Return the units of each round: whole partitions where there are enough, else slices.
-
-    >>> [[unit.partition for unit in units] for units in schedule_of(64, 4)][0][:3]
-    [0, 4, 8]
-    >>> [(unit.partition, unit.slices) for unit in schedule_of(2, 4)[3]]
-    [(0, 4), (1, 4)]
-    """
-    if partitions >= WIDE * rounds:
-        return [[Unit(p) for p in range(first, partitions, rounds)] for first in range(rounds)]
-    return [[Unit(p, place, rounds) for p in range(partitions)] for place in range(rounds)]
 
 
 def _same(model: Any) -> Any:

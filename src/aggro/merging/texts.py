@@ -19,7 +19,8 @@ from aggro.merging.parts import wider
 from aggro.merging.words import finder, keys_of, since, together
 from aggro.models.record import Record
 from aggro.text.encoder import Encoder
-from aggro.text.learner import Runner, TextLearner
+from aggro.text.learner import TextLearner
+from aggro.text.runner import Runner
 
 FREE = ("C", "n_jobs", "random_state", "memory", "max_iter", "shuffle", "keep_names")
 

@@ -26,8 +26,9 @@ from aggro.models.learners import (
 )
 from aggro.models.values import Arrays, decode, encode
 from aggro.text.encoder import Encoder
-from aggro.text.learner import Runner, TextLearner
+from aggro.text.learner import TextLearner
 from aggro.text.options import Options
+from aggro.text.runner import Runner
 
 FACTS = {"classes": int, "examples": int, "leading": int, "memory": int}
 MOST_RUNNERS = 64

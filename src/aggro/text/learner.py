@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
-from aggro.learn.alike import AnyLearner, grow_features, learners_of, suffered
+from aggro.learn.alike import grow_features, learners_of, suffered
 from aggro.learn.calibration import Calibrator
 from aggro.learn.choice import Choice, choice_of, leaving
 from aggro.learn.grids import PIECE, is_settled, next_look
@@ -28,20 +28,11 @@ from aggro.learn.typical import Typical, next_change
 from aggro.rules import Settings
 from aggro.text.encoder import Encoder, Rows
 from aggro.text.race import best_of, bytes_of, make_race, put_back, winner_of
+from aggro.text.runner import Runner, matrix_of, settings_of
 from aggro.text.table import Table
 
 PATIENCE = 3 * PIECE  # examples before a representation may leave: long n-grams begin slowly
 MEMORY = 2**30  # bytes that the tables of a race may take
-
-
-@dataclasses.dataclass(frozen=True)
-class Runner:
-    """A representation in the race: a range of n-grams and a weighing."""
-
-    which: int
-    kind: str
-    race: AnyLearner
-    typical: Typical
 
 
 class TextLearner:
@@ -167,7 +158,7 @@ class TextLearner:
                 self._record(lesson, watch["margins"])
             typical = runner.typical
             if self.calibrator is not None and not again:
-                typical = typical.after(_matrix(runner, rows), np.arange(count), 1)
+                typical = typical.after(matrix_of(runner, rows), np.arange(count), 1)
             runners.append(dataclasses.replace(runner, typical=typical))
         if self.calibrator is not None and not self.examples:
             self._record(lesson, np.empty((0, 2, self.outputs)))
@@ -200,7 +191,7 @@ class TextLearner:
         self.calibrator = self.calibrator.plus(labels, weights, scores, centres)
 
     def _rows(self, runner: Runner, rows: list[Rows]) -> _core.Rows:
-        matrix = _matrix(runner, rows)
+        matrix = matrix_of(runner, rows)
         return _core.Rows(matrix.data, matrix.indices, matrix.indptr, runner.race.features)
 
     # -- the race ---------------------------------------------------------------------------
@@ -304,7 +295,7 @@ class TextLearner:
         new = TextLearner.__new__(TextLearner)
         new.__dict__.update(self.__dict__, settings=settings, classes=classes)
         new.runners = [
-            dataclasses.replace(r, race=grown(r.race, r_settings(r, settings), position, classes))
+            dataclasses.replace(r, race=grown(r.race, settings_of(r, settings), position, classes))
             for r in self.runners
         ]
         if self.calibrator is not None:
@@ -317,7 +308,7 @@ class TextLearner:
         """Return who predicts, and the rows of a table as it sees them."""
         with_rows = self.encoder.rows(table, learn=False, threads=threads)
         leader = self.leader
-        return leader.race, _matrix(leader, with_rows), leader.race.features
+        return leader.race, matrix_of(leader, with_rows), leader.race.features
 
     def scores(self, table: Table, threads: int = 1) -> Array:
         """Return the scores of the leader, one column for each output."""
@@ -335,24 +326,3 @@ class TextLearner:
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept, turns=Turns())
-
-
-@dataclasses.dataclass(frozen=True)
-class _Matrix:
-    data: Array
-    indices: Array
-    indptr: Array
-
-
-def _matrix(runner: Runner, rows: list[Rows]) -> _Matrix:
-    each = rows[runner.which]
-    return _Matrix(each.values[runner.kind], each.indices, each.starts)
-
-
-def r_settings(runner: Runner, settings: Settings) -> Settings:
-    """Return the settings of a runner: what its own race left open, or has chosen."""
-    if isinstance(runner.race, AutoLearner):
-        return settings
-    old = runner.race.settings
-    chosen = {name: getattr(old, name) for name in ("C", "metric", "average")}
-    return dataclasses.replace(settings, **chosen)
