@@ -77,11 +77,11 @@ class Rounds:
             rows = seen.rows * len(self.partitions)
             self.rounds = max(1, math.ceil(rows / (self.mix_every * len(self.partitions))))
         elif self.rounds == "auto":
-            learner, width = self.model._learner, seen.width
-            if is_text(learner):
-                width = learner.encoder.options.n_features
+            learner = self.model._learner
+            texts = is_text(learner)
+            width = learner.encoder.options.n_features if texts else seen.width
             shape = (seen.rows, seen.entries, width, learner.outputs)
-            self.rounds = rounds_for(*shape, learner.settings.metric)
+            self.rounds = rounds_for(*shape, learner.settings.metric, dear=texts)
         slices = schedule_of(len(self.partitions), self.rounds)[0][0].slices
         self.unit_rows = max(1, seen.rows // slices)
         learner = self.model._learner

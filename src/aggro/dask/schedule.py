@@ -11,6 +11,7 @@ from aggro.metric import METRICS
 
 WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
 FEWEST = {True: 16, False: 4}  # rounds that sparse and dense rows need, whatever they cost
+DEAR = 4  # rounds where a model is many: races of texts
 MOST = 64  # rounds of a pass; more cost time and win little
 CHEAP = 2**29  # bytes of rows and models that a worker may move for a partition in a pass
 SPARSE = 0.25  # part of the features that a row has, below which it is sparse
@@ -19,7 +20,13 @@ TABLES = 3  # numbers that a model keeps for a weight: itself, its mean, its pre
 
 
 def rounds_for(
-    rows: int, entries: float, features: int, outputs: int = 1, metric: str = "euclidean"
+    rows: int,
+    entries: float,
+    features: int,
+    outputs: int = 1,
+    metric: str = "euclidean",
+    *,
+    dear: bool = False,
 ) -> int:
     """Return how often to merge in a pass over partitions of so many rows of so many entries.
 
@@ -33,10 +40,12 @@ def rounds_for(
     (16, 4)
     >>> rounds_for(5_000, 12.0, 20_000, metric="diagonal")
     32
+    >>> rounds_for(5_000, 12.0, 20_000, metric="auto", dear=True)
+    8
     """
     sparse = entries < SPARSE * features
     moved = rows * entries * (12 if sparse else 8) + 8 * TABLES * features * outputs
-    few = FEWEST[sparse]
+    few = DEAR if dear else FEWEST[sparse]
     many = min(few * METRICS.get(metric, METRICS["diagonal"]).rounds, MOST)
     return max(1, min(max(int(CHEAP / max(moved, 1)), few), many, rows // LEAST))
 
