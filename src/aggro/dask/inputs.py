@@ -198,9 +198,13 @@ def length_of(X: Any) -> int:
 
 
 def part(X: Any, order: Any) -> Any:
-    """Return some rows."""
+    """Return some rows; all of them, as they are, are not copied."""
     if isinstance(X, Table):
         return X.take(order)
+    if len(order) and order[-1] - order[0] == len(order) - 1 and (np.diff(order) == 1).all():
+        if len(order) == length_of(X):
+            return X
+        order = slice(order[0], order[-1] + 1)
     if hasattr(X, "iloc"):
         return X.iloc[order]
     return X[order]

@@ -23,7 +23,15 @@ from sklearn.base import is_regressor
 from aggro.dask.inputs import Partition
 from aggro.dask.progress import Progress
 from aggro.dask.schedule import judges_of, rounds_for, schedule_of
-from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_first, learn_unit, look_at
+from aggro.dask.work import (
+    Outcome,
+    Unit,
+    combine_all,
+    judge_unit,
+    learn_first,
+    learn_in_all,
+    look_at,
+)
 from aggro.learn.alike import suffered
 from aggro.learn.learner import Learner
 from aggro.merging.margins import join_calibrators, merge_typical
@@ -113,7 +121,7 @@ class Rounds:
         self, number: int, place: int, of: int, units: list[Unit], ahead: list[Unit]
     ) -> None:
         began = time.perf_counter()
-        outcomes = [self._learn(rival, units) for rival in self.rivals]
+        outcomes = self._learn(units)
         before = self._made()  # models that had to grow have done so
         for rival, outcome in zip(self.rivals, outcomes, strict=True):
             if outcome.changes:
@@ -121,17 +129,21 @@ class Rounds:
         sent = sum(change.nbytes for outcome in outcomes for change in outcome.changes)
         self._tell(number, place, of, outcomes[0].rows, before, began, sent)
 
-    def _learn(self, rival: Rival, units: list[Unit]) -> Outcome:
-        """Return what all units have learned from a rival's model."""
-        shards = len(units) if rival.dear else 1
+    def _learn(self, units: list[Unit]) -> list[Outcome]:
+        """Return what all units have learned from the model of each rival."""
         while True:
-            model = self._submit(light(rival.model))
-            outcome = self._tree([self._delay(learn_unit, u, model, shards) for u in units])
-            if outcome.error is not None:
-                raise ValueError(outcome.error)
-            if not outcome.width:
-                return outcome
-            grow_model(rival.model, outcome)  # and again: it did not know all that there is
+            shards = [len(units) if rival.dear else 1 for rival in self.rivals]
+            models = [light(rival.model) for rival in self.rivals]
+            sent = self._submit(list(zip(models, shards, strict=True)))
+            outcomes = self._tree([self._delay(learn_in_all, u, sent) for u in units])
+            for each in outcomes:
+                if each.error is not None:
+                    raise ValueError(each.error)
+            if not any(each.width for each in outcomes):
+                return outcomes
+            for rival, each in zip(self.rivals, outcomes, strict=True):
+                if each.width:  # and again: it did not know all that there is
+                    grow_model(rival.model, each)
 
     def _merge(self, rival: Rival, outcome: Outcome, ahead: list[Unit]) -> Any:
         """Return the merge that the rows ahead prefer; without such rows the last choice stands."""
@@ -185,15 +197,15 @@ class Rounds:
             warnings.filterwarnings("ignore", message="Sending large graph")
             return self.client.submit(_same, model, key=self._key("model"), pure=False)
 
-    def _tree(self, tasks: list[Any]) -> Outcome:
+    def _tree(self, tasks: list[Any]) -> list[Outcome]:
         """Return the outcomes of all tasks as one, added in the order of the partitions."""
-        merge = delayed(combine)
+        merge = delayed(combine_all)
         while True:
             groups = [tasks[i : i + FAN_IN] for i in range(0, len(tasks), FAN_IN)]
             tasks = [merge(group, dask_key_name=self._key("merge")) for group in groups]
             if len(tasks) == 1:
                 break
-        result: Outcome = self._result(tasks[0])
+        result: list[Outcome] = self._result(tasks[0])
         return result
 
     def _result(self, task: Any) -> Any:

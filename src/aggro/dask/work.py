@@ -105,6 +105,20 @@ def learn_unit(
         return Outcome(error=_named(error, unit, None), partition=unit.partition)
 
 
+def learn_in_all(
+    rivals: Sequence[tuple[Any, int]],
+    X: Any,
+    y: Any,
+    weights: Any,
+    kind: str,
+    options: Any,
+    unit: Unit,
+) -> list[Outcome]:
+    """Learn a unit in several models, each at the price of so many shards, from the same rows."""
+    rows = (X, y, weights, kind, options, unit)
+    return [learn_unit(model, *rows, shards) for model, shards in rivals]
+
+
 def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int) -> Outcome:
     if length_of(X) == 0:
         return Outcome(empty=True, partition=unit.partition)
@@ -230,16 +244,23 @@ def combine(outcomes: Sequence[Outcome]) -> Outcome:
     if any(each.width for each in outcomes):
         return reduce(_both_seen, [each for each in outcomes if each.width])
     learned = [each for each in outcomes if not each.empty]
-    if not learned:
-        return outcomes[0]
-    return reduce(_both, learned)
+    return _all(learned) if learned else outcomes[0]
 
 
-def _both(some: Outcome, others: Outcome) -> Outcome:
-    changes = tuple(add(a, b) for a, b in zip(some.changes, others.changes, strict=True))
-    records, counts = (*some.records, *others.records), some.counts + others.counts
-    words = None if some.words is None else together([some.words, others.words])
-    return Outcome(some.rows + others.rows, changes, counts, records, words)
+def combine_all(outcomes: Sequence[Sequence[Outcome]]) -> list[Outcome]:
+    """Return the outcomes of several models, each as one."""
+    return [combine(of_one) for of_one in zip(*outcomes, strict=True)]
+
+
+def _all(learned: Sequence[Outcome]) -> Outcome:
+    words = [each.words for each in learned if each.words is not None]
+    return Outcome(
+        sum(each.rows for each in learned),
+        tuple(add(*of_one) for of_one in zip(*(each.changes for each in learned), strict=True)),
+        sum((each.counts for each in learned[1:]), learned[0].counts),
+        tuple(record for each in learned for record in each.records),
+        together(words) if words else None,
+    )
 
 
 def _both_seen(some: Outcome, others: Outcome) -> Outcome:

@@ -7,13 +7,14 @@ So a model that never met a feature has no say in it, and one that met it often 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from aggro.learn.learner import Array, Learner
 from aggro.merging.parts import Parts, put_together, take_apart
-from aggro.merging.table import INFORMATION, REFUSED, VOTE, Since, rule_of
+from aggro.merging.table import INFORMATION, REFUSED, VOTE, Since, Sum, rule_of
 
 NEWS = {"weights": "news", "average": "news", "bias": "bias_news", "bias_average": "bias_news"}
 PRECISION = {"news": "precision", "bias_news": "bias_precision"}
@@ -73,29 +74,38 @@ def _averaged(counters: dict[str, Array]) -> float:
     return float(counters.get("late_weight", counters["averaged"])[0])
 
 
-def add(some: Change, others: Change) -> Change:
-    """Return two changes since the same start as one."""
-    since = replace(
-        some.since,
-        shards=some.since.shards + others.since.shards,
-        examples=some.since.examples + others.since.examples,
-        averaged=some.since.averaged + others.since.averaged,
-    )
-    known = np.zeros(some.features, bool)
-    known[some.touched] = known[others.touched] = True
+def add(*changes: Change) -> Change:
+    """Return changes since the same start as one."""
+    first, known = changes[0], np.zeros(changes[0].features, bool)
+    summed = ("shards", "examples", "averaged")
+    since = {name: sum(getattr(each.since, name) for each in changes) for name in summed}
+    for each in changes:
+        known[each.touched] = True
     touched, place_of = np.flatnonzero(known), np.cumsum(known) - 1
-    places = [place_of[each.touched] for each in (some, others)]
-    both = Change(since, some.features, touched)
-    for name in some.tables:
-        wide = []
-        for each, place in zip((some, others), places, strict=True):
-            lines = each.tables[name]
-            table = np.zeros((len(touched), *lines.shape[1:]), lines.dtype)
-            table[place] = lines
-            wide.append(table)
-        both.tables[name] = _add(name, *wide)
-    both.rest = {name: _add(name, some.rest[name], others.rest[name]) for name in some.rest}
-    return both
+    places = [place_of[each.touched] for each in changes]
+    everything = Change(replace(first.since, **since), first.features, touched)
+    for name in first.tables:
+        lines = [each.tables[name] for each in changes]
+        everything.tables[name] = _add_lines(name, lines, places, len(touched))
+    for name in first.rest:
+        rest = [each.rest[name] for each in changes]
+        everything.rest[name] = reduce(partial(_add, name), rest)
+    return everything
+
+
+def _add_lines(name: str, lines: list[Array], places: list[Array], count: int) -> Array:
+    """Return the sum of the lines of a table, each at its place; what a change has not is zero."""
+    shape = (count, *lines[0].shape[1:])
+    total = np.zeros(shape, lines[0].dtype)
+    if _are_summed(name):
+        for each, place in zip(lines, places, strict=True):
+            total[place] += each
+        return total
+    for each, place in zip(lines, places, strict=True):
+        wide = np.zeros(shape, each.dtype)
+        wide[place] = each
+        total = _add(name, total, wide)
+    return total
 
 
 def apply(
@@ -190,9 +200,13 @@ def _moved(before: dict[str, Array], end: Array, name: str, since: Since) -> Arr
     return np.asarray((end - before[name]) / since.averaged - before[STARTS[name]])
 
 
-def _add(name: str, some: Array, others: Array) -> Array:
+def _are_summed(name: str) -> bool:
     rule = rule_of(name)
-    both: Array = some + others if rule in (VOTE, INFORMATION) else rule.add(some, others)
+    return rule in (VOTE, INFORMATION) or isinstance(rule, Sum)
+
+
+def _add(name: str, some: Array, others: Array) -> Array:
+    both: Array = some + others if _are_summed(name) else rule_of(name).add(some, others)
     return both
 
 
