@@ -1,8 +1,9 @@
 """Two workers beside one process on data made on the fly, and what that says of more workers.
 
-``python -m benchmarks.cluster --gigabytes 2`` generates rows in the tasks that learn them, so that
-no data set is stored or sent. It measures what a row, a round and a byte cost, and computes from
-these what more workers would take: that part is simulated, and marked so.
+``python -m benchmarks.cluster --gigabytes 2 --of texts`` generates texts in the tasks that hash and
+learn them, so that no data set is stored or sent; ``--of rows`` generates rows, which are as cheap
+as rows can be. It measures what a row, a round and a byte cost, and computes from these what more
+workers would take: that part is simulated, and marked so.
 """
 
 from __future__ import annotations
@@ -16,17 +17,31 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 FEATURES, FILLED = 2**18, 40
-ROW_BYTES = FILLED * (8 + 4) + 8
 FAN_IN = 8  # changes that are added at once
 WORKERS = (2, 16, 64, 256, 1000)
 
 
-def make(seed, rows):
+def make_texts(seed, rows):
+    """Return texts of words by Zipf's law, hashed, and their classes."""
+    from aggro.text import HashingVectorizer
+
+    words = _words(np.random.default_rng(seed), rows)
+    names = np.array([f"word{word:x}" for word in range(FEATURES)], object)
+    texts = [" ".join(text) for text in names[words].tolist()]
+    y = (np.sin(words * 12.9898).sum(axis=1) > 0).astype(np.int64)
+    return HashingVectorizer(n_features=FEATURES).transform(texts), y
+
+
+def _words(random, rows):
+    return (FEATURES ** random.random((rows, FILLED))).astype(np.int32) - 1
+
+
+def make_rows(seed, rows):
     """Return rows of words by Zipf's law and their classes, always the same for a seed."""
     from scipy.sparse import csr_matrix
 
     random = np.random.default_rng(seed)
-    words = (FEATURES ** random.random((rows, FILLED))).astype(np.int32) - 1
+    words = _words(random, rows)
     words.sort(axis=1)
     values = random.random(rows * FILLED)
     ends = np.arange(rows + 1, dtype=np.int64) * FILLED
@@ -36,7 +51,10 @@ def make(seed, rows):
     return X, y
 
 
-def serial(parts, rows):
+KINDS = {"rows": (make_rows, FILLED * (8 + 4) + 8), "texts": (make_texts, FILLED * 9)}  # and bytes
+
+
+def serial(make, parts, rows):
     """Learn all parts one after another in this process; return the seconds and the model."""
     from aggro import PassiveAggressiveClassifier
 
@@ -46,7 +64,7 @@ def serial(parts, rows):
     return time.perf_counter() - began, model
 
 
-def spread(parts, rows, workers, rounds):
+def spread(make, parts, rows, workers, rounds):
     """Learn them on workers; return the seconds, the model and what each round has sent."""
     import dask
     from distributed import Client, LocalCluster
@@ -71,7 +89,7 @@ def _warm():
     import aggro.dask  # noqa: F401 -- imported once in each worker
 
 
-def calibrate(rows):
+def calibrate(make, rows):
     """Return what a unit costs a worker, and what changes cost that are added and applied."""
     from aggro import PassiveAggressiveClassifier
     from aggro.dask.work import Unit, learn_unit
@@ -114,16 +132,22 @@ def simulated(found, total, workers, network=1e9, latency=0.02):
 def main():
     """Measure, and print or write what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--of", choices=KINDS, default="texts")
     parser.add_argument("--gigabytes", type=float, default=2.0)
     parser.add_argument("--parts", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", default=str(ROOT / "build" / "cluster.json"))
     args = parser.parse_args()
-    rows = int(args.gigabytes * 1e9 / ROW_BYTES / args.parts)
-    found = calibrate(rows) | {"rounds": args.rounds, "unit_rows": rows, "rows": rows * args.parts}
-    found["serial_seconds"], alone = serial(args.parts, rows)
+    make, size = KINDS[args.of]
+    rows = int(args.gigabytes * 1e9 / size / args.parts)
+    found = calibrate(make, rows) | {
+        "rounds": args.rounds,
+        "unit_rows": rows,
+        "rows": rows * args.parts,
+    }
+    found["serial_seconds"], alone = serial(make, args.parts, rows)
     found["row_seconds"] = found["serial_seconds"] / found["rows"]
-    found["two_seconds"], mixed, history = spread(args.parts, rows, 2, args.rounds)
+    found["two_seconds"], mixed, history = spread(make, args.parts, rows, 2, args.rounds)
     found["ratio"] = found["two_seconds"] / found["serial_seconds"]
     X, y = make(10**6, 20_000)
     found["serial_error"], found["two_error"] = 1 - alone.score(X, y), 1 - mixed.score(X, y)

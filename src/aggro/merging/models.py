@@ -138,12 +138,12 @@ def merge_records(
         )
     fitted = [each.attributes for each in records]
     for name in SAME:
-        check_same(name, [each.get(name) for each in fitted])
+        _check_same(name, [each.get(name) for each in fitted])
     begin = None if start is None else start.attributes
     everybody = fitted if begin is None else [*fitted, begin]
     names = _feature_names(everybody)
     width = max(int(each["n_features_in_"]) for each in everybody) if names is None else len(names)
-    classes = all_classes(everybody)
+    classes = _all_classes(everybody)
     fit = _fitter(names, width, classes)
     learners = [fit(each) for each in fitted]
     origin = None if begin is None else fit(begin)
@@ -158,8 +158,7 @@ def merge_records(
     return Record(first.name, first.params, {k: v for k, v in merged.items() if v is not None})
 
 
-def check_same(name: str, values: list[Any]) -> None:
-    """Raise unless an attribute is the same in all models."""
+def _check_same(name: str, values: list[Any]) -> None:
     for value in values[1:]:
         if value != values[0]:
             what = name.strip("_").replace("origin", "way their data were read")
@@ -180,8 +179,7 @@ def _feature_names(fitted: Sequence[dict[str, Any]]) -> Array | None:
     return np.array(list(known), dtype=object)
 
 
-def all_classes(fitted: Sequence[dict[str, Any]]) -> Classes | None:
-    """Return the classes of all models; None for regressors."""
+def _all_classes(fitted: Sequence[dict[str, Any]]) -> Classes | None:
     if "classes_" not in fitted[0]:
         return None
     everybody = Classes(fitted[0]["classes_"])

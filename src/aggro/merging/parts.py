@@ -223,7 +223,6 @@ def wider(learner: Any, places: Array, width: int) -> Any:
     if isinstance(learner, Learner):
         return widened(learner, places, width)
     race = copy.copy(learner)
-    race.__setstate__(learner.__getstate__())
     race.learners = [widened(each, places, width) for each in learner.learners]
     race.features = width
     return race

@@ -99,7 +99,6 @@ def merge_text_learners(
     before = np.zeros(3) if start is None else _counts(start)
     total = before + sum(_counts(each) - before for each in learners)
     merged = copy.copy(first)
-    merged.__setstate__(first.__getstate__())
     merged.encoder, merged.examples, merged.runners = encoder, int(total[0]), runners
     merged.leading = merged.best(runners)
     made = suffered(merged.leader.race)
