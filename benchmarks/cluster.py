@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,14 @@ def make_texts(seed, rows):
     from aggro.text import HashingVectorizer
 
     words = _words(np.random.default_rng(seed), rows)
-    names = np.array([f"word{word:x}" for word in range(FEATURES)], object)
-    texts = [" ".join(text) for text in names[words].tolist()]
+    texts = [" ".join(text) for text in _names()[words].tolist()]
     y = (np.sin(words * 12.9898).sum(axis=1) > 0).astype(np.int64)
     return HashingVectorizer(n_features=FEATURES).transform(texts), y
+
+
+@cache
+def _names():
+    return np.array([f"word{word:x}" for word in range(FEATURES)], object)
 
 
 def _words(random, rows):
