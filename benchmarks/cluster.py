@@ -18,6 +18,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 FEATURES, FILLED = 2**18, 40
+WORD_BYTES = 10
 FAN_IN = 8  # changes that are added at once
 WORKERS = (2, 16, 64, 256, 1000)
 
@@ -27,14 +28,15 @@ def make_texts(seed, rows):
     from aggro.text import HashingVectorizer
 
     words = _words(np.random.default_rng(seed), rows)
-    texts = [" ".join(text) for text in _names()[words].tolist()]
+    letters, length = _names()[words].tobytes().decode(), FILLED * WORD_BYTES
+    texts = [letters[i : i + length] for i in range(0, len(letters), length)]
     y = (np.sin(words * 12.9898).sum(axis=1) > 0).astype(np.int64)
     return HashingVectorizer(n_features=FEATURES).transform(texts), y
 
 
 @cache
 def _names():
-    return np.array([f"word{word:x}" for word in range(FEATURES)], object)
+    return np.array([f"word{word:05x} " for word in range(FEATURES)], f"S{WORD_BYTES}")
 
 
 def _words(random, rows):
@@ -56,7 +58,13 @@ def make_rows(seed, rows):
     return X, y
 
 
-KINDS = {"rows": (make_rows, FILLED * (8 + 4) + 8), "texts": (make_texts, FILLED * 9)}  # and bytes
+KINDS = {  # how rows are made, and how many bytes each is of
+    "rows": (make_rows, FILLED * (8 + 4) + 8),
+    "texts": (make_texts, FILLED * WORD_BYTES),
+}
+# Workers keep memory that a task gives back. Else each array of the next task begins by asking the
+# system for its pages, which takes as long as learning.
+KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**25}
 
 
 def serial(make, parts, rows):
@@ -76,6 +84,8 @@ def spread(make, parts, rows, workers, rounds):
 
     from aggro.dask import PassiveAggressiveClassifier
 
+    environ = dask.config.get("distributed.nanny.pre-spawn-environ") | KEEP_MEMORY
+    dask.config.set({"distributed.nanny.pre-spawn-environ": environ})
     cluster = LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
     )

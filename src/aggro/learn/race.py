@@ -106,7 +106,8 @@ class AutoLearner:
                 self._look_if_due()  # the last look was interrupted
             each = {**lesson, "batch_size": self.settings.batch_size, "threads": threads}
             each |= {"undo": False, "look": False}
-            watched, start = self._watched(rows, order, lesson), 0
+            once = {**lesson, "undo": False}  # for all pieces: to look whether a model overflows
+            watched, start = _core.before_lesson(self._models(), rows, order=order, **once), 0
             while start < len(order):
                 done = learned[start] - counts[start]
                 end = int(np.searchsorted(learned, done + self._until_next_look())) + 1
@@ -119,7 +120,7 @@ class AutoLearner:
                 start = end
                 if self._models() != models:  # the others begin from them
                     watched.check()
-                    watched = self._watched(rows, order[start:], lesson)
+                    watched = _core.before_lesson(self._models(), rows, order=order[start:], **once)
             watched.check()
         except Exception:  # but not for an interrupt: what was learned until then stays
             if restore:
@@ -137,10 +138,6 @@ class AutoLearner:
                 models.restore()
 
         return restore
-
-    def _watched(self, rows: _core.Rows, order: Array, lesson: dict[str, Any]) -> Any:
-        """Return what will tell whether a model overflows, once for many pieces of a lesson."""
-        return _core.before_lesson(self._models(), rows, order=order, undo=False, **lesson)
 
     @property
     def _regression(self) -> bool:
