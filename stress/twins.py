@@ -31,11 +31,12 @@ def magnifies(case):
     The constraints of confidence-weighted learning are hard. Where examples contradict each other,
     each shrinks the variances to the square of what they were, down to 1e-100: the next step goes
     along whatever rounding has left of them. So does that of a hard batch whose rows almost depend
-    on each other; and scores that cancel may tie. No other rule is excused by this.
+    on each other; rows that share a step may share it otherwise; and scores that cancel may tie. No
+    other rule is excused by this.
     """
     setting = case.setting
     sensitive = _chooses(setting) or _is_confident(setting) or _is_hard_batch(setting)
-    if not sensitive:
+    if not (sensitive or shares_steps(case)):
         return False
     rng, eps = np.random.default_rng(case.seed), np.finfo(case.data.dtype).eps
     plain, counted = _taught(case, case.data.X)
