@@ -30,3 +30,30 @@ def test_hard_batches_of_dependent_rows(kind, metric, features, size):
         )
         assert model.coef_.dtype == np.float32
         np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["hard", "least_squares"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("multiclass", ["support", "ovr"])
+def test_rows_that_depend_on_each_other_and_agree_are_met(loss, classes, multiclass):
+    """Whether constraints contradict each other is not told by the rounding of the scores."""
+    if (loss, multiclass) == ("least_squares", "support") and classes > 2:
+        pytest.skip("support classes have no least squares")
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((40, 3)).astype(np.float32)
+        labels = rng.integers(0, classes, 32)
+        model = PassiveAggressiveClassifier(
+            loss=loss, C=np.inf, batch_size=8, average=False, multiclass=multiclass
+        )
+        model.partial_fit(X[:32], labels, classes=np.arange(classes))
+        model.partial_fit(X[32:], np.zeros(8, int))  # any intercept of its own meets all of them
+        scores = model.decision_function(X[32:]).reshape(8, -1)
+        if classes == 2:
+            margins = -scores
+        elif multiclass == "ovr":
+            margins = scores * [1, -1, -1]
+        else:
+            margins = scores[:, :1] - scores[:, 1:]
+        missed = np.abs(1 - margins) if loss == "least_squares" else np.maximum(0, 1 - margins)
+        assert missed.max() < 1e-3 * (1 + np.abs(model.coef_).max()), seed

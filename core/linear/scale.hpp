@@ -113,7 +113,8 @@ class Scaled {
         } else {
             if (sizes.kind != Scale::standard) return x;
             values.assign(features, T(0));
-            for (std::size_t k = 0; k < x.size; ++k) values[x.feature(k)] = x.values[k];
+            for (std::size_t k = 0; k < x.size; ++k)
+                values[x.feature(k)] += x.values[k];  // names may share a feature
             const std::size_t known = indices.size();
             indices.resize(features);
             if (known < features) std::iota(indices.begin(), indices.end(), static_cast<Index>(0));

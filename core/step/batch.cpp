@@ -15,6 +15,16 @@ BatchTerm batch_term(const Group& g, const BatchProblem& p, std::size_t k, std::
         return Constraint::term(g, p.rules[k], p.targets[k], s, p.rounding(k), rival);
 }
 
+/// The size of the terms of the scores of example k. Only hard constraints can contradict each
+/// other, and only for them it matters what is rounding.
+double terms_of_hard(const Group& g, const BatchProblem& p, std::size_t k) {
+    double size = 0;
+    if (p.rules[k].cap < infinity || p.rules[k].ridge > 0) return size;
+    for (std::size_t u = 0; u < g.count; ++u)
+        size += std::abs(p.scores[k * g.count + u]) + p.reach(k, u);
+    return size;
+}
+
 /// Writes the dual into `work.box`; false if no example asks for a step.
 template <class Constraint>
 bool pose_batch(const Group& g, const BatchProblem& p, BatchWork& work) {
@@ -26,6 +36,7 @@ bool pose_batch(const Group& g, const BatchProblem& p, BatchWork& work) {
         const BatchTerm term = batch_term<Constraint>(g, p, k, work.rivals[k]);
         box.linear[k] = term.raw;
         box.epsilon[k] = term.width;
+        box.terms[k] = terms_of_hard(g, p, k);
         box.upper[k] = term.part ? p.rules[k].cap : 0;
         box.lower[k] = term.part ? term.lower : 0;
         asks = asks || (term.part && term.suffered > 0);
@@ -66,6 +77,8 @@ void settle_batch(const Group& g, const BatchProblem& p, double* tau, std::vecto
 /// Fills `tau` (size x group.count). False if a hard batch contradicts itself.
 template <class Constraint>
 bool solve_constraints(const Group& g, const BatchProblem& p, double* tau, BatchWork& work) {
+    work.support.precision = p.epsilon;
+    work.box.accuracy = std::max(BoxDual::exact, 4 * p.epsilon);
     if constexpr (Constraint::own_dual) {
         if (!work.support.solve(p.size, g.count, p.gram, p.scores, p.targets, p.rules, tau))
             return false;

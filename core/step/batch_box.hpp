@@ -20,13 +20,17 @@ namespace aggro {
 class BoxDual {
   public:
     std::vector<double> Q, linear, epsilon, lower, upper;
-    std::vector<double> t;  ///< the answer
+    std::vector<double> terms;  ///< the size of what each of `linear` is the difference of
+    std::vector<double> t;      ///< the answer
+    /// Of the KKT conditions, relative to what cancels: what is less is the rounding of the scores.
+    double accuracy = exact;
+    static constexpr double exact = 1e-10;
 
     void resize(std::size_t count) {
         size = count;
         Q.resize(size * size);
-        for (auto* v : {&linear, &epsilon, &lower, &upper, &t, &length, &gradient, &noise, &pull,
-                        &direction, &target})
+        for (auto* v : {&linear, &epsilon, &lower, &upper, &terms, &t, &length, &gradient, &noise,
+                        &pull, &direction, &target})
             v->resize(size);
         free.resize(size);
     }
@@ -54,8 +58,6 @@ class BoxDual {
   private:
     enum class Climb { full, cut, endless };
 
-    static constexpr double accuracy = 1e-10;  ///< of the KKT conditions, relative to what cancels
-
     static double soft(double v, double width) {
         return v > width ? v - width : v < -width ? v + width : 0.0;
     }
@@ -69,6 +71,7 @@ class BoxDual {
             if (!moves) lower[k] = upper[k] = 0;
             linear[k] /= length[k];
             epsilon[k] /= length[k];
+            terms[k] /= length[k];
             lower[k] *= length[k];
             upper[k] *= length[k];
         }
@@ -124,7 +127,8 @@ class BoxDual {
     /// Gradient, slope of the objective and the size of the terms that cancel in it, from scratch.
     void measure() {
         gradient = linear;
-        for (std::size_t k = 0; k < size; ++k) noise[k] = std::abs(linear[k]) + epsilon[k];
+        for (std::size_t k = 0; k < size; ++k)
+            noise[k] = std::abs(linear[k]) + epsilon[k] + terms[k];
         for (std::size_t k = 0; k < size; ++k) {
             if (t[k] == 0) continue;
             const double* row = Q.data() + k * size;

@@ -16,6 +16,8 @@ namespace aggro {
 /// support classes found so far, end the slow approach of strongly correlated examples.
 class SupportDual {
   public:
+    double precision = 0;  ///< of the scores: what is less is their rounding
+
     /// `gram` is size x size, `scores` and `tau` are size x count. False if a hard batch
     /// contradicts itself.
     bool solve(std::size_t size, std::size_t count, const double* gram, const double* scores,
@@ -29,7 +31,7 @@ class SupportDual {
         for (std::size_t sweep = 0; sweep < most_sweeps; ++sweep) {
             moved = 0;
             for (std::size_t k = 0; k < n; ++k) step(k);
-            if (moved <= accuracy) return true;
+            if (moved <= std::max(accuracy, 4 * precision)) return true;
             if (!list_ways() && sweep % 8 != 7) continue;
             if (!climb()) return false;
             rescore();
@@ -123,7 +125,8 @@ class SupportDual {
     double aim() {
         factor.of(matrix.data(), ways.size(), members);
         factor.solve(slope.data(), direction.data());
-        const std::size_t astray = factor.worst_residual(1e-10, noise.data());
+        const std::size_t astray =
+            factor.worst_residual(std::max(1e-10, 4 * precision), noise.data());
         if (astray != factor.none) factor.null_direction(astray, direction.data());
         for (std::size_t i = 0; i < ways.size(); ++i) direction[i] /= lengths[i];
         return astray == factor.none ? 1.0 : infinity;
