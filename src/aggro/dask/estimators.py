@@ -69,6 +69,29 @@ class OnCluster:
         plain = inspect.signature(self._local).parameters
         return {name: value for name, value in given.items() if name in plain}
 
+    def partial_fit(
+        self: Any,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        **reading: Any,
+    ) -> Any:
+        """Learn from all partitions once, going on from the model as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **reading
+            As in ``fit``.
+        classes : array, optional
+            All classes that may ever appear; without it, classes may appear in any partition.
+        """
+        fresh = not hasattr(self, "_learner")
+        rounds = self._rounds(X, y, sample_weight, reading, fresh, False)
+        rounds.begin(classes)
+        rounds.one_pass(0)
+        return self._take_over(rounds, passes=1)
+
     # -- predicting --------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Any:
@@ -137,30 +160,9 @@ class DaskEstimator(OnCluster, LinearEstimator):
             if self.tol is not None:
                 Passes.of(self).warn_of_end(stacklevel=4)
         rounds.model._learner.freeze_means(False)
-        return self._become(rounds, number + 1)
+        return self._take_over(rounds, number + 1)
 
-    @all_or_nothing
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        classes: Any = None,
-        sample_weight: Any = None,
-        **reading: Any,
-    ) -> Any:
-        """Learn from all partitions once, going on from the model as it is.
-
-        Parameters
-        ----------
-        X, y, sample_weight, **reading
-            As in ``fit``.
-        classes : array, optional
-            All classes that may ever appear; without it, classes may appear in any partition.
-        """
-        rounds = self._rounds(X, y, sample_weight, reading, not hasattr(self, "_learner"), False)
-        rounds.begin(classes)
-        rounds.one_pass(0)
-        return self._become(rounds, 1)
+    partial_fit = all_or_nothing(OnCluster.partial_fit)
 
     def _rounds(
         self, X: Any, y: Any, weights: Any, reading: dict[str, Any], fresh: bool, shuffle: bool
@@ -186,7 +188,7 @@ class DaskEstimator(OnCluster, LinearEstimator):
             model._known_prices = model._prices()
         return model
 
-    def _become(self, rounds: Rounds, passes: int) -> Any:
+    def _take_over(self, rounds: Rounds, passes: int) -> Any:
         """Take over what was learned."""
         fitted = dict(vars(rounds.model))
         for name in rounds.model.get_params(deep=False):
@@ -235,30 +237,7 @@ class DaskText(OnCluster):
             rounds.one_pass(number)
             if number == 0:
                 rounds.model.settle()
-        return self._take_over(rounds)
-
-    def partial_fit(
-        self: Any,
-        X: Any,
-        y: Any = None,
-        classes: Any = None,
-        sample_weight: Any = None,
-        **reading: Any,
-    ) -> Any:
-        """Learn from all partitions once, going on from the model as it is.
-
-        Parameters
-        ----------
-        X, y, sample_weight, **reading
-            As in ``fit``.
-        classes : array, optional
-            All classes that may ever appear; without it, classes may appear in any partition.
-        """
-        fresh = not hasattr(self, "_learner")
-        rounds = self._rounds(X, y, sample_weight, reading, fresh, False)
-        rounds.begin(classes)
-        rounds.one_pass(0)
-        return self._take_over(rounds)
+        return self._take_over(rounds, self.max_iter)
 
     def _rounds(
         self: Any, X: Any, y: Any, weights: Any, reading: Any, fresh: bool, shuffle: bool
@@ -278,7 +257,7 @@ class DaskText(OnCluster):
         rounds: Rounds = self._of(model, parts, shuffle)
         return rounds
 
-    def _take_over(self: Any, rounds: Rounds) -> Any:
+    def _take_over(self: Any, rounds: Rounds, passes: int) -> Any:
         """Become what was learned."""
         params = rounds.model.get_params()
         fitted = {k: v for k, v in vars(rounds.model).items() if k not in params}
