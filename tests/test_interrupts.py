@@ -17,6 +17,7 @@ from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import rows_of
 from aggro.rules import Settings
+from stress.anatomy import anatomy, differences
 
 ROWS, FEATURES, CLASSES = 400, 60, 40
 rng = np.random.default_rng(0)
@@ -226,12 +227,12 @@ def examples_of_a_stream(count):
 
 
 @contextmanager
-def stopping_at_line(number):
+def stopping_at_line(number, files=("aggro",)):
     """Raise Stop when so many lines of the library have run, as a handler might."""
     left = itertools.count(number, -1)
 
     def trace(frame, event, _):
-        if "aggro" not in frame.f_code.co_filename:
+        if not any(name in frame.f_code.co_filename for name in files):
             return None
         if event == "line" and next(left) == 0:
             raise Stop
@@ -312,6 +313,41 @@ def test_a_handler_may_predict_amid_a_stream(name):
     for example in [*past, (x, y)]:
         twin.learn_one(*example)
     assert len(seen) > 10 and known_by(stream) == known_by(twin)
+
+
+CALLS = {
+    "recorded": lambda: aggro.PassiveAggressiveClassifier(probability=True),
+    "recorded, of a kernel": lambda: aggro.KernelPassiveAggressiveClassifier(probability=True),
+    "classes are weighed": lambda: aggro.PassiveAggressiveClassifier(class_weight="balanced"),
+    "a race": lambda: aggro.PassiveAggressiveClassifier(C="auto", probability=True),
+    "a stream": lambda: aggro.StreamClassifier("PA-I", probability=True),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_made_or_not_wherever_it_is_interrupted(name):
+    """What was learned, recorded and counted is that of all its rows, or of none."""
+    begun, lines = CALLS[name](), 0
+    learn, rows = "partial_fit", X[:80, :3]
+    if name == "a stream":
+        learn, rows = "learn_many", pytest.importorskip("pandas").DataFrame(rows)
+    getattr(begun, learn)(rows[:60], Y[:60] % 2)
+    twin = copy.deepcopy(begun)
+    call = (rows[60:], Y[60:80] % 2)
+    getattr(twin, learn)(*call)
+    may_be = [anatomy(begun), anatomy(twin)]
+    for line in itertools.count(0, 41 if name == "a stream" else 3):
+        model = copy.deepcopy(begun)
+        try:
+            with stopping_at_line(line, ("aggro", "contextlib")):
+                getattr(model, learn)(*call)
+        except Stop:
+            lines += 1
+        else:
+            break
+        found = anatomy(model)
+        assert [] in [differences(found, each) for each in may_be], line
+    assert lines > 10
 
 
 def test_interrupted_rows_of_a_table_are_all_forgotten():

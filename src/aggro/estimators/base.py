@@ -34,8 +34,9 @@ class NoExample(Exception):
 def all_or_nothing(method: Method) -> Method:
     """Leave the estimator, the settings of its learner included, as it was when the method raises.
 
-    What the learner has learned is its own to undo: it learns all rows of a call or none. Threads
-    take turns: a call that grows, learns and records must not meet another one.
+    What the learner has learned is its own to undo. Where an interrupt comes after it has learned,
+    the call was made, and all that belongs to it stays. Threads take turns: a call that grows,
+    learns and records must not meet another one.
     """
 
     @functools.wraps(method)
@@ -43,10 +44,12 @@ def all_or_nothing(method: Method) -> Method:
         with turns_of(self).take():
             before = dict(self.__dict__)
             learner = before.get("_learner")
-            settings = None if learner is None else learner.settings
+            settings, examples = (learner.settings, learner.examples) if learner else (None, 0)
             try:
                 return method(self, *args, **kwargs)
             except BaseException as error:  # Ctrl-C too
+                if learner is not None and self._learner is learner and learner.examples > examples:
+                    raise
                 for name in self.__dict__.keys() - before.keys():
                     del self.__dict__[name]
                 self.__dict__.update(before)

@@ -109,14 +109,18 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
         weights = read_weights(sample_weight, X.shape[0])
         if first:
             self._look_at(X, weights)
-        lesson = self._meet(X, y, classes, first, weights)
-        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
+        parts = self._meet(X, y, classes, first, weights)
+        parts["weights"] = self._all_weights(parts.get("labels"), weights)
         self._reconfigure(self._task())
         self.n_iter_ = 1
+        lesson = self._lesson(X, parts)
         if self.probability:
-            self._learn_and_record(X, lesson, weights)
+            self._learn_and_record(lesson, weights)
+        elif self.class_weight is not None:  # the classes of all rows were counted
+            with lesson.undone_if_cut(self._learner):
+                lesson.teach(self._learner)
         else:
-            self._lesson(X, lesson).teach(self._learner, undo=True)
+            lesson.teach(self._learner, undo=True)
         return self
 
     # -- classes ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from aggro.estimators.base import OnlineEstimator
 from aggro.estimators.passes import Teach
 from aggro.learn.calibration import Calibrator
 from aggro.learn.learner import Array
+from aggro.learn.lessons import Lesson
 from aggro.learn.race import AutoLearner
 from aggro.learn.recorder import Recorder
 from aggro.learn.typical import Typical
@@ -86,11 +87,10 @@ class Probabilities(OnlineEstimator):
         features = self.n_features_in_ if self._has_typical else None
         return Recorder.empty(len(self.classes_), self._multilabel, features, seen)
 
-    def _learn_and_record(self, X: Any, parts: dict[str, Any], weights: Array | None) -> None:
+    def _learn_and_record(self, lesson: Lesson, weights: Array | None) -> None:
         """Learn new rows once, in the given order, and record them all, or none of them."""
         if not hasattr(self, "_calibrator"):
             self._record = self._empty_record(self._learner.examples)
-        lesson = self._lesson(X, parts)
         with lesson.undone_if_cut(self._learner):
             self._record = self._record.after(self._learner, lesson, weights)
 

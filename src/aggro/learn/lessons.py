@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -90,16 +89,27 @@ class Lesson:
             self.teach(learner, order, again=again, typical=row, margins=margins)
         return margins
 
-    @contextmanager
-    def undone_if_cut(self, learner: Any) -> Iterator[None]:
+    def undone_if_cut(self, learner: Any) -> UndoneIfCut:
         """Undo what a learner has learned of some rows when the learning of all of them ends."""
         rows = self.X if isinstance(learner, KernelLearner) else self.rows
-        restore = learner.before(rows, **self.parts)
-        try:
-            yield
-        except BaseException:
-            restore()
-            raise
+        return UndoneIfCut(learner.before(rows, **self.parts))
+
+
+@dataclass(frozen=True)
+class UndoneIfCut:
+    """A block that is undone when it raises.
+
+    No generator: one that an interrupt leaves unfinished would undo the block when it is freed.
+    """
+
+    restore: Callable[[], None]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is not None:
+            self.restore()
 
 
 def as_numbers(values: Any, name: str) -> Array:

@@ -226,16 +226,12 @@ class RecordingStream(StreamLearner):
             margins, centre = ((change @ bounded(each)).tolist() for each in (margins, centre))
         return record.plus(record.places[y], float(w), margins, centre, wanted)
 
-    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: D102
-        with self._lock:
-            before = copy.copy(self._recorded())
-            try:
-                super().learn_many(X, y, w)
-            except BaseException:
-                self.__dict__.update(_record=before, _unrecorded=None)
-                raise
+    def _remember(self) -> Any:
+        return super()._remember(), copy.copy(self._recorded())
 
-    learn_many.__doc__ = StreamLearner.learn_many.__doc__
+    def _recall(self, before: Any) -> None:
+        super()._recall(before[0])
+        self.__dict__.update(_record=before[1], _unrecorded=None)
 
     def _get_params(self) -> dict[str, Any]:
         return {**super()._get_params(), "probability": self.probability}
