@@ -11,6 +11,7 @@ from stress.faces import face_of
 from stress.requirements import REQUIREMENTS
 from stress.runs import Difference
 from stress.troubles import troubles_for
+from stress.twins import asks_the_impossible
 
 
 @dataclass
@@ -58,7 +59,7 @@ def check(case):
         face.learn(plain, 0, len(case.data.X))
         face.finish(plain)
     except ValueError as error:
-        if case.data.tame:
+        if case.data.tame and not asks_the_impossible(case):
             raise
         if not any(word in str(error) for word in ("large", "overflow")):
             raise Difference(f"huge rows were refused with the words: {error}") from error

@@ -19,7 +19,7 @@ from stress.requirements import _close, but_for_rounding
 from stress.runs import Difference, Run, by_deepcopy
 from stress.settings import Setting
 from stress.troubles import TROUBLES
-from stress.twins import hangs_on_rounding, jumps, magnifies
+from stress.twins import asks_the_impossible, hangs_on_rounding, jumps, magnifies
 
 
 def plain_case(trouble="a cut"):
@@ -156,6 +156,20 @@ def test_only_what_hangs_on_last_digits_is_excused(setting, taught, monkeypatch)
     differs(sensitive, None, None)
     with pytest.raises(Difference, match="as always"):
         differs(plain, None, None)
+
+
+def test_only_equal_rows_of_a_hard_batch_that_is_scaled_may_ask_the_impossible():
+    params = {"loss": "hard", "batch_size": 4, "scale": "standard"}
+    plain = plain_case()
+    twice = np.concatenate([plain.data.X[:-1], plain.data.X[:1]])
+    data = replace(plain.data, X=twice, dtype=np.dtype(np.float32))
+    hard = replace(plain, setting=replace(plain.setting, params=params), data=data)
+    assert asks_the_impossible(hard)
+    for changes in ({"loss": "hinge"}, {"batch_size": 1}, {"scale": "online"}):
+        setting = replace(plain.setting, params=params | changes)
+        assert not asks_the_impossible(replace(hard, setting=setting))
+    for changes in ({"X": plain.data.X}, {"dtype": np.dtype(np.float64)}):
+        assert not asks_the_impossible(replace(hard, data=replace(data, **changes)))
 
 
 def test_a_copy_of_huge_rows_may_refuse_them_the_second_time():

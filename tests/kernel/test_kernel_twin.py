@@ -59,6 +59,16 @@ def test_polynomials_of_every_degree(degree):
     assert_same(*both("binary", X, y, **params), X)
 
 
+def test_a_loss_beside_scores_of_its_size_is_one_whatever_cancels():
+    """A tiny row has a coefficient of 1e30; others, that share no feature with it, are learned."""
+    X, y = data("binary", n=40, d=3, seed=5)
+    X[0], X[1:, 0] = (1e-5, 0.0, 0.0), 0.0
+    params = {"kernel": "poly", "gamma": 0.5, "degree": 3, "coef0": 0.0, "fit_intercept": False}
+    model, twin = both("binary", X, y, loss="hard", **params)
+    assert np.abs(model.dual_coef_).max() > 1e30
+    assert model.n_updates_ == twin.n_updates
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("batch", [1, 3])

@@ -17,6 +17,7 @@ KINDS = ("binary", "regression", *CLASSES)
 
 
 EPSILON = float(np.finfo(np.float64).eps)
+DOUBTFUL = 2.0**-23  # share of its scores below which a loss may be their rounding
 
 
 def rounding_of(rows: Array, W: Array) -> Array:
@@ -30,8 +31,13 @@ def rounding_of(rows: Array, W: Array) -> Array:
 
 
 def settled(losses: Array | float, size: Array | float, rounding: Array | float) -> Array:
-    """A loss no larger than the rounding of its scores, and of numbers of this size, is none."""
-    return np.where(np.abs(losses) <= 64 * EPSILON * size + rounding, 0.0, losses)
+    """A loss no larger than the rounding of its scores, and of numbers of this size, is none.
+
+    One that is no small part of its scores is always one: where terms cancel to less than that,
+    nobody knows the scores.
+    """
+    small = np.minimum(DOUBTFUL * np.asarray(size), 64 * EPSILON * size + rounding)
+    return np.where(np.abs(losses) <= small, 0.0, losses)
 
 
 def batches(weights: Array, size: int) -> Iterator[Labels]:
