@@ -64,7 +64,12 @@ KINDS = {  # how rows are made, and how many bytes each is of
 }
 # Workers keep memory that a task gives back. Else each array of the next task begins by asking the
 # system for its pages, which takes as long as learning.
-KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**25}
+KEEP_MEMORY = {
+    "MALLOC_ARENA_MAX": 1,
+    "MALLOC_TRIM_THRESHOLD_": 2**32,
+    "MALLOC_MMAP_THRESHOLD_": 2**25,
+    "MALLOC_TOP_PAD_": 2**28,
+}
 
 
 def serial(make, parts, rows):

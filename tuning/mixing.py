@@ -134,11 +134,11 @@ def mixed(
         pieces = [np.array_split(_shuffled(p, number, i), rounds) for i, p in enumerate(parts)]
         for place in range(rounds):
             units, *ahead = zip(*(piece[place : place + 2] for piece in pieces), strict=True)
+            trial = len(rivals) > 1 and place + 1 == trial_of(rounds)
             for rival in rivals:
-                rival.learn(rows, units, ahead)
-            if len(rivals) > 1 and place + 1 == trial_of(rounds):
-                both = [rival.learner for rival in rivals]
-                dear = stands(*_judged(both, rows, ahead[0], JURY))
+                rival.learn(rows, units, ahead, JURY if trial else JUDGED)
+            if trial:
+                dear = stands(*(rival.mistakes for rival in rivals))
                 rivals = rivals[:1] if dear else rivals[1:]
         rivals[0].learner.freeze_means()
         errors.append(error_of(rivals[0].learner, test))
@@ -153,9 +153,12 @@ class Mix:
     dear: bool = True
     shaped: bool = True
     plain: bool = False
+    mistakes: float = 0.0  # on the rows that have chosen the last merge
 
-    def learn(self, rows: Rows, units: Sequence[np.ndarray], ahead: Sequence[Any]) -> None:
-        """Learn one round; the rows ahead choose the merge."""
+    def learn(
+        self, rows: Rows, units: Sequence[np.ndarray], ahead: Sequence[Any], jury: int
+    ) -> None:
+        """Learn one round; so many of the rows ahead choose the merge."""
         dear = self.dear and not self.plain
         change = _one_round(self.learner, rows, units, len(units) if dear else 1)
         if self.plain:
@@ -163,7 +166,9 @@ class Mix:
             return
         merged: Any = {kind: merge_round(self.learner, (change,), kind) for kind in (True, False)}
         if ahead:
-            self.shaped = stands(*_judged([merged[True], merged[False]], rows, ahead[0], JUDGED))
+            made = _judged([merged[True], merged[False]], rows, ahead[0], jury)
+            self.shaped = stands(*made)
+            self.mistakes = made[not self.shaped]
         self.learner = merged[self.shaped]
 
 

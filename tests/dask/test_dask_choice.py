@@ -13,8 +13,9 @@ from dask import array as dask_array
 from aggro import PassiveAggressiveClassifier
 from aggro.dask import rounds as rounds_module
 from aggro.dask.inputs import Partition, partitions_of
-from aggro.dask.rounds import JURY, Rival, Rounds, go_on_with
-from aggro.dask.schedule import rounds_for
+from aggro.dask.models import go_on_with
+from aggro.dask.rounds import Rival, Rounds
+from aggro.dask.schedule import rounds_for, schedule_of
 from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_unit
 from aggro.merging.shards import has_price, merge_round, stands
 
@@ -68,12 +69,14 @@ def test_the_merge_that_rows_prefer_goes_on(mistakes, shaped, monkeypatch):
     found: Outcome = outcome(start)
     rounds = Rounds(None, start, [Partition(None)] * 4, None)
     monkeypatch.setattr(Rounds, "_judge", lambda *_: np.array(mistakes, float))
-    expected = merge_round(start._learner, found.changes, shaped)
-    other = merge_round(start._learner, found.changes, not shaped)
+    before, [rival] = start._learner, rounds.rivals
+    expected = merge_round(before, found.changes, shaped)
+    other = merge_round(before, found.changes, not shaped)
     assert not np.array_equal(expected.coef(), other.coef())
-    [rival] = rounds.rivals
-    assert np.array_equal(rounds._merge(rival, found, [Unit(0)]).coef(), expected.coef())
-    assert np.array_equal(rounds._merge(rival, found, []).coef(), expected.coef())  # it stands
+    for judges in ([(Unit(0), 10)], []):  # without any, the last choice stands
+        start._learner = before
+        rounds._merge([found], judges, trial=False)
+        assert np.array_equal(start.coef_, expected.coef())
     assert stands(*mistakes) == rival.shaped == shaped
 
 
@@ -82,10 +85,11 @@ def learned(client, monkeypatch, price=None, plain_wins=False):
     arrays = [dask_array.from_array(part, chunks=(100, *part.shape[1:])) for part in data(400, 2)]
     start = PassiveAggressiveClassifier(mergeable=True, C=0.01, random_state=0)
     rounds = Rounds(client, start, partitions_of(*arrays, None, {}), None, rounds=8)
-    mistakes = {True: (100.0, 80.0), False: (100.0, 95.0)}
+    of_cheap = 70.0 if plain_wins else 98.0
 
-    def verdict(_, models, ahead, rows):
-        return np.array(mistakes[rows == JURY and plain_wins])
+    def verdict(_, models, judges):
+        """Both merges of the dear price, then of the other: the merge that is shaped stands."""
+        return np.array([100.0, 95.0, of_cheap, of_cheap])[: len(models)]
 
     with monkeypatch.context() as patch:
         patch.setattr(Rounds, "_judge", verdict)
@@ -128,6 +132,14 @@ def test_models_are_merged_as_often_as_that_is_cheap():
     assert {rounds_for(5000, 50.0, 50, metric=each) for each in ("diagonal", "full", "auto")} == {8}
     wide = [rounds_for(5000, 10.0, 2**18, outputs) for outputs in (1, 4, 100)]  # larger models
     assert wide == [64, 20, 16]
+
+
+def test_many_partitions_that_are_dear_to_read_are_read_once():
+    for partitions, rounds in ((1, 16), (63, 16), (64, 4), (256, 16), (10**4, 64)):
+        assert rounds_for(10**6, 40.0, 10_000, partitions=partitions) == rounds
+        assert rounds_for(5000, 40.0, 10_000, partitions=partitions) == 64  # these are cheap
+        units = schedule_of(partitions, rounds)
+        assert all((unit.slices == 1) == (partitions >= 64) for each in units for unit in each)
 
 
 def test_rows_before_a_round_are_counted_once():

@@ -11,16 +11,24 @@ import math
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
-import numpy as np
-from dask.delayed import delayed
+from dask.base import annotate
+from dask.delayed import Delayed, delayed
 from sklearn.base import is_regressor
 
 from aggro.dask.inputs import Partition
+from aggro.dask.models import (
+    go_on_with,
+    grow_model,
+    is_text,
+    light,
+    make,
+    merger_of,
+    with_learner,
+)
 from aggro.dask.progress import Progress
 from aggro.dask.schedule import judges_of, rounds_for, schedule_of
 from aggro.dask.work import (
@@ -34,17 +42,15 @@ from aggro.dask.work import (
 )
 from aggro.learn.alike import suffered
 from aggro.learn.learner import Learner
-from aggro.merging.margins import join_calibrators, merge_typical
-from aggro.merging.parts import wider
-from aggro.merging.shards import has_price, merge_round, stands, trial_of
-from aggro.merging.text_shards import knowing, merge_text_round, without_names
-from aggro.text.base import TextEstimator
-from aggro.text.learner import TextLearner
+from aggro.merging.shards import has_price, stands, trial_of
 
 FAN_IN = 8  # changes that one task of the tree adds
 JUDGED = 4096  # rows that choose between two merges
 JURY = 16384  # rows that choose between two prices
 FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
+
+
+Judges = list[tuple[Unit, int]]  # parts of partitions, and how many rows of each
 
 
 @dataclass
@@ -72,6 +78,7 @@ class Rounds:
     skipped: int = 0  # rows of the first partition that the race has learned alone
     unit_rows: int = 1  # rows of a unit, about
     rivals: list[Rival] = field(init=False)  # of which the first is the model
+    kept: dict[int, Partition] = field(default_factory=dict)  # by their number
 
     def __post_init__(self) -> None:
         self.rivals = [Rival(self.model)]
@@ -80,7 +87,7 @@ class Rounds:
         """Look at the first rows; make the model, if there is none, and choose the rounds."""
         seen = self._look()
         if not hasattr(self.model, "_learner"):
-            _make(self.model, seen, classes)
+            make(self.model, seen, classes)
         if self.mix_every is not None:
             rows = seen.rows * len(self.partitions)
             self.rounds = max(1, math.ceil(rows / (self.mix_every * len(self.partitions))))
@@ -89,7 +96,9 @@ class Rounds:
             texts = is_text(learner)
             width = learner.encoder.options.n_features if texts else seen.width
             shape = (seen.rows, seen.entries, width, learner.outputs)
-            self.rounds = rounds_for(*shape, learner.settings.metric, dear=texts)
+            self.rounds = rounds_for(
+                *shape, learner.settings.metric, partitions=len(self.partitions), dear=texts
+            )
         slices = schedule_of(len(self.partitions), self.rounds)[0][0].slices
         self.unit_rows = max(1, seen.rows // slices)
         learner = self.model._learner
@@ -107,8 +116,6 @@ class Rounds:
         for place, units in enumerate(rounds):
             ahead = rounds[place + 1] if place + 1 < len(rounds) else []
             self._round(number, place, len(rounds), units, ahead)
-            if len(self.rivals) > 1 and place + 1 == trial_of(len(rounds)):
-                self._choose_price(ahead)
         self.skipped = 0
 
     def _unit(self, unit: Unit, number: int, seed: int | None) -> Unit:
@@ -121,11 +128,13 @@ class Rounds:
         self, number: int, place: int, of: int, units: list[Unit], ahead: list[Unit]
     ) -> None:
         began = time.perf_counter()
+        trial = len(self.rivals) > 1 and place + 1 == trial_of(of)
+        judges = self._judges(ahead, JURY if trial else JUDGED)
         outcomes = self._learn(units)
+        self._forget(units)
         before = self._made()  # models that had to grow have done so
-        for rival, outcome in zip(self.rivals, outcomes, strict=True):
-            if outcome.changes:
-                go_on_with(rival.model, self._merge(rival, outcome, ahead), outcome)
+        if outcomes[0].changes:
+            self._merge(outcomes, judges, trial)
         sent = sum(change.nbytes for outcome in outcomes for change in outcome.changes)
         self._tell(number, place, of, outcomes[0].rows, before, began, sent)
 
@@ -145,30 +154,71 @@ class Rounds:
                 if each.width:  # and again: it did not know all that there is
                     grow_model(rival.model, each)
 
-    def _merge(self, rival: Rival, outcome: Outcome, ahead: list[Unit]) -> Any:
-        """Return the merge that the rows ahead prefer; without such rows the last choice stands."""
-        merge = merger_of(rival.model._learner, outcome)
-        if ahead and len(self.partitions) > 1 and not is_regressor(self.model):
-            both = {kind: merge(kind) for kind in (True, False)}
-            models = [light(_with_learner(rival.model, both[kind])) for kind in (True, False)]
-            rival.shaped = stands(*self._judge(models, ahead, JUDGED))
-            return both[rival.shaped]
-        return merge(rival.shaped)
+    def _merge(self, outcomes: list[Outcome], judges: Judges, trial: bool) -> None:
+        """Merge what each rival has learned, as the judges prefer; a trial chooses the price.
 
-    def _choose_price(self, ahead: list[Unit]) -> None:
-        """Go on at the price that the rows ahead prefer."""
-        dear, cheap = self.rivals
-        winner = dear
-        if not stands(*self._judge([dear.model, cheap.model], ahead, JURY)):
-            winner = cheap
-            self.model.__dict__.update(cheap.model.__dict__)
+        Without judges the last choice stands. One look at their rows serves all choices.
+        """
+        merges = [
+            merger_of(r.model._learner, o) for r, o in zip(self.rivals, outcomes, strict=True)
+        ]
+        if not judges:
+            for rival, merge, outcome in zip(self.rivals, merges, outcomes, strict=True):
+                go_on_with(rival.model, merge(rival.shaped), outcome)
+            return
+        pairs = [(merge(True), merge(False)) for merge in merges]
+        models = [
+            light(with_learner(rival.model, each))
+            for rival, pair in zip(self.rivals, pairs, strict=True)
+            for each in pair
+        ]
+        mistakes = self._judge(models, judges).reshape(-1, 2)
+        for rival, pair, made, outcome in zip(self.rivals, pairs, mistakes, outcomes, strict=True):
+            rival.shaped = stands(*made)
+            go_on_with(rival.model, pair[not rival.shaped], outcome)
+        if trial:
+            self._choose_price(
+                *(made[int(not r.shaped)] for r, made in zip(self.rivals, mistakes, strict=True))
+            )
+
+    def _choose_price(self, dear: float, cheap: float) -> None:
+        """Go on at the price that makes fewer mistakes."""
+        winner = self.rivals[not stands(dear, cheap)]
+        self.model.__dict__.update(winner.model.__dict__)
         self.rivals = [replace(winner, model=self.model)]
 
-    def _judge(self, models: list[Any], ahead: list[Unit], rows: int) -> Any:
-        """Return the mistakes of each model on so many rows of the units ahead."""
+    # -- rows ahead ----------------------------------------------------------------------------
+
+    def _judges(self, ahead: list[Unit], rows: int) -> Judges:
+        """Return the units ahead that judge, and how many rows of each.
+
+        Partitions that are learned whole are made while the round learns, and held until their own.
+        """
+        if not ahead or len(self.partitions) == 1 or is_regressor(self.model):
+            return []
         judges, most = judges_of(ahead, self.unit_rows, rows)
+        for unit in judges:
+            if unit.slices == 1:
+                self._keep(unit.partition)
+        return [(unit, most) for unit in judges]
+
+    def _judge(self, models: list[Any], judges: Judges) -> Any:
+        """Return the mistakes of each model on the rows of all judges."""
         sent = self._submit(models)
-        return self._result(delayed(sum)([self._delay(judge_unit, u, sent, most) for u in judges]))
+        tasks = [self._delay(judge_unit, unit, sent, most) for unit, most in judges]
+        return self._result(delayed(sum)(tasks))
+
+    def _keep(self, number: int) -> None:
+        """Let a worker that has nothing else to do make a partition, and hold it."""
+        p = self.partitions[number]
+        lazy = {name: part for name, part in vars(p).items() if isinstance(part, Delayed)}
+        held = self.client.persist(list(lazy.values()), priority=-1) if lazy else []
+        self.kept[number] = replace(p, **dict(zip(lazy, held, strict=True)))
+
+    def _forget(self, units: list[Unit]) -> None:
+        """Give back the room of partitions that were learned."""
+        for unit in units:
+            self.kept.pop(unit.partition, None)
 
     def _made(self) -> float:
         """Return the mistakes, or distances, of what predicted, each before it was learned."""
@@ -182,10 +232,12 @@ class Rounds:
 
     def _delay(self, function: Any, unit: Unit, *args: Any) -> Any:
         """Return a task on one partition; ``args`` are its model and how many shards there are."""
-        p, key = self.partitions[unit.partition], self._key(f"{function.__name__}-{unit.partition}")
+        p = self.kept.get(unit.partition, self.partitions[unit.partition])
+        key = self._key(f"{function.__name__}-{unit.partition}")
         parts = (p.X, p.y, p.weights, p.kind, p.options, unit)
         first, rest = args[:1], args[1:]
-        return delayed(function)(*first, *parts, *rest, dask_key_name=key)
+        with annotate(priority=int(unit.partition in self.kept)):  # which soon makes room
+            return delayed(function)(*first, *parts, *rest, dask_key_name=key)
 
     def _key(self, name: str) -> str:
         self.tasks += 1
@@ -221,12 +273,14 @@ class Rounds:
     def _look(self) -> Outcome:
         """Return what the first partition that is not empty shows."""
         for partition in range(len(self.partitions)):
+            self._keep(partition)
             seen: Outcome = self._result(self._delay(look_at, Unit(partition)))
             if seen.error is not None:
                 raise ValueError(seen.error)
             if not seen.empty:
                 self._first = partition
                 return seen
+            self._forget([Unit(partition)])
         raise ValueError("All partitions are empty; give at least one row.")
 
     def _learn_first(self, partition: int) -> None:
@@ -243,82 +297,3 @@ class Rounds:
 
 def _same(model: Any) -> Any:
     return model
-
-
-def _with_learner(model: Any, learner: Any) -> Any:
-    other = copy.copy(model)
-    other._learner = learner
-    return other
-
-
-def _make(model: Any, seen: Outcome, classes: Any) -> None:
-    """Make the learner by one row that has no weight: it was never there."""
-    X, y = seen.head
-    if isinstance(model, TextEstimator):
-        _make_of_texts(model, seen, classes)
-        return
-    if is_regressor(model):
-        model.partial_fit(X, y, sample_weight=[0.0])
-        return
-    several = np.asarray(y).ndim == 2
-    known = None if several else (seen.classes if classes is None else classes)
-    model.partial_fit(X, y, classes=known, sample_weight=[0.0])
-    model._classes_given = classes is not None or several
-
-
-def _make_of_texts(model: Any, seen: Outcome, classes: Any) -> None:
-    if is_regressor(model):
-        model.partial_fit([], [])
-        return
-    model.partial_fit([], [], classes=seen.classes if classes is None else classes)
-    model._classes_given = classes is not None
-
-
-# -- what the client does with the model -----------------------------------------------------
-
-
-def light(model: Any) -> Any:
-    """Return a model to send: without what no worker needs."""
-    learner = model._learner
-    return _with_learner(model, without_names(learner)) if is_text(learner) else model
-
-
-def is_text(learner: Any) -> bool:
-    """Tell whether a learner learns texts."""
-    return isinstance(learner, TextLearner)
-
-
-def merger_of(learner: Any, outcome: Outcome) -> Callable[[bool], Any]:
-    """Return what merges all that a round has learned, as one of two kinds."""
-    if not is_text(learner):
-        return partial(merge_round, learner, outcome.changes)
-    return partial(
-        merge_text_round, *knowing(learner, outcome.words, outcome.changes, outcome.records)
-    )
-
-
-def grow_model(model: Any, seen: Outcome) -> None:
-    """Let features and classes enter that the model did not know."""
-    if is_text(model._learner):
-        known = model._classes.admit(seen.classes)
-        model._become(model._learner_of(known), known)
-        return
-    if seen.width > model.n_features_in_:
-        places = np.arange(model._learner.features)
-        model._learner = wider(model._learner, places, seen.width)
-        model.n_features_in_ = seen.width
-    if not hasattr(model, "classes_") or seen.classes is None or model._multilabel:
-        return
-    model._admit(seen.classes)
-
-
-def go_on_with(model: Any, learner: Any, outcome: Outcome) -> None:
-    """Go on with what all units of a round have learned."""
-    model._learner = learner
-    if hasattr(model, "_counts"):
-        model._counts = model._counts + outcome.counts
-    if outcome.records and not is_text(learner):
-        start = getattr(model, "_calibrator", None)
-        model._calibrator = join_calibrators([each for each, _ in outcome.records], start)
-        before = 0 if start is None else model._typical.met
-        model._typical = merge_typical([each for _, each in outcome.records], before)

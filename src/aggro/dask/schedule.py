@@ -26,18 +26,21 @@ def rounds_for(
     outputs: int = 1,
     metric: str = "euclidean",
     *,
+    partitions: int = 1,
     dear: bool = False,
 ) -> int:
     """Return how often to merge in a pass over partitions of so many rows of so many entries.
 
     A round reads a partition again and sends a model: there are as many rounds as this is cheap
     for. Sparse rows need some more of them: a word that one shard has met, the others hear of at
-    the merge.
+    the merge. Where that is too much, and partitions are many, each is read once, whole.
 
     >>> rounds_for(5_000, 12.0, 20_000), rounds_for(5_000, 54.0, 54), rounds_for(100, 9, 9999)
     (64, 64, 25)
     >>> rounds_for(10**6, 12.0, 20_000), rounds_for(10**6, 54.0, 54)
     (16, 4)
+    >>> [rounds_for(10**6, 12.0, 20_000, partitions=many) for many in (9, 64, 256)]
+    [16, 4, 16]
     >>> rounds_for(5_000, 12.0, 20_000, metric="diagonal")
     32
     >>> rounds_for(5_000, 12.0, 20_000, metric="auto", dear=True)
@@ -47,7 +50,10 @@ def rounds_for(
     moved = rows * entries * (12 if sparse else 8) + 8 * TABLES * features * outputs
     few = DEAR if dear else FEWEST[sparse]
     many = min(few * METRICS.get(metric, METRICS["diagonal"]).rounds, MOST)
-    return max(1, min(max(int(CHEAP / max(moved, 1)), few), many, rows // LEAST))
+    cheap, whole = int(CHEAP / max(moved, 1)), partitions // WIDE
+    if cheap < few and whole >= FEWEST[False]:
+        return min(whole, many)
+    return max(1, min(max(cheap, few), many, rows // LEAST))
 
 
 def judges_of(ahead: Sequence[Any], rows: int, wanted: int) -> tuple[Sequence[Any], int]:

@@ -1,0 +1,96 @@
+"""What the client does with a model: it makes it, sends it, and goes on with what was learned."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from aggro.dask.work import Outcome
+from aggro.merging.margins import join_calibrators, merge_typical
+from aggro.merging.parts import wider
+from aggro.merging.shards import merge_round
+from aggro.merging.text_shards import knowing, merge_text_round, without_names
+from aggro.text.base import TextEstimator
+from aggro.text.learner import TextLearner
+
+
+def with_learner(model: Any, learner: Any) -> Any:
+    """Return a model as it would be with another learner."""
+    other = copy.copy(model)
+    other._learner = learner
+    return other
+
+
+def make(model: Any, seen: Outcome, classes: Any) -> None:
+    """Make the learner by one row that has no weight: it was never there."""
+    X, y = seen.head
+    if isinstance(model, TextEstimator):
+        _make_of_texts(model, seen, classes)
+        return
+    if is_regressor(model):
+        model.partial_fit(X, y, sample_weight=[0.0])
+        return
+    several = np.asarray(y).ndim == 2
+    known = None if several else (seen.classes if classes is None else classes)
+    model.partial_fit(X, y, classes=known, sample_weight=[0.0])
+    model._classes_given = classes is not None or several
+
+
+def _make_of_texts(model: Any, seen: Outcome, classes: Any) -> None:
+    if is_regressor(model):
+        model.partial_fit([], [])
+        return
+    model.partial_fit([], [], classes=seen.classes if classes is None else classes)
+    model._classes_given = classes is not None
+
+
+def light(model: Any) -> Any:
+    """Return a model to send: without what no worker needs."""
+    learner = model._learner
+    return with_learner(model, without_names(learner)) if is_text(learner) else model
+
+
+def is_text(learner: Any) -> bool:
+    """Tell whether a learner learns texts."""
+    return isinstance(learner, TextLearner)
+
+
+def merger_of(learner: Any, outcome: Outcome) -> Callable[[bool], Any]:
+    """Return what merges all that a round has learned, as one of two kinds."""
+    if not is_text(learner):
+        return partial(merge_round, learner, outcome.changes)
+    return partial(
+        merge_text_round, *knowing(learner, outcome.words, outcome.changes, outcome.records)
+    )
+
+
+def grow_model(model: Any, seen: Outcome) -> None:
+    """Let features and classes enter that the model did not know."""
+    if is_text(model._learner):
+        known = model._classes.admit(seen.classes)
+        model._become(model._learner_of(known), known)
+        return
+    if seen.width > model.n_features_in_:
+        places = np.arange(model._learner.features)
+        model._learner = wider(model._learner, places, seen.width)
+        model.n_features_in_ = seen.width
+    if not hasattr(model, "classes_") or seen.classes is None or model._multilabel:
+        return
+    model._admit(seen.classes)
+
+
+def go_on_with(model: Any, learner: Any, outcome: Outcome) -> None:
+    """Go on with what all units of a round have learned."""
+    model._learner = learner
+    if hasattr(model, "_counts"):
+        model._counts = model._counts + outcome.counts
+    if outcome.records and not is_text(learner):
+        start = getattr(model, "_calibrator", None)
+        model._calibrator = join_calibrators([each for each, _ in outcome.records], start)
+        before = 0 if start is None else model._typical.met
+        model._typical = merge_typical([each for _, each in outcome.records], before)
