@@ -31,11 +31,13 @@ def magnifies(case):
     The constraints of confidence-weighted learning are hard. Where examples contradict each other,
     each shrinks the variances to the square of what they were, down to 1e-100: the next step goes
     along whatever rounding has left of them. So does that of a hard batch whose rows almost depend
-    on each other; rows that share a step may share it otherwise; and scores that cancel may tie. No
-    other rule is excused by this.
+    on each other; rows that share a step may share it otherwise; and scores that cancel may tie. A
+    hard step that shrinks weights some thousand times leaves a loss of their former rounding, which
+    the same row meets again. No other rule is excused by this.
     """
     setting = case.setting
-    sensitive = _chooses(setting) or _is_confident(setting) or _is_hard_batch(setting)
+    sensitive = _chooses(setting) or _is_confident(setting)
+    sensitive |= _is_hard(setting) and (setting.batch_size > 1 or case.data.repeats)
     if not (sensitive or shares_steps(case)):
         return False
     rng, eps = np.random.default_rng(case.seed), np.finfo(case.data.dtype).eps

@@ -158,6 +158,17 @@ def test_only_what_hangs_on_last_digits_is_excused(setting, taught, monkeypatch)
         differs(plain, None, None)
 
 
+def test_a_hard_step_is_sensitive_where_its_row_comes_again(monkeypatch):
+    plain = plain_case()
+    hard = replace(plain, setting=replace(plain.setting, params={"loss": "hard"}))
+    twice = np.concatenate([plain.data.X[:-1], plain.data.X[:1]])
+    again = replace(hard, data=replace(plain.data, X=twice))
+    assert not magnifies(again)
+    monkeypatch.setattr(twins, "_taught", lambda case, X: (np.sign(X - case.data.X), 0))
+    assert magnifies(again) and not magnifies(hard)
+    assert not magnifies(replace(again, setting=plain.setting))
+
+
 def test_only_equal_rows_of_a_hard_batch_that_is_scaled_may_ask_the_impossible():
     params = {"loss": "hard", "batch_size": 4, "scale": "standard"}
     plain = plain_case()
