@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -62,13 +64,13 @@ KINDS = {  # how rows are made, and how many bytes each is of
     "rows": (make_rows, FILLED * (8 + 4) + 8),
     "texts": (make_texts, FILLED * WORD_BYTES),
 }
-# Workers keep memory that a task gives back. Else each array of the next task begins by asking the
-# system for its pages, which takes as long as learning.
+# A process keeps memory that is given back. Else each array begins by asking the system for its
+# pages, which takes as long as learning. Tasks run in a thread, which gets no memory of its own.
 KEEP_MEMORY = {
-    "MALLOC_ARENA_MAX": 1,
-    "MALLOC_TRIM_THRESHOLD_": 2**32,
-    "MALLOC_MMAP_THRESHOLD_": 2**25,
-    "MALLOC_TOP_PAD_": 2**28,
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_TRIM_THRESHOLD_": f"{2**32}",
+    "MALLOC_MMAP_THRESHOLD_": f"{2**25}",
+    "MALLOC_TOP_PAD_": f"{2**28}",
 }
 
 
@@ -158,6 +160,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", default=str(ROOT / "build" / "cluster.json"))
     args = parser.parse_args()
+    if not KEEP_MEMORY.items() <= os.environ.items():  # one process has what the workers have
+        command = [sys.executable, "-m", "benchmarks.cluster", *sys.argv[1:]]
+        os.execve(sys.executable, command, os.environ | KEEP_MEMORY)
     make, size = KINDS[args.of]
     rows = int(args.gigabytes * 1e9 / size / args.parts)
     found = calibrate(make, rows) | {

@@ -1,6 +1,8 @@
 """Rows that come next choose between two merges of a round, and between two prices."""
 
 import copy
+import uuid
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,10 +10,12 @@ from scipy.sparse import csr_matrix
 
 pytest.importorskip("dask")
 
+import dask
 from dask import array as dask_array
 
 from aggro import PassiveAggressiveClassifier
 from aggro.dask import rounds as rounds_module
+from aggro.dask.estimators import on_dask
 from aggro.dask.inputs import Partition, partitions_of
 from aggro.dask.models import go_on_with
 from aggro.dask.rounds import Rival, Rounds
@@ -138,8 +142,29 @@ def test_many_partitions_that_are_dear_to_read_are_read_once():
     for partitions, rounds in ((1, 16), (63, 16), (64, 4), (256, 16), (10**4, 64)):
         assert rounds_for(10**6, 40.0, 10_000, partitions=partitions) == rounds
         assert rounds_for(5000, 40.0, 10_000, partitions=partitions) == 64  # these are cheap
+        texts = rounds_for(5000, 40.0, 10_000, metric="auto", partitions=partitions, dear=True)
+        assert texts == (4 if partitions == 64 else 8)  # so many models are never cheap
         units = schedule_of(partitions, rounds)
         assert all((unit.slices == 1) == (partitions >= 64) for each in units for unit in each)
+
+
+def noted(part, folder):
+    """Load a part, and leave a note that it was loaded."""
+    Path(folder, uuid.uuid4().hex).touch()
+    return part
+
+
+@pytest.mark.parametrize("rounds", [1, 4])
+def test_whole_partitions_are_loaded_once_though_they_are_looked_at(client, tmp_path, rounds):
+    X, y = data(256, 2)
+    blocks = [
+        dask.delayed(noted)((X[part], y[part]), str(tmp_path))
+        for part in np.array_split(np.arange(256), 64)
+    ]
+    model = on_dask("PassiveAggressiveClassifier")(rounds=rounds, random_state=0)
+    model.partial_fit(blocks, classes=[0, 1])
+    assert model.t_ - 1 == 256
+    assert len(list(tmp_path.iterdir())) == 64
 
 
 def test_rows_before_a_round_are_counted_once():

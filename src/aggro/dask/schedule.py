@@ -33,7 +33,7 @@ def rounds_for(
 
     A round reads a partition again and sends a model: there are as many rounds as this is cheap
     for. Sparse rows need some more of them: a word that one shard has met, the others hear of at
-    the merge. Where that is too much, and partitions are many, each is read once, whole.
+    the merge. Where that is too much, or models are many, each of many partitions is read once.
 
     >>> rounds_for(5_000, 12.0, 20_000), rounds_for(5_000, 54.0, 54), rounds_for(100, 9, 9999)
     (64, 64, 25)
@@ -51,7 +51,7 @@ def rounds_for(
     few = DEAR if dear else FEWEST[sparse]
     many = min(few * METRICS.get(metric, METRICS["diagonal"]).rounds, MOST)
     cheap, whole = int(CHEAP / max(moved, 1)), partitions // WIDE
-    if cheap < few and whole >= FEWEST[False]:
+    if (dear or cheap < few) and whole >= FEWEST[False]:
         return min(whole, many)
     return max(1, min(max(cheap, few), many, rows // LEAST))
 
