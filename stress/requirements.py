@@ -12,9 +12,11 @@ from stress.faces import face_of
 from stress.runs import Difference, Run
 from stress.troubles import TROUBLES
 from stress.twins import (
+    asks_the_impossible,
     carries_rounding,
     closeness,
     hangs_on_rounding,
+    is_too_large,
     jumps,
     largest,
     magnifies,
@@ -219,6 +221,8 @@ def writers_lose_nothing(case, face, plain):
     model = face.setting.make()
     face.learn(model, 0, len(case.data.X))  # all classes are known
     if errors := _side_by_side([lambda: face.learn(model, 0, len(case.data.X))] * 2):
+        if asks_the_impossible(case) and all(map(is_too_large, errors)):
+            return
         raise Difference(f"one of two writers met {errors[0]!r}")
     face.finish(model)
     found, expected = face.counted(model), 3 * int(case.data.present.sum())

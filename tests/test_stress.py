@@ -169,14 +169,14 @@ def test_a_hard_step_is_sensitive_where_its_row_comes_again(monkeypatch):
     assert not magnifies(replace(again, setting=plain.setting))
 
 
-def test_only_equal_rows_of_a_hard_batch_that_is_scaled_may_ask_the_impossible():
-    params = {"loss": "hard", "batch_size": 4, "scale": "standard"}
+def test_only_equal_rows_of_a_hard_batch_may_ask_the_impossible():
+    params = {"loss": "hard", "batch_size": 4}
     plain = plain_case()
     twice = np.concatenate([plain.data.X[:-1], plain.data.X[:1]])
     data = replace(plain.data, X=twice, dtype=np.dtype(np.float32))
     hard = replace(plain, setting=replace(plain.setting, params=params), data=data)
     assert asks_the_impossible(hard)
-    for changes in ({"loss": "hinge"}, {"batch_size": 1}, {"scale": "online"}):
+    for changes in ({"loss": "hinge"}, {"batch_size": 1}):
         setting = replace(plain.setting, params=params | changes)
         assert not asks_the_impossible(replace(hard, setting=setting))
     for changes in ({"X": plain.data.X}, {"dtype": np.dtype(np.float64)}):
