@@ -6,6 +6,7 @@ So a model that never met a feature has no say in it, and one that met it often 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
@@ -26,7 +27,9 @@ class Change:
     """What one or several models add to their common start.
 
     ``tables`` hold the lines of the features in ``touched`` alone, in rising order. A vote is four
-    numbers: the change times its news, the plain change, the news, and whether there was any.
+    numbers: the change times its news, the plain change, the news, and whether there was any. Of
+    one model the tables hold the plain change, and ``news`` the rest: less than half as much
+    travels, and votes are made when changes are added.
     """
 
     since: Since
@@ -34,12 +37,23 @@ class Change:
     touched: Array
     tables: dict[str, Array] = field(default_factory=dict)
     rest: dict[str, Array] = field(default_factory=dict)
+    news: Array | None = None
 
     @property
     def nbytes(self) -> int:
         """How much travels."""
-        arrays = (self.touched, *self.tables.values(), *self.rest.values())
+        news = [] if self.news is None else [self.news]
+        arrays = (self.touched, *self.tables.values(), *self.rest.values(), *news)
         return int(sum(array.nbytes for array in arrays))
+
+    def lines(self, name: str) -> Array:
+        """Return a table as it adds up."""
+        table = self.tables[name]
+        return table if self.news is None or rule_of(name) is not VOTE else _votes(table, self.news)
+
+
+def _votes(moved: Array, news: Array, weight: float = 1.0) -> Array:
+    return np.stack([news * moved, weight * moved, news, news > 0], axis=-1)
 
 
 def change_of(start: Learner, end: Learner, weight: float = 1.0) -> Change:
@@ -62,8 +76,14 @@ def change_between(before: Parts, after: Parts, end: Learner, weight: float = 1.
     was = {name: table[touched] for name, table in before.tables.items()}
     now = {name: table[touched] for name, table in after.tables.items()}
     change = Change(since, end.features, touched)
-    change.tables = _changes(was, now, since, weight)
-    change.rest = _changes(old, new, since, weight)
+    change.tables = _changes(was, now, since)
+    change.news = _news(was, now, "weights", weight)
+    if weight != 1.0:
+        change = _weighed(change, weight)
+    change.rest = {
+        name: _votes(moved, _news(old, new, name, weight), weight) if name in NEWS else moved
+        for name, moved in _changes(old, new, since).items()
+    }
     if end.settings.metric == "full":
         _inform(change, (before, after), end, weight)
     return change
@@ -85,7 +105,7 @@ def add(*changes: Change) -> Change:
     places = [place_of[each.touched] for each in changes]
     everything = Change(replace(first.since, **since), first.features, touched)
     for name in first.tables:
-        lines = [each.tables[name] for each in changes]
+        lines = (each.lines(name) for each in changes)
         everything.tables[name] = _add_lines(name, lines, places, len(touched))
     for name in first.rest:
         rest = [each.rest[name] for each in changes]
@@ -93,18 +113,19 @@ def add(*changes: Change) -> Change:
     return everything
 
 
-def _add_lines(name: str, lines: list[Array], places: list[Array], count: int) -> Array:
+def _add_lines(name: str, lines: Iterable[Array], places: list[Array], count: int) -> Array:
     """Return the sum of the lines of a table, each at its place; what a change has not is zero."""
-    shape = (count, *lines[0].shape[1:])
-    total = np.zeros(shape, lines[0].dtype)
-    if _are_summed(name):
-        for each, place in zip(lines, places, strict=True):
-            total[place] += each
-        return total
+    total: Array | None = None
     for each, place in zip(lines, places, strict=True):
-        wide = np.zeros(shape, each.dtype)
-        wide[place] = each
-        total = _add(name, total, wide)
+        if total is None:
+            total = np.zeros((count, *each.shape[1:]), each.dtype)
+        if _are_summed(name):
+            total[place] += each
+        else:
+            wide = np.zeros_like(total)
+            wide[place] = each
+            total = _add(name, total, wide)
+    assert total is not None  # there is at least one change
     return total
 
 
@@ -126,7 +147,7 @@ def apply(
     parts = take_apart(start)
     how = (change.since, prior, damping, relaxation)
     lines = {name: table[change.touched] for name, table in parts.tables.items()}
-    tables = _applied(lines, change.tables, *how)
+    tables = _applied(lines, {name: change.lines(name) for name in change.tables}, *how)
     _average_untouched(parts, change)
     for name, table in tables.items():
         parts.tables[name][change.touched] = table
@@ -176,19 +197,26 @@ def _news(before: dict[str, Array], after: dict[str, Array], name: str, weight: 
     return np.asarray(weight * np.maximum(after[counted] - before[counted], 0.0))
 
 
-def _changes(
-    before: dict[str, Array], after: dict[str, Array], since: Since, weight: float
-) -> dict[str, Array]:
+def _changes(before: dict[str, Array], after: dict[str, Array], since: Since) -> dict[str, Array]:
+    """Return how each part has changed; what votes, how far it moved."""
     changes = {}
     for name, end in after.items():
         rule = rule_of(name)
         if rule is VOTE:
-            moved = _moved(before, end, name, since)
-            news = _news(before, after, name, weight)
-            changes[name] = np.stack([news * moved, weight * moved, news, news > 0], axis=-1)
+            changes[name] = _moved(before, end, name, since)
         elif rule is not INFORMATION:
             changes[name] = rule.change(before[name], end, since)
     return changes
+
+
+def _weighed(change: Change, weight: float) -> Change:
+    """Return the change of a model that counts more or less than others, with its votes."""
+    assert change.news is not None
+    tables = {
+        name: _votes(table, change.news, weight) if rule_of(name) is VOTE else table
+        for name, table in change.tables.items()
+    }
+    return replace(change, tables=tables, news=None)
 
 
 def _moved(before: dict[str, Array], end: Array, name: str, since: Since) -> Array:

@@ -95,7 +95,8 @@ def _called(change: Change, touched: Array, features: int) -> Change:
     """Return a change whose features are called otherwise."""
     order = np.argsort(touched, kind="stable")
     tables = {name: table[order] for name, table in change.tables.items()}
-    return replace(change, features=features, touched=touched[order], tables=tables)
+    news = None if change.news is None else change.news[order]
+    return replace(change, features=features, touched=touched[order], tables=tables, news=news)
 
 
 # -- the merge -----------------------------------------------------------------------------------
