@@ -68,8 +68,8 @@ KINDS = {  # how rows are made, and how many bytes each is of
 # pages, which takes as long as learning. Tasks run in a thread, which gets no memory of its own.
 KEEP_MEMORY = {
     "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": f"{2**32}",
-    "MALLOC_MMAP_THRESHOLD_": f"{2**25}",
     "MALLOC_TOP_PAD_": f"{2**28}",
 }
 

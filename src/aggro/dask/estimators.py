@@ -299,7 +299,8 @@ def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | Non
         The cluster; the current client by default.
     rounds : int or "auto", default="auto"
         How often models are merged in a pass. "auto" is 4 for dense rows and 16 for sparse ones,
-        and up to 64 where partitions and models are small.
+        and up to 64 where partitions and models are small; 64 large partitions or more are read
+        once each, 16 to a round.
     mix_every : int, optional
         Merge after so many rows of each partition instead.
     **params
