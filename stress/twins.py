@@ -116,7 +116,7 @@ def shares_steps(case):
 
 
 def jumps(case):
-    """Whether the smallest loss moves the weights by a finite step.
+    """Whether the smallest loss moves the weights, or their metric, by a finite step.
 
     To the centre of their class, or along what earlier steps have left of the variances. Whether
     such a loss is one, or rounding, need not be the same for the twin; in double precision the
@@ -124,9 +124,8 @@ def jumps(case):
     """
     params, setting = case.setting.params, case.setting
     to_centre = params.get("class_mean", 0) > 0 or params.get("queue", 1) > 1
-    metric = params.get("metric", "euclidean")
-    along_little = metric == "full" or (_is_hard(setting) and metric != "euclidean")
-    if case.data.dtype == np.float32 and (to_centre or along_little):
+    learns_metric = params.get("metric", "euclidean") != "euclidean"
+    if case.data.dtype == np.float32 and (to_centre or learns_metric):
         return True
     return _is_confident(setting) or _is_hard_batch(setting)
 
