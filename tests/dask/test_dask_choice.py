@@ -167,6 +167,18 @@ def test_whole_partitions_are_loaded_once_though_they_are_looked_at(client, tmp_
     assert len(list(tmp_path.iterdir())) == 64
 
 
+def one_by_one(start, stop):
+    X, y = data(256, 2)
+    for i in range(start, stop):
+        yield {f"f{j}": value for j, value in enumerate(X[i])}, y[i]
+
+
+def test_what_comes_one_by_one_is_looked_at_and_learned(client):
+    blocks = [dask.delayed(one_by_one)(4 * i, 4 * i + 4) for i in range(64)]
+    model = on_dask("PassiveAggressiveClassifier")(rounds=4, random_state=0)
+    assert model.partial_fit(blocks, classes=[0, 1]).t_ - 1 == 256
+
+
 def test_rows_before_a_round_are_counted_once():
     """Else their number would grow with the power of the rounds, beyond what a number holds."""
     start = model(probability=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,6 +120,13 @@ def rows_of_partition(
         return _read(X, dict(options))
     X, y, weights = without_pairs(X, y, weights, kind)
     return rows_of(X), array_of(y), array_of(weights)
+
+
+def held(part: Any) -> Any:
+    """Return a part that can be read again: what comes one by one is listed."""
+    if isinstance(part, tuple):
+        return tuple(held(each) for each in part)
+    return list(part) if isinstance(part, Iterator) else part
 
 
 def without_pairs(X: Any, y: Any, weights: Any, kind: str) -> tuple[Any, Any, Any]:

@@ -19,7 +19,7 @@ from dask.base import annotate
 from dask.delayed import Delayed, delayed
 from sklearn.base import is_regressor
 
-from aggro.dask.inputs import Partition
+from aggro.dask.inputs import Partition, held
 from aggro.dask.models import (
     go_on_with,
     grow_model,
@@ -212,8 +212,9 @@ class Rounds:
         """Let a worker that has nothing else to do make a partition, and hold it."""
         p = self.partitions[number]
         lazy = {name: part for name, part in vars(p).items() if isinstance(part, Delayed)}
-        held = self.client.persist(list(lazy.values()), priority=-1) if lazy else []
-        self.kept[number] = replace(p, **dict(zip(lazy, held, strict=True)))
+        parts = [delayed(held)(part, dask_key_name=self._key("held")) for part in lazy.values()]
+        made = self.client.persist(parts, priority=-1) if lazy else []
+        self.kept[number] = replace(p, **dict(zip(lazy, made, strict=True)))
 
     def _forget(self, units: list[Unit]) -> None:
         """Give back the room of partitions that were learned."""
