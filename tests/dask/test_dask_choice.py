@@ -20,7 +20,7 @@ from aggro.dask.inputs import Partition, partitions_of
 from aggro.dask.models import go_on_with
 from aggro.dask.rounds import Rival, Rounds
 from aggro.dask.schedule import rounds_for, schedule_of
-from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_unit
+from aggro.dask.work import Outcome, Unit, combine, judge_unit, learn_unit, look_at
 from aggro.merging.shards import has_price, merge_round, stands
 
 
@@ -164,19 +164,23 @@ def test_whole_partitions_are_loaded_once_though_they_are_looked_at(client, tmp_
     model = on_dask("PassiveAggressiveClassifier")(rounds=rounds, random_state=0)
     model.partial_fit(blocks, classes=[0, 1])
     assert model.t_ - 1 == 256
-    assert len(list(tmp_path.iterdir())) == 64
+    assert len(list(tmp_path.iterdir())) == 64 + 1  # the first, to see what there is
 
 
-def one_by_one(start, stop):
-    X, y = data(256, 2)
-    for i in range(start, stop):
-        yield {f"f{j}": value for j, value in enumerate(X[i])}, y[i]
-
-
-def test_what_comes_one_by_one_is_looked_at_and_learned(client):
-    blocks = [dask.delayed(one_by_one)(4 * i, 4 * i + 4) for i in range(64)]
-    model = on_dask("PassiveAggressiveClassifier")(rounds=4, random_state=0)
-    assert model.partial_fit(blocks, classes=[0, 1]).t_ - 1 == 256
+def test_what_comes_one_by_one_is_not_held(monkeypatch):
+    """A worker that reads an iterator has used it up."""
+    X, y = data(10, 2)
+    examples = [
+        ({f"f{j}": v for j, v in enumerate(x)}, label) for x, label in zip(X, y, strict=True)
+    ]
+    for part, lasting in ((examples, True), (iter(examples), False), ((iter(X), y), False)):
+        seen = look_at(part, None, None, "pairs", (), Unit(0))
+        assert (seen.rows, seen.error, seen.lasting) == (10, None, lasting)
+        rounds = Rounds(None, model(), [Partition(None)] * 4, None, lasting=seen.lasting)
+        held = []
+        monkeypatch.setattr(rounds, "_keep", held.append)
+        rounds._judges([Unit(2), Unit(3)], rows=1)
+        assert held == ([2] if lasting else [])
 
 
 def test_rows_before_a_round_are_counted_once():

@@ -122,11 +122,10 @@ def rows_of_partition(
     return rows_of(X), array_of(y), array_of(weights)
 
 
-def held(part: Any) -> Any:
-    """Return a part that can be read again: what comes one by one is listed."""
-    if isinstance(part, tuple):
-        return tuple(held(each) for each in part)
-    return list(part) if isinstance(part, Iterator) else part
+def comes_once(X: Any, y: Any) -> bool:
+    """Tell whether a partition is an iterator, which can be read only once."""
+    parts = (*X, y) if isinstance(X, tuple) else (X, y)
+    return any(isinstance(part, Iterator) for part in parts)
 
 
 def without_pairs(X: Any, y: Any, weights: Any, kind: str) -> tuple[Any, Any, Any]:

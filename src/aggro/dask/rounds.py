@@ -19,7 +19,7 @@ from dask.base import annotate
 from dask.delayed import Delayed, delayed
 from sklearn.base import is_regressor
 
-from aggro.dask.inputs import Partition, held
+from aggro.dask.inputs import Partition
 from aggro.dask.models import (
     go_on_with,
     grow_model,
@@ -79,6 +79,7 @@ class Rounds:
     unit_rows: int = 1  # rows of a unit, about
     rivals: list[Rival] = field(init=False)  # of which the first is the model
     kept: dict[int, Partition] = field(default_factory=dict)  # by their number
+    lasting: bool = True  # partitions can be read again
 
     def __post_init__(self) -> None:
         self.rivals = [Rival(self.model)]
@@ -198,7 +199,7 @@ class Rounds:
             return []
         judges, most = judges_of(ahead, self.unit_rows, rows)
         for unit in judges:
-            if unit.slices == 1:
+            if unit.slices == 1 and self.lasting:
                 self._keep(unit.partition)
         return [(unit, most) for unit in judges]
 
@@ -212,9 +213,8 @@ class Rounds:
         """Let a worker that has nothing else to do make a partition, and hold it."""
         p = self.partitions[number]
         lazy = {name: part for name, part in vars(p).items() if isinstance(part, Delayed)}
-        parts = [delayed(held)(part, dask_key_name=self._key("held")) for part in lazy.values()]
-        made = self.client.persist(parts, priority=-1) if lazy else []
-        self.kept[number] = replace(p, **dict(zip(lazy, made, strict=True)))
+        held = self.client.persist(list(lazy.values()), priority=-1) if lazy else []
+        self.kept[number] = replace(p, **dict(zip(lazy, held, strict=True)))
 
     def _forget(self, units: list[Unit]) -> None:
         """Give back the room of partitions that were learned."""
@@ -274,14 +274,12 @@ class Rounds:
     def _look(self) -> Outcome:
         """Return what the first partition that is not empty shows."""
         for partition in range(len(self.partitions)):
-            self._keep(partition)
             seen: Outcome = self._result(self._delay(look_at, Unit(partition)))
             if seen.error is not None:
                 raise ValueError(seen.error)
             if not seen.empty:
-                self._first = partition
+                self._first, self.lasting = partition, seen.lasting
                 return seen
-            self._forget([Unit(partition)])
         raise ValueError("All partitions are empty; give at least one row.")
 
     def _learn_first(self, partition: int) -> None:

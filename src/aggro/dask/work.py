@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.dask.inputs import length_of, part, rows_of_partition
+from aggro.dask.inputs import comes_once, length_of, part, rows_of_partition
 from aggro.learn.alike import learners_of
 from aggro.learn.classes import Classes
 from aggro.merging.changes import Change, add, change_between
@@ -57,13 +57,15 @@ class Outcome:
     error: str | None = None
     partition: int = -1
     empty: bool = False
+    lasting: bool = True  # the partition can be read again
 
 
 def look_at(X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit) -> Outcome:
     """Return what a model must know before it can learn a unit: width, classes, kind of numbers."""
     try:
+        lasting = not comes_once(X, y)
         X, y, weights = rows_of_partition(X, y, weights, kind, options)
-        return _seen(X, y, unit)
+        return replace(_seen(X, y, unit), lasting=lasting)
     except (ValueError, TypeError) as error:
         return Outcome(error=f"partition {unit.partition}: {error}", partition=unit.partition)
 
