@@ -170,10 +170,9 @@ def test_whole_partitions_are_loaded_once_though_they_are_looked_at(client, tmp_
 def test_what_comes_one_by_one_is_not_held(monkeypatch):
     """A worker that reads an iterator has used it up."""
     X, y = data(10, 2)
-    examples = [
-        ({f"f{j}": v for j, v in enumerate(x)}, label) for x, label in zip(X, y, strict=True)
-    ]
-    for part, lasting in ((examples, True), (iter(examples), False), ((iter(X), y), False)):
+    examples = [({"f": x[0]}, label) for x, label in zip(X, y, strict=True)]
+    once = (each for each in examples), ((x for x in X), y)
+    for part, lasting in ((examples, True), (once[0], False), (once[1], False)):
         seen = look_at(part, None, None, "pairs", (), Unit(0))
         assert (seen.rows, seen.error, seen.lasting) == (10, None, lasting)
         rounds = Rounds(None, model(), [Partition(None)] * 4, None, lasting=seen.lasting)
