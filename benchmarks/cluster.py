@@ -108,7 +108,10 @@ def spread(make, parts, rows, workers, rounds):
 
 
 def _warm():
-    import aggro.dask  # noqa: F401 -- imported once in each worker
+    """Do what a process does once, whatever it learns: import, and make the words of texts."""
+    import aggro.dask  # noqa: F401
+
+    _names()
 
 
 def calibrate(make, rows):
@@ -186,5 +189,7 @@ def main():
     print(json.dumps(found, indent=2))
 
 
-if __name__ == "__main__":
-    main()
+if __name__ == "__main__":  # workers import the module, and make the words of texts once
+    from benchmarks import cluster
+
+    cluster.main()
