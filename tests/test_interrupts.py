@@ -37,8 +37,10 @@ def alarm(handler, first, then=0.0):
     """Send a signal after some seconds, perhaps again each time it was handled."""
 
     def handle(*_):
-        handler()
-        signal.setitimer(signal.ITIMER_REAL, then)
+        try:
+            handler()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, then)
 
     before = signal.signal(signal.SIGALRM, handle)
     signal.setitimer(signal.ITIMER_REAL, first)
@@ -356,7 +358,7 @@ def test_interrupted_rows_of_a_table_are_all_forgotten():
     stream, again = aggro.StreamClassifier("PA-I"), aggro.StreamClassifier("PA-I")
     for each in (stream, again):
         each.learn_many(frame[:50], Y[:50])
-    with pytest.raises(Stop), alarm(stop, 0.02):
+    with pytest.raises(Stop), alarm(stop, 0.02, 0.5):  # what a finaliser raises is lost
         while True:
             stream.learn_many(frame, Y)
     tables, rest = divmod(stream.examples - 50, ROWS)
