@@ -109,7 +109,7 @@ def spread(make, parts, rows, workers, rounds):
 
 def _warm():
     """Do what a process does once, whatever it learns: import, and make the words of texts."""
-    import aggro.dask  # noqa: F401
+    import aggro.dask  # noqa: F401 -- for the import alone
 
     _names()
 

@@ -46,13 +46,15 @@ class Change:
         arrays = (self.touched, *self.tables.values(), *self.rest.values(), *news)
         return int(sum(array.nbytes for array in arrays))
 
-    def lines(self, name: str) -> Array:
-        """Return a table as it adds up."""
+    def lines(self, name: str, weight: float = 1.0) -> Array:
+        """Return a table as it adds up: of one model alone the votes are made here."""
         table = self.tables[name]
-        return table if self.news is None or rule_of(name) is not VOTE else _votes(table, self.news)
+        if self.news is None or rule_of(name) is not VOTE:
+            return table
+        return _votes(table, self.news, weight)
 
 
-def _votes(moved: Array, news: Array, weight: float = 1.0) -> Array:
+def _votes(moved: Array, news: Array, weight: float) -> Array:
     return np.stack([news * moved, weight * moved, news, news > 0], axis=-1)
 
 
@@ -79,11 +81,11 @@ def change_between(before: Parts, after: Parts, end: Learner, weight: float = 1.
     change.tables = _changes(was, now, since)
     change.news = _news(was, now, "weights", weight)
     if weight != 1.0:
-        change = _weighed(change, weight)
-    change.rest = {
-        name: _votes(moved, _news(old, new, name, weight), weight) if name in NEWS else moved
-        for name, moved in _changes(old, new, since).items()
-    }
+        change.tables = {name: change.lines(name, weight) for name in change.tables}
+        change.news = None
+    change.rest = _changes(old, new, since)
+    for name in NEWS.keys() & change.rest.keys():
+        change.rest[name] = _votes(change.rest[name], _news(old, new, name, weight), weight)
     if end.settings.metric == "full":
         _inform(change, (before, after), end, weight)
     return change
@@ -207,16 +209,6 @@ def _changes(before: dict[str, Array], after: dict[str, Array], since: Since) ->
         elif rule is not INFORMATION:
             changes[name] = rule.change(before[name], end, since)
     return changes
-
-
-def _weighed(change: Change, weight: float) -> Change:
-    """Return the change of a model that counts more or less than others, with its votes."""
-    assert change.news is not None
-    tables = {
-        name: _votes(table, change.news, weight) if rule_of(name) is VOTE else table
-        for name, table in change.tables.items()
-    }
-    return replace(change, tables=tables, news=None)
 
 
 def _moved(before: dict[str, Array], end: Array, name: str, since: Since) -> Array:

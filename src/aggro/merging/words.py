@@ -202,11 +202,10 @@ class Names:
         starts, lengths = self._places()
         within = np.arange(len(self.data)) - np.repeat(starts, lengths)
         letters = self.data.astype(np.uint64) + np.uint64(1)
-        sums = np.zeros((2, len(lengths)), np.uint64)
+        sums, filled = np.zeros((2, len(lengths)), np.uint64), lengths > 0
         for total, factor in zip(sums, FACTORS, strict=True):
             powers = np.full(lengths.max(initial=0), factor, np.uint64).cumprod()
             terms = letters * powers[within]
-            filled = lengths > 0
             total[filled] = np.add.reduceat(terms, starts[filled]) if filled.any() else 0
         return np.asarray(sums[0] ^ (sums[1] >> np.uint64(29)) * np.uint64(FACTORS[0]))
 
