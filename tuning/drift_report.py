@@ -83,7 +83,8 @@ def draw(found: Results) -> None:
     for stream, panel in zip(STREAMS, axes.ravel(), strict=True):
         rows = rows_of(stream)
         for key, colour, style, label in LINES:
-            counts = found[(stream, *key)].mean(axis=0)
+            line = (stream, *key)
+            counts = found[line].mean(axis=0)
             step = COARSE if STREAMS[stream][0] == 1 else 1
             edges = np.arange(0, len(rows), step)
             seen, wrong = np.add.reduceat(rows, edges), np.add.reduceat(counts, edges)

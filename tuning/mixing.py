@@ -35,6 +35,7 @@ SETS = ("sentiment140-100k", "imdb", "ijcnn1", "covtype", "a9a", "20news", "gene
 MOST_ROWS = {"covtype": 200_000, "20news": 6_000}
 PRICES = {"euclidean": (0.01, 0.1, 1.0), "diagonal": (0.3, 1.0, 10.0), "means": (0.01, 0.1, 1.0)}
 PULL = 0.001  # to the class means
+CHANCE, MARK = 2.0, "†"  # standard errors behind plain averaging that are told, and how
 METRICS = ("euclidean", "diagonal", "means")
 Rows = tuple[Any, np.ndarray]
 
@@ -87,11 +88,22 @@ def settings_of(metric: str, C: float, classes: int) -> Settings:
     return Settings(task, C=C, mergeable=True, **kind)
 
 
-def error_of(learner: Learner, test: Rows) -> float:
-    """Return the test error in percent."""
+def wrong_of(learner: Learner, test: Rows) -> np.ndarray:
+    """Return which test rows a learner takes for another class."""
     scores = learner.scores(rows_of(test[0]))
     guess = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-    return float(100 * (guess != test[1]).mean())
+    return np.asarray(guess != test[1])
+
+
+def percent(wrong: Sequence[np.ndarray]) -> list[float]:
+    """Return the test error after each pass."""
+    return [float(100 * each.mean()) for each in wrong]
+
+
+def behind(some: np.ndarray, others: np.ndarray) -> float:
+    """Return how many standard errors one model is behind another on the same test (McNemar)."""
+    lost, won = (some & ~others).sum(), (others & ~some).sum()
+    return float((lost - won) / np.sqrt(max(lost + won, 1)))
 
 
 def learn(learner: Learner, rows: Rows, order: np.ndarray) -> None:
@@ -99,15 +111,15 @@ def learn(learner: Learner, rows: Rows, order: np.ndarray) -> None:
     learner.learn(rows_of(rows[0]), labels=rows[1], order=order.astype(np.int64), undo=False)
 
 
-def serial(settings: Settings, rows: Rows, test: Rows, classes: int) -> list[float]:
-    """Return the test errors after each pass of one learner."""
-    learner, errors = Learner(settings, rows[0].shape[1], classes), []
+def serial(settings: Settings, rows: Rows, test: Rows, classes: int) -> list[np.ndarray]:
+    """Return what one learner takes for another class after each pass."""
+    learner, wrong = Learner(settings, rows[0].shape[1], classes), []
     for number in range(PASSES):
         order = np.arange(len(rows[1]))
         learn(learner, rows, _shuffled(order, number, 0))
         learner.freeze_means()
-        errors.append(error_of(learner, test))
-    return errors
+        wrong.append(wrong_of(learner, test))
+    return wrong
 
 
 def _shuffled(order: np.ndarray, number: int, shard: int) -> np.ndarray:
@@ -122,10 +134,10 @@ def rounds_of(rows: Any, shard: int, learner: Learner) -> int:
 
 def mixed(
     settings: Settings, rows: Rows, test: Rows, classes: int, shards: int, plain: bool
-) -> list[float]:
-    """Return the test errors after each pass over shards that are merged."""
+) -> list[np.ndarray]:
+    """Return what the model of merged shards takes for another class after each pass."""
     start = Learner(settings, rows[0].shape[1], classes)
-    parts, errors = np.array_split(np.arange(len(rows[1])), shards), []
+    parts, wrong = np.array_split(np.arange(len(rows[1])), shards), []
     rounds = 1 if plain else rounds_of(rows[0], len(parts[0]), start)
     rivals = [Mix(start, plain=plain)]
     if not plain and has_price(start) and trial_of(rounds):
@@ -141,8 +153,8 @@ def mixed(
                 dear = stands(*(rival.mistakes for rival in rivals))
                 rivals = rivals[:1] if dear else rivals[1:]
         rivals[0].learner.freeze_means()
-        errors.append(error_of(rivals[0].learner, test))
-    return errors
+        wrong.append(wrong_of(rivals[0].learner, test))
+    return wrong
 
 
 @dataclass
@@ -189,7 +201,7 @@ def _judged(
     judges, most = judges_of(ahead, len(ahead[0]), wanted)
     some = np.concatenate([unit[:most] for unit in judges])
     test = (rows[0][some], rows[1][some])
-    return [error_of(each, test) * len(some) / 100 for each in merged]
+    return [float(wrong_of(each, test).sum()) for each in merged]
 
 
 def averaged(change: Change) -> Change:
@@ -211,13 +223,15 @@ def run(folder: Path, name: str, metric: str) -> None:
     rows, test, classes = load(name)
     parts = (rows, test, classes)
     trials = {C: serial(settings_of(metric, C, classes), *parts) for C in PRICES[metric]}
-    C = min(trials, key=lambda price: trials[price][0])
-    found: dict[str, Any] = {"C": C, "rows": len(rows[1]), "serial": trials[C]}
+    C = min(trials, key=lambda price: trials[price][0].sum())
+    found: dict[str, Any] = {"C": C, "rows": len(rows[1]), "serial": percent(trials[C])}
     settings = settings_of(metric, C, classes)
     for shards in SHARDS:
-        for kind, plain in (("default", False), ("plain", True)):
-            found[f"{kind} {shards}"] = mixed(settings, *parts, shards, plain)
-            print(name, metric, C, kind, shards, found[f"{kind} {shards}"], flush=True)
+        ours, plain = (mixed(settings, *parts, shards, plain) for plain in (False, True))
+        found[f"default {shards}"], found[f"plain {shards}"] = percent(ours), percent(plain)
+        found[f"behind {shards}"] = [behind(*pair) for pair in zip(ours, plain, strict=True)]
+        told = {kind: found[f"{kind} {shards}"] for kind in ("default", "plain", "behind")}
+        print(name, metric, C, shards, told, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found))
 
@@ -236,7 +250,8 @@ def table(cells: dict[tuple[str, str], dict[str, Any]], number: int) -> str:
     lines = [f"| set, metric | C | one learner | {heads} |", "|---|--:|--:|" + "--:|" * len(SHARDS)]
     for (name, metric), found in cells.items():
         errors = [
-            f"{found[f'default {s}'][number]:.1f} ({found[f'plain {s}'][number]:.1f})"
+            f"{found[f'default {s}'][number]:.1f}{MARK * (found[f'behind {s}'][number] > CHANCE)} "
+            f"({found[f'plain {s}'][number]:.1f})"
             for s in SHARDS
         ]
         first = f"| {name}, {metric} | {found['C']:g} | {found['serial'][number]:.1f} |"
@@ -246,7 +261,7 @@ def table(cells: dict[tuple[str, str], dict[str, Any]], number: int) -> str:
 
 def draw(cells: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
     """Draw how many points each set loses, or wins, by the number of shards."""
-    figure, axes = open_figure(path, len(METRICS), size=(11.0, 3.6))
+    figure, axes = open_figure(path, len(METRICS), figsize=(11.0, 3.6))
     for axis, metric in zip(axes, METRICS, strict=True):
         axis.set_title({"means": "class means"}.get(metric, metric))
         axis.axhline(0.0, color="0.6", linewidth=1)

@@ -84,7 +84,7 @@ def _verdict(results: Results) -> str:
 def _draw(results: Results) -> None:
     from aggro.plot.style import close_figure, open_figure
 
-    figure, (axes,) = open_figure(PICTURE, size=(7.5, 4.4))
+    figure, (axes,) = open_figure(PICTURE, figsize=(7.5, 4.4))
     places = np.arange(len(results))
     for method in next(iter(results.values())):
         colour, marker = LOOKS[method]

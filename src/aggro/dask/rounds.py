@@ -209,12 +209,15 @@ class Rounds:
         tasks = [self._delay(judge_unit, unit, sent, most) for unit, most in judges]
         return self._result(delayed(sum)(tasks))
 
-    def _keep(self, number: int) -> None:
-        """Let a worker that has nothing else to do make a partition, and hold it."""
-        p = self.partitions[number]
-        lazy = {name: part for name, part in vars(p).items() if isinstance(part, Delayed)}
-        held = self.client.persist(list(lazy.values()), priority=-1) if lazy else []
-        self.kept[number] = replace(p, **dict(zip(lazy, held, strict=True)))
+    def _keep(self, *numbers: int) -> None:
+        """Let workers that have nothing else to do make partitions, and hold them."""
+        for number in numbers:
+            if number in self.kept or number >= len(self.partitions):
+                continue
+            p = self.partitions[number]
+            lazy = {name: part for name, part in vars(p).items() if isinstance(part, Delayed)}
+            held = self.client.persist(list(lazy.values()), priority=-1) if lazy else []
+            self.kept[number] = replace(p, **dict(zip(lazy, held, strict=True)))
 
     def _forget(self, units: list[Unit]) -> None:
         """Give back the room of partitions that were learned."""
@@ -272,13 +275,20 @@ class Rounds:
     # -- the beginning -------------------------------------------------------------------------
 
     def _look(self) -> Outcome:
-        """Return what the first partition that is not empty shows."""
-        for partition in range(len(self.partitions)):
-            seen: Outcome = self._result(self._delay(look_at, Unit(partition)))
+        """Return what the first partition that is not empty shows.
+
+        It is held until it is learned, and so is the next one, which judges the first round: a
+        worker that has nothing else to do makes it meanwhile.
+        """
+        for number in range(len(self.partitions)):
+            self._keep(number, number + 1)
+            seen: Outcome = self._result(self._delay(look_at, Unit(number)))
             if seen.error is not None:
                 raise ValueError(seen.error)
+            if seen.empty or not seen.lasting:
+                self.kept.clear()
             if not seen.empty:
-                self._first, self.lasting = partition, seen.lasting
+                self._first, self.lasting = number, seen.lasting
                 return seen
         raise ValueError("All partitions are empty; give at least one row.")
 

@@ -39,7 +39,7 @@ def take_apart(learner: Learner) -> Parts:
     learner = copy.deepcopy(learner)
     learner.model.fold()
     state, outputs, parts = learner.state(), learner.outputs * learner.models, Parts()
-    lanes = state.pop("weights").reshape(learner.features, -1).astype(np.float64)
+    lanes = state.pop("weights").reshape(learner.features, -1).astype(np.float64, copy=False)
     parts.tables["weights"] = lanes[:, :outputs]
     sums = _sums(learner)
     if sums:
@@ -57,7 +57,7 @@ def take_apart(learner: Learner) -> Parts:
         part, kind = NAMES.get(name, name), kinds[name]
         if kind == "lane":
             table = array.reshape(learner.features, -1)[:, :outputs]
-            parts.tables[part] = table.astype(np.float64)
+            parts.tables[part] = table.astype(np.float64, copy=False)
         elif kind in LINES:
             parts.tables[part] = array.reshape(learner.features, *(-1,) * (kind == "slot"))
         elif kind == "matrix":
