@@ -45,11 +45,18 @@ def weights_are_shown(case, face, plain):
     coef = np.atleast_2d(plain.coef_).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         shown = case.data.X @ coef.T + plain.intercept_
-        reach = np.abs(case.data.X) @ _largest_terms(plain, coef).T + np.abs(plain.intercept_)
+        reach = _largest_rows(case) @ _largest_terms(plain, coef).T + np.abs(plain.intercept_)
         gaps = np.abs(shown - face.scores(plain).reshape(shown.shape)) / (1 + reach)
     worst = gaps[np.isfinite(reach)].max(initial=0)
     if not worst <= (1e-9 if case.data.dtype == np.float64 else 1e-3):
         raise Difference(f"coef_ and intercept_ differ from the scores by {worst:.3g}")
+
+
+def _largest_rows(case):
+    """How large the numbers are that weights are multiplied by; a centred row has its mean, too."""
+    rows = np.abs(case.data.X)
+    centred = case.setting.params.get("scale") in ("standard", "auto")
+    return rows + rows.mean(axis=0) if centred else rows
 
 
 def _largest_terms(plain, coef):
