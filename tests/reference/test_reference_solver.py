@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from aggro.reference import ReferenceLearner, batch_dual, slack, step_size, support_classes
+from aggro.reference.batch import _ascent
 
 KINDS = ["hard", "hinge", "squared_hinge"]
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
@@ -145,3 +146,19 @@ def test_batch_dual_satisfies_its_optimality_conditions_on_degenerate_batches():
         assert np.all(
             gradient[t > -C] >= np.where(t[t > -C] <= 0, -epsilon, epsilon) - size[t > -C]
         )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_way_up_that_is_curved_has_an_end_though_it_is_long(seed):
+    """What a long step leaves of the slope is rounding, also where the slope itself is small."""
+    random = np.random.default_rng(seed)
+    basis = np.linalg.qr(random.normal(size=(3, 3)))[0]
+    Q = np.eye(5)
+    Q[:3, :3] = basis @ np.diag([1e-6, 0.5, 1.0]) @ basis.T
+    Q[3, :3] = Q[:3, 3] = 1e-8  # so that its slope has the rounding of the others
+    slope = np.array([*random.normal(size=3), 1e-6, 1e-6])
+    direction, longest = _ascent(Q, slope, np.ones(5, bool), 1e-12 * np.abs(slope))
+    assert longest == 1.0
+    np.testing.assert_allclose(Q @ direction, slope, atol=1e-8)
+    opposed = np.array([[1.0, -1.0], [-1.0, 1.0]])  # both up: straight, without an end
+    assert _ascent(opposed, np.ones(2), np.ones(2, bool), np.zeros(2))[1] == np.inf

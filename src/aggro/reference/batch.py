@@ -100,7 +100,8 @@ def _ascent(Q: Array, gradient: Array, free: Mask, noise: Array) -> tuple[Array,
     straight = slope - inner @ newton  # in the null space of Q: no curvature, no end
     rounding = noise[free] / scale + ACCURACY * np.abs(inner) @ np.abs(newton)
     straight[np.abs(straight) <= rounding] = 0.0
-    endless = bool(np.any(straight))
+    bent = np.abs(inner @ straight) > AT_REST * (np.abs(inner) @ np.abs(straight))  # rounding, too
+    endless = bool(np.any(straight)) and not bool(np.any(bent))
     direction = np.zeros_like(gradient)
     direction[free] = (straight if endless else newton) / scale
     return direction, np.inf if endless else 1.0
