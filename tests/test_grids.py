@@ -202,8 +202,9 @@ def test_further_than_a_step_all_begin_anew(away):
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_both_directions_in_a_stream_that_changes(sign):
+def test_both_directions_in_a_stream_that_changes(sign, monkeypatch):
     """Targets that grow pull the grid up; rows that grow, so that every C is too large, down."""
+    monkeypatch.setattr(AutoLearner, "watches", False)  # nor do streams begin anew
     rng = np.random.default_rng(1)
     X, noise = rng.normal(size=(7 * PIECE, 2)), rng.normal(size=7 * PIECE)
     later = np.arange(len(X)) >= 2 * PIECE

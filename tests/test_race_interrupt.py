@@ -68,7 +68,7 @@ def test_all_learners_stand_at_one_example(alarm, threads):
             model.learn(rows_of(X), labels=y, order=order)
         if learned < len(y) + 3000:
             assert states(race) == states(twin)
-            assert race.mistakes == twin.mistakes and race.next_look == twin.next_look
+            assert race.mistakes == twin.mistakes and race.course.next_look == twin.course.next_look
     assert stopped == 7
 
 

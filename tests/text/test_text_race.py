@@ -13,6 +13,6 @@ from aggro.text.race import make_race
 def test_the_short_grid_of_texts_moves_in_steps(task, first, last):
     race = make_race(Settings(task=task, C="auto"), 1 if task == "regression" else 3, "<f8", 0)
     for steps in (-2, 0, 3):
-        grid = race._grid(race.settings, steps)
+        grid = race.grid(race.settings, steps)
         assert (grid[0], grid[-1]) == (price(first + steps), price(last + steps))
         assert len(grid) == last - first + 1

@@ -172,23 +172,26 @@ def is_wide(lanes: int, examples: int) -> bool:
     return lanes > 2 * staying(examples)[1] + 1
 
 
-def narrowed(learner: Learner) -> Learner:
+def narrowed(learner: Learner, examples: int) -> Learner:
     """Return the learner with the best lane and its neighbours alone; the grid still moves."""
-    if not is_wide(learner.models, learner.examples):
+    if not is_wide(learner.models, examples):
         return learner
-    neighbours = staying(learner.examples)[1]
+    neighbours = staying(examples)[1]
     width = 2 * neighbours + 1
     first = min(max(learner.model.chosen - neighbours, 0), learner.models - width)
     lanes = range(first, first + width)
     return select(learner, lanes, [learner.all_settings[lane] for lane in lanes])
 
 
-def move_grid(learner: Learner, settled: bool) -> Learner:
-    """Return the learner with its grid where it should be: at the unit, or a step off its edge."""
+def move_grid(learner: Learner, settled: bool, examples: int | None = None) -> Learner:
+    """Return the learner with its grid where it should be: at the unit, or a step off its edge.
+
+    ``examples`` tells how long it has raced, if that is not for as long as it learns.
+    """
     if learner.models == 1:  # one C that was given
         return learner
     if settled:
-        learner = narrowed(learner)
+        learner = narrowed(learner, learner.examples if examples is None else examples)
     unit, chosen = learner.model.unit, learner.model.chosen
     follow = off_unit(learner.settings, unit)
     away = follow

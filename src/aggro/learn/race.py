@@ -10,20 +10,15 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
+from aggro.learn.beginners import beginners, judged_anew
 from aggro.learn.bundle import select
 from aggro.learn.choice import Choice, choice_of, leaving
-from aggro.learn.grids import (
-    first_steps,
-    grid_of,
-    is_settled,
-    move_grid,
-    next_look,
-    places_of,
-)
+from aggro.learn.course import Course
+from aggro.learn.grids import grid_of, move_grid
 from aggro.learn.lanes import best_of, chosen_of, lanes_of, who_stays
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.turns import Turns
-from aggro.rules import AXES, Settings, check_same_shape, left_open, memory_of
+from aggro.rules import AXES, Settings, check_same_shape, left_open
 
 
 class AutoLearner:
@@ -35,7 +30,10 @@ class AutoLearner:
     The best is the lane with the fewest recent mistakes (regression: the least recent error), each
     example judged before it is learned. One lane is followed rather than a vote of all: on real
     streams a vote was never clearly better, and one lane has weights that can be shown and saved.
+    When the stream changes, the race begins anew beside the leader.
     """
+
+    watches = True  # whether the stream changes
 
     def __init__(
         self,
@@ -56,7 +54,7 @@ class AutoLearner:
         self.learners: list[Learner] = []
         self.leading = 0  # the learner whose mistakes count until the next look
         self.counted = (0.0, 0.0)  # mistakes and distance, less those that it had made itself
-        self.next_look = next_look(0)
+        self.course = Course()
         self.turns = Turns()
 
     # -- learning ---------------------------------------------------------------------------
@@ -101,9 +99,10 @@ class AutoLearner:
         restore = self.before(rows, order=order, **lesson) if undo else None
         try:
             if not self.examples:
-                self._begin(rows, lesson, order[counts.argmax()])
+                self.learners = beginners(self, rows, lesson, order[counts.argmax()])
             elif counts.any():
                 self._look_if_due()  # the last look was interrupted
+                self._join_if_due(rows, lesson, order, counts)
             each = {**lesson, "batch_size": self.settings.batch_size, "threads": threads}
             each |= {"undo": False, "look": False}
             once = {**lesson, "undo": False}  # for all pieces: to look whether a model overflows
@@ -118,6 +117,7 @@ class AutoLearner:
                 _core.learn_together(models, rows, order=order[start:end], **each)
                 self._look_if_due()
                 start = end
+                self._join_if_due(rows, lesson, order[start:], counts[start:])
                 if self._models() != models:  # the others begin from them
                     watched.check()
                     watched = _core.before_lesson(self._models(), rows, order=order[start:], **once)
@@ -151,43 +151,47 @@ class AutoLearner:
         if self.fixed is not None:
             return int(np.iinfo(np.int64).max // 2)
         batch = self.settings.batch_size
-        return -(-max(self.next_look - self.examples, 1) // batch) * batch
+        return -(-max(self.course.next_look - self.examples, 1) // batch) * batch
 
-    def _begin(self, rows: _core.Rows, lesson: dict[str, Any], first: int) -> None:
-        """Lay out the grids by the first example; they follow when more is known."""
-        s, learners = self.settings, []
-        target = np.abs(lesson["values"][first]).max() if s.task == "regression" else 1.0
-        for metric, scale in places_of(s, rows.sparse):
-            place = replace(s, metric=metric, scale=scale)
-            steps = first_steps(place, rows.square(first, getattr(_core.Scale, scale)), target)
-            prices = self._grid(place, steps) if s.C == "auto" else [s.C]
-            lanes = [replace(place, C=c) for c in prices]
-            learner = Learner(lanes, self.features, self.classes, self.dtype, self.seed)
-            learner.model.set_memory(memory_of(s))
-            if learner.models > 1:
-                learner.model.set_unit(steps)
-            learners.append(learner)
-        self.learners = learners
-
-    def _grid(self, place: Settings, steps: int) -> list[float]:
+    def grid(self, place: Settings, steps: int) -> list[float]:
+        """Return the values of C to begin with, around a unit so many steps away from one."""
         return grid_of(place, steps)
 
     def _look_if_due(self) -> None:
         """Look who leads and who is far behind, and let the grids follow."""
-        if self.fixed is not None or self.examples < self.next_look:
+        now, course = self.examples, self.course
+        if self.fixed is not None or now < course.next_look:
             return
-        learners, settled = self.learners, is_settled(self.examples, self.next_look)
-        stay = who_stays(learners, self.examples, self._regression) if settled else learners
-        out = [each for each in learners if each not in stay]
-        self.go_on_with([move_grid(each, settled) for each in stay], out)
+        learners, stay, settled = self.learners, self.learners, course.settles(now)
+        if settled:
+            cost = self.distance if self._regression else self.mistakes
+            leader = learners[self.leading].model
+            recent = leader.records[leader.chosen]
+            course = course.after_settling(now, cost, recent, self._regression)
+            stay = who_stays(learners, course.raced(now), self._regression)
+        moved = [move_grid(each, settled, course.raced(now)) for each in stay]
+        self.go_on_with(moved, [each for each in learners if each not in stay], course)
 
-    def go_on_with(self, learners: list[Learner], out: Sequence[Learner] = ()) -> None:
+    def _join_if_due(
+        self, rows: _core.Rows, lesson: dict[str, Any], order: Array, counts: Array
+    ) -> None:
+        """Let the race begin anew beside the leader, when the stream has changed."""
+        if not (self.course.changed and self.watches and counts.any()) or self.fixed is not None:
+            return
+        others = list(self.learners)
+        leader = others.pop(self.leading)
+        fresh = beginners(self, rows, lesson, order[counts.argmax()])
+        self.go_on_with([judged_anew(leader), *fresh], others, Course.anew(self.examples))
+
+    def go_on_with(
+        self, learners: list[Learner], out: Sequence[Learner] = (), course: Course | None = None
+    ) -> None:
         """Let these learners race on without those that are out; what was counted stays."""
         leading = best_of(learners)[0]
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
-        looked = {"learners": learners, "leading": leading, "counted": counted}
-        looked |= {"next_look": next_look(self.examples)}
+        course = (course or self.course).after_look(self.examples)
+        looked = {"learners": learners, "leading": leading, "counted": counted, "course": course}
         if out:
             gone, rest = (list(chain(*map(lanes_of, some))) for some in (out, learners))
             told = leaving(gone, rest, self.examples, self._regression)
@@ -246,12 +250,8 @@ class AutoLearner:
     @property
     def choice(self) -> dict[str, Any]:
         """What the leader has chosen, by the names of the settings that were left open."""
-        pairs = {
-            name: (getattr(self.settings, name), getattr(self._chosen(), name)) for name in AXES
-        }
-        return {
-            name: chosen for name, (asked, chosen) in pairs.items() if asked == "auto" != chosen
-        }
+        chosen = {name: getattr(self._chosen(), name) for name in AXES}
+        return {n: c for n, c in chosen.items() if getattr(self.settings, n) == "auto" != c}
 
     def _chosen(self) -> Settings:
         if not self.learners:

@@ -31,6 +31,8 @@ PRICED = (
 class Apart(AutoLearner):
     """A race whose lanes stay as they are: all shards race the same ones, until they merge."""
 
+    watches = False
+
     def _until_next_look(self) -> int:
         return int(np.iinfo(np.int64).max // 2)
 

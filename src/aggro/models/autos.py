@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.learn.course import Course
 from aggro.learn.grids import next_look
 from aggro.learn.lanes import best_of
 from aggro.learn.learner import Learner
@@ -42,7 +43,7 @@ def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[s
         "mistakes": float(race.mistakes),
         "distance": float(race.distance),
         "leading": race.leading,
-        "next_look": race.next_look,
+        "course": _encode_course(race.course),
         "fixed": None if race.fixed is None else list(race.fixed),
         "left": race.left,
         "learners": [
@@ -91,14 +92,29 @@ def _place(fixed: Any, race: AutoLearner) -> tuple[int, int]:
 def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
     """Put back what the last look has found; the oldest files do not tell it."""
     leading = facts.get("leading", best_of(race.learners)[0] if race.learners else 0)
-    look = facts.get("next_look", next_look(race.examples))
-    if type(leading) is not int or type(look) is not int:
-        raise ModelFileError("the last look at the race is not told in numbers")
+    if type(leading) is not int:
+        raise ModelFileError("the leading learner is not told by its number")
     if not 0 <= leading < max(len(race.learners), 1):
         raise ModelFileError("the leading learner is not there")
-    race.leading, race.next_look = leading, look
+    race.leading, race.course = leading, _decode_course(race, facts)
     made = race.made()
     race.counted = (facts["mistakes"] - made[0], facts["distance"] - made[1])
+
+
+def _encode_course(course: Course) -> list[Any]:
+    return [course.began, course.next_look, *course.looked, course.changed]
+
+
+def _decode_course(race: AutoLearner, facts: dict[str, Any]) -> Course:
+    """Return the course of a race; early versions tell its next look alone, or nothing."""
+    look = facts.get("next_look", next_look(race.examples))
+    told = facts.get("course", [0, look, 0, 0.0, False])
+    if [type(each) for each in told] != [int, int, int, float, bool]:
+        raise ModelFileError("the last look at the race is not told in numbers")
+    began, look, *looked, changed = told
+    if not 0 <= began <= race.examples:
+        raise ModelFileError("the race has begun after its last example")
+    return Course(began, look, (looked[0], looked[1]), changed)
 
 
 def decode_left(rows: Any) -> list[dict[str, Any]]:

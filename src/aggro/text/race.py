@@ -21,9 +21,12 @@ TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit
 
 
 class TextRace(AutoLearner):
-    """A race with a short grid."""
+    """A race with a short grid, in step with those of the other representations."""
 
-    def _grid(self, place: Settings, steps: int) -> list[float]:
+    watches = False
+
+    def grid(self, place: Settings, steps: int) -> list[float]:
+        """Return a short grid."""
         steps_of_C = TWO_CLASSES if self.outputs == 1 else MORE_CLASSES
         return [price(step + steps) for step in steps_of_C]
 

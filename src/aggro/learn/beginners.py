@@ -1,0 +1,60 @@
+"""Learners that begin to race, at the first example or when the stream has changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggro import _core
+from aggro.learn.bundle import select
+from aggro.learn.grids import first_steps, places_of
+from aggro.learn.learner import Learner
+from aggro.rules import memory_of
+
+if TYPE_CHECKING:
+    from aggro.learn.race import AutoLearner
+
+
+def beginners(
+    race: AutoLearner, rows: _core.Rows, lesson: dict[str, Any], first: int
+) -> list[Learner]:
+    """Return a learner for each place that is raced; they count on from the race's examples.
+
+    Grids lie by the first example of the lesson that they learn. They follow when more is known.
+    """
+    s, shape = race.settings, (race.features, race.classes, race.dtype, race.seed)
+    target = np.abs(lesson["values"][first]).max() if s.task == "regression" else 1.0
+    learners = []
+    for metric, scale in places_of(s, rows.sparse):
+        place = replace(s, metric=metric, scale=scale)
+        steps = first_steps(place, rows.square(first, getattr(_core.Scale, scale)), target)
+        prices = race.grid(place, steps) if s.C == "auto" else [s.C]
+        learner = Learner([replace(place, C=c) for c in prices], *shape)
+        learner.model.set_memory(memory_of(s))
+        if learner.models > 1:
+            learner.model.set_unit(steps)
+        if race.examples:
+            _count_from(learner, race.examples)
+        learners.append(learner)
+    return learners
+
+
+def judged_anew(learner: Learner) -> Learner:
+    """Return a learner whose record begins now: what was good before a change tells little."""
+    new = select(learner, range(learner.models), learner.all_settings)
+    state = new.state()
+    for name in state.keys() & {"recent_mistakes", "recent_loss", "turned_recent"}:
+        state[name][:] = 0.0
+    state["record"][0] = 0.0  # examples in it
+    new.load_state(state)
+    return new
+
+
+def _count_from(learner: Learner, examples: int) -> None:
+    """Let a learner that begins count on from so many examples."""
+    state = learner.state()
+    state["counters"][0] = examples
+    state["last_update"][:] = examples
+    learner.load_state(state)

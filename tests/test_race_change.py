@@ -1,0 +1,180 @@
+"""A stream that changes: the race begins anew beside its leader, wherever calls are cut."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import aggro
+from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from aggro.learn.course import PATIENCE, Course, is_change
+from aggro.learn.grids import PIECE, PLACES
+from aggro.learn.learner import Learner, rows_of
+from aggro.learn.race import AutoLearner
+from aggro.merging.shards import shard_of
+
+OPEN = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
+CHANGE = 4 * PIECE + 100  # noticed at the next look
+NOTICED = 5 * PIECE
+
+
+def stream(task="binary", rows=8 * PIECE, change=CHANGE, seed=0):
+    """Rows of which half mean the opposite from some row on."""
+    rng = np.random.default_rng(seed)
+    X, truth = rng.normal(size=(rows, 6)), rng.normal(size=6)
+    later = truth * [1, 1, 1, -1, -1, -1]
+    scores = np.where(np.arange(rows) < change, X @ truth, X @ later)
+    if task == "regression":
+        return X, scores + 0.1 * rng.normal(size=rows)
+    wrong = rng.random(rows) < 0.05
+    return X, ((scores > 0) ^ wrong).astype(int)
+
+
+def estimator(task="binary", **params):
+    kind = PassiveAggressiveRegressor if task == "regression" else PassiveAggressiveClassifier
+    return kind(**OPEN, random_state=0, **params)
+
+
+def error_of(model):
+    race = model._learner
+    return race.distance if race.settings.task == "regression" else race.mistakes
+
+
+def same(one, two):
+    races = one._learner, two._learner
+    assert races[0].course == races[1].course and races[0].left == races[1].left
+    assert one.lanes_ == two.lanes_
+    for mine, other in zip(races[0].learners, races[1].learners, strict=True):
+        assert mine.all_settings == other.all_settings
+        states = mine.state(), other.state()
+        for name, array in states[0].items():
+            assert array.tobytes() == states[1][name].tobytes(), name
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix])
+def test_beginners_join_when_a_stream_changes_and_make_it_better(task, store, monkeypatch):
+    X, y = stream(task)
+    model = estimator(task).partial_fit(store(X), y)
+    assert model._learner.course.began == NOTICED
+    monkeypatch.setattr(AutoLearner, "watches", False)
+    still = estimator(task).partial_fit(store(X), y)
+    assert still._learner.course.began == 0
+    assert error_of(model) < 0.97 * error_of(still)
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_steady_stream_goes_on(task, seed):
+    X, y = stream(task, rows=20 * PIECE, change=20 * PIECE, seed=seed)
+    assert estimator(task).partial_fit(X, y)._learner.course.began == 0
+
+
+def test_the_leader_stays_and_is_judged_anew():
+    X, y = stream()
+    model = estimator().partial_fit(X[:NOTICED], y[:NOTICED])
+    race = model._learner
+    assert race.course.changed and race.course.began == 0
+    leader, mistakes, left = race.winner(), race.mistakes, len(race.left)
+    others = len(race.learners) - 1
+    model.partial_fit(X[NOTICED : NOTICED + 1], y[NOTICED : NOTICED + 1])
+    assert not race.course.changed and race.course.began == NOTICED
+    assert len(race.learners) == 1 + len(PLACES) and len(race.left) == left + others
+    assert race.leading == 0 and race.mistakes in (mistakes, mistakes + 1)
+    assert race.learners[0].settings.metric == leader.settings.metric
+    assert {each.examples for each in race.learners} == {NOTICED + 1}
+    assert {each.model.records[0][3] for each in race.learners} == {1.0}
+
+
+def test_beginners_learn_what_they_would_learn_alone():
+    X, y = stream()
+    until = NOTICED + 200
+    race = estimator().partial_fit(X[:until], y[:until])._learner
+    still = [each for each in race.learners[1:] if each.settings.metric != "euclidean"]
+    assert len(still) == 5  # whose grid does not follow the size of the rows
+    for learner in still:
+        alone = Learner(learner.all_settings, X.shape[1], 2)
+        rows = np.arange(NOTICED, until, dtype=np.int64)
+        alone.learn(rows_of(X), labels=y.astype(np.int64), order=rows)
+        for lane in range(learner.models):
+            scores = [each.scores(rows_of(X), lane) for each in (alone, learner)]
+            np.testing.assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize("cuts", [[NOTICED], [NOTICED - 1, NOTICED + 1], range(300, 8000, 777)])
+@pytest.mark.parametrize("batch_size", [1, 8])
+def test_a_change_is_the_same_however_calls_are_cut(cuts, batch_size, tmp_path):
+    X, y = stream()
+    cuts = [cut - cut % batch_size for cut in cuts]
+    whole = estimator(batch_size=batch_size).partial_fit(X, y)
+    assert whole._learner.course.began == NOTICED
+    parts = estimator(batch_size=batch_size)
+    for number, part in enumerate(np.split(np.arange(len(y)), cuts)):
+        parts.partial_fit(X[part], y[part], classes=[0, 1])
+        if number % 2:
+            parts = pickle.loads(pickle.dumps(parts))
+        else:
+            aggro.save(parts, tmp_path / "model")
+            parts = aggro.load(tmp_path / "model")
+    same(whole, parts)
+
+
+def test_rows_without_weight_do_not_begin_a_race():
+    X, y = stream()
+    weights = np.ones(len(y))
+    weights[NOTICED : NOTICED + 10] = 0.0
+    counted = weights > 0
+    some = estimator().partial_fit(X, y, sample_weight=weights)
+    same(some, estimator().partial_fit(X[counted], y[counted]))
+    cut = estimator().partial_fit(X[:NOTICED], y[:NOTICED])
+    ignored = slice(NOTICED, NOTICED + 10)
+    cut.partial_fit(X[ignored], y[ignored], sample_weight=np.zeros(10))
+    assert cut._learner.course.changed and cut._learner.course.began == 0
+
+
+def test_a_refused_row_after_the_change_undoes_the_new_race():
+    X, y = stream()
+    model = estimator().partial_fit(X[:CHANGE], y[:CHANGE])
+    kept = pickle.loads(pickle.dumps(model))
+    bad = X[CHANGE:].copy()
+    bad[-1, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(bad, y[CHANGE:])
+    huge = X[CHANGE:].copy()
+    huge[-1] = 1e308
+    with pytest.raises(ValueError, match=r"large|overflow"):
+        model.partial_fit(huge, y[CHANGE:])
+    same(model, kept)
+    model.partial_fit(X[CHANGE:], y[CHANGE:])
+    assert model._learner.course.began == NOTICED
+
+
+def test_shards_leave_the_lanes_as_they_are():
+    X, y = stream()
+    race = estimator().partial_fit(X[:NOTICED], y[:NOTICED])._learner
+    shard = shard_of(race, 2)
+    shard.learn(rows_of(X[NOTICED:]), labels=y[NOTICED:].astype(np.int64))
+    assert shard.course.changed and len(shard.learners) == len(race.learners)
+
+
+def test_a_change_is_more_than_chance_and_more_than_a_fifth():
+    usual = (0.0, 100.0, 0.0, 1000.0)  # a tenth
+    for made, changed in ((12, False), (24, False), (25, True)):
+        record = (0.0, usual[1] + made, 0.0, usual[3] + 100)
+        assert is_change(100, made, record, regression=False) == changed
+    for made, changed in ((14.9, False), (15.1, True)):
+        record = (0.0, 0.0, 100.0 + made, 1100.0)
+        assert is_change(100, made, record, regression=True) == changed
+    assert not is_change(1000, 1000.0, (0.0, 500.0, 0.0, 900.0), regression=False)
+
+
+def test_a_young_race_does_not_tell_learning_from_a_change():
+    bad = (0.0, 1e3, 1e3, 4096.0)
+    for began in (0, 512):
+        course = Course(began, next_look=began + PATIENCE - 1, looked=(began + PATIENCE - 64, 0.0))
+        for examples in (began + PATIENCE - 1, began + PATIENCE):
+            after = course.after_settling(examples, 60.0, bad, regression=False)
+            assert after.changed == (examples == began + PATIENCE)
+            assert after.looked == (examples, 60.0) and after.began == began
+            assert after.next_look > examples
