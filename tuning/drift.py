@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from aggro import PassiveAggressiveClassifier, datasets
+from aggro.learn.race import AutoLearner
 
 ROWS, FEATURES, NOISE, SEEDS = 30_000, 20, 0.05, 5
 WINDOW = 500  # rows between two points of the picture
@@ -20,7 +22,9 @@ FORGETTING = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.03)
 LATE = 16  # scikit-learn learns the generated streams in chunks: row by row takes minutes
 
 # What forgets: the precision of the metric, the class means, the record of the race.
+EVERYTHING = 'everything "auto"'
 OURS: dict[str, dict[str, Any]] = {
+    EVERYTHING: dict.fromkeys(("C", "metric", "scale", "average"), "auto"),
     'metric="diagonal", C="auto"': {"metric": "diagonal", "C": "auto"},
     'metric="diagonal", C=0.1': {"metric": "diagonal", "C": 0.1},
     'class_mean=0.1, C="auto"': {"class_mean": 0.1, "C": "auto"},
@@ -30,7 +34,6 @@ OURS: dict[str, dict[str, Any]] = {
         "average": "auto",
     },
 }
-RECOMMENDED = 'metric="diagonal", C="auto", average="auto"'
 
 
 @dataclass
@@ -87,6 +90,12 @@ def learn(stream: Stream, **params: Any) -> np.ndarray:
     return np.diff(seen)
 
 
+def learn_in_one_race(stream: Stream) -> np.ndarray:
+    """Return the mistakes of aggro with nothing set, if no race began anew."""
+    with mock.patch.object(AutoLearner, "watches", False):
+        return learn(stream, **OURS[EVERYTHING])
+
+
 def _mistakes(stream: Stream, predicted: np.ndarray) -> np.ndarray:
     wrong = predicted != stream.y
     return np.array([wrong[part].sum() for part in windows(len(wrong))])
@@ -121,7 +130,9 @@ def sgd(stream: Stream, **params: Any) -> np.ndarray:
     return _mistakes(stream, predicted)
 
 
+ONCE = "aggro, in one race"
 PEERS: dict[str, Callable[[Stream], np.ndarray]] = {
+    ONCE: learn_in_one_race,
     "river PAClassifier": lambda s: river(s, lambda models: models.PAClassifier()),
     "river LogisticRegression": lambda s: river(s, lambda models: models.LogisticRegression()),
     "scikit-learn SGD": sgd,

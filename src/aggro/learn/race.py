@@ -49,7 +49,7 @@ class AutoLearner:
         self.dtype = np.dtype(dtype)
         self.features = features
         self.fixed: tuple[int, int] | None = None
-        self.left: list[dict[str, Any]] = []  # what is told of learners that are out of the race
+        self.left: list[dict[str, Any]] = []  # what is told of learners that are out of this race
         # What only a look changes; all else is known to the models.
         self.learners: list[Learner] = []
         self.leading = 0  # the learner whose mistakes count until the next look
@@ -191,12 +191,12 @@ class AutoLearner:
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
         course = (course or self.course).after_look(self.examples)
-        looked = {"learners": learners, "leading": leading, "counted": counted, "course": course}
+        left = self.left if course.began == self.course.began else []
         if out:
             gone, rest = (list(chain(*map(lanes_of, some))) for some in (out, learners))
-            told = leaving(gone, rest, self.examples, self._regression)
-            looked |= {"left": [*self.left, *told]}
-        self.__dict__.update(looked)  # no signal in between
+            left = [*left, *leaving(gone, rest, self.examples, self._regression)]
+        looked = {"learners": learners, "leading": leading, "counted": counted}
+        self.__dict__.update(looked, course=course, left=left)  # no signal in between
 
     # -- the leader -------------------------------------------------------------------------
 
