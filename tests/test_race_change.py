@@ -13,6 +13,8 @@ from aggro.learn.grids import PIECE, PLACES
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.race import AutoLearner
 from aggro.merging.shards import shard_of
+from aggro.models.autos import decode_auto_learner, encode_auto_learner
+from aggro.models.errors import ModelFileError
 
 OPEN = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
 CHANGE = 4 * PIECE + 100  # noticed at the next look
@@ -159,22 +161,47 @@ def test_shards_leave_the_lanes_as_they_are():
 
 
 def test_a_change_is_more_than_chance_and_more_than_a_fifth():
-    usual = (0.0, 100.0, 0.0, 1000.0)  # a tenth
-    for made, changed in ((12, False), (24, False), (25, True)):
-        record = (0.0, usual[1] + made, 0.0, usual[3] + 100)
-        assert is_change(100, made, record, regression=False) == changed
+    for made, changed in ((12, False), (21, False), (22, True)):  # 12 + 3 sqrt(9 + 1)
+        assert is_change(100, made, 0.1, regression=False) == changed
     for made, changed in ((14.9, False), (15.1, True)):
-        record = (0.0, 0.0, 100.0 + made, 1100.0)
-        assert is_change(100, made, record, regression=True) == changed
-    assert not is_change(1000, 1000.0, (0.0, 500.0, 0.0, 900.0), regression=False)
+        assert is_change(100, made, 0.1, regression=True) == changed
 
 
 def test_a_young_race_does_not_tell_learning_from_a_change():
-    bad = (0.0, 1e3, 1e3, 4096.0)
     for began in (0, 512):
-        course = Course(began, next_look=began + PATIENCE - 1, looked=(began + PATIENCE - 64, 0.0))
-        for examples in (began + PATIENCE - 1, began + PATIENCE):
-            after = course.after_settling(examples, 60.0, bad, regression=False)
-            assert after.changed == (examples == began + PATIENCE)
-            assert after.looked == (examples, 60.0) and after.began == began
-            assert after.next_look > examples
+        looked = (began + PATIENCE - 64, 10.0)
+        course = Course(began, began + PATIENCE - 1, looked, usual=0.1)
+        for raced in (PATIENCE - 1, PATIENCE):
+            after = course.after_settling(began + raced, 70.0, regression=False)
+            assert after.changed == (raced == PATIENCE)
+            assert after.looked == (began + raced, 70.0) and after.began == began
+            assert after.next_look > began + raced
+
+
+def test_what_is_usual_is_the_mean_of_the_last_few_thousand():
+    course = Course.anew(100, 50.0)
+    for made in (30.0, 10.0, 20.0):
+        examples, cost = course.looked[0] + 1000, course.looked[1] + made
+        course = course.after_settling(examples, cost, regression=True)
+    assert course.usual == pytest.approx(0.02) and not course.changed
+    for _ in range(100):
+        examples, cost = course.looked[0] + 1024, course.looked[1] + 102.4
+        course = course.after_settling(examples, cost, regression=False)
+    assert course.usual == pytest.approx(0.1)
+    assert course.began == 100 and course.looked[0] == 100 + 3000 + 102400
+
+
+def test_early_files_tell_the_next_look_alone():
+    race = estimator().partial_fit(*stream(rows=700))._learner
+    arrays = {}
+    facts = encode_auto_learner(race, "race", arrays)
+    look = facts.pop("course")[1]
+    read = decode_auto_learner(facts | {"next_look": look}, "race", arrays)
+    assert read.course == Course(next_look=look)
+    for bad in (
+        [0, look, 0, 0.0, False],
+        [701, look, 0, 0.0, 0.0, False],
+        [0, 0.5, 0, 0.0, 0.0, False],
+    ):
+        with pytest.raises(ModelFileError, match="race"):
+            decode_auto_learner(facts | {"course": bad}, "race", arrays)

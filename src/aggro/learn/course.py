@@ -7,7 +7,6 @@ a learner that knows nothing may soon be better: the race then begins anew, besi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from aggro.learn.grids import is_settled, next_look
@@ -15,7 +14,8 @@ from aggro.learn.grids import is_settled, next_look
 PATIENCE = 2048  # examples of a race before which a change cannot be told from learning
 # What the examples since the last look must cost, compared with those before, to be a change. On 28
 # real sets of 3000 rows or more in random order, three orders each, none was noticed.
-WORSE, DEVIATIONS = 1.2, 4.0  # times the mistakes, and beyond that as many standard deviations
+WORSE, DEVIATIONS = 1.2, 3.0  # times the mistakes, and beyond that as many standard deviations
+WINDOW = 4096  # examples that are usual, about
 FARTHER = 1.5  # times the distance, of a regression
 
 
@@ -26,6 +26,7 @@ class Course:
     began: int = 0  # examples before its first
     next_look: int = next_look(0)
     looked: tuple[int, float] = (0, 0.0)  # examples and their cost at the last settled look
+    usual: float = 0.0  # cost of an example, of those before
     changed: bool = False  # the stream has: beginners join with the next example
 
     def raced(self, examples: int) -> int:
@@ -40,38 +41,32 @@ class Course:
         """Return the course when somebody has looked."""
         return replace(self, next_look=self.began + next_look(self.raced(examples)))
 
-    def after_settling(
-        self, examples: int, cost: float, record: Sequence[float], regression: bool
-    ) -> Course:
-        """Return the course after a settled look, by what all examples have cost until then.
-
-        ``record`` is the leader's recent one, the examples since the last look included.
-        """
-        count, made = examples - self.looked[0], cost - self.looked[1]
-        patient = self.raced(examples) >= PATIENCE and self.looked[0] > self.began
-        changed = patient and is_change(count, made, record, regression)
-        return replace(self.after_look(examples), looked=(examples, cost), changed=changed)
+    def after_settling(self, examples: int, cost: float, regression: bool) -> Course:
+        """Return the course after a settled look, by what all examples have cost until then."""
+        (before, spent), raced = self.looked, self.raced(examples)
+        count, made = examples - max(before, self.began), cost - spent
+        share = min(1.0, count / min(raced, WINDOW))
+        return replace(
+            self.after_look(examples),
+            looked=(examples, cost),
+            usual=(1.0 - share) * self.usual + share * made / count,
+            changed=raced >= PATIENCE and is_change(count, made, self.usual, regression),
+        )
 
     @classmethod
-    def anew(cls, examples: int) -> Course:
-        """Return the course of a race that begins after so many examples."""
-        return cls(began=examples, next_look=examples + next_look(0))
+    def anew(cls, examples: int, cost: float) -> Course:
+        """Return the course of a race that begins after so many examples at such a cost."""
+        return cls(examples, examples + next_look(0), (examples, cost))
 
 
-def is_change(count: int, made: float, record: Sequence[float], regression: bool) -> bool:
-    """Tell whether so many examples cost so much more than those before that they are unlike them.
+def is_change(count: int, made: float, usual: float, regression: bool) -> bool:
+    """Tell whether so many examples cost so much more than usual that they are unlike those before.
 
-    >>> is_change(1000, 100.0, (0, 320.0, 0.0, 4000.0), regression=False)
-    False
-    >>> is_change(1000, 140.0, (0, 360.0, 0.0, 4000.0), regression=False)
-    True
+    >>> is_change(1000, 100.0, 0.08, regression=False), is_change(1000, 140.0, 0.08, False)
+    (False, True)
     """
-    _, mistakes, distance, recent = record
-    before = recent - count
-    if before <= 0:
-        return False
+    expected = count * usual
     if regression:
-        return made * before > FARTHER * count * max(distance - made, 0.0)
-    share = max(mistakes - made, 0.0) / before
-    usual = count * share
-    return made > WORSE * usual + DEVIATIONS * math.sqrt(usual * (1.0 - share) + 1.0)
+        return made > FARTHER * expected
+    spread = math.sqrt(expected * (1.0 - usual) + 1.0)
+    return made > WORSE * expected + DEVIATIONS * spread

@@ -46,8 +46,7 @@ class AutoLearner:
         self.settings = settings
         self.classes, self.seed = outputs, seed
         self.outputs = 1 if settings.task == "binary" else outputs
-        self.dtype = np.dtype(dtype)
-        self.features = features
+        self.features, self.dtype = features, np.dtype(dtype)
         self.fixed: tuple[int, int] | None = None
         self.left: list[dict[str, Any]] = []  # what is told of learners that are out of this race
         # What only a look changes; all else is known to the models.
@@ -162,14 +161,11 @@ class AutoLearner:
         now, course = self.examples, self.course
         if self.fixed is not None or now < course.next_look:
             return
-        learners, stay, settled = self.learners, self.learners, course.settles(now)
+        learners, settled, raced = self.learners, course.settles(now), course.raced(now)
         if settled:
-            cost = self.distance if self._regression else self.mistakes
-            leader = learners[self.leading].model
-            recent = leader.records[leader.chosen]
-            course = course.after_settling(now, cost, recent, self._regression)
-            stay = who_stays(learners, course.raced(now), self._regression)
-        moved = [move_grid(each, settled, course.raced(now)) for each in stay]
+            course = course.after_settling(now, self.cost, self._regression)
+        stay = who_stays(learners, raced, self._regression) if settled else learners
+        moved = [move_grid(each, settled, raced) for each in stay]
         self.go_on_with(moved, [each for each in learners if each not in stay], course)
 
     def _join_if_due(
@@ -179,9 +175,9 @@ class AutoLearner:
         if not (self.course.changed and self.watches and counts.any()) or self.fixed is not None:
             return
         others = list(self.learners)
-        leader = others.pop(self.leading)
-        fresh = beginners(self, rows, lesson, order[counts.argmax()])
-        self.go_on_with([judged_anew(leader), *fresh], others, Course.anew(self.examples))
+        stay = [judged_anew(others.pop(self.leading))]
+        stay += beginners(self, rows, lesson, order[counts.argmax()])
+        self.go_on_with(stay, others, Course.anew(self.examples, self.cost))
 
     def go_on_with(
         self, learners: list[Learner], out: Sequence[Learner] = (), course: Course | None = None
@@ -236,6 +232,11 @@ class AutoLearner:
     def distance(self) -> float:
         """The same for regression: how far off it was."""
         return self.counted[1] + self.made()[1]
+
+    @property
+    def cost(self) -> float:
+        """What all examples have cost whoever led: mistakes, or a distance."""
+        return self.distance if self._regression else self.mistakes
 
     def made(self) -> tuple[float, float]:
         """Return what the learner that leads since the last look has made of them."""
@@ -327,9 +328,8 @@ class AutoLearner:
         The choice has fallen then. Only the learner that leads goes on to learn them.
         """
         if frozen and self.fixed is None and self.learners:
-            leading, lane = self.best
-            rest = [each for i, each in enumerate(self.learners) if i != leading]
-            self.go_on_with([self.learners[leading]], rest)
+            rest, (leading, lane) = list(self.learners), self.best
+            self.go_on_with([rest.pop(leading)], rest)
             self.fixed = (0, lane)
         elif not frozen:
             self.fixed = None

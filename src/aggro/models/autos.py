@@ -102,19 +102,19 @@ def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
 
 
 def _encode_course(course: Course) -> list[Any]:
-    return [course.began, course.next_look, *course.looked, course.changed]
+    return [course.began, course.next_look, *course.looked, course.usual, course.changed]
 
 
 def _decode_course(race: AutoLearner, facts: dict[str, Any]) -> Course:
     """Return the course of a race; early versions tell its next look alone, or nothing."""
     look = facts.get("next_look", next_look(race.examples))
-    told = facts.get("course", [0, look, 0, 0.0, False])
-    if [type(each) for each in told] != [int, int, int, float, bool]:
+    told = facts.get("course", [0, look, 0, 0.0, 0.0, False])
+    if [type(each) for each in told] != [int, int, int, float, float, bool]:
         raise ModelFileError("the last look at the race is not told in numbers")
-    began, look, *looked, changed = told
+    began, look, examples, cost, usual, changed = told
     if not 0 <= began <= race.examples:
         raise ModelFileError("the race has begun after its last example")
-    return Course(began, look, (looked[0], looked[1]), changed)
+    return Course(began, look, (examples, cost), usual, changed)
 
 
 def decode_left(rows: Any) -> list[dict[str, Any]]:
