@@ -21,8 +21,12 @@ RULES = {
 
 
 def hangs_on_rounding(case):
-    """Rules that choose, on rows that make equal scores: rounding decides, and all that follows."""
-    return not case.data.tame or (_chooses(case.setting) and case.data.repeats)
+    """Rules that choose, on rows that make equal scores: rounding decides, and all that follows.
+
+    Equal rows do; so do rows of one number, where a margin that two classes meet makes them equal.
+    """
+    level = case.data.repeats or case.data.X.shape[1] == 1
+    return not case.data.tame or (_chooses(case.setting) and level)
 
 
 def magnifies(case):

@@ -194,7 +194,9 @@ class Reading {
         note(name, number, vocabulary, buckets);
     }
 
+    /// A feature of value zero is not there: it takes no room, and makes none of the others old.
     void note(nb::handle name, double value, const Vocabulary& vocabulary, std::size_t buckets) {
+        if (value == 0) return;
         if (buckets > 0)
             return place(static_cast<std::int32_t>(stable_hash(name) % buckets), value);
         const Py_hash_t hash = Vocabulary::hash_of(name);

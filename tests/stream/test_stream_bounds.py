@@ -46,27 +46,35 @@ def test_the_oldest_feature_makes_room():
 
 @pytest.mark.parametrize("params", VARIANTS, ids=str)
 def test_places_are_cleaned(params):
-    """After everything was dropped, only counters and intercepts tell of the past."""
-    model = StreamClassifier("SPA-I", max_features=3, fit_intercept=False, C=0.1, **params)
+    """After everything was dropped, nothing tells that it was ever there."""
+    filled, empty = (
+        StreamClassifier("SPA-I", max_features=3, fit_intercept=False, C=0.1, **params)
+        for _ in range(2)
+    )
     for i in range(30):
-        model.learn_one({"a": 1.0 + i, "b": -1.0, "c": 0.5}, i % 2)
-    model.learn_one({"x": 0.0, "y": 0.0, "z": 0.0}, 0)
-    coef = model.coef_[1]
-    assert coef == {"x": 0.0, "y": 0.0, "z": 0.0}
-    arrays = model._dump()[2]
+        filled.learn_one({"a": 1.0 + i, "b": -1.0, "c": 0.5}, i % 2)
+        empty.learn_one({}, i % 2)
+    for model in (filled, empty):
+        model.learn_one({"x": 1.0, "y": -2.0, "z": 0.5}, 0)
+    assert filled.coef_[1].keys() == {"x", "y", "z"}
+    arrays, others = filled._dump()[2], empty._dump()[2]
     sizes = {"scale_seen", "scale_square", "scale_mean", "scale_spread"}
     assert params.keys() != {"scale"} or sizes & set(arrays)
-    for name in {"trail", "ring", "pool", "pool_mean", *sizes} & set(arrays):
-        assert not arrays[name].any()
-    weights = arrays["weights"].reshape(3, -1)
-    lanes = weights.shape[1] // 2 if params.get("metric") == "diagonal" else weights.shape[1]
-    assert not weights[:, :lanes].any()
-    assert (weights[:, lanes:] == 1.0).all()
-    if "class_sum_norm" in arrays:
-        np.testing.assert_allclose(arrays["class_sum_norm"], 0.0, atol=1e-9)
-        np.testing.assert_allclose(arrays["class_sum_cross"], 0.0, atol=1e-9)
-    if "full_0" in arrays:
-        assert arrays["full_0"].tolist() == [1.0, 0.0, 1.0, 0.0, 0.0, 1.0]
+    kept = {"weights", "ring", "pool", "pool_mean", "class_sum_norm", "class_sum_cross", "full_0"}
+    for name in (kept | sizes) & set(arrays):
+        np.testing.assert_allclose(arrays[name], others[name], atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("overflow", ["drop", "hash"])
+def test_a_feature_of_value_zero_is_not_there(overflow):
+    """It takes no room, and keeps none of the others from becoming old."""
+    zeros, plain = (StreamRegressor("PAR", max_features=4, overflow=overflow) for _ in range(2))
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        row = {f"f{i % 3}": 1.0 + rng.random(), f"g{i % 7}": rng.random()}
+        plain.learn_one(row, float(i % 5))
+        zeros.learn_one({"a": 0.0, **row, f"h{i}": -0.0, "f0": row.get("f0", 0)}, float(i % 5))
+    assert zeros.coef_ == plain.coef_ and zeros.intercept_ == plain.intercept_
 
 
 @given(st.lists(st.sets(st.integers(0, 9), min_size=1, max_size=4), max_size=40))
