@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from aggro.learn.grids import SETTLED
 from stress import inputs
 from stress.anatomy import differences
 from stress.faces import face_of
@@ -128,7 +129,11 @@ def other_storage_agrees(case, face, plain):
 
 @but_for_rounding
 def classes_may_come_later(case, face, plain):
-    """Two classes that are not announced are learned as if they had been."""
+    """Two classes that are not announced are learned as if they had been.
+
+    A race that is halved before the second one comes cannot know which of the two will be first in
+    order, and so where a score of zero is a mistake.
+    """
     met = len(np.unique(case.data.y[case.data.present])) if case.data.classes is not None else 0
     if (
         case.setting.is_stream
@@ -136,6 +141,9 @@ def classes_may_come_later(case, face, plain):
         or met != 2
         or case.setting.batch_size > 1
     ):
+        return
+    answers = case.data.y[case.data.present]
+    if case.setting.races and (answers[:SETTLED] == answers[0]).all():
         return
     growing = face_of(case.setting, case.data)
     growing.announce = {}
