@@ -161,7 +161,7 @@ def test_shards_leave_the_lanes_as_they_are():
 
 
 def test_a_change_is_more_than_chance_and_more_than_a_fifth():
-    for made, changed in ((12, False), (21, False), (22, True)):  # 12 + 3 sqrt(9 + 1)
+    for made, changed in ((12, False), (23, False), (24, True)):  # 12 + 3.5 sqrt(9 + 1)
         assert is_change(100, made, 0.1, regression=False) == changed
     for made, changed in ((14.9, False), (15.1, True)):
         assert is_change(100, made, 0.1, regression=True) == changed
@@ -198,6 +198,8 @@ def test_early_files_tell_the_next_look_alone():
     look = facts.pop("course")[1]
     read = decode_auto_learner(facts | {"next_look": look}, "race", arrays)
     assert read.course == Course(next_look=look)
+    after = read.course.after_settling(5000, 500.0, regression=False)
+    assert not after.changed and after.usual == 0.1  # nobody knows yet what is usual
     for bad in (
         [0, look, 0, 0.0, False],
         [701, look, 0, 0.0, 0.0, False],

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from aggro.learn.grids import is_settled, next_look
 
 PATIENCE = 2048  # examples of a race before which a change cannot be told from learning
-# What the examples since the last look must cost, compared with those before, to be a change. On 28
+# What the examples since the last look must cost, compared with those before, to be a change. On 25
 # real sets of 3000 rows or more in random order, three orders each, none was noticed.
-WORSE, DEVIATIONS = 1.2, 3.0  # times the mistakes, and beyond that as many standard deviations
+WORSE, DEVIATIONS = 1.2, 3.5  # times the mistakes, and beyond that as many standard deviations
 WINDOW = 4096  # examples that are usual, about
 FARTHER = 1.5  # times the distance, of a regression
 
@@ -46,11 +46,12 @@ class Course:
         (before, spent), raced = self.looked, self.raced(examples)
         count, made = examples - max(before, self.began), cost - spent
         share = min(1.0, count / min(raced, WINDOW))
+        known = raced >= PATIENCE and before > self.began  # what is usual
         return replace(
             self.after_look(examples),
             looked=(examples, cost),
             usual=(1.0 - share) * self.usual + share * made / count,
-            changed=raced >= PATIENCE and is_change(count, made, self.usual, regression),
+            changed=known and is_change(count, made, self.usual, regression),
         )
 
     @classmethod
