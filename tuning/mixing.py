@@ -24,7 +24,7 @@ from aggro.learn.learner import Learner, rows_of
 from aggro.merging.changes import Change, apply, change_between
 from aggro.merging.learners import total
 from aggro.merging.parts import take_apart
-from aggro.merging.shards import has_price, merge_round, shard_of, stands, trial_of
+from aggro.merging.shards import has_price, merge_round, price_stands, shard_of, stands, trial_of
 from aggro.plot.style import COLOURS, close_figure, open_figure
 from aggro.rules import Settings
 
@@ -150,7 +150,7 @@ def mixed(
             for rival in rivals:
                 rival.learn(rows, units, ahead, JURY if trial else JUDGED)
             if trial:
-                dear = stands(*(rival.mistakes for rival in rivals))
+                dear = price_stands(*(rival.mistakes for rival in rivals))
                 rivals = rivals[:1] if dear else rivals[1:]
         rivals[0].learner.freeze_means()
         wrong.append(wrong_of(rivals[0].learner, test))

@@ -42,7 +42,7 @@ from aggro.dask.work import (
 )
 from aggro.learn.alike import suffered
 from aggro.learn.learner import Learner
-from aggro.merging.shards import has_price, stands, trial_of
+from aggro.merging.shards import has_price, price_stands, stands, trial_of
 
 FAN_IN = 8  # changes that one task of the tree adds
 JUDGED = 4096  # rows that choose between two merges
@@ -184,7 +184,7 @@ class Rounds:
 
     def _choose_price(self, dear: float, cheap: float) -> None:
         """Go on at the price that makes fewer mistakes."""
-        winner = self.rivals[not stands(dear, cheap)]
+        winner = self.rivals[not price_stands(dear, cheap)]
         self.model.__dict__.update(winner.model.__dict__)
         self.rivals = [replace(winner, model=self.model)]
 

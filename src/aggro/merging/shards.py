@@ -84,6 +84,18 @@ def stands(first: float, other: float) -> bool:
     return first - other <= math.sqrt(first)
 
 
+def price_stands(dear: float, cheap: float) -> bool:
+    """Tell whether shards go on at the higher price, by the mistakes of both on rows to come.
+
+    Two models of one start err mostly on the same rows, so half of a deviation is more than chance;
+    and the higher price is ahead at first.
+
+    >>> price_stands(100, 95), price_stands(100, 94)
+    (True, False)
+    """
+    return dear - cheap <= math.sqrt(dear) / 2
+
+
 def merge_round(start: AnyLearner, changes: tuple[Change, ...], shaped: bool = True) -> AnyLearner:
     """Return the start with what all shards of a round have learned; a race looks who leads.
 
