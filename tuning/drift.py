@@ -21,8 +21,8 @@ WINDOW = 500  # rows between two points of the picture
 FORGETTING = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.03)
 LATE = 16  # scikit-learn learns the generated streams in chunks: row by row takes minutes
 
-# What forgets: the precision of the metric, the class means, the record of the race.
 EVERYTHING = 'everything "auto"'
+# What forgets: the precision of the metric, the class means, the record of the race.
 OURS: dict[str, dict[str, Any]] = {
     EVERYTHING: dict.fromkeys(("C", "metric", "scale", "average"), "auto"),
     'metric="diagonal", C="auto"': {"metric": "diagonal", "C": "auto"},

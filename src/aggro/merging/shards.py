@@ -73,15 +73,15 @@ def trial_of(rounds: int) -> int:
     return rounds // 4
 
 
-def stands(first: float, other: float) -> bool:
+def stands(first: float, other: float, deviations: float = 1.0) -> bool:
     """Tell whether the first of two models stands, by the mistakes of both on rows to come.
 
-    The other must make fewer by more than chance.
+    The other must make fewer by more than chance: so many standard deviations.
 
     >>> stands(100, 95), stands(100, 80)
     (True, False)
     """
-    return first - other <= math.sqrt(first)
+    return first - other <= deviations * math.sqrt(first)
 
 
 def price_stands(dear: float, cheap: float) -> bool:
@@ -93,7 +93,7 @@ def price_stands(dear: float, cheap: float) -> bool:
     >>> price_stands(100, 95), price_stands(100, 94)
     (True, False)
     """
-    return dear - cheap <= math.sqrt(dear) / 2
+    return stands(dear, cheap, deviations=0.5)
 
 
 def merge_round(start: AnyLearner, changes: tuple[Change, ...], shaped: bool = True) -> AnyLearner:
