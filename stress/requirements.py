@@ -227,12 +227,8 @@ def threads_do_not_meddle(case, face, plain):
 
 
 def writers_lose_nothing(case, face, plain):
-    """Threads that teach one model: all rows are counted, the model is whole.
-
-    A batch of rows from both writers may have more features than a stream may keep.
-    """
-    narrow = case.setting.params.get("max_features") and case.setting.batch_size > 1
-    if not case.data.tame or narrow:
+    """Threads that teach one model: all rows are counted, the model is whole."""
+    if not case.data.tame or case.setting.is_narrow:
         return
     model = face.setting.make()
     face.learn(model, 0, len(case.data.X))  # all classes are known

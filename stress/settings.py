@@ -62,6 +62,11 @@ class Setting:
         return self.params.get("batch_size", 1)
 
     @property
+    def is_narrow(self):
+        """Whether rows that wait for one batch may have more features than a stream may keep."""
+        return bool(self.params.get("max_features")) and self.batch_size > 1
+
+    @property
     def classes(self):
         """How many classes there are, 0 where answers are no classes."""
         return {"binary": 2, "multiclass": self.outputs}.get(self.task, 0)

@@ -183,7 +183,7 @@ def test_only_equal_rows_of_a_hard_batch_may_ask_the_impossible():
         assert not asks_the_impossible(replace(hard, data=replace(data, **changes)))
 
 
-def test_a_copy_of_huge_rows_may_refuse_them_the_second_time():
+def test_a_copy_may_refuse_what_is_huge_or_of_long_ago_the_second_time():
     case = plain_case()
     run = Run(face_of(case.setting, case.data))
     run.learn(3)
@@ -196,6 +196,11 @@ def test_a_copy_of_huge_rows_may_refuse_them_the_second_time():
         by_deepcopy(run, None)
     run.face.data = replace(run.face.data, tame=False)
     by_deepcopy(run, None)
+    narrow = replace(case.setting, params={"max_features": 13, "batch_size": 4})
+    run.face.data, run.face.setting = case.data, narrow
+    by_deepcopy(run, None)
+    assert not replace(narrow, params={"max_features": 13}).is_narrow
+    assert not replace(narrow, params={"batch_size": 4}).is_narrow
 
 
 def test_a_race_may_hang_on_the_ties_of_rows_that_come_again():

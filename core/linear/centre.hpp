@@ -142,7 +142,8 @@ template <class T>
 inline void fold_if_worn(Model<T>& m, const Group& g) {
     const bool averages = m.trail.stride() > 0;
     constexpr bool wide = sizeof(T) == 8;
-    const double smallest = averages ? (wide ? 1e-6 : 1e-3) : wide ? 1e-200 : 1e-30;
+    // what is divided by the scale needs the other half of the exponents
+    const double smallest = averages ? (wide ? 1e-6 : 1e-3) : wide ? 1e-150 : 1e-18;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         const double own = m.means.count[m.own_sum[k]];
         const double drift = std::max(std::abs(m.mix[k].own) * own,

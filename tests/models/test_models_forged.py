@@ -1,6 +1,7 @@
 """Forged arrays with a checksum that fits: refused, or loaded without harm."""
 
 import contextlib
+import json
 
 import numpy as np
 import pytest
@@ -37,6 +38,46 @@ def test_estimators(name, tmp_path):
             model = load(tmp_path / "m")
             with contextlib.suppress(ValueError, OverflowError):
                 model.partial_fit(X, y).predict(X)
+
+
+def numbers_in(facts, path=()):
+    """Yield where the numbers of a header are."""
+    if isinstance(facts, (dict, list)):
+        for key in facts if isinstance(facts, dict) else range(len(facts)):
+            yield from numbers_in(facts[key], (*path, key))
+    elif type(facts) in (int, float):
+        yield path
+
+
+def with_number(text, path, value):
+    """Return the header with another number in one place."""
+    facts = json.loads(text)
+    *way, last = path
+    inner = facts
+    for key in way:
+        inner = inner[key]
+    inner[last] = type(inner[last])(value)
+    return json.dumps(facts)
+
+
+@pytest.mark.parametrize("rows", [29, 300])
+def test_facts_of_a_race(rows, tmp_path):
+    """Any number of the header may be another one: the looks at a race, who leads, its shape."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(rows, 3)), rng.integers(0, 2, rows)
+    save(aggro.AutoClassifier().partial_fit(X, y), tmp_path / "m")
+    text, arrays = container.read(tmp_path / "m")
+    places = [path for path in numbers_in(json.loads(text)) if "lanes" not in path]
+    courses = [path for path in places if "course" in path]
+    assert len(courses) == 5
+    some = rng.permutation(len(places))[:20]
+    for path in [*courses, *(places[i] for i in some)]:
+        for value in (-1, 0, 7, rows, rows + 1, 2**31):
+            container.write(tmp_path / "m", with_number(text, path, value), arrays)
+            with contextlib.suppress(ModelFileError):
+                model = load(tmp_path / "m")
+                with contextlib.suppress(ValueError, OverflowError):
+                    model.partial_fit(X, y).predict(X)
 
 
 @pytest.mark.parametrize("name", ["SPA-I", "PAmW-1", "PAM-I", "BPAI", "PAR-I"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggro.learn.course import Course
-from aggro.learn.grids import next_look
+from aggro.learn.grids import PIECE, next_look
 from aggro.learn.lanes import best_of
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
@@ -114,6 +115,10 @@ def _decode_course(race: AutoLearner, facts: dict[str, Any]) -> Course:
     began, look, examples, cost, usual, changed = told
     if not 0 <= began <= race.examples:
         raise ModelFileError("the race has begun after its last example")
+    if not 0 <= examples < look <= race.examples + PIECE:
+        raise ModelFileError("the looks at the race do not follow each other")
+    if not (0.0 <= cost < math.inf and 0.0 <= usual < math.inf):
+        raise ModelFileError("what examples have cost the race is no number")
     return Course(began, look, (examples, cost), usual, changed)
 
 
