@@ -56,6 +56,10 @@ class EstimatorFace:
     def answer(self, model, i):
         return model.predict(self.rows[i : i + 1])[0]
 
+    def score(self, model, i):
+        """What a classifier says of one row."""
+        return np.asarray(model.decision_function(self.rows[i : i + 1]), dtype=np.float64)[0]
+
     def finish(self, model):
         """Do what comes with the next example: a look at the race that was interrupted."""
         if self.setting.races and self.counted(model):

@@ -15,7 +15,7 @@ from stress import twins
 from stress.check import Case, compose, failure, simplified
 from stress.faces import face_of
 from stress.inputs import Data
-from stress.requirements import _close, but_for_rounding
+from stress.requirements import _close, but_for_rounding, is_rounding
 from stress.runs import Difference, Run, by_deepcopy
 from stress.settings import Setting
 from stress.troubles import TROUBLES
@@ -212,3 +212,10 @@ def test_a_race_may_hang_on_the_ties_of_rows_that_come_again():
     numbers = replace(race, data=replace(twice, classes=None))
     assert hangs_on_rounding(replace(numbers, setting=replace(auto, task="multilabel")))
     assert not hangs_on_rounding(replace(numbers, setting=replace(auto, task="regression")))
+
+
+def test_only_terms_that_cancel_but_for_rounding_are_ties():
+    for scores in (1e-16, [-1e-13], [0.3, 0.3 + 1e-16, 0.1], [1e6, 1e6 + 1e-9]):
+        assert is_rounding(np.array(scores))
+    for scores in (0.0, [1e-9], [0.3, 0.3, 0.1], [0.3, 0.31]):  # zeros and equals are exact
+        assert not is_rounding(np.array(scores))
