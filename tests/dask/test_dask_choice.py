@@ -142,10 +142,17 @@ def test_many_partitions_that_are_dear_to_read_are_read_once():
     for partitions, rounds in ((1, 16), (63, 16), (64, 4), (256, 16), (10**4, 64)):
         assert rounds_for(10**6, 40.0, 10_000, partitions=partitions) == rounds
         assert rounds_for(5000, 40.0, 10_000, partitions=partitions) == 64  # these are cheap
-        texts = rounds_for(5000, 40.0, 10_000, metric="auto", partitions=partitions, dear=True)
-        assert texts == (4 if partitions == 64 else 8)  # so many models are never cheap
         units = schedule_of(partitions, rounds)
         assert all((unit.slices == 1) == (partitions >= 64) for each in units for unit in each)
+
+
+def test_partitions_of_texts_are_read_once_from_sixteen_on():
+    """To learn a slice of texts costs as much as a model has words."""
+    for partitions, rounds in ((1, 4), (15, 4), (16, 4), (24, 6), (64, 8), (10**4, 8)):
+        texts = {"metric": "auto", "partitions": partitions, "dear": True}
+        assert rounds_for(5000, 40.0, 10_000, **texts) == rounds
+        units = schedule_of(partitions, rounds, dear=True)
+        assert all((unit.slices == 1) == (partitions >= 16) for each in units for unit in each)
 
 
 def noted(part, folder):

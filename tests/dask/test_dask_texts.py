@@ -13,6 +13,7 @@ import pytest
 
 import aggro
 from aggro.dask import TextClassifier, TextRegressor
+from aggro.dask.rounds import Rounds
 from aggro.dask.work import Unit, combine, learn_unit
 from aggro.merging.text_shards import knowing, merge_text_round
 
@@ -99,6 +100,40 @@ def test_the_number_of_workers_does_not_matter_for_texts(cluster, client):
         while len(client.scheduler_info(n_workers=-1)["workers"]) != 2:
             time.sleep(0.05)
     assert two.score(TESTS, TRUTH) > 0.8
+
+
+def test_few_texts_are_learned_as_one_machine_learns_them(client):
+    """Representations race where all of them are at hand: to send them would take longer."""
+    local = aggro.TextClassifier().partial_fit(TEXTS, Y)
+    model = TextClassifier().partial_fit(*bags())
+    assert len(model.history_) == 1 and model.history_[0]["rows"] == len(TEXTS)
+    assert (model.to_local().decision_function(TESTS) == local.decision_function(TESTS)).all()
+
+
+def test_the_representation_that_leads_goes_on_alone(client, monkeypatch):
+    monkeypatch.setattr("aggro.dask.rounds.FIRST_TEXTS", 200)
+    monkeypatch.setattr("aggro.text.learner.PATIENCE", 150)
+    loaded = []
+    monkeypatch.setattr("aggro.dask.rounds.Rounds._learn", watched(loaded))
+    model = TextClassifier(rounds=2, random_state=0).partial_fit(*bags())
+    learner = model._learner
+    assert len(learner.runners) == len(learner.encoder.ranges) == 1
+    assert model.t_ - 1 == learner.examples == len(TEXTS)
+    assert {each["ngram_range"] for each in learner.left} == {(1, 1), (1, 2)}
+    assert [sorted({unit.partition for unit in units}) for units in loaded] == [[1, 2, 3]] * 2
+    assert model.history_[0]["rows"] == 200
+    assert model.to_local().score(TESTS, TRUTH) > 0.8
+
+
+def watched(loaded):
+    """Learn a round, and note its units."""
+
+    def learn(rounds, units):
+        loaded.append(units)
+        return real(rounds, units)
+
+    real = Rounds._learn
+    return learn
 
 
 def test_what_is_asked_of_texts_is_lazy(client):

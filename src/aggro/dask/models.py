@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from aggro.dask.work import Outcome
+from aggro.learn.race import AutoLearner
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.parts import wider
 from aggro.merging.shards import merge_round
@@ -58,6 +59,13 @@ def light(model: Any) -> Any:
 def is_text(learner: Any) -> bool:
     """Tell whether a learner learns texts."""
     return isinstance(learner, TextLearner)
+
+
+def races(learner: Any) -> bool:
+    """Tell whether a learner has something to choose."""
+    if is_text(learner):
+        return len(learner.runners) > 1 or races(learner.leader.race)
+    return isinstance(learner, AutoLearner)
 
 
 def merger_of(learner: Any, outcome: Outcome) -> Callable[[bool], Any]:

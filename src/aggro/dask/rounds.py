@@ -27,27 +27,30 @@ from aggro.dask.models import (
     light,
     make,
     merger_of,
+    races,
     with_learner,
 )
 from aggro.dask.progress import Progress
 from aggro.dask.schedule import judges_of, rounds_for, schedule_of
 from aggro.dask.work import (
+    Begun,
     Outcome,
     Unit,
     combine_all,
     judge_unit,
     learn_first,
     learn_in_all,
+    led,
     look_at,
 )
 from aggro.learn.alike import suffered
-from aggro.learn.learner import Learner
 from aggro.merging.shards import has_price, price_stands, stands, trial_of
 
 FAN_IN = 8  # changes that one task of the tree adds
 JUDGED = 4096  # rows that choose between two merges
 JURY = 16384  # rows that choose between two prices
 FIRST = 4096  # rows that a race learns alone, until its grid lies where it should
+FIRST_TEXTS = 4 * FIRST  # until one of several representations leads
 
 
 Judges = list[tuple[Unit, int]]  # parts of partitions, and how many rows of each
@@ -75,7 +78,8 @@ class Rounds:
     progress: Progress = field(default_factory=Progress)
     token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     tasks: int = 0
-    skipped: int = 0  # rows of the first partition that the race has learned alone
+    begun: dict[int, int] = field(default_factory=dict)  # rows learned alone, of partitions
+    over: set[int] = field(default_factory=set)  # partitions whose rows are among them, all
     unit_rows: int = 1  # rows of a unit, about
     rivals: list[Rival] = field(init=False)  # of which the first is the model
     kept: dict[int, Partition] = field(default_factory=dict)  # by their number
@@ -100,27 +104,30 @@ class Rounds:
             self.rounds = rounds_for(
                 *shape, learner.settings.metric, partitions=len(self.partitions), dear=texts
             )
-        slices = schedule_of(len(self.partitions), self.rounds)[0][0].slices
-        self.unit_rows = max(1, seen.rows // slices)
-        learner = self.model._learner
-        if not isinstance(learner, Learner) and learner.examples < FIRST:
-            self._learn_first(seen.partition)
+        self.unit_rows = max(1, seen.rows // self._schedule()[0][0].slices)
+        if races(self.model._learner):
+            self._learn_first(seen)
         several = len(self.partitions) > 1 and not is_regressor(self.model)
         if several and trial_of(self.rounds) and has_price(self.model._learner):
             self.rivals.append(Rival(copy.deepcopy(self.model), dear=False))
 
     def one_pass(self, number: int) -> None:
         """Learn every row once."""
-        schedule = schedule_of(len(self.partitions), self.rounds)
         seed = None if self.seed is None else self.seed + number
-        rounds = [[self._unit(unit, number, seed) for unit in units] for units in schedule]
+        schedule = [
+            [u for u in units if u.partition not in self.over] for units in self._schedule()
+        ]
+        rounds = [[self._unit(unit, number, seed) for unit in units] for units in schedule if units]
         for place, units in enumerate(rounds):
             ahead = rounds[place + 1] if place + 1 < len(rounds) else []
             self._round(number, place, len(rounds), units, ahead)
-        self.skipped = 0
+        self.begun, self.over = {}, set()
+
+    def _schedule(self) -> list[list[Unit]]:
+        return schedule_of(len(self.partitions), self.rounds, dear=is_text(self.model._learner))
 
     def _unit(self, unit: Unit, number: int, seed: int | None) -> Unit:
-        skip = self.skipped if unit.partition == self._first else 0
+        skip = self.begun.get(unit.partition, 0)
         return Unit(unit.partition, unit.place, unit.slices, skip, seed, number > 0)
 
     # -- one round -----------------------------------------------------------------------------
@@ -292,16 +299,25 @@ class Rounds:
                 return seen
         raise ValueError("All partitions are empty; give at least one row.")
 
-    def _learn_first(self, partition: int) -> None:
-        """Let a race learn some rows alone, until its grid lies where it should."""
-        began, before = time.perf_counter(), self._made()
-        task = self._delay(learn_first, Unit(partition), self._submit(self.model), FIRST)
-        model, error, count = self._result(task)
-        if error is not None:
-            raise ValueError(error)
-        self.model.__dict__.update(model.__dict__)
-        self.skipped = count
-        self._tell(0, 0, self.rounds, count, before, began, 0)
+    def _learn_first(self, seen: Outcome) -> None:
+        """Let a race learn some rows alone, on one worker; texts of several partitions."""
+        began, before, learner = time.perf_counter(), self._made(), self.model._learner
+        texts = is_text(learner)
+        rows = (FIRST_TEXTS if texts else FIRST) - learner.examples
+        if rows <= 0:
+            return
+        count = math.ceil(rows / seen.rows) if texts and self.lasting else 1
+        state: Any = self._submit(Begun(self.model))
+        for number in range(self._first, len(self.partitions))[:count]:
+            state = self._delay(learn_first, Unit(number), state, rows)
+        found: Begun = self._result(delayed(led)(state) if texts else state)
+        if found.error is not None:
+            raise ValueError(found.error)
+        self.model.__dict__.update(found.estimator.__dict__)
+        self.begun = {partition: learned for partition, learned, _ in found.learned}
+        self.over = {partition for partition, learned, of in found.learned if learned == of}
+        self._forget([Unit(partition) for partition in self.over])
+        self._tell(0, 0, self.rounds, found.rows, before, began, 0)
 
 
 def _same(model: Any) -> Any:

@@ -10,6 +10,7 @@ from aggro.dask.work import Unit
 from aggro.metric import METRICS
 
 WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
+NARROW = 4  # the same for texts: to learn a slice costs as much as a model has words
 FEWEST = {True: 16, False: 4}  # rounds that sparse and dense rows need, whatever they cost
 DEAR = 4  # rounds where a model is many: races of texts
 MOST = 64  # rounds of a pass; more cost time and win little
@@ -43,15 +44,16 @@ def rounds_for(
     [16, 4, 16]
     >>> rounds_for(5_000, 12.0, 20_000, metric="diagonal")
     32
-    >>> rounds_for(5_000, 12.0, 20_000, metric="auto", dear=True)
-    8
+    >>> [rounds_for(5_000, 12.0, 20_000, partitions=many, dear=True) for many in (9, 24, 64)]
+    [4, 6, 16]
     """
     sparse = entries < SPARSE * features
     moved = rows * entries * (12 if sparse else 8) + 8 * TABLES * features * outputs
     few = DEAR if dear else FEWEST[sparse]
     many = min(few * METRICS.get(metric, METRICS["diagonal"]).rounds, MOST)
-    cheap, whole = int(CHEAP / max(moved, 1)), partitions // WIDE
-    if (dear or cheap < few) and whole >= FEWEST[False]:
+    cheap = 0 if dear else int(CHEAP / max(moved, 1))
+    whole = partitions // (NARROW if dear else WIDE)
+    if cheap < few and whole >= FEWEST[False]:
         return min(whole, many)
     return max(1, min(max(cheap, few), many, rows // LEAST))
 
@@ -66,14 +68,16 @@ def judges_of(ahead: Sequence[Any], rows: int, wanted: int) -> tuple[Sequence[An
     return judges, math.ceil(wanted / len(judges))
 
 
-def schedule_of(partitions: int, rounds: int) -> list[list[Unit]]:
+def schedule_of(partitions: int, rounds: int, dear: bool = False) -> list[list[Unit]]:
     """Return the units of each round: whole partitions where there are enough, else slices.
 
     >>> [[unit.partition for unit in units] for units in schedule_of(64, 4)][0][:3]
     [0, 4, 8]
+    >>> len(schedule_of(32, 8)[0]), len(schedule_of(32, 8, dear=True)[0])
+    (32, 4)
     >>> [(unit.partition, unit.slices) for unit in schedule_of(2, 4)[3]]
     [(0, 4), (1, 4)]
     """
-    if partitions >= WIDE * rounds:
+    if partitions >= (NARROW if dear else WIDE) * rounds:
         return [[Unit(p) for p in range(first, partitions, rounds)] for first in range(rounds)]
     return [[Unit(p, place, rounds) for p in range(partitions)] for place in range(rounds)]

@@ -190,18 +190,44 @@ def judge_unit(
         return np.zeros(len(models))
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A race that learns some rows alone, as one machine would."""
+
+    estimator: Any
+    learned: tuple[tuple[int, int, int], ...] = ()  # partitions: how many rows, of how many
+    error: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has learned."""
+        return sum(count for _, count, _ in self.learned)
+
+
 def learn_first(
-    estimator: Any, X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit, count: int
-) -> tuple[Any, str | None, int]:
-    """Learn the first rows of a partition as one machine would; return the estimator."""
+    begun: Begun, X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit, most: int
+) -> Begun:
+    """Learn the first rows of a partition, until there are so many in all."""
+    if begun.error is not None or begun.rows >= most:
+        return begun
+    estimator, order = begun.estimator, np.arange(0)
     try:
         X, y, weights = rows_of_partition(X, y, weights, kind, options)
-        order = np.arange(min(count, length_of(X)))
+        order = np.arange(min(most - begun.rows, length_of(X)))
         some = None if weights is None else weights[order]
-        estimator.partial_fit(part(X, order), part(y, order), sample_weight=some)
+        if len(order):
+            estimator.partial_fit(part(X, order), part(y, order), sample_weight=some)
     except (ValueError, TypeError) as error:
-        return None, _named(error, unit, np.arange(count)), 0
-    return estimator, None, len(order)
+        return Begun(None, error=_named(error, unit, order))
+    found = (unit.partition, len(order), length_of(X))
+    return Begun(estimator, (*begun.learned, found))
+
+
+def led(begun: Begun) -> Begun:
+    """Return a race of texts with the representation that leads; the others need not be sent."""
+    if begun.error is None:
+        begun.estimator._learner.follow_leader()
+    return begun
 
 
 def widen(X: Any, estimator: Any) -> None:

@@ -134,7 +134,11 @@ def _with_margins(start: TextLearner, records: Sequence[Any]) -> TextLearner:
 
 
 def merge_text_round(start: TextLearner, changes: Sequence[Change], shaped: bool) -> TextLearner:
-    """Return the start with what all shards of a round have learned; the race goes on."""
+    """Return the start with what all shards of a round have learned; the race goes on.
+
+    As soon as a representation leads, it goes on alone: the words of all others would have to be
+    sent, and shards send them in each round.
+    """
     rest, runners = iter(changes), []
     for runner in start.runners:
         own = tuple(next(rest) for _ in learners_of(runner.race))
@@ -142,4 +146,5 @@ def merge_text_round(start: TextLearner, changes: Sequence[Change], shaped: bool
     merged = _with(start)
     merged.go_on_with(runners, runners[0].race.examples)
     merged.leave_room()
+    merged.follow_leader()
     return merged

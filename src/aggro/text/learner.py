@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
-from aggro.learn.alike import grow_features, learners_of, suffered
+from aggro.learn.alike import AnyLearner, grow_features, learners_of, suffered
 from aggro.learn.calibration import Calibrator
 from aggro.learn.choice import Choice, choice_of, leaving
 from aggro.learn.grids import PIECE, is_settled, next_look
@@ -252,12 +252,30 @@ class TextLearner:
             raise ValueError("There is nothing to choose by before the first example.")
         if len(self.runners) == 1 and isinstance(leader.race, Learner):
             return  # there is no race
-        alone = dataclasses.replace(leader, which=0, race=winner_of(leader.race))
-        encoder = self.encoder.alone(leader.which, leader.kind)
-        made = suffered(alone.race)
+        alone = winner_of(leader.race)
+        self._keep(alone, settings=alone.settings, left=[])
+
+    def follow_leader(self) -> None:
+        """Let the representation that leads race on alone, once enough is known of all of them."""
+        if len(self.runners) == 1 or self.examples < PATIENCE:
+            return
+        gone = [lane for lane in self.lanes() if not self._is_of_leader(lane)]
+        stay = [lane for lane in self.lanes() if self._is_of_leader(lane)]
+        regression = self.settings.task == "regression"
+        left = [*self.left, *leaving(gone, stay, self.examples, regression)]
+        self._keep(self.leader.race, left=left)
+
+    def _is_of_leader(self, lane: dict[str, Any]) -> bool:
+        return {**lane, **self._about(self.leader)} == lane
+
+    def _keep(self, race: AnyLearner, **changes: Any) -> None:
+        """Keep the representation that leads, and learn its texts with this race of it."""
+        alone = dataclasses.replace(self.leader, which=0, race=race)
+        encoder = self.encoder.alone(self.leader.which, self.leader.kind)
+        made = suffered(race)
         counted = (self.mistakes - made[0], self.distance - made[1])
-        settled = {"settings": alone.race.settings, "counted": counted, "left": []}
-        self.__dict__.update(encoder=encoder, runners=[alone], leading=0, **settled)
+        self.__dict__.update(encoder=encoder, runners=[alone], leading=0, counted=counted)
+        self.__dict__.update(changes)
 
     @property
     def choice(self) -> dict[str, Any]:
