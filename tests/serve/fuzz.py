@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import hypothesis
 import schemathesis
-from crash import Zygote, kill
+from forked_server import Zygote, kill
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error

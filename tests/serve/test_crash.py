@@ -7,8 +7,9 @@ import shutil
 import sys
 
 import pytest
-from crash import Lost, run_kills, run_power
+from crash import run_kills, run_power
 from faults import FAULTS, NEED_POWER_CUT
+from forked_server import Lost
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks and preloads, as Linux does")
 compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="the shim is compiled: needs g++")

@@ -1,0 +1,139 @@
+"""A folder whose server is killed again and again, compared with a plain learner each time."""
+
+import contextlib
+import json
+import random
+import sqlite3
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from crash_load import Book, Caller
+from forked_server import Lost, kill
+
+import aggro
+from aggro.serve.start import first_model
+
+STEPS = 400  # of a client at most, so that a server that will not die ends too
+KEEPING = {"snapshot_examples": 40, "predictions": 500}
+
+
+def bytes_of(model, folder):
+    """Return all that a model knows, with a map to probabilities that is made here.
+
+    The last bits of that map depend on how many threads BLAS has, and the server has one.
+    """
+    if getattr(model, "probability", False):
+        model._record.calibrator.parameters = None
+        model.predict_proba_one({})
+    path = Path(folder) / "model.aggro"
+    aggro.save(model, path)
+    return path.read_bytes()
+
+
+class Trial:
+    """One folder, killed again and again."""
+
+    def __init__(self, zygote, folder, model, params, seed, fault=None):
+        self.zygote, self.folder, self.seed = zygote, Path(folder), seed
+        self.random = random.Random(seed)
+        self.asked = {"model": model, "params": params, "data": str(folder), "keeping": KEEPING}
+        self.asked["fault"] = fault
+        self.plain = first_model(model, params)[0]
+        self.regression = model.startswith("PAR")
+        self.book, self.order, self.round = Book(), {}, 0
+        self.port = 0
+
+    def start(self):
+        pid, self.port = self.zygote.start(**self.asked)
+        return pid
+
+    def load(self, pid, seconds):
+        """Let clients work, then kill the server in the midst of it."""
+        self.round += 1
+        callers = [
+            Caller(self.port, self.book, f"{self.seed} {self.round} {k}", self.regression)
+            for k in range(3)
+        ]
+        threads = [threading.Thread(target=caller.run, args=(STEPS,)) for caller in callers]
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds)
+        kill(pid)
+        for thread in threads:
+            thread.join()
+
+    def retry(self):
+        """Send again what was never answered, as clients do."""
+        caller = Caller(self.port, self.book, f"{self.seed} {self.round} retry", self.regression)
+        for id in self.book.unanswered()[-20:]:
+            caller.send([id])
+        caller.connection.close()
+
+    def check(self):
+        """Compare the server, which was just started, with the plain learner."""
+        self.follow_journal()
+        missing = [id for id in self.book.acknowledged if id not in self.order]
+        if missing:
+            raise Lost(f"{len(missing)} acknowledged lessons are gone, the first: {missing[0]}")
+        if self.book.wrong:
+            raise Lost(f"wrong answers: {self.book.wrong[:3]}")
+        caller = Caller(self.port, self.book, 0, self.regression)
+        try:
+            served = caller.get("/model/file")[1]
+        finally:
+            caller.connection.close()
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / "served.aggro"
+            path.write_bytes(served)
+            if bytes_of(aggro.load(path), place) != bytes_of(self.plain, place):
+                raise Lost("the model is not the one that a plain learner makes")
+
+    def follow_journal(self):
+        """Teach the plain learner what the journal says was learned since the last check."""
+        db = sqlite3.connect(f"file:{self.folder / 'journal.sqlite'}?mode=ro", uri=True)
+        try:
+            known = len(self.order)
+            sql = "SELECT seq, id, label, weight FROM examples WHERE seq > ? ORDER BY seq"
+            rows = db.execute(sql, (known,)).fetchall()
+        finally:
+            db.close()
+        for place, (seq, id, label, weight) in enumerate(rows):
+            if seq != known + place + 1 or id in self.order:
+                raise Lost(f"example {seq} ({id}) is in the journal twice, or one is missing")
+            features, *truth = self.book.sent[id]
+            if [json.loads(label), weight] != truth:
+                raise Lost(f"example {id} has another truth")
+            self.order[id] = seq
+            with contextlib.suppress(ValueError):  # refused, as the server refused it
+                self.plain.learn_one(features, *truth)
+
+    def check_snapshots(self):
+        """Every snapshot that has its name is whole."""
+        for path in self.folder.glob("model-*.aggro"):
+            try:
+                aggro.load(path)
+            except aggro.ModelFileError as error:
+                raise Lost(f"a snapshot is broken: {error}") from error
+
+    def kill_once(self):
+        pid = self.start()
+        try:
+            self.check()
+            self.retry()
+            if self.random.random() < 0.1:
+                kill(pid)
+            else:
+                self.load(pid, self.random.uniform(0.01, 0.3))
+        finally:
+            kill(pid)
+        self.check_snapshots()
+
+    def finish(self):
+        """The last word: once more all is there."""
+        pid = self.start()
+        try:
+            self.check()
+        finally:
+            kill(pid)
