@@ -1,7 +1,9 @@
-"""The race of a text learner: its grid of C."""
+"""The race of a text learner: what is raced, who leads, how memory bounds it, its grid of C."""
 
 import pytest
+from text_support import texts
 
+from aggro import TextClassifier
 from aggro.learn.grids import price
 from aggro.rules import Settings
 from aggro.text.race import make_race
@@ -16,3 +18,29 @@ def test_the_short_grid_of_texts_moves_in_steps(task, first, last):
         grid = race.grid(race.settings, steps)
         assert (grid[0], grid[-1]) == (price(first + steps), price(last + steps))
         assert len(grid) == last - first + 1
+
+
+def test_all_representations_race_and_the_leader_has_the_best_record(learned):
+    lanes = learned.lanes_
+    raced = {(lane["ngram_range"], lane["idf"], lane["metric"]) for lane in lanes}
+    assert len(raced) == 12
+    assert [lane["chosen"] for lane in lanes].count(True) == 1
+    chosen = next(lane for lane in lanes if lane["chosen"])
+    assert chosen["recent_error"] == min(lane["recent_error"] for lane in lanes)
+
+
+def test_little_memory_makes_a_short_race():
+    X, y = texts(400)
+    model = TextClassifier(memory=200_000).partial_fit(X, y)
+    assert 0 < len(model.lanes_) < 128
+    assert model.score(X, y) > 0.85
+    one = TextClassifier(memory=1).partial_fit(X, y)
+    assert len({(lane["ngram_range"], lane["idf"]) for lane in one.lanes_}) == 1
+
+
+def test_nothing_raced_is_one_learner():
+    X, y = texts(300)
+    fixed = {"ngram_range": (1, 2), "idf": True, "C": 1.0, "metric": "diagonal", "average": False}
+    model = TextClassifier(**fixed).partial_fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.choice_ == {"ngram_range": (1, 2), "idf": True}

@@ -1,0 +1,68 @@
+"""What the tests of interrupts share: rows, a call without end, signals, what a stream knows."""
+
+import itertools
+import signal
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+
+ROWS, FEATURES, CLASSES = 400, 60, 40
+rng = np.random.default_rng(0)
+X = rng.standard_normal((ROWS, FEATURES)) * (rng.random((ROWS, FEATURES)) < 0.5)
+Y = rng.integers(0, CLASSES, ROWS)
+WEIGHTS = rng.integers(0, 3, ROWS).astype(float)
+FOREVER = np.tile(np.arange(ROWS), 3000)  # one call that takes far longer than the test
+
+
+class Stop(Exception):
+    """What a handler raises."""
+
+
+@contextmanager
+def alarm(handler, first, then=0.0):
+    """Send a signal after some seconds, perhaps again each time it was handled."""
+
+    def handle(*_):
+        try:
+            handler()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, then)
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, first)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def stop(*_):
+    raise Stop
+
+
+@contextmanager
+def stopping_at_line(number, files=("aggro",)):
+    """Raise Stop when so many lines of the library have run, as a handler might."""
+    left = itertools.count(number, -1)
+
+    def trace(frame, event, _):
+        if not any(name in frame.f_code.co_filename for name in files):
+            return None
+        if event == "line" and next(left) == 0:
+            raise Stop
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def known_by(stream):
+    names, classes, arrays = stream._dump()
+    values = {name: array.tobytes() for name, array in arrays.items()}
+    return names, classes, values, stream._prices, stream.examples

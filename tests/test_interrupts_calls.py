@@ -1,0 +1,102 @@
+"""A call that is interrupted: all of its rows were learned, recorded and counted, or none."""
+
+import copy
+import itertools
+
+import numpy as np
+import pytest
+from interrupt_support import (
+    CLASSES,
+    FEATURES,
+    FOREVER,
+    ROWS,
+    Stop,
+    X,
+    Y,
+    alarm,
+    known_by,
+    stop,
+    stopping_at_line,
+)
+
+import aggro
+from aggro.learn.kernel import KernelLearner
+from aggro.learn.kernel_choice import KernelChoice
+from aggro.rules import Settings
+from stress.anatomy import anatomy, differences
+
+
+def test_a_kernel_function_learns_all_rows_or_none():
+    """Also where a handler predicts with it in the meantime."""
+
+    def kernel(A, B):
+        return np.exp(-0.1 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+    choice = KernelChoice(kernel, 0.1, 3, 0.0, 30, "nearest")
+    learner = KernelLearner(Settings(task="multiclass"), choice, 0.1, FEATURES, CLASSES)
+    lesson = {"labels": Y, "weights": None}
+    learner.learn_rows(X, lesson, np.arange(30))
+    before, scores, seen = learner.model.state(), learner.score_rows(X), []
+
+    def handler(*_):
+        seen.append(learner.score_rows(X[:5]))
+        if len(seen) == 5:
+            raise Stop
+
+    with pytest.raises(Stop), alarm(handler, 0.02, 0.02):
+        learner.learn_rows(X, lesson, FOREVER)
+    after = learner.model.state()
+    assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+    np.testing.assert_array_equal(learner.score_rows(X), scores)
+    assert learner.next_id == ROWS and np.isfinite(seen).all()
+
+
+CALLS = {
+    "recorded": lambda: aggro.PassiveAggressiveClassifier(probability=True),
+    "recorded, of a kernel": lambda: aggro.KernelPassiveAggressiveClassifier(probability=True),
+    "classes are weighed": lambda: aggro.PassiveAggressiveClassifier(class_weight="balanced"),
+    "a race": lambda: aggro.PassiveAggressiveClassifier(C="auto", probability=True),
+    "a stream": lambda: aggro.StreamClassifier("PA-I", probability=True),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_made_or_not_wherever_it_is_interrupted(name):
+    """What was learned, recorded and counted is that of all its rows, or of none."""
+    begun, lines = CALLS[name](), 0
+    learn, rows = "partial_fit", X[:80, :3]
+    if name == "a stream":
+        learn, rows = "learn_many", pytest.importorskip("pandas").DataFrame(rows)
+    getattr(begun, learn)(rows[:60], Y[:60] % 2)
+    twin = copy.deepcopy(begun)
+    call = (rows[60:], Y[60:80] % 2)
+    getattr(twin, learn)(*call)
+    may_be = [anatomy(begun), anatomy(twin)]
+    for line in itertools.count(0, 41 if name == "a stream" else 3):
+        model = copy.deepcopy(begun)
+        try:
+            with stopping_at_line(line, ("aggro", "contextlib")):
+                getattr(model, learn)(*call)
+        except Stop:
+            lines += 1
+        else:
+            break
+        found = anatomy(model)
+        assert [] in [differences(found, each) for each in may_be], line
+    assert lines > 10
+
+
+def test_interrupted_rows_of_a_table_are_all_forgotten():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(FEATURES)])
+    stream, again = aggro.StreamClassifier("PA-I"), aggro.StreamClassifier("PA-I")
+    for each in (stream, again):
+        each.learn_many(frame[:50], Y[:50])
+    with pytest.raises(Stop), alarm(stop, 0.02, 0.5):  # what a finaliser raises is lost
+        while True:
+            stream.learn_many(frame, Y)
+    tables, rest = divmod(stream.examples - 50, ROWS)
+    assert rest == 0
+    for _ in range(tables):
+        again.learn_many(frame, Y)
+    assert known_by(stream) == known_by(again)

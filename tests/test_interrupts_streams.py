@@ -1,0 +1,84 @@
+"""Interrupts at any line of Python amid a stream: it is whole, and a handler may predict."""
+
+import copy
+import itertools
+import sys
+
+import numpy as np
+import pytest
+from interrupt_support import Stop, known_by, stopping_at_line
+
+import aggro
+from aggro.learn.grids import SETTLED
+
+
+def examples_of_a_stream(count):
+    words = np.random.default_rng(1)
+    for i in range(count):
+        x = {
+            f"w{j}": float(v) for j, v in zip(words.integers(0, 9, 4), words.random(4), strict=True)
+        }
+        yield x, "abc"[i % 2 if i < 20 else i % 3]
+
+
+STREAMS = {
+    "a new class": (lambda: aggro.StreamClassifier("PA-I", average=True), 20),
+    "the first example of a race": (lambda: aggro.StreamClassifier("PA-I", C="auto"), 0),
+    "a race that looks at its grid": (
+        lambda: aggro.StreamClassifier("PA-I", C="auto"),
+        SETTLED - 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_is_whole_wherever_it_is_interrupted(name):
+    """Interrupted at any line of Python that runs amid learning, it goes on as if it were not."""
+    make, count = STREAMS[name]
+    *past, (x, y) = examples_of_a_stream(count + 1)
+    begun, lines = make(), 0
+    for example in past:
+        begun.learn_one(*example)
+    for line in itertools.count(0, 7):
+        stream, twin = copy.deepcopy(begun), copy.deepcopy(begun)
+        try:
+            with stopping_at_line(line):
+                stream.learn_one(x, y)
+        except Stop:
+            lines += 1
+        else:
+            break
+        if stream.examples == count:
+            stream.learn_one(x, y)
+        twin.learn_one(x, y)
+        for example in examples_of_a_stream(9):
+            stream.learn_one(*example)
+            twin.learn_one(*example)
+        assert known_by(stream) == known_by(twin), line
+    assert lines > 3
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_handler_may_predict_amid_a_stream(name):
+    make, count = STREAMS[name]
+    *past, (x, y) = examples_of_a_stream(count + 1)
+    stream, seen = make(), []
+    for example in past:
+        stream.learn_one(*example)
+
+    def trace(frame, event, _):
+        if "aggro" not in frame.f_code.co_filename:
+            return None
+        seen.append((stream.examples, stream.predict_one(x), stream.score_one(x)))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        stream.learn_one(x, y)
+    finally:
+        sys.settrace(before)
+    twin = make()
+    for example in [*past, (x, y)]:
+        twin.learn_one(*example)
+    assert len(seen) > 10 and known_by(stream) == known_by(twin)

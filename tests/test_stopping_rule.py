@@ -1,0 +1,84 @@
+"""When fit ends: the rule on chosen losses, scikit-learn's passes, and where warnings point."""
+
+import warnings
+
+import numpy as np
+import pytest
+from estimator_support import CLASSES, KERNELS, ROWS, sklearn_pa, targets_for
+from sklearn.exceptions import ConvergenceWarning
+from stopping_support import Scripted
+
+from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from aggro.estimators.judges import ByHeldOutRows
+from aggro.estimators.stopping import Patience
+
+ESTIMATORS = [PassiveAggressiveClassifier, PassiveAggressiveRegressor, *KERNELS]
+# Losses of passes over 4 rows, tol, n_iter_no_change, and the pass after which fit ends.
+SCRIPTS = {
+    "no pass improves by tol": ([8, 7, 6, 5, 4], 0.5, 2, 3),
+    "exactly tol is an improvement": ([8, 6, 4, 2, 1.5, 1.5], 0.5, 2, 6),
+    "just below tol is none": ([8, 6.01, 6, 5.9], 0.5, 3, 4),
+    "measured from the best, not from the last": ([8, 4, 9, 3, 3.5], 0.5, 3, 5),
+    "an improvement begins the count anew": ([8, 8, 4, 4, 2, 2, 2], 0.25, 2, 7),
+    "one pass of patience": ([8, 7.9], 0.5, 1, 2),
+    "equal losses with tol 0 improve": ([8, 8, 8, 9, 9], 0.0, 2, 5),
+    "a negative tol allows a step back": ([8, 9, 10, 12.1, 12.1], -0.5, 2, 5),
+}
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_rule(cls, name):
+    losses, tol, patience, last = SCRIPTS[name]
+    model = cls(tol=tol, n_iter_no_change=patience, max_iter=50)
+    assert model._run_epochs(Scripted([*losses, *[99] * 50]), ROWS[:4], {"weights": None}) == last
+
+
+def test_the_rule_on_held_out_rows():
+    """Quality counts, not loss; tol is not multiplied by the number of rows."""
+    qualities = [0.5, 0.625, 0.75, 0.874, 0.86, 0.874]
+    model = PassiveAggressiveClassifier(tol=0.125, n_iter_no_change=3, max_iter=50)
+    judge = ByHeldOutRows(np.array([1]), lambda _: qualities.pop(0), 0.125, 3)
+    assert model._run_epochs(Scripted([1] * 50), ROWS[:4], {"weights": None}, judge) == 6
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_without_tol_all_passes_are_made(cls):
+    learner = Scripted([1] * 50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cls(tol=None, max_iter=7)._run_epochs(learner, ROWS[:4], {"weights": None}) == 7
+    if cls not in KERNELS:
+        assert learner.frozen is False  # what comes later is new
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_the_last_pass_may_be_the_one_that_ends(cls):
+    """No warning when patience ends with max_iter; one that points to the caller when not."""
+    model = cls(tol=0.5, n_iter_no_change=2, max_iter=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model._run_epochs(Scripted([8] * 3), ROWS[:4], {"weights": None}) == 3
+    with pytest.warns(ConvergenceWarning, match=r"\(2\).*max_iter.*tol=None") as found:
+        cls(max_iter=2).fit(ROWS, targets_for(cls))
+    assert found[0].filename == __file__
+
+
+def test_what_is_not_a_number_is_no_improvement():
+    for quality in (np.nan, -np.inf):
+        patience = Patience(0.1, 3)
+        assert [patience.ends_with(quality) for _ in range(3)] == [False, False, True]
+    patience = Patience(0.5, 2)
+    assert [patience.ends_with(q) for q in (1.0, np.nan, 1.5, np.nan, 1.9)] == [False] * 4 + [True]
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-1, None])
+def test_passes_as_scikit_learn_makes_them(tol):
+    common = {
+        "tol": tol, "max_iter": 40, "shuffle": False, "fit_intercept": False, "n_iter_no_change": 3
+    }  # fmt: skip
+    theirs = sklearn_pa("Classifier", "pa1", 0.01, **common)
+    ours = PassiveAggressiveClassifier(C=0.01, **common)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert ours.fit(ROWS, CLASSES > 0).n_iter_ == theirs.fit(ROWS, CLASSES > 0).n_iter_

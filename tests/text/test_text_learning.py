@@ -1,0 +1,223 @@
+"""Strings in, labels or numbers out: cuts, copies, files, classes, columns, scikit-learn."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from closeness import assert_close
+from text_support import COLUMNS, same, table, texts
+
+import aggro
+from aggro import TextClassifier, TextRegressor
+from aggro.text.learner import TextLearner
+
+
+@pytest.mark.parametrize("classes", [("ham", "spam"), ("ham", "news", "spam")])
+def test_cuts_copies_and_files_change_nothing(classes, tmp_path):
+    X, y = texts(1300, classes)
+    whole = TextClassifier().partial_fit(X, y, classes=classes)
+    cut, rng, start = TextClassifier(), np.random.default_rng(1), 0
+    while start < len(X):
+        end = start + int(rng.integers(1, 200))
+        cut.partial_fit(X[start:end], y[start:end], classes=classes)
+        how = rng.integers(4)
+        if how == 0:
+            cut = copy.deepcopy(cut)
+        elif how == 1:
+            cut = pickle.loads(pickle.dumps(cut))
+        elif how == 2:
+            cut.save(tmp_path / "model.aggro")
+            cut = TextClassifier.load(tmp_path / "model.aggro")
+        start = end
+    assert same(whole, cut, X)
+
+
+def test_threads_change_nothing():
+    X, y = texts(600)
+    one, two = TextClassifier().partial_fit(X, y), TextClassifier(n_jobs=2).partial_fit(X, y)
+    assert same(one, two, X)
+
+
+def test_it_learns_and_settles(learned, tmp_path):
+    X, y = texts(1500)
+    assert learned.score(X[1200:], y[1200:]) > 0.9
+    alone = copy.deepcopy(learned).settle()
+    np.testing.assert_allclose(
+        alone.decision_function(X), learned.decision_function(X), rtol=1e-4, atol=1e-5
+    )
+    assert alone.n_mistakes_ == learned.n_mistakes_
+    assert alone.choice_["ngram_range"] == learned.choice_["ngram_range"]
+    alone.save(tmp_path / "alone.aggro")
+    again = aggro.load(tmp_path / "alone.aggro")
+    for model in (alone, again):
+        model.partial_fit(X[1200:], y[1200:])
+    assert same(alone, again, X)
+
+
+def test_fit_is_one_pass_over_shuffled_texts_and_ends_the_race():
+    X, y = texts(800)
+    order = np.argsort(y, kind="stable")  # sorted by class: only shuffling helps
+    model = TextClassifier().fit([X[i] for i in order], y[order])
+    assert model.score(X, y) > 0.9
+    assert model.lanes_ == []
+    assert TextClassifier(max_iter=3).fit(X, y).score(X, y) > 0.9
+    a, b = (TextClassifier(random_state=3).fit(X, y).decision_function(X) for _ in range(2))
+    assert np.array_equal(a, b)
+
+
+def test_probabilities_are_calibrated(learned):
+    X, y = texts(4000, seed=5)
+    p = learned.predict_proba(X)
+    assert_close(p.sum(axis=1), 1.0)
+    sure = p.max(axis=1)
+    right = learned.classes_[p.argmax(axis=1)] == y
+    for low, high in ((0.5, 0.8), (0.8, 0.95), (0.95, 1.0)):
+        some = (sure >= low) & (sure < high)
+        if some.sum() > 100:
+            assert abs(right[some].mean() - sure[some].mean()) < 0.12
+
+
+def test_without_probabilities_the_model_is_the_same(tmp_path):
+    X, y = texts(300)
+    plain, known = TextClassifier(probability=False), TextClassifier()
+    for model in (plain, known):
+        model.partial_fit(X, y)
+    assert np.array_equal(plain.decision_function(X), known.decision_function(X))
+    plain.save(tmp_path / "plain.aggro")
+    for model in (plain, aggro.load(tmp_path / "plain.aggro")):
+        with pytest.raises(AttributeError, match="probability=True"):
+            model.predict_proba(X)
+    plain.partial_fit(["storm vote"], ["news"])
+    assert len(plain.classes_) == 3
+
+
+def test_one_text_at_a_time():
+    X, y = texts(60)
+    one, batch = TextClassifier(), TextClassifier().partial_fit(X, y)
+    for text, label in zip(X, y, strict=True):
+        assert one.learn_one(text, label) is one
+    assert same(one, batch, X)
+    assert one.predict_one(X[0]) in ("ham", "spam")
+    assert sum(one.predict_proba_one(X[0]).values()) == pytest.approx(1.0)
+
+
+def test_classes_appear_in_the_middle_of_a_stream():
+    X, y = texts(900, ("ham", "news", "spam"))
+    first = y != "news"
+    model = TextClassifier()
+    few = [X[i] for i in np.flatnonzero(first)[:300]]
+    model.partial_fit(few[:1], y[first][:1])  # one class
+    model.partial_fit(few[1:], y[first][1:300])
+    assert model.classes_.tolist() == ["ham", "spam"]
+    model.partial_fit(X, y)
+    assert model.classes_.tolist() == ["ham", "news", "spam"]
+    assert model.score(X, y) > 0.85
+    assert model.predict_proba(X).shape == (900, 3)
+
+
+def test_rows_without_weight_were_never_there():
+    X, y = texts(200)
+    weights = np.ones(200)
+    weights[::3] = 0.0
+    kept = np.flatnonzero(weights)
+    one = TextClassifier().partial_fit(X, y, sample_weight=weights)
+    two = TextClassifier().partial_fit([X[i] for i in kept], y[kept])
+    assert same(one, two, X)
+
+
+def test_frames_dicts_and_columns_are_one(tmp_path):
+    pd = pytest.importorskip("pandas")
+    columns, y = table(500)
+    frame = pd.DataFrame(columns)
+    dicts = frame.to_dict("records")
+    models = [TextClassifier(columns=COLUMNS).partial_fit(X, y) for X in (columns, frame, dicts)]
+    assert all(same(models[0], other, dicts) for other in models[1:])
+    models[1].save(tmp_path / "frame.aggro")
+    assert same(models[0], aggro.load(tmp_path / "frame.aggro"), frame)
+    cut = TextClassifier(columns=COLUMNS)
+    for start in range(0, 500, 77):
+        cut.partial_fit(dicts[start : start + 77], y[start : start + 77])
+    assert same(models[0], cut, dicts)
+    told = models[0].explain(dicts[0])[y[0]]
+    assert any("shop=" in word for word, _ in told.words)
+    assert any(word == "price" for word, _ in told.words)
+    alone = copy.deepcopy(models[0]).settle()
+    np.testing.assert_allclose(
+        alone.decision_function(dicts), models[0].decision_function(dicts), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_numbers(tmp_path):
+    X, y = texts(600)
+    values = np.where(y == "spam", 5.0, -3.0) + np.random.default_rng(0).normal(0, 0.1, 600)
+    whole, cut = TextRegressor().partial_fit(X, values), TextRegressor()
+    for start in range(0, 600, 91):
+        cut.partial_fit(X[start : start + 91], values[start : start + 91])
+    assert np.array_equal(whole.predict(X), cut.predict(X))
+    whole.save(tmp_path / "numbers.aggro")
+    again = TextRegressor.load(tmp_path / "numbers.aggro")
+    assert np.array_equal(again.predict(X), whole.predict(X))
+    assert again.mean_error_ == whole.mean_error_
+    fitted = TextRegressor(random_state=1).fit(X, values)
+    assert fitted.score(X, values) > 0.6
+    assert fitted.explain(X[0])[None].total == pytest.approx(fitted.predict_one(X[0]), abs=1e-3)
+    with pytest.raises(ValueError, match="y of row 1 is nan"):
+        whole.partial_fit(X[:2], [1.0, np.nan])
+    with pytest.raises(aggro.ModelFileError, match="holds a TextRegressor"):
+        TextClassifier.load(tmp_path / "numbers.aggro")
+
+
+def test_a_learner_is_not_changed_by_predicting(learned):
+    assert isinstance(learned._learner, TextLearner)
+    before = pickle.dumps(learned)
+    learned.predict_proba(["free money", "äöü ΣΑΣ"])
+    learned.explain("free money")
+    after = pickle.loads(pickle.dumps(learned))
+    assert same(learned, after, ["free lunch"])
+    assert pickle.loads(before).n_mistakes_ == learned.n_mistakes_
+
+
+# -- scikit-learn and without it --------------------------------------------------------------
+
+
+def test_a_model_moves_to_scikit_learns_vectoriser():
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    X, y = texts(300)
+    fixed = {"ngram_range": (1, 2), "idf": False, "C": 1.0, "metric": "euclidean"}
+    model = TextClassifier(**fixed, average=False).fit(X, y)
+    rows = HashingVectorizer(ngram_range=(1, 2)).transform(X)
+    scores = rows @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(scores.ravel(), model.decision_function(X), atol=1e-5)
+
+
+def test_scikit_learns_tools_take_it():
+    from sklearn.base import clone, is_classifier, is_regressor
+    from sklearn.model_selection import cross_val_score
+    from sklearn.utils import get_tags
+
+    X, y = texts(120)
+    model = TextClassifier(idf=False, stop_words=["the"])
+    assert clone(model).get_params() == model.get_params()
+    assert is_classifier(model)
+    assert is_regressor(TextRegressor())
+    for each in (model, TextRegressor()):
+        tags = get_tags(each)
+        assert tags.target_tags.required and tags.input_tags.string
+        assert not tags.input_tags.two_d_array
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.7
+    assert repr(model) == "TextClassifier(idf=False, stop_words=['the'])"
+
+
+def test_scikit_learn_is_not_needed():
+    code = (
+        "import sys; sys.modules['sklearn'] = None; sys.modules['scipy'] = None\n"
+        "from aggro import TextClassifier as T\n"
+        "m = T().fit(['free money', 'lunch at noon'] * 9, ['spam', 'ham'] * 9)\n"
+        "print(m.predict_one('money'), m.predict_proba(['lunch']).shape)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["spam", "(1,", "2)"]

@@ -1,0 +1,130 @@
+"""Bad texts, labels, parameters, columns and files are refused: the model is as it was."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from text_support import COLUMNS, same, table, texts
+
+import aggro
+from aggro import TextClassifier
+from aggro.models import ModelFileError
+from aggro.models.texts import decode_text_learner, encode_text_learner
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda m, X, y: m.partial_fit([*X, None], [*y, "ham"]), "document 1500 is None"),
+        (lambda m, X, y: m.partial_fit([*X, 1.5], [*y, "ham"]), "document 1500 is 1.5"),
+        (lambda m, X, y: m.partial_fit(X, y[:-1]), "1500 texts but y has 1499"),
+        (lambda m, X, y: m.partial_fit("text", ["ham"]), "one string"),
+        (lambda m, X, y: m.partial_fit(X, [None] * len(X)), "missing label"),
+        (lambda m, X, y: m.partial_fit(X, np.arange(len(X))), "of one kind"),
+        (lambda m, X, y: m.partial_fit(X, y, sample_weight=[1.0]), "sample_weight has shape"),
+        (lambda m, X, y: m.partial_fit(X, y, sample_weight=-np.ones(1500)), "zero or more"),
+        (lambda m, X, y: m.partial_fit(X, y, classes=["a", "b"]), "not those of the model"),
+        (lambda m, X, y: m.set_params(c=1), "no parameter"),
+        (lambda m, X, y: m.top_words("eggs"), "not one of the classes"),
+        (lambda m, X, y: m.fit(X, ["ham"] * len(X)), "two classes"),
+    ],
+)
+def test_a_refused_call_leaves_the_model_as_it_was(learned, call, said):
+    X, y = texts(1500)
+    before = pickle.dumps(learned)
+    with pytest.raises(ValueError, match=said):
+        call(learned, X, y)
+    assert pickle.dumps(learned) == before
+
+
+@pytest.mark.parametrize("when", [1, 3])
+def test_what_fails_in_the_middle_of_a_block_leaves_all_at_one_example(learned, monkeypatch, when):
+    X, y = texts(1500)
+    model, calls = copy.deepcopy(learned), []
+    before = model.decision_function(X)
+    learn = aggro.learn.race.AutoLearner.learn
+
+    def broken(self, *args, **kwargs):
+        calls.append(self)
+        learn(self, *args, **kwargs)
+        if len(calls) == when:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(aggro.learn.race.AutoLearner, "learn", broken)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[1200:1205], y[1200:1205])
+    monkeypatch.undo()
+    assert np.array_equal(model.decision_function(X), before)
+    assert model.n_mistakes_ == learned.n_mistakes_
+    assert model.t_ == learned.t_
+    for each in (model, untroubled := copy.deepcopy(learned)):
+        each.partial_fit(X[1200:], y[1200:])
+    assert same(model, untroubled, X)
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"idf": "yes"}, "idf='yes'"),
+        ({"idf": 2}, "idf=2"),
+        ({"ngram_range": "all"}, "ngram_range='all'"),
+        ({"ngram_range": (0, 1)}, "ngram_range"),
+        ({"C": 0}, "C=0"),
+        ({"metric": "round"}, "metric='round'"),
+        ({"columns": ["a"]}, "columns="),
+        ({"columns": {"a": "word"}}, "a column is 'text'"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"memory": 0}, "memory=0"),
+        ({"n_features": 1.5}, "n_features=1.5"),
+        ({"analyzer": "sentence"}, "analyzer='sentence'"),
+    ],
+)
+def test_wrong_parameters_are_told(params, said):
+    X, y = texts(20)
+    model = TextClassifier(**params)
+    with pytest.raises(ValueError, match=said):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"price": [1.0] * 19 + [np.nan]}, "column 'price', row 19"),
+        ({"price": ["x"] * 20}, "column 'price' must hold numbers"),
+        ({"title": ["x"] * 19 + [None]}, "column 'title': document 19 is None"),
+    ],
+)
+def test_wrong_columns_are_told(change, said):
+    columns, y = table(20)
+    with pytest.raises(ValueError, match=said):
+        TextClassifier(columns=COLUMNS).fit({**columns, **change}, y)
+    with pytest.raises(ValueError, match="no column 'shop'"):
+        TextClassifier(columns=COLUMNS).fit({k: v for k, v in columns.items() if k != "shop"}, y)
+
+
+def test_a_model_that_knows_nothing_says_so():
+    with pytest.raises(ValueError, match="has learned nothing yet"):
+        TextClassifier().predict(["text"])
+
+
+def test_counts_of_words_that_were_never_met_are_refused(learned):
+    """Each count belongs to a column that was met; one more would be that of a word to come."""
+    encoder = copy.deepcopy(learned._learner.encoder)
+    known = encoder.state()
+    more = np.append(known["text0_with_0"], 1.0)
+    assert len(more) == len(known["text0_columns_0"]) + 1
+    with pytest.raises(ValueError, match="documents of the vectoriser"):
+        encoder.load_state({**known, "text0_with_0": more})
+    for name, array in encoder.state().items():
+        np.testing.assert_array_equal(array, known[name])
+
+
+@pytest.mark.parametrize("count", [0, 65, 1000])
+def test_a_file_of_no_runners_or_of_too_many_makes_no_sense(learned, count):
+    arrays = {}
+    facts = encode_text_learner(learned._learner, "learner", arrays)
+    runners = (facts["runners"] * count)[:count]
+    with pytest.raises(ModelFileError, match="no learner of texts that makes sense"):
+        decode_text_learner({**facts, "runners": runners}, "learner", arrays)
