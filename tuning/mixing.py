@@ -24,7 +24,15 @@ from aggro.learn.learner import Learner, rows_of
 from aggro.merging.changes import Change, apply, change_between
 from aggro.merging.learners import total
 from aggro.merging.parts import take_apart
-from aggro.merging.shards import has_price, merge_round, price_stands, shard_of, stands, trial_of
+from aggro.merging.shards import (
+    has_price,
+    is_dear,
+    merge_round,
+    price_stands,
+    shard_of,
+    stands,
+    trial_of,
+)
 from aggro.plot.style import COLOURS, close_figure, open_figure
 from aggro.rules import Settings
 
@@ -143,6 +151,8 @@ def mixed(
     if not plain and has_price(start) and trial_of(rounds):
         rivals.append(Mix(start, dear=False))
     for number in range(PASSES):
+        for rival in rivals:
+            rival.dear = is_dear(number, rival.dear, rival.learner)
         pieces = [np.array_split(_shuffled(p, number, i), rounds) for i, p in enumerate(parts)]
         for place in range(rounds):
             units, *ahead = zip(*(piece[place : place + 2] for piece in pieces), strict=True)

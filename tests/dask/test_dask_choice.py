@@ -84,10 +84,10 @@ def test_the_merge_that_rows_prefer_goes_on(mistakes, shaped, monkeypatch):
     assert stands(*mistakes) == rival.shaped == shaped
 
 
-def learned(client, monkeypatch, price=None, plain_wins=False):
+def learned(client, monkeypatch, price=None, plain_wins=False, metric="euclidean"):
     """Return what four partitions teach in eight rounds: at one price, or where one is chosen."""
     arrays = [dask_array.from_array(part, chunks=(100, *part.shape[1:])) for part in data(400, 2)]
-    start = PassiveAggressiveClassifier(mergeable=True, C=0.01, random_state=0)
+    start = PassiveAggressiveClassifier(mergeable=True, C=0.01, random_state=0, metric=metric)
     rounds = Rounds(client, start, partitions_of(*arrays, None, {}), None, rounds=8)
     of_cheap = 70.0 if plain_wins else 98.0
 
@@ -118,6 +118,21 @@ def test_the_price_that_rows_prefer_goes_on(client, monkeypatch, plain_wins):
     assert found.coef_.tobytes() == expected.coef_.tobytes() != other.coef_.tobytes()
     assert found.n_mistakes_ == expected.n_mistakes_
     assert sum(each["rows"] for each in rounds.progress.history) == found.t_ - 1 == 400
+
+
+@pytest.mark.parametrize(("metric", "dear"), [("euclidean", False), ("diagonal", True)])
+def test_a_metric_that_learns_has_the_higher_price_again(client, monkeypatch, metric, dear):
+    """Whatever the first pass chose, the second learns as if this price had been told."""
+    found = []
+    for told in (None, dear, not dear):
+        start, rounds = learned(client, monkeypatch, plain_wins=True, metric=metric)
+        assert [rival.dear for rival in rounds.rivals] == [False]
+        with monkeypatch.context() as patch:
+            if told is not None:
+                patch.setattr(rounds_module, "is_dear", lambda *_, told=told: told)
+            rounds.one_pass(1)
+        found.append(start.coef_.tobytes())
+    assert found[0] == found[1] != found[2]
 
 
 @pytest.mark.parametrize("params", [{"loss": "hard"}, {"C": "auto"}, {"C": np.inf}])

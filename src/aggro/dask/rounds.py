@@ -44,7 +44,7 @@ from aggro.dask.work import (
     look_at,
 )
 from aggro.learn.alike import suffered
-from aggro.merging.shards import has_price, price_stands, stands, trial_of
+from aggro.merging.shards import has_price, is_dear, price_stands, stands, trial_of
 
 FAN_IN = 8  # changes that one task of the tree adds
 JUDGED = 4096  # rows that choose between two merges
@@ -113,6 +113,8 @@ class Rounds:
 
     def one_pass(self, number: int) -> None:
         """Learn every row once."""
+        for rival in self.rivals:
+            rival.dear = is_dear(number, rival.dear, rival.model._learner)
         seed = None if self.seed is None else self.seed + number
         schedule = [
             [u for u in units if u.partition not in self.over] for units in self._schedule()

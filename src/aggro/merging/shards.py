@@ -4,7 +4,8 @@ Measured in ``make mixing``. A mean of S changes goes as far as one shard went, 
 times the price; a step never goes beyond its own margin, so that is safe. In a diagonal metric a
 feature that few shards met would then move too far: nothing was averaged, but the price was high.
 Where labels are noisy the higher price learns the noise, which shows only after some rounds: for a
-quarter of the first pass two models learn side by side, one at each price.
+quarter of the first pass two models learn side by side, one at each price. In the second pass a
+metric that learns has the higher one again.
 """
 
 from __future__ import annotations
@@ -94,6 +95,16 @@ def price_stands(dear: float, cheap: float) -> bool:
     (True, False)
     """
     return stands(dear, cheap, deviations=0.5)
+
+
+def is_dear(number: int, dear: bool, learner: AnyLearner) -> bool:
+    """Tell whether shards learn at the higher price in this pass, if so far they did or did not.
+
+    In a metric that learns, the first pass has shortened the steps until the price bounds them, not
+    the margin. Noise then moves little, and the mean of S steps needs S times the price to go as
+    far as one learner goes. Euclidean steps stay as long as they were, and so does the choice.
+    """
+    return dear or (number > 0 and learner.settings.metric != "euclidean")
 
 
 def merge_round(start: AnyLearner, changes: tuple[Change, ...], shaped: bool = True) -> AnyLearner:
