@@ -44,3 +44,26 @@ def test_nothing_raced_is_one_learner():
     model = TextClassifier(**fixed).partial_fit(X, y)
     assert model.score(X, y) > 0.9
     assert model.choice_ == {"ngram_range": (1, 2), "idf": True}
+
+
+FIXED = {"C": 1.0, "metric": "euclidean"}
+
+
+@pytest.mark.parametrize("params", [{}, FIXED, {"idf": True}, {**FIXED, "ngram_range": (1, 1)}])
+def test_the_representation_that_leads_may_go_on_alone(params, monkeypatch):
+    X, y = texts(400)
+    model = TextClassifier(**params).partial_fit(X[:300], y[:300])
+    other = TextClassifier(**params).partial_fit(X[:300], y[:300])
+    raced = len(model._learner.runners)
+    model._learner.follow_leader()
+    assert len(model._learner.runners) == raced > 1  # too little is known
+    monkeypatch.setattr("aggro.text.learner.PATIENCE", 300)
+    model._learner.follow_leader()
+    assert len(model._learner.runners) == len(model._learner.encoder.ranges) == 1
+    assert len({(row["ngram_range"], row["idf"]) for row in model._learner.left}) == raced - 1
+    for _ in range(2):
+        assert (model.decision_function(X) == other.decision_function(X)).all()
+        assert (model.choice_, model.n_mistakes_) == (other.choice_, other.n_mistakes_)
+        monkeypatch.setattr("aggro.text.learner.TextLearner._look", lambda *_: None)
+        model.partial_fit(X[300:], y[300:])  # as it does in the race, while it leads
+        other.partial_fit(X[300:], y[300:])

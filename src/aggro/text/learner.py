@@ -259,14 +259,15 @@ class TextLearner:
         """Let the representation that leads race on alone, once enough is known of all of them."""
         if len(self.runners) == 1 or self.examples < PATIENCE:
             return
-        gone = [lane for lane in self.lanes() if not self._is_of_leader(lane)]
-        stay = [lane for lane in self.lanes() if self._is_of_leader(lane)]
-        regression = self.settings.task == "regression"
-        left = [*self.left, *leaving(gone, stay, self.examples, regression)]
-        self._keep(self.leader.race, left=left)
+        leader, regression = self.leader, self.settings.task == "regression"
+        gone = [lane for each in self.runners if each is not leader for lane in self._shown(each)]
+        left = leaving(gone, self._shown(leader), self.examples, regression)
+        self._keep(leader.race, left=[*self.left, *left])
 
-    def _is_of_leader(self, lane: dict[str, Any]) -> bool:
-        return {**lane, **self._about(self.leader)} == lane
+    def _shown(self, runner: Runner) -> list[dict[str, Any]]:
+        """Return all lanes of a representation, as they are told."""
+        lanes = (lane for learner in learners_of(runner.race) for lane in lanes_of(learner))
+        return [{**self._about(runner), **lane} for lane in lanes]
 
     def _keep(self, race: AnyLearner, **changes: Any) -> None:
         """Keep the representation that leads, and learn its texts with this race of it."""
@@ -274,8 +275,8 @@ class TextLearner:
         encoder = self.encoder.alone(self.leader.which, self.leader.kind)
         made = suffered(race)
         counted = (self.mistakes - made[0], self.distance - made[1])
-        self.__dict__.update(encoder=encoder, runners=[alone], leading=0, counted=counted)
-        self.__dict__.update(changes)
+        kept = {"encoder": encoder, "runners": [alone], "leading": 0, "counted": counted}
+        self.__dict__.update(kept, **changes)
 
     @property
     def choice(self) -> dict[str, Any]:
