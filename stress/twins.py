@@ -135,6 +135,25 @@ def jumps(case):
     return _is_confident(setting) or _is_hard_batch(setting)
 
 
+def jumped(case):
+    """Whether single precision took a loss for rounding, or rounding for a loss, at some row.
+
+    From there on the metric, or the way to the centre, is another one. In a batch rows cannot be
+    told apart.
+    """
+    if case.data.dtype != np.float32 or case.setting.batch_size > 1 or not jumps(case):
+        return False
+    faces = [face_of(case.setting, replace(case.data, dtype=np.dtype(t))) for t in "fd"]
+    models = [face.setting.make() for face in faces]
+    for i in np.flatnonzero(case.data.present):
+        for face, model in zip(faces, models, strict=True):
+            face.learn(model, i, i + 1)
+        one, two = (face.tally(model) for face, model in zip(faces, models, strict=True))
+        if one["updates"] != two["updates"]:
+            return True
+    return False
+
+
 def carries_rounding(case):
     """Whether the margin that is asked for has the rounding of all steps before.
 
