@@ -57,3 +57,21 @@ def test_rows_that_depend_on_each_other_and_agree_are_met(loss, classes, multicl
             margins = scores[:, :1] - scores[:, 1:]
         missed = np.abs(1 - margins) if loss == "least_squares" else np.maximum(0, 1 - margins)
         assert missed.max() < 1e-3 * (1 + np.abs(model.coef_).max()), seed
+
+
+@pytest.mark.parametrize("apart", [1.0, 0.1, 1e-2, 1e-3, 1e-4])
+def test_rows_that_almost_contradict_each_other_are_met(apart):
+    """Long steps that cancel leave their rounding in the scores: that is no contradiction."""
+    y = np.array([1, 0, 3, 2, 1, 2, 3, 0])
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = np.ones((8, 9))
+        X[:, 1:] = rng.standard_normal((8, 8)) * (rng.random((8, 8)) < 0.4)
+        X[:3, 1:] = 0.0
+        X[:3, 1] = 0.0, apart, -0.236  # on one line, where each class has its part
+        X[3:, 2] += 1.0  # the others are not on it
+        model = PassiveAggressiveClassifier(loss="hard", batch_size=8, average=False)
+        scores = model.partial_fit(X, y).decision_function(X)
+        own = scores[np.arange(8), y].copy()
+        scores[np.arange(8), y] = -np.inf
+        assert (own - scores.max(axis=1)).min() > 1 - 1e-6, seed

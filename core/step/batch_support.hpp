@@ -31,7 +31,7 @@ class SupportDual {
         for (std::size_t sweep = 0; sweep < most_sweeps; ++sweep) {
             moved = 0;
             for (std::size_t k = 0; k < n; ++k) step(k);
-            if (moved <= std::max(accuracy, 4 * precision)) return true;
+            if (moved <= 1) return true;
             if (!list_ways() && sweep % 8 != 7) continue;
             if (!climb()) return false;
             rescore();
@@ -43,6 +43,7 @@ class SupportDual {
   private:
     static constexpr std::size_t most_sweeps = 5000;
     static constexpr double accuracy = 1e-12;  ///< of a loss, relative to the scores it is made of
+    static constexpr double rounding = 4e-15;  ///< of a score, relative to all terms of its sum
 
     /// A way for example k to move: raises tau of class `down`, and either that of the true class
     /// as well or, when the example's cap is reached, lowers the tau of another class, `up`.
@@ -76,21 +77,28 @@ class SupportDual {
         std::fill(block.begin(), block.end(), 0.0);
         if (q >= std::numeric_limits<double>::min())
             block[y] = support_classes(ranking, q, rules_[k], block.data());
+        const double least =
+            std::max(accuracy, 4 * precision) * size + rounding * terms[k];  // else it is rounding
         for (std::size_t v = 0; v < classes; ++v) {
             const double change = block[v] - own[v];
-            moved = std::max(moved, q * std::abs(change) / size);
+            moved = std::max(moved, q * std::abs(change) / least);
             shift(k, v, change);
         }
     }
 
     /// The scores from scratch: steps that went far and came back have left their rounding there.
+    /// Long steps of several examples may cancel; `terms` tells how large they are.
     void rescore() {
         now.assign(scores_, scores_ + n * classes);
+        terms.assign(n, 0.0);
         for (std::size_t k = 0; k < n; ++k)
             for (std::size_t v = 0; v < classes; ++v) {
                 const double own = tau_[k * classes + v];
-                for (std::size_t j = 0; own != 0 && j < n; ++j)
-                    now[j * classes + v] += gram_[k * n + j] * own;
+                for (std::size_t j = 0; own != 0 && j < n; ++j) {
+                    const double term = gram_[k * n + j] * own;
+                    now[j * classes + v] += term;
+                    terms[j] += std::abs(term);
+                }
             }
     }
 
@@ -224,8 +232,9 @@ class SupportDual {
     const Target* targets_ = nullptr;
     const Rule* rules_ = nullptr;
     double* tau_ = nullptr;
-    double moved = 0;           ///< the largest change of a sweep, relative
+    double moved = 0;           ///< the largest change of a sweep; up to 1 it is rounding
     std::vector<double> now;    ///< the scores with all blocks so far
+    std::vector<double> terms;  ///< the sizes of the terms of an example's scores
     std::vector<double> block;  ///< the new coefficients of one example
     std::vector<Way> ways;
     std::vector<double> matrix, slope, noise, direction, lengths;
