@@ -4,9 +4,11 @@ import linecache
 import signal
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 
+import aggro
 from stress import refusals
 from stress.runs import Difference, by_deepcopy, by_file, by_pickle
 
@@ -52,6 +54,8 @@ def readers(run, rng, stop):
 
 # -- interrupts ------------------------------------------------------------------------------
 
+LIBRARY = str(Path(aggro.__file__).parent)  # a clone may have its name, too
+
 
 def interrupt_at_line(run, rng, stop):
     """SIGINT at a line of the library's Python: the same one whenever the case is repeated."""
@@ -59,7 +63,7 @@ def interrupt_at_line(run, rng, stop):
 
     def trace(frame, event, argument):
         nonlocal left
-        if "/aggro/" not in frame.f_code.co_filename:
+        if not frame.f_code.co_filename.startswith(LIBRARY):
             return None
         left -= event == "line" and not _is_seam(frame)
         if left == 0:
