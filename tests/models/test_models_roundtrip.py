@@ -126,3 +126,18 @@ def test_saving_keeps_links_and_the_mode_of_new_files(tmp_path):
     assert load(tmp_path / "target").get_params() == make("PA").get_params()
     (tmp_path / "other").write_bytes(b"")
     assert (tmp_path / "target").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_what_a_race_has_cost_is_the_same_to_the_last_bit(tmp_path):
+    """A sum less a part of it is not always the rest: files hold the rest itself."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 3))
+        y = X @ [1.0, 2.0, -1.0] + rng.normal(size=400)
+        model = aggro.AutoRegressor().partial_fit(X[:300], y[:300])
+        save(model, tmp_path / "m")
+        loaded = load(tmp_path / "m")
+        assert loaded._learner.counted == model._learner.counted
+        for each in (model, loaded):
+            each.partial_fit(X[300:], y[300:])
+        assert loaded._learner.course == model._learner.course

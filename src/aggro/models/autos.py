@@ -43,6 +43,7 @@ def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[s
         "seed": int(race.seed),
         "mistakes": float(race.mistakes),
         "distance": float(race.distance),
+        "counted": [float(each) for each in race.counted],
         "leading": race.leading,
         "course": _encode_course(race.course),
         "fixed": None if race.fixed is None else list(race.fixed),
@@ -98,8 +99,19 @@ def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
     if not 0 <= leading < max(len(race.learners), 1):
         raise ModelFileError("the leading learner is not there")
     race.leading, race.course = leading, _decode_course(race, facts)
+    race.counted = _decode_counted(race, facts)
+
+
+def _decode_counted(race: AutoLearner, facts: dict[str, Any]) -> tuple[float, float]:
+    """Return what earlier leaders have cost; early versions tell the sum of all alone.
+
+    A difference of sums would not be the same to the last bit.
+    """
     made = race.made()
-    race.counted = (facts["mistakes"] - made[0], facts["distance"] - made[1])
+    told = facts.get("counted", [facts["mistakes"] - made[0], facts["distance"] - made[1]])
+    if [type(each) for each in told] != [float, float] or not all(map(math.isfinite, told)):
+        raise ModelFileError("what the race has counted is not told in two numbers")
+    return told[0], told[1]
 
 
 def _encode_course(course: Course) -> list[Any]:
