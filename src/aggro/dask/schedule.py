@@ -9,8 +9,9 @@ from typing import Any
 from aggro.dask.work import Unit
 from aggro.metric import METRICS
 
-WIDE = 16  # partitions that keep enough workers busy; with less, partitions are learned in slices
-NARROW = 4  # the same for texts: to learn a slice costs as much as a model has words
+# Partitions that keep enough workers busy; with less, partitions are learned in slices. Less are
+# enough where models are dear, as those of texts: a slice costs as much as a model has words.
+WIDE = {False: 16, True: 4}
 FEWEST = {True: 16, False: 4}  # rounds that sparse and dense rows need, whatever they cost
 DEAR = 4  # rounds where a model is many: races of texts
 MOST = 64  # rounds of a pass; more cost time and win little
@@ -52,7 +53,7 @@ def rounds_for(
     few = DEAR if dear else FEWEST[sparse]
     many = min(few * METRICS.get(metric, METRICS["diagonal"]).rounds, MOST)
     cheap = 0 if dear else int(CHEAP / max(moved, 1))
-    whole = partitions // (NARROW if dear else WIDE)
+    whole = partitions // WIDE[dear]
     if cheap < few and whole >= FEWEST[False]:
         return min(whole, many)
     return max(1, min(max(cheap, few), many, rows // LEAST))
@@ -78,6 +79,6 @@ def schedule_of(partitions: int, rounds: int, dear: bool = False) -> list[list[U
     >>> [(unit.partition, unit.slices) for unit in schedule_of(2, 4)[3]]
     [(0, 4), (1, 4)]
     """
-    if partitions >= (NARROW if dear else WIDE) * rounds:
+    if partitions >= WIDE[dear] * rounds:
         return [[Unit(p) for p in range(first, partitions, rounds)] for first in range(rounds)]
     return [[Unit(p, place, rounds) for p in range(partitions)] for place in range(rounds)]

@@ -207,8 +207,7 @@ class TextLearner:
         for runner in self.runners:
             learners = learners_of(runner.race)
             kept = [each for each in learners if not is_hopeless(each, best, regression)]
-            gone = [lane for each in learners if each not in kept for lane in lanes_of(each)]
-            out += [{**self._about(runner), **lane} for lane in gone]
+            out += self._shown(runner, [each for each in learners if each not in kept])
             if isinstance(runner.race, AutoLearner) and 0 < len(kept) < len(learners):
                 runner.race.go_on_with(kept)
             staying += [runner] if kept else []
@@ -221,9 +220,13 @@ class TextLearner:
         leading = self.best(runners)
         if runners is self.runners and leading == self.leading:
             return
-        made = suffered(runners[leading].race)
-        counted = (self.mistakes - made[0], self.distance - made[1])
+        counted = self._counted_beside(runners[leading].race)
         self.__dict__.update(runners=list(runners), leading=leading, counted=counted)
+
+    def _counted_beside(self, race: AnyLearner) -> tuple[float, float]:
+        """Return the mistakes and distance so far, less those of a race that leads from now on."""
+        made = suffered(race)
+        return self.mistakes - made[0], self.distance - made[1]
 
     @staticmethod
     def best(runners: Sequence[Runner]) -> int:
@@ -260,23 +263,23 @@ class TextLearner:
         if len(self.runners) == 1 or self.examples < PATIENCE:
             return
         leader, regression = self.leader, self.settings.task == "regression"
-        gone = [lane for each in self.runners if each is not leader for lane in self._shown(each)]
-        left = leaving(gone, self._shown(leader), self.examples, regression)
+        stay, gone = self._shown(leader, learners_of(leader.race)), []
+        for runner in self.runners:
+            gone += [] if runner is leader else self._shown(runner, learners_of(runner.race))
+        left = leaving(gone, stay, self.examples, regression)
         self._keep(leader.race, left=[*self.left, *left])
 
-    def _shown(self, runner: Runner) -> list[dict[str, Any]]:
-        """Return all lanes of a representation, as they are told."""
-        lanes = (lane for learner in learners_of(runner.race) for lane in lanes_of(learner))
+    def _shown(self, runner: Runner, learners: Sequence[Learner]) -> list[dict[str, Any]]:
+        """Return the lanes of some learners of a representation, as they are told."""
+        lanes = (lane for learner in learners for lane in lanes_of(learner))
         return [{**self._about(runner), **lane} for lane in lanes]
 
     def _keep(self, race: AnyLearner, **changes: Any) -> None:
         """Keep the representation that leads, and learn its texts with this race of it."""
         alone = dataclasses.replace(self.leader, which=0, race=race)
         encoder = self.encoder.alone(self.leader.which, self.leader.kind)
-        made = suffered(race)
-        counted = (self.mistakes - made[0], self.distance - made[1])
-        kept = {"encoder": encoder, "runners": [alone], "leading": 0, "counted": counted}
-        self.__dict__.update(kept, **changes)
+        kept = {"encoder": encoder, "runners": [alone], "leading": 0}
+        self.__dict__.update(kept, counted=self._counted_beside(race), **changes)
 
     @property
     def choice(self) -> dict[str, Any]:
