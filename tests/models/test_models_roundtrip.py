@@ -5,6 +5,7 @@ import pytest
 from model_helpers import ROWS, make, problem, same
 
 import aggro
+from aggro.learn.alike import suffered
 from aggro.models import ModelFileError, load, save
 
 
@@ -141,3 +142,20 @@ def test_what_a_race_has_cost_is_the_same_to_the_last_bit(tmp_path):
         for each in (model, loaded):
             each.partial_fit(X[300:], y[300:])
         assert loaded._learner.course == model._learner.course
+
+
+def test_what_texts_have_cost_is_the_same_to_the_last_bit(tmp_path):
+    """The same for representations of texts that race."""
+    words, differ = [f"w{i}" for i in range(40)], 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        drawn = rng.integers(0, 40, size=(300, 6))
+        texts = [" ".join(words[i] for i in row) for row in drawn]
+        y = drawn[:, 0] * 0.37 + abs(drawn[:, 1] - drawn[:, 2]) / 7 + rng.normal(size=300)
+        model = aggro.TextRegressor().partial_fit(texts, y)
+        save(model, tmp_path / "m")
+        learner, loaded = model._learner, load(tmp_path / "m")._learner
+        assert loaded.counted == learner.counted
+        made = suffered(learner.leader.race)[1]
+        differ += learner.distance - made != learner.counted[1]
+    assert differ  # or the test would tell nothing

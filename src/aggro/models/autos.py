@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -99,16 +100,19 @@ def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
     if not 0 <= leading < max(len(race.learners), 1):
         raise ModelFileError("the leading learner is not there")
     race.leading, race.course = leading, _decode_course(race, facts)
-    race.counted = _decode_counted(race, facts)
+    race.counted = decode_counted(
+        facts.get("counted"), (facts["mistakes"], facts["distance"]), race.made()
+    )
 
 
-def _decode_counted(race: AutoLearner, facts: dict[str, Any]) -> tuple[float, float]:
-    """Return what earlier leaders have cost; early versions tell the sum of all alone.
+def decode_counted(
+    told: Any, sums: Sequence[float], made: tuple[float, float]
+) -> tuple[float, float]:
+    """Return what earlier leaders have cost; early versions tell the sums of all alone.
 
     A difference of sums would not be the same to the last bit.
     """
-    made = race.made()
-    told = facts.get("counted", [facts["mistakes"] - made[0], facts["distance"] - made[1]])
+    told = [sums[0] - made[0], sums[1] - made[1]] if told is None else told
     if [type(each) for each in told] != [float, float] or not all(map(math.isfinite, told)):
         raise ModelFileError("what the race has counted is not told in two numbers")
     return told[0], told[1]

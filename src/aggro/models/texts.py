@@ -10,7 +10,7 @@ import numpy as np
 import aggro
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
-from aggro.models.autos import decode_auto_learner, decode_left, encode_auto_learner
+from aggro.models.autos import decode_auto_learner, decode_counted, decode_left, encode_auto_learner
 from aggro.models.calibrators import (
     decode_calibrator,
     decode_typical,
@@ -44,6 +44,7 @@ def encode_text_learner(learner: TextLearner, where: str, arrays: Arrays) -> dic
         **{name: int(getattr(learner, name)) for name in FACTS},
         "left": [row | {"ngram_range": list(row["ngram_range"])} for row in learner.left],
         "counted": [float(each) for each in (learner.mistakes, learner.distance)],
+        "earlier": [float(each) for each in learner.counted],  # leaders
         "settings": encode_settings(learner.settings, arrays),
         "options": encode(dataclasses.asdict(_plain(encoder.options)), f"{where}-options", arrays),
         "ranges": [list(map(int, each)) for each in encoder.ranges],
@@ -99,8 +100,8 @@ def decode_text_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Te
         }
     )
     _check(learner)
-    mistakes, distance = (float(each) for each in facts["counted"])
-    learner.counted = (mistakes - learner.mistakes, distance - learner.distance)
+    sums, made = [float(each) for each in facts["counted"]], (learner.mistakes, learner.distance)
+    learner.counted = decode_counted(facts.get("earlier"), sums, made)
     return learner
 
 
