@@ -110,14 +110,14 @@ def largest(scores):
 
 
 def shares_steps(case):
-    """Whether rows of a batch may share their step: a metric asks which of them took it.
+    """Whether rows of a batch may share their step: a metric, or a budget, asks who took it.
 
     Equal rows may, and so may rows that depend on each other because they have few features.
     """
-    euclidean = case.setting.params.get("metric", "euclidean") == "euclidean"
-    size = case.setting.batch_size
+    params, size = case.setting.params, case.setting.batch_size
+    asked = params.get("metric", "euclidean") != "euclidean" or params.get("budget") is not None
     dependent = case.data.repeats or size > case.data.X.shape[1]
-    return size > 1 and dependent and not euclidean
+    return size > 1 and dependent and asked
 
 
 def jumps(case):
