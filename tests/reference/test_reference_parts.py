@@ -90,13 +90,31 @@ def test_rows_without_weight_take_no_place():
 
 
 def test_contradictions_are_taken_one_after_another():
-    """The same row with both signs: the dual has no end, the first sweep is the answer."""
+    """The same row with both signs: the dual has no end, and each takes its step alone."""
     A = np.array([[2.0, -2.0], [-2.0, 2.0]])
-    t = batch_dual(A, np.ones(2), np.full(2, inf), np.zeros(2))
-    assert_close(t, [0.5, 1.0])
-    scores, gram = np.zeros((2, 2)), np.ones((2, 2))
-    T = batch_support_classes(scores, np.array([0, 1]), gram, [slack("hard", 1.0)] * 2)
+    assert batch_dual(A, np.ones(2), np.full(2, inf), np.zeros(2)) is None
+    gram, hard = np.ones((2, 2)), [slack("hard", 1.0)] * 2
+    T = Task("binary", "hard").coefficients(np.zeros((2, 1)), np.array([1.0, -1.0]), gram, hard)
+    assert_close(T, [[1.0], [-2.0]])
+    scores = np.zeros((2, 2))
+    T = batch_support_classes(scores, np.array([0, 1]), gram, hard)
     assert_close(T, [[0.5, -0.5], [-1.0, 1.0]])
+
+
+def test_contradictions_find_their_rivals_when_it_is_their_turn():
+    """Steps of a batch that cannot be met change the best wrong class of the examples after."""
+    rng = np.random.default_rng(0)
+    X, y, hard = rng.normal(size=(12, 2)), rng.integers(0, 4, 12), [slack("hard", 1.0)] * 12
+    task, gram = Task("top", "least_squares"), X @ X.T
+    T = task.coefficients(np.zeros((12, 4)), y, gram, hard)
+    W, rivals = np.zeros((4, 2)), []
+    for x, label, t in zip(X, y, T, strict=True):
+        alone = task.coefficients((W @ x)[None], label[None], np.array([[x @ x]]), hard[:1])
+        assert_close(t, alone[0])
+        W += np.outer(t, x)
+        rivals.append(np.argmin(t))
+    at_first = [0 if label else 1 for label in y]  # the first of equal scores
+    assert rivals != at_first
 
 
 def test_a_box_and_a_tube():

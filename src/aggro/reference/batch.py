@@ -1,8 +1,7 @@
 """Several examples in one step: the small duals of a mini-batch (paper 003).
 
-In both solvers the first sweep from zero is sequential PA over the batch. That is also the answer
-to a hard batch which contradicts itself, so that its dual has no maximum: its examples are taken
-one after another.
+A hard batch may contradict itself, so that its dual has no maximum: its examples are then taken one
+after another. For support classes that is the first sweep from zero.
 """
 
 import numpy as np
@@ -23,12 +22,12 @@ def batch_dual(
     ridge: Array,
     epsilon: float = 0.0,
     lower: Array | float = 0.0,
-) -> Array:
+) -> Array | None:
     """Solve for the steps t of a batch: maximise ``l't - eps |t|_1 - 1/2 t'(A + ridge)t``.
 
     Bounds are lower <= t <= upper. With raw losses l and A_jk = y_j y_k <x_j, x_k>: BPA-I is
     0 <= t <= C; BPA-II is t >= 0 with ridge 1/2C; BPALS has no bounds (a linear solve); regression
-    has ``|t| <= C`` and an epsilon.
+    has ``|t| <= C`` and an epsilon. None if the maximum is infinite: the batch contradicts itself.
 
     Examples
     --------
@@ -41,20 +40,15 @@ def batch_dual(
     Q = A + np.diag(ridge)
     lower = np.broadcast_to(np.asarray(lower, dtype=np.float64), losses.shape)
     if epsilon == 0:
-        return _maximiser_or_sweep(Q, losses, lower, upper)
+        return _box_maximiser(Q, losses, lower, upper)
     # t = p - m with p, m >= 0 turns |t| into p + m; interleaved, to keep the examples' order
-    halves = _maximiser_or_sweep(
+    halves = _box_maximiser(
         np.kron(Q, np.array([[1.0, -1.0], [-1.0, 1.0]])),
         np.kron(losses, np.array([1.0, -1.0])) - epsilon,
         np.zeros(2 * len(losses)),
         np.column_stack([upper, -lower]).ravel(),
     )
-    return halves[0::2] - halves[1::2]
-
-
-def _maximiser_or_sweep(Q: Array, linear: Array, lower: Array, upper: Array) -> Array:
-    t = _box_maximiser(Q, linear, lower, upper)
-    return _sweep(Q, linear, lower, upper) if t is None else t
+    return None if halves is None else halves[0::2] - halves[1::2]
 
 
 def _box_maximiser(Q: Array, linear: Array, lower: Array, upper: Array) -> Array | None:

@@ -159,11 +159,25 @@ class Task:
             T = step_size(raw[0] - self.tube, A[0, 0], prices[0]) * direction
         else:
             lower = -cap if self.kind == "regression" else lo
-            T = batch_dual(A, raw, cap, ridge, self.tube, lower)[:, None] * direction
+            t = batch_dual(A, raw, cap, ridge, self.tube, lower)
+            if t is None:
+                return self._one_after_another(scores, y, gram, prices, rounding)
+            T = t[:, None] * direction
         # what the others have met, but for rounding, needs no step of its own
         steps = np.abs(T).max(axis=1)
         met = steps * (np.diag(gram) + ridge)
         target = np.abs(y) if self.kind == "regression" else np.ones(len(y))
         size = target + np.abs(scores).sum(axis=1) + np.abs(gram) @ steps
         T[(settled(met, size, rounding.sum(axis=1)) == 0) & (steps < cap)] = 0.0
+        return T
+
+    def _one_after_another(
+        self, scores: Array, y: Array, gram: Array, prices: list[Slack], rounding: Array
+    ) -> Array:
+        """Take each example at the scores that the steps before it have left, its rival too."""
+        T = np.zeros_like(scores)
+        for k in range(len(y)):
+            one = slice(k, k + 1)
+            now = scores[one] + gram[one] @ T
+            T[one] = self.coefficients(now, y[one], gram[one, one], prices[one], rounding[one])
         return T
