@@ -192,9 +192,14 @@ def mistakes_are_those_of_predict(case, face, plain):
 
 
 def is_rounding(scores):
-    """Whether the margin of the best score is rounding, but not zero: terms that cancel."""
+    """Whether the margin of the best score is rounding: terms that cancel.
+
+    It is not if it is zero, unless that is what single precision has left of a double.
+    """
     *_, second, best = np.sort([*np.ravel(scores), *[0.0] * (np.size(scores) == 1)])
-    return 0.0 < best - second <= 1e-12 * (1 + np.abs(scores).max())
+    single = np.asarray(scores).dtype == np.float32
+    unit = (1e-6 if single else 1e-12) * (1 + np.abs(scores).max())
+    return best - second <= unit and bool(single or best > second)
 
 
 def troubles_leave_no_trace(case, face, plain):

@@ -3,6 +3,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -95,8 +97,11 @@ class LinearCore {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
             if (!state.contains(name)) {
-                if (std::string_view(name) != "class_sum_rest") throw nb::key_error(name);
-                return arrays.push_back(nb::none());  // states of old did not have it
+                constexpr std::string_view later[] = {"class_sum_rest", "share", "margin_size",
+                                                      "margin_loss"};  // than states of old
+                if (std::find(std::begin(later), std::end(later), name) == std::end(later))
+                    throw nb::key_error(name);
+                return arrays.push_back(nb::none());
             }
             const auto array = nb::cast<Column<V>>(state[name]);
             if (array.size() != size)

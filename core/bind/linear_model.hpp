@@ -147,6 +147,18 @@ void bind_model(nb::module_& m, const char* name) {
             [](G& self) { return self.guard.peek([&] { return best_record(self.model.record); }); },
             "The model with the best recent record.")
         .def_prop_ro(
+            "shares",
+            [](G& self) {
+                std::vector<double> shares = self.guard.peek([&] {
+                    const auto& share = self.model.record.share;
+                    return std::vector<double>(share.begin(), share.end());
+                });
+                const std::size_t size = shares.size();
+                return to_numpy(std::move(shares), {size});
+            },
+            nb::sig("def shares(self) -> numpy.typing.NDArray[numpy.float64]"),
+            "The share of each model in the joint answer: zeros where one of them answers.")
+        .def_prop_ro(
             "chosen_record",
             [](G& self) {
                 return self.guard.peek([&] {
@@ -154,7 +166,8 @@ void bind_model(nb::module_& m, const char* name) {
                     return std::make_pair(record.chosen_mistakes, record.chosen_error);
                 });
             },
-            "Mistakes and error of whichever model was the chosen one at its time.");
+            "Mistakes and error of whichever model was the chosen one at its time, or of the joint "
+            "answer.");
 }
 
 /// What concerns several models at once.
@@ -179,6 +192,13 @@ void bind_several(nb::module_& m, const char* name) {
         nb::rv_policy::take_ownership,
         "Remember what a lesson in several steps could change, to look it over and, unless undo is "
         "false, to undo all of them. It costs what the rows cost.");
+    m.def(
+        "share_out",
+        [](const std::vector<G*>& models, bool jointly) {
+            Guard::write_all(G::guards(models), [&] { share_out(G::models(models), jointly); });
+        },
+        "models"_a, "jointly"_a,
+        "Give each model its share in the joint answer, by how wrong its margins were, or none.");
     m.def(
         "learn_together",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,

@@ -89,6 +89,7 @@ struct Model {
     std::int64_t average_from = 0;        ///< examples to see before averaging begins
     double memory = 1;                    ///< what an example leaves of the recent record before it
     std::vector<SweepWatcher*> watchers;  ///< told before all features change at once
+    double* said = nullptr;  ///< where its part of the next joint answer goes, if there is one
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
@@ -115,6 +116,8 @@ struct Model {
         tally = Tally(groups.size());
         record = Record(shape.models, shape.rivals());
         if (shape.one_class) turned = Record(shape.models, shape.rivals());
+        if (shape.models > 1 && shape.outputs == shape.models && groups[0].task == Task::margin)
+            record.may_answer_jointly();
         for (std::size_t i = 0; i < groups.size(); ++i)
             model_of.push_back(i * shape.models / groups.size());
         if (shape.averages()) {
@@ -269,6 +272,9 @@ struct Model {
                  {"joint_mistakes", Per::model, &record.mistakes},
                  {"recent_mistakes", Per::model, &record.recent_mistakes},
                  {"recent_loss", Per::model, &record.recent_loss},
+                 {"share", Per::model, &record.share},
+                 {"margin_size", Per::model, &record.margin_size},
+                 {"margin_loss", Per::model, &record.margin_loss},
                  {"turned_mistakes", Per::model, &turned.mistakes},
                  {"turned_recent", Per::model, &turned.recent_mistakes}})
             visit(name, per, array->data(), array->size());

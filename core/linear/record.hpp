@@ -64,9 +64,11 @@ inline std::size_t best_record(const Record& r) {
 using Votes = std::array<const double*, 2>;
 
 /// Counts the mistakes of all rivals; `wrong(model, rival)` tells them. Who predicted is told by
-/// the record as it was before, which may be the same one.
+/// the record as it was before, which may be the same one. Those of a joint answer are counted
+/// where it is known.
 template <class Wrong>
-inline void write_mistakes(Record& r, const Record& before, double memory, Wrong&& wrong) {
+inline void write_mistakes(Record& r, const Record& before, double memory, bool jointly,
+                           Wrong&& wrong) {
     const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(before) : 0;
     for (std::size_t i = 0; i < models; ++i) {
         const std::size_t predicts = best_rival(before, i);
@@ -76,7 +78,7 @@ inline void write_mistakes(Record& r, const Record& before, double memory, Wrong
             recent = recent * memory + mistaken;
             if (rival != predicts) continue;
             r.mistakes[i] += mistaken;
-            if (i == chosen) r.chosen_mistakes += mistaken;
+            if (i == chosen && !jointly) r.chosen_mistakes += mistaken;
         }
     }
     r.recent_examples = r.recent_examples * memory + 1;
@@ -112,10 +114,47 @@ inline Record& turned_record(Model<T>& m) {
 template <class T>
 inline void write_turned(Model<T>& m, const Votes& votes, const Target& y, const Record* began) {
     Record& r = turned_record(m);
-    write_mistakes(r, began ? *began : r, m.memory, [&](std::size_t i, std::size_t rival) {
+    const auto wrong = [&](std::size_t i, std::size_t rival) {
         const double* scores = votes[rival];
         return scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
-    });
+    };
+    write_mistakes(r, began ? *began : r, m.memory, m.said != nullptr, wrong);
+}
+
+/// What a margin is counted in: its usual size.
+inline double margin_unit(const Record& r, std::size_t model) {
+    const double size = r.margin_size[model] / std::max(r.recent_examples, 1.0);
+    return size > 0 ? size : 1;
+}
+
+/// How wrong a margin z is: the square of the chance that it gives the other class, which is one
+/// half of 1 - z / sqrt(1 + z^2).
+inline double margin_error(double z) {
+    constexpr double sure = 1e6;
+    z = std::max(-sure, std::min(sure, z));
+    const double chance = (1 - z / std::sqrt(1 + z * z)) / 2;
+    return chance * chance;
+}
+
+/// Tells what the models say jointly of an example, and how wrong each of them is.
+template <class T>
+[[gnu::noinline]] inline void write_margins(Model<T>& m, const Votes& votes, const Target& y,
+                                            const Record& before) {
+    constexpr double most = 1e290;  // so that their sum is finite
+    constexpr std::size_t ways = Record::stretches.size();
+    Record& r = m.record;
+    double sum = 0;
+    for (std::size_t i = 0; i < m.groups.size(); ++i) {
+        const Group& g = m.groups[i];
+        const double margin = votes[best_rival(before, i)][g.first];
+        const double z = y.sign(g.positive) * margin / margin_unit(r, i);
+        sum += r.share[i] * margin;
+        for (std::size_t k = i * ways; k < (i + 1) * ways; ++k)
+            r.margin_loss[k] =
+                r.margin_loss[k] * m.memory + margin_error(z * r.stretches[k % ways]);
+        r.margin_size[i] = r.margin_size[i] * m.memory + std::min(most, std::abs(margin));
+    }
+    *m.said++ = sum;
 }
 
 /// What the records were when a batch began: its examples are predicted before any is learned.
@@ -129,15 +168,17 @@ inline void write_record(Model<T>& m, const Votes& votes, const Target& y,
                          const Standing* began = nullptr) {
     Record& r = m.record;
     const Record& before = began ? began->record : r;
+    if (m.said) write_margins(m, votes, y, before);
     if (m.shape.one_class) write_turned(m, votes, y, began ? &began->turned : nullptr);
     const std::size_t each = m.groups_per_model();
     if (gives_value(m.groups[0].task))
         return write_distances(r, before, m.memory, [&](std::size_t i, std::size_t rival) {
             return distance(m, votes[rival], i * each, each, y);
         });
-    write_mistakes(r, before, m.memory, [&](std::size_t i, std::size_t rival) {
+    const auto wrong = [&](std::size_t i, std::size_t rival) {
         return wrong_vote(m, votes[rival], i * each, each, y);
-    });
+    };
+    write_mistakes(r, before, m.memory, m.said != nullptr, wrong);
     for (double& loss : r.recent_loss) loss *= m.memory;  // those of this example are added later
 }
 

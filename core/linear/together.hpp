@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "linear/joint.hpp"
 #include "linear/undo.hpp"
 #include "linear/watch.hpp"
 
@@ -64,17 +65,19 @@ inline void learn_together(const std::vector<Model<T>*>& models, const Lesson& l
     if (lesson.undo || lesson.look) before.emplace(models, lesson);
     try {
         const Crews crews = Crews::of(models, lesson);
+        Joint<T> joint(models, lesson);
         Lesson block = lesson;
         block.threads = lesson.threads / crews.count;
         for (std::size_t done = 0; done < lesson.count; done += block.count) {
             if (done > 0 && lesson.interrupted && lesson.interrupted()) throw Interrupted();
             block.first = lesson.first + done;
             block.count = block_size(lesson, done, crews.rows);
+            joint.begin(block);
             together(models.size(), crews.count, [&](std::size_t i, std::size_t& at) {
-                if (lesson.margins && i == lesson.watched)
-                    return learn_watched(*models[i], block, at);
+                if (joint.watches(i)) return learn_watched(*models[i], joint.part(block, i), at);
                 learn_all(*models[i], block, at);
             });
+            joint.end(block);
         }
         if (lesson.look) before->check();
     } catch (const Interrupted&) {

@@ -1,13 +1,14 @@
 // Learning while the margins are written down that each row was given before it was learned.
 #pragma once
 #include <memory>
+#include <numeric>
 
 #include "linear/passes.hpp"
 
 namespace aggro {
 
 /// Scores of the rows of a matrix by the predictor; where several models race, by the one that
-/// leads. Its working memory lives from row to row.
+/// leads, or its part of their joint answer. Its working memory lives from row to row.
 template <class T>
 struct Scorer {
     virtual ~Scorer() = default;
@@ -22,9 +23,13 @@ class ScorerOf final : public Scorer<T> {
 
     void operator()(std::size_t row, double* out) override {
         naming_the_row(row, [&] { loop.score(scaled.look(reader.row(row))); });
+        const double* scores = scratch.scores.data();
+        const Record& r = m.record;
+        if (m.said)
+            return void(*out = std::inner_product(r.share.begin(), r.share.end(), scores, 0.0));
         const std::size_t each = m.shape.outputs / m.shape.models;
-        const std::size_t chosen = m.shape.models > 1 ? best_record(m.record) : 0;
-        std::copy_n(scratch.scores.data() + chosen * each, each, out);
+        const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
+        std::copy_n(scores + chosen * each, each, out);
     }
 
   private:

@@ -1,5 +1,7 @@
 // What a model answers, and what is counted of its answers.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -47,12 +49,27 @@ struct Record {
     double recent_examples = 0;
     double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
     double chosen_error = 0;     ///< the same for the distance to the target
+    // Where models of two classes may answer jointly (`linear/joint.hpp`), and else empty:
+    Aligned<double> share;        ///< of each model in the answer; none while one of them answers
+    Aligned<double> margin_size;  ///< of each model, recent ones added up
+    Aligned<double> margin_loss;  ///< of each model, for each stretch of its margins
 
     explicit Record(std::size_t models = 0, std::size_t rivals_ = 1)
         : rivals(rivals_),
           mistakes(models),
           recent_mistakes(models * rivals_),
           recent_loss(models * rivals_) {}
+
+    static constexpr std::array<double, 3> stretches{0.5, 1.0, 2.0};
+
+    void may_answer_jointly() {
+        share.assign(mistakes.size(), 0);
+        margin_size.assign(mistakes.size(), 0);
+        margin_loss.assign(mistakes.size() * stretches.size(), 0);
+    }
+    bool answers_jointly() const {
+        return std::any_of(share.begin(), share.end(), [](double part) { return part > 0; });
+    }
 
     void begin(double memory) {
         recent_examples = recent_examples * memory + 1;

@@ -1,0 +1,111 @@
+// Several models that answer jointly: while little is known, a mean of all errs less than the best.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "linear/passes.hpp"
+
+namespace aggro {
+
+/// A model's weight in the answer falls by this for each unit of its loss (`margin_error`).
+inline constexpr double joint_rate = 2;
+
+/// The stretch of its margins by which a model has been least wrong.
+inline std::size_t best_stretch(const Record& r, std::size_t model) {
+    constexpr std::size_t ways = Record::stretches.size();
+    const double* loss = &r.margin_loss[model * ways];
+    return static_cast<std::size_t>(std::min_element(loss, loss + ways) - loss);
+}
+
+/// The logarithm of a model's part in the answer, up to a constant of all.
+inline double log_part(const Record& r, std::size_t model) {
+    const std::size_t best = best_stretch(r, model);
+    return std::log(r.stretches[best] / margin_unit(r, model)) -
+           joint_rate * r.margin_loss[model * r.stretches.size() + best];
+}
+
+/// Gives each model its share in the joint answer by how wrong its margins were; all shares are
+/// one. If they do not answer jointly, none has a share.
+template <class T>
+inline void share_out(const std::vector<Model<T>*>& models, bool jointly) {
+    double largest = -std::numeric_limits<double>::infinity(), total = 0;
+    const auto each = [&](auto&& use) {
+        for (Model<T>* m : models)
+            for (std::size_t i = 0; i < m->record.share.size(); ++i) use(m->record, i);
+    };
+    each([&](Record& r, std::size_t i) { largest = std::max(largest, log_part(r, i)); });
+    each([&](Record& r, std::size_t i) {
+        r.share[i] = jointly ? std::exp(log_part(r, i) - largest) : 0;
+        total += r.share[i];
+    });
+    each([&](Record& r, std::size_t i) { r.share[i] = jointly ? r.share[i] / total : 0; });
+}
+
+/// The joint answers to the rows of a lesson, block by block; nothing where there are none.
+template <class T>
+class Joint {
+  public:
+    Joint(const std::vector<Model<T>*>& all, const Lesson& whole) : models(all), lesson(whole) {
+        active = std::any_of(models.begin(), models.end(), [](const Model<T>* m) {
+            return !m->counters.frozen && m->record.answers_jointly();
+        });
+        if (!active) return;
+        said.resize(models.size());
+        if (lesson.margins) margins.resize(models.size());
+    }
+    Joint(const Joint&) = delete;
+    ~Joint() {
+        for (Model<T>* m : models) m->said = nullptr;
+    }
+
+    void begin(const Lesson& block) {
+        for (std::size_t i = 0; i < said.size(); ++i) {
+            said[i].resize(block.count);
+            models[i]->said = said[i].data();
+        }
+        for (auto& each : margins) each.resize(2 * (block.first + block.count));
+    }
+
+    /// Whether the margins of a model are asked for: those of all, if all answer.
+    bool watches(std::size_t i) const { return lesson.margins && (active || i == lesson.watched); }
+
+    /// The block for one model, which puts its part of the margins aside.
+    Lesson part(Lesson block, std::size_t i) {
+        if (active) block.margins = margins[i].data();
+        return block;
+    }
+
+    /// Adds the parts up and counts the mistakes; every model has made them.
+    void end(const Lesson& block) {
+        std::size_t entry = 0;
+        for (std::size_t k = 0; active && k < block.count; ++k) {
+            const std::size_t row = block.row(k), at = 2 * (block.first + k);
+            if (lesson.weight(row) == 0) continue;
+            const double answer = sum(said, entry++);
+            for (std::size_t half = 0; lesson.margins && half < 2; ++half)
+                lesson.margins[at + half] = sum(margins, at + half);
+            const bool yes = lesson.target(row).sign(models[0]->groups[0].positive) > 0;
+            if ((answer > 0) == yes) continue;
+            for (Model<T>* m : models) {
+                ++m->record.chosen_mistakes;
+                if (m->shape.one_class) m->turned.chosen_mistakes += answer != 0;
+            }
+        }
+    }
+
+  private:
+    static double sum(const std::vector<std::vector<double>>& parts, std::size_t at) {
+        double total = 0;
+        for (const auto& part : parts) total += part[at];
+        return total;
+    }
+
+    const std::vector<Model<T>*>& models;
+    const Lesson& lesson;
+    bool active = false;
+    std::vector<std::vector<double>> said, margins;  ///< of each model, in the order of the rows
+};
+
+}  // namespace aggro
