@@ -97,7 +97,7 @@ class LinearCore {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
             if (!state.contains(name)) {
-                constexpr std::string_view later[] = {"class_sum_rest", "share", "margin_size",
+                constexpr std::string_view later[] = {"class_sum_rest", "joint_part", "margin_size",
                                                       "margin_loss"};  // than states of old
                 if (std::find(std::begin(later), std::end(later), name) == std::end(later))
                     throw nb::key_error(name);

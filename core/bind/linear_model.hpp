@@ -147,17 +147,21 @@ void bind_model(nb::module_& m, const char* name) {
             [](G& self) { return self.guard.peek([&] { return best_record(self.model.record); }); },
             "The model with the best recent record.")
         .def_prop_ro(
-            "shares",
+            "joint_parts",
             [](G& self) {
-                std::vector<double> shares = self.guard.peek([&] {
-                    const auto& share = self.model.record.share;
-                    return std::vector<double>(share.begin(), share.end());
+                return self.guard.peek([&] {
+                    const auto& part = self.model.record.part;
+                    return std::vector<double>(part.begin(), part.end());
                 });
-                const std::size_t size = shares.size();
-                return to_numpy(std::move(shares), {size});
             },
-            nb::sig("def shares(self) -> numpy.typing.NDArray[numpy.float64]"),
-            "The share of each model in the joint answer: zeros where one of them answers.")
+            "How often the score of each model counts in the joint answer: zeros where one "
+            "answers.")
+        .def_prop_ro(
+            "answers_jointly",
+            [](G& self) {
+                return self.guard.peek([&] { return self.model.record.answers_jointly(); });
+            },
+            "Whether some model has a part in a joint answer.")
         .def_prop_ro(
             "chosen_record",
             [](G& self) {
@@ -193,12 +197,12 @@ void bind_several(nb::module_& m, const char* name) {
         "Remember what a lesson in several steps could change, to look it over and, unless undo is "
         "false, to undo all of them. It costs what the rows cost.");
     m.def(
-        "share_out",
+        "join_answers",
         [](const std::vector<G*>& models, bool jointly) {
-            Guard::write_all(G::guards(models), [&] { share_out(G::models(models), jointly); });
+            Guard::write_all(G::guards(models), [&] { join_answers(G::models(models), jointly); });
         },
         "models"_a, "jointly"_a,
-        "Give each model its share in the joint answer, by how wrong its margins were, or none.");
+        "Give each model its part in the joint answer, by how wrong its margins were, or none.");
     m.def(
         "learn_together",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,

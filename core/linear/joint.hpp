@@ -19,28 +19,30 @@ inline std::size_t best_stretch(const Record& r, std::size_t model) {
     return static_cast<std::size_t>(std::min_element(loss, loss + ways) - loss);
 }
 
-/// The logarithm of a model's part in the answer, up to a constant of all.
-inline double log_part(const Record& r, std::size_t model) {
-    const std::size_t best = best_stretch(r, model);
-    return std::log(r.stretches[best] / margin_unit(r, model)) -
-           joint_rate * r.margin_loss[model * r.stretches.size() + best];
-}
-
-/// Gives each model its share in the joint answer by how wrong its margins were; all shares are
-/// one. If they do not answer jointly, none has a share.
+/// Gives each model its part in the joint answer: a weight by how wrong its margins were, one for
+/// all together, over their size. The answer is as large as margins are in the weighted mean. If
+/// the models do not answer jointly, none has a part.
 template <class T>
-inline void share_out(const std::vector<Model<T>*>& models, bool jointly) {
-    double largest = -std::numeric_limits<double>::infinity(), total = 0;
+inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
+    double least = std::numeric_limits<double>::infinity(), total = 0, size = 0;
     const auto each = [&](auto&& use) {
         for (Model<T>* m : models)
-            for (std::size_t i = 0; i < m->record.share.size(); ++i) use(m->record, i);
+            for (std::size_t i = 0; i < m->record.part.size(); ++i) {
+                const std::size_t best = best_stretch(m->record, i);
+                use(m->record.part[i], m->record.margin_loss[i * Record::stretches.size() + best],
+                    margin_unit(m->record, i) / Record::stretches[best]);
+            }
     };
-    each([&](Record& r, std::size_t i) { largest = std::max(largest, log_part(r, i)); });
-    each([&](Record& r, std::size_t i) {
-        r.share[i] = jointly ? std::exp(log_part(r, i) - largest) : 0;
-        total += r.share[i];
+    each([&](double&, double loss, double) { least = std::min(least, loss); });
+    each([&](double& part, double loss, double unit) {
+        part = jointly ? std::exp(joint_rate * (least - loss)) : 0;
+        total += part;
+        size += part * unit;
     });
-    each([&](Record& r, std::size_t i) { r.share[i] = jointly ? r.share[i] / total : 0; });
+    constexpr double most = 1e100;  // of margins that have all but no size
+    each([&](double& part, double, double unit) {
+        part *= part > 0 ? std::min(most, size / unit / total) : 0;
+    });
 }
 
 /// The joint answers to the rows of a lesson, block by block; nothing where there are none.

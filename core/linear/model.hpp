@@ -272,7 +272,7 @@ struct Model {
                  {"joint_mistakes", Per::model, &record.mistakes},
                  {"recent_mistakes", Per::model, &record.recent_mistakes},
                  {"recent_loss", Per::model, &record.recent_loss},
-                 {"share", Per::model, &record.share},
+                 {"joint_part", Per::model, &record.part},
                  {"margin_size", Per::model, &record.margin_size},
                  {"margin_loss", Per::model, &record.margin_loss},
                  {"turned_mistakes", Per::model, &turned.mistakes},

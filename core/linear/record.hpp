@@ -148,7 +148,7 @@ template <class T>
         const Group& g = m.groups[i];
         const double margin = votes[best_rival(before, i)][g.first];
         const double z = y.sign(g.positive) * margin / margin_unit(r, i);
-        sum += r.share[i] * margin;
+        sum += r.part[i] * margin;
         for (std::size_t k = i * ways; k < (i + 1) * ways; ++k)
             r.margin_loss[k] =
                 r.margin_loss[k] * m.memory + margin_error(z * r.stretches[k % ways]);

@@ -26,7 +26,7 @@ class ScorerOf final : public Scorer<T> {
         const double* scores = scratch.scores.data();
         const Record& r = m.record;
         if (m.said)
-            return void(*out = std::inner_product(r.share.begin(), r.share.end(), scores, 0.0));
+            return void(*out = std::inner_product(r.part.begin(), r.part.end(), scores, 0.0));
         const std::size_t each = m.shape.outputs / m.shape.models;
         const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
         std::copy_n(scores + chosen * each, each, out);

@@ -50,7 +50,7 @@ struct Record {
     double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
     double chosen_error = 0;     ///< the same for the distance to the target
     // Where models of two classes may answer jointly (`linear/joint.hpp`), and else empty:
-    Aligned<double> share;        ///< of each model in the answer; none while one of them answers
+    Aligned<double> part;  ///< how often each score counts in the answer; zeros while one answers
     Aligned<double> margin_size;  ///< of each model, recent ones added up
     Aligned<double> margin_loss;  ///< of each model, for each stretch of its margins
 
@@ -60,15 +60,15 @@ struct Record {
           recent_mistakes(models * rivals_),
           recent_loss(models * rivals_) {}
 
-    static constexpr std::array<double, 3> stretches{0.5, 1.0, 2.0};
+    static constexpr std::array<double, 4> stretches{0.5, 1, 2, 4};
 
     void may_answer_jointly() {
-        share.assign(mistakes.size(), 0);
+        part.assign(mistakes.size(), 0);
         margin_size.assign(mistakes.size(), 0);
         margin_loss.assign(mistakes.size() * stretches.size(), 0);
     }
     bool answers_jointly() const {
-        return std::any_of(share.begin(), share.end(), [](double part) { return part > 0; });
+        return std::any_of(part.begin(), part.end(), [](double each) { return each > 0; });
     }
 
     void begin(double memory) {

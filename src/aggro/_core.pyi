@@ -210,8 +210,20 @@ class Model32:
         """The model with the best recent record."""
 
     @property
+    def joint_parts(self) -> list[float]:
+        """
+        How often the score of each model counts in the joint answer: zeros where one answers.
+        """
+
+    @property
+    def answers_jointly(self) -> bool:
+        """Whether some model has a part in a joint answer."""
+
+    @property
     def chosen_record(self) -> tuple[float, float]:
-        """Mistakes and error of whichever model was the chosen one at its time."""
+        """
+        Mistakes and error of whichever model was the chosen one at its time, or of the joint answer.
+        """
 
 class Before32:
     """What models were before a lesson, as far as it can change them."""
@@ -229,6 +241,15 @@ def before_lesson(models: Sequence[Model32], rows: Rows, labels: Annotated[NDArr
 def before_lesson(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, undo: bool = True) -> Before64:
     """
     Remember what a lesson in several steps could change, to look it over and, unless undo is false, to undo all of them. It costs what the rows cost.
+    """
+
+@overload
+def join_answers(models: Sequence[Model32], jointly: bool) -> None: ...
+
+@overload
+def join_answers(models: Sequence[Model64], jointly: bool) -> None:
+    """
+    Give each model its part in the joint answer, by how wrong its margins were, or none.
     """
 
 @overload
@@ -344,8 +365,20 @@ class Model64:
         """The model with the best recent record."""
 
     @property
+    def joint_parts(self) -> list[float]:
+        """
+        How often the score of each model counts in the joint answer: zeros where one answers.
+        """
+
+    @property
+    def answers_jointly(self) -> bool:
+        """Whether some model has a part in a joint answer."""
+
+    @property
     def chosen_record(self) -> tuple[float, float]:
-        """Mistakes and error of whichever model was the chosen one at its time."""
+        """
+        Mistakes and error of whichever model was the chosen one at its time, or of the joint answer.
+        """
 
 class Before64:
     """What models were before a lesson, as far as it can change them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggro import _core
+from aggro.learn import joint
 from aggro.learn.bundle import select
 from aggro.learn.grids import first_steps, places_of
 from aggro.learn.learner import Learner
@@ -38,6 +39,8 @@ def beginners(
         if race.examples:
             _count_from(learner, race.examples)
         learners.append(learner)
+    if race.joins and not race.examples and joint.may_begin(s, learners):
+        joint.join(learners, jointly=True)
     return learners
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,15 @@ def lanes_of(learner: Learner) -> list[dict[str, Any]]:
             **standing(record, chosen=False),
         }
         for setting, record, by_mean in zip(*parts, strict=True)
+    ]
+
+
+def all_lanes(learners: Sequence[Learner], leader: tuple[int, int]) -> list[dict[str, Any]]:
+    """Return the same for several learners; the leader is a learner and a lane of it."""
+    return [
+        {**lane, "chosen": (i, place) == leader}
+        for i, learner in enumerate(learners)
+        for place, lane in enumerate(lanes_of(learner))
     ]
 
 

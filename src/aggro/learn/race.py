@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
+from aggro.learn import joint
 from aggro.learn.beginners import beginners, judged_anew
 from aggro.learn.bundle import select
 from aggro.learn.choice import Choice, choice_of, leaving
 from aggro.learn.course import Course
 from aggro.learn.grids import grid_of, move_grid
-from aggro.learn.lanes import best_of, chosen_of, lanes_of, who_stays
+from aggro.learn.joint import Alone, Joint
+from aggro.learn.lanes import all_lanes, best_of, chosen_of, lanes_of, who_stays
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.turns import Turns
 from aggro.rules import AXES, Settings, check_same_shape, left_open
@@ -24,16 +26,14 @@ from aggro.rules import AXES, Settings, check_same_shape, left_open
 class AutoLearner:
     """Several learners, each with a grid of C in lanes; behaves like the best of them.
 
-    Learners differ in metric and scale, as far as these are to be chosen. Those far behind leave
-    the race, so that it costs less as it goes on.
-
+    Learners differ in metric and scale, as far as these are to be chosen. Those far behind leave.
     The best is the lane with the fewest recent mistakes (regression: the least recent error), each
-    example judged before it is learned. One lane is followed rather than a vote of all: on real
-    streams a vote was never clearly better, and one lane has weights that can be shown and saved.
-    When the stream changes, the race begins anew beside the leader.
+    example judged before it is learned. The first examples of two classes are answered by all lanes
+    jointly (see ``learn.joint``). When the stream changes, the race begins anew beside the leader.
     """
 
     watches = True  # whether the stream changes
+    joins = True  # begins with joint answers, where these err less
 
     def __init__(
         self,
@@ -73,8 +73,7 @@ class AutoLearner:
 
         An interrupt leaves all lanes at the same example. Rows without weight were never there.
         Threads share the learners: what is learned is the same for any number of them. ``margins``
-        is filled with what the learner that leads says of each row, and of the ``typical`` one,
-        before it is learned.
+        is filled with the answer to each row, and to the ``typical`` one, before it is learned.
         """
         order = np.arange(rows.count, dtype=np.int64) if order is None else order
         with self.turns.take():
@@ -166,6 +165,8 @@ class AutoLearner:
             course = course.after_settling(now, self.cost, self._regression)
         stay = who_stays(learners, raced, self._regression) if settled else learners
         moved = [move_grid(each, settled, raced) for each in stay]
+        if joint.answers(learners):
+            joint.join(moved, jointly=raced < joint.EXAMPLES)
         self.go_on_with(moved, [each for each in learners if each not in stay], course)
 
     def _join_if_due(
@@ -263,12 +264,7 @@ class AutoLearner:
     def lanes(self) -> list[dict[str, Any]]:
         """Return what is raced: the settings, mistakes and recent record of each lane."""
         learners = self.learners
-        leader = self._best_of(learners) if learners else None
-        return [
-            {**lane, "chosen": (i, place) == leader}
-            for i, learner in enumerate(learners)
-            for place, lane in enumerate(lanes_of(learner))
-        ]
+        return all_lanes(learners, self._best_of(learners)) if learners else []
 
     def told(self) -> Choice:
         """Return what was raced, the leader first, those that left the race included."""
@@ -287,10 +283,15 @@ class AutoLearner:
 
     # -- what a Learner has -----------------------------------------------------------------
 
+    def _answering(self) -> Joint | Alone:
+        learners = self.learners
+        if self.fixed is None and joint.answers(learners):
+            return Joint(learners)
+        return Alone(*self._leader())
+
     def scores(self, rows: _core.Rows, threads: int = 1) -> Array:
-        """Return the scores of the leader."""
-        learner, lane = self._leader()
-        return learner.scores(rows, lane, threads)
+        """Return the scores of the leader, or of all lanes jointly."""
+        return self._answering().scores(rows, threads)
 
     def set_coef(self, coef: Array, intercept: Array) -> None:
         """Refuse: there is no one model to start from."""
@@ -300,14 +301,12 @@ class AutoLearner:
         )
 
     def coef(self) -> Array:
-        """Return the weights of the leader, outputs x features."""
-        learner, lane = self._leader()
-        return learner.coef(lane)
+        """Return the weights that predict, outputs x features."""
+        return self._answering().coef()
 
     def intercept(self) -> Array:
-        """Return the intercepts of the leader."""
-        learner, lane = self._leader()
-        return learner.intercept(lane)
+        """Return the intercepts that predict."""
+        return self._answering().intercept()
 
     @property
     def examples(self) -> int:
@@ -331,6 +330,7 @@ class AutoLearner:
             rest, (leading, lane) = list(self.learners), self.best
             self.go_on_with([rest.pop(leading)], rest)
             self.fixed = (0, lane)
+            joint.join(self.learners, jointly=False)
         elif not frozen:
             self.fixed = None
         for learner in self.learners:

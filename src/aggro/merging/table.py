@@ -171,6 +171,9 @@ RULES: dict[str, Any] = {
     "recent_loss": FADING,
     "recent_examples": FADING,
     "turned_recent": FADING,
+    "margin_size": FADING,
+    "margin_loss": FADING,
+    "joint_part": KEPT,
 }
 # What has no meaning for models that learned apart, and why.
 REFUSED = {

@@ -15,7 +15,8 @@ from aggro.models.values import Arrays, decode, encode
 from aggro.rules import LOSSES, Settings, Task, check_settings, left_open, same_shape
 
 TABLES = ("lane", "slot", "feature")  # kinds of arrays that have one line for each feature
-LATER = ("class_sum_rest",)  # files of old lack these: they begin at zero
+# Files of old lack these: they begin at zero.
+LATER = ("class_sum_rest", "joint_part", "margin_size", "margin_loss")
 FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
 MOST_FEATURES = 2**48
 

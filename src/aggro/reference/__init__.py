@@ -12,6 +12,7 @@ Examples
 
 from .batch import batch_dual, batch_support_classes
 from .geometry import Centre, ClassMeans, Metric
+from .joint import JointAnswer
 from .kernel import ReferenceKernelLearner, forget_one, kernel_matrix
 from .linear import ReferenceLearner
 from .merging import by_information, by_matrix, by_news, moments_of
@@ -32,6 +33,7 @@ from .task import Task
 __all__ = [
     "Centre",
     "ClassMeans",
+    "JointAnswer",
     "Metric",
     "ReferenceKernelLearner",
     "ReferenceLearner",

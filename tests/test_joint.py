@@ -1,0 +1,266 @@
+"""The first examples of a race of two classes are answered by all lanes jointly."""
+
+import copy
+import itertools
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from closeness import assert_close
+from linear_support import make_problem, same_state, stored
+
+import aggro
+from aggro import AutoClassifier, PassiveAggressiveClassifier, _core
+from aggro.learn import joint
+from aggro.learn.learner import Learner, rows_of
+from aggro.reference import JointAnswer
+from aggro.rules import Settings, memory_of
+
+GRID = (0.01, 0.3, 10.0)
+
+
+def noisy(seed=0, n=300, d=6):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * 3.0 ** rng.integers(-2, 3, d)
+    return X, (X @ rng.standard_normal(d) + 2 * rng.standard_normal(n) > 0).astype(np.int64)
+
+
+def race(**more):
+    """A race whose rows are scored as they are, so that ``predict`` says what is counted."""
+    return PassiveAggressiveClassifier(C="auto", metric="auto", **more)
+
+
+def lanes_of(metric, average, batch_size, dtype, features):
+    """A learner of three values of C, as a race has them."""
+    settings = Settings("binary", metric=metric, average=average, batch_size=batch_size)
+    learner = Learner([replace(settings, C=C) for C in GRID], features, 2, dtype)
+    learner.model.set_memory(memory_of(settings))
+    return learner
+
+
+# -- the twin --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize("average", [False, True, "auto"])
+@pytest.mark.parametrize("storage", ["dense", "csr32"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch_size, threads):
+    X, y = make_problem("binary", 1, np.random.default_rng(3), n=96)
+    X, weights = stored(X, storage, dtype), np.where(np.arange(96) % 7 == 2, 0.0, 1.5)
+    metrics = ("euclidean", "diagonal", "root")
+    learners = [lanes_of(metric, average, batch_size, dtype, X.shape[1]) for metric in metrics]
+    models = [each.model for each in learners]
+    twin, mistakes = JointAnswer(9, learners[0].model.memory), 0
+    joint.join(learners, jointly=True)
+    present = np.flatnonzero(weights)
+    lesson = {"labels": y, "weights": weights, "batch_size": batch_size, "threads": threads}
+    for number, start in enumerate(range(0, len(present), batch_size)):
+        rows = present[start : start + batch_size]
+        margins = np.hstack([model.score(rows_of(X[rows])) for model in models]).astype(float)
+        parts = np.concatenate([model.joint_parts for model in models])
+        assert_close(parts, twin.parts() if number % 2 == 0 else parts, rtol=2e-3)
+        mistakes += int(((margins @ parts > 0) != (y[rows] > 0)).sum())
+        for margin, label in zip(margins, y[rows], strict=True):
+            twin.judge(margin, 1.0 if label else -1.0)
+        _core.learn_together(models, rows_of(X), order=rows, **lesson)
+        if number % 2:  # the parts stay as they are in between
+            joint.join(learners, jointly=True)
+        assert {model.chosen_record[0] for model in models} == {mistakes}
+    state = [model.state() for model in models]
+    close = 1e-9 if dtype == np.float64 else 1e-3
+    sizes, losses = (
+        np.concatenate([s[name] for s in state]) for name in ("margin_size", "margin_loss")
+    )
+    np.testing.assert_allclose(sizes, twin.sizes, rtol=close)
+    np.testing.assert_allclose(losses, twin.losses.ravel(), rtol=close, atol=close)
+
+
+def test_parts_of_margins_of_any_size():
+    """Parts are finite, and the answer is as large as margins are."""
+    for size in (1e-300, 1e-30, 1.0, 1e30, 1e200):
+        learners = [lanes_of("euclidean", "auto", 1, np.float64, 2) for _ in range(2)]
+        joint.join(learners, jointly=True)
+        for learner, scale in zip(learners, (1.0, size), strict=True):
+            state = learner.state()
+            state["margin_size"][:] = scale
+            state["margin_loss"][:] = 3.0
+            state["record"][0] = 1.0
+            learner.load_state(state)
+        joint.join(learners, jointly=True)
+        parts = np.concatenate([each.model.joint_parts for each in learners])
+        assert np.isfinite(parts).all() and (parts > 0).all()
+        if 1e-90 < size < 1e90:  # each lane has the same say
+            assert_close(parts * np.repeat([1.0, size], 3), np.full(6, (1 + size) / 12))
+
+
+# -- a race ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mistakes_are_those_of_predict_until_and_after_its_end(seed):
+    X, y = noisy(seed, n=1100)
+    model, made = race(), int(y[0] != 0)
+    model.partial_fit(X[:1], y[:1], classes=[0, 1])
+    for i in range(1, 1100):
+        made += int(model.predict(X[i : i + 1])[0] != y[i])
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert model.n_mistakes_ == made
+        assert joint.answers(model._learner.learners) == (i + 1 < joint.EXAMPLES)
+
+
+def test_weights_that_are_shown_are_those_that_answer():
+    X, y = noisy()
+    model = AutoClassifier().partial_fit(X, y)
+    shown = X @ model.coef_.T + model.intercept_
+    assert_close(model.decision_function(X), shown.ravel())
+    leader = model._learner.winner()
+    assert not np.allclose(leader.scores(rows_of(X)).ravel(), shown.ravel())
+
+
+def test_it_errs_less_than_the_leader_on_few_examples():
+    """What it is for: thirty streams of two hundred noisy examples."""
+    jointly, alone = 0, 0
+    for seed in range(30):
+        X, y = noisy(seed, n=200)
+        jointly += AutoClassifier().partial_fit(X, y).n_mistakes_
+        leader = AutoClassifier().partial_fit(X[:1], y[:1], classes=[0, 1])
+        joint.join(leader._learner.learners, jointly=False)
+        alone += leader.partial_fit(X[1:], y[1:]).n_mistakes_
+    assert jointly < 0.99 * alone
+
+
+@pytest.mark.parametrize("batch_size", [1, 5])
+@pytest.mark.parametrize("probability", [False, True])
+def test_calls_copies_files_and_threads_change_nothing(batch_size, probability, tmp_path):
+    X, y = noisy(n=1200)
+    keywords = {
+        "scale": "auto",
+        "random_state": 0,
+        "batch_size": batch_size,
+        "probability": probability,
+    }
+    whole = race(**keywords).partial_fit(X, y)
+    for cuts in ([0, 15, 300, 1200], [0, 500, 505, 1020, 1030, 1200]):
+        model = race(**keywords, n_jobs=2)
+        for number, (start, end) in enumerate(itertools.pairwise(cuts)):
+            model.partial_fit(X[start:end], y[start:end], classes=[0, 1])
+            if number == 0:
+                model = pickle.loads(pickle.dumps(model))
+            elif number == 1:
+                aggro.save(model, tmp_path / "m")
+                model = aggro.load(tmp_path / "m")
+        assert model.n_mistakes_ == whole.n_mistakes_
+        pairs = zip(model._learner.learners, whole._learner.learners, strict=True)
+        assert all(same_state(one, two) for one, two in pairs)
+        if probability:
+            assert np.array_equal(model.predict_proba(X), whole.predict_proba(X))
+
+
+def test_a_copy_answers_as_the_original(tmp_path):
+    X, y = noisy(n=200)
+    model = AutoClassifier().partial_fit(X, y)
+    aggro.save(model, tmp_path / "m")
+    for twin in (
+        pickle.loads(pickle.dumps(model)),
+        copy.deepcopy(model),
+        aggro.load(tmp_path / "m"),
+    ):
+        assert joint.answers(twin._learner.learners)
+        assert np.array_equal(twin.decision_function(X), model.decision_function(X))
+
+
+def test_margins_that_are_recorded_are_those_of_the_answer():
+    X, y = noisy(n=120)
+    learner = race().partial_fit(X[:60], y[:60])._learner
+    typical, margins = rows_of(np.full((1, 6), 0.5)), np.zeros((1, 2, 1))
+    for i in range(60, 120):
+        said = [learner.scores(rows)[0] for rows in (rows_of(X[i : i + 1]), typical)]
+        learner.learn(rows_of(X[i : i + 1]), labels=y[i : i + 1], typical=typical, margins=margins)
+        assert_close(margins[0], np.array(said))
+
+
+@pytest.mark.parametrize("late", ["a", "c"])
+def test_a_class_that_comes_later(late):
+    """Whether the class that came first is the first in order is not known before."""
+    X, y = noisy(n=260)
+    y = np.where(np.arange(260) < 9, 0, y)
+    names = np.array(["b", late])[y]
+    known = race().partial_fit(X, names, classes=sorted({"b", late}))
+    model = race()
+    for i in range(260):
+        model.partial_fit(X[i : i + 1], names[i : i + 1])
+    assert model.n_mistakes_ == known.n_mistakes_
+    assert_close(model.decision_function(X), known.decision_function(X))
+
+
+def test_a_refused_row_leaves_it_as_it_was():
+    X, y = noisy(n=200)
+    model, same = (AutoClassifier().partial_fit(X[:100], y[:100]) for _ in range(2))
+    bad = X[100:].copy()
+    bad[70] = np.inf
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="infinite"):
+        model.partial_fit(bad, y[100:])
+    assert np.array_equal(model.decision_function(X), before)
+    for each in (model, same):
+        each.partial_fit(X[100:], y[100:])
+    assert model.n_mistakes_ == same.n_mistakes_
+    pairs = zip(model._learner.learners, same._learner.learners, strict=True)
+    assert all(same_state(one, two) for one, two in pairs)
+
+
+# -- who answers alone -----------------------------------------------------------------------
+
+
+def test_several_classes_one_metric_and_numbers_are_answered_by_the_leader():
+    X, y = noisy(n=100)
+    three = AutoClassifier().partial_fit(X, y + (X[:, 0] > 1))
+    assert not joint.answers(three._learner.learners)
+    for model in (PassiveAggressiveClassifier(C="auto"), race().set_params(C=1.0)):
+        assert not joint.answers(model.partial_fit(X, y)._learner.learners)
+    numbers = aggro.AutoRegressor().partial_fit(X, X[:, 0])
+    assert not joint.answers(numbers._learner.learners)
+
+
+def test_a_third_class_ends_it():
+    X, y = noisy(n=300)
+    y = np.where((np.arange(300) > 150) & (X[:, 0] > 2), 2, y)
+    model = race().partial_fit(X[:150], y[:150])
+    assert joint.answers(model._learner.learners)
+    model.partial_fit(X[150:], y[150:])
+    assert not joint.answers(model._learner.learners)
+
+
+def test_settling_keeps_the_leader():
+    X, y = noisy()
+    model = AutoClassifier().partial_fit(X, y)
+    leader = model._learner.winner().scores(rows_of(X)).ravel()
+    assert not np.array_equal(model.decision_function(X), leader)
+    assert np.array_equal(model.settle().decision_function(X), leader)
+
+
+def test_later_passes_are_made_by_the_leader():
+    X, y = noisy()
+    model = AutoClassifier(max_iter=3, tol=None, random_state=0).fit(X, y)
+    assert not joint.answers(model._learner.learners)
+    assert_close(model.decision_function(X), (X @ model.coef_.T + model.intercept_).ravel())
+
+
+def test_states_of_old_are_answered_by_the_leader():
+    """They know of no parts; nobody begins to answer jointly in the middle of a race."""
+    X, y = noisy(n=400)
+    model = AutoClassifier().partial_fit(X[:300], y[:300])
+    learners = model._learner.learners
+    for learner in learners:
+        old = {
+            n: a
+            for n, a in learner.state().items()
+            if n not in ("joint_part", "margin_size", "margin_loss")
+        }
+        learner.load_state(old)
+    assert not joint.answers(learners)
+    model.partial_fit(X[300:], y[300:])
+    assert not joint.answers(model._learner.learners)
