@@ -39,6 +39,7 @@ inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
         total += part;
         size += part * unit;
     });
+    size /= total;
     constexpr double most = 1e100;  // of margins that have all but no size
     each([&](double& part, double, double unit) {
         part *= part > 0 ? std::min(most, size / unit / total) : 0;

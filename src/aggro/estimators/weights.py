@@ -195,7 +195,8 @@ class LinearEstimator(OnlineEstimator):
 
         Its weights stay the same, to the last bit; a copy or a file of it takes a small part of
         the room, and learning goes on at a small part of the price. Parameters that were "auto"
-        become those of the leader; C may be set from then on. Without a race nothing happens.
+        become those of the leader; C may be set from then on. Without a race nothing happens. Where
+        all lanes still answer jointly, the leader's answers are others than these.
         """
         check_is_fitted(self)
         if isinstance(self._learner, AutoLearner):

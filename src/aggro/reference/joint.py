@@ -49,5 +49,6 @@ class JointAnswer:
         best = np.argmin(self.losses, axis=1)
         least = self.losses.min(axis=1)
         weights = np.exp(RATE * (least.min() - least))
+        weights /= weights.sum()
         units = self.units() / STRETCHES[best]
-        return np.asarray(weights / units * (weights @ units) / weights.sum())
+        return np.asarray(weights / units * (weights @ units))
