@@ -242,6 +242,16 @@ def test_settling_keeps_the_leader():
     assert np.array_equal(model.settle().decision_function(X), leader)
 
 
+def test_one_pass_of_fit_is_that_of_partial_fit():
+    X, y = noisy()
+    model = AutoClassifier(max_iter=1, tol=None, shuffle=False, random_state=0).fit(X, y)
+    stream = AutoClassifier(random_state=0).partial_fit(X, y)
+    assert joint.answers(model._learner.learners)
+    assert np.array_equal(model.decision_function(X), stream.decision_function(X))
+    later = noisy(1)
+    assert model.partial_fit(*later).n_mistakes_ == stream.partial_fit(*later).n_mistakes_
+
+
 def test_later_passes_are_made_by_the_leader():
     X, y = noisy()
     model = AutoClassifier(max_iter=3, tol=None, random_state=0).fit(X, y)

@@ -148,7 +148,7 @@ class DaskEstimator(OnCluster, LinearEstimator):
             model = rounds.model
             before = model._learner.progress.loss
             rounds.one_pass(number)
-            model._learner.freeze_means()
+            model._learner.freeze_means(number + 1 < self.max_iter)
             loss = model._learner.progress.loss - before
             rows = sum(each["rows"] for each in rounds.progress.history if each["pass"] == number)
             if number == 0:

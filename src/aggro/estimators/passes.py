@@ -61,15 +61,16 @@ class Passes:
         for epoch in range(1, self.max_iter + 1):
             before, order = learner.progress.loss, self._order(random, rows, judge.held_out)
             teach(order, again=epoch > 1)
-            learner.freeze_means()  # the same rows may come again
+            last = epoch == self.max_iter
+            learner.freeze_means(not last)  # the same rows may come again
             loss = (learner.progress.loss - before) / (rows if order is None else len(order))
             self._report(epoch, learner, loss)
             over = judge.ends(learner, loss) and self.tol is not None
-            newcomers = judge.newcomers(last=over or epoch == self.max_iter)
+            newcomers = judge.newcomers(last=over or last)
             if newcomers is not None:
                 learner.freeze_means(False)
                 teach(newcomers, again=True)
-                learner.freeze_means()
+                learner.freeze_means(not last)
             if over:
                 break
         else:
