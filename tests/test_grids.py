@@ -320,7 +320,7 @@ def test_a_settled_race_keeps_the_neighbours_of_its_leader():
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_tables_of_a_race_are_counted_before_it_begins(left, sparse):
     settings = Settings(task="binary", **dict.fromkeys(left, "auto"))
-    race, X = AutoLearner(settings, 3, 2), np.ones((1, 3))
+    race, X = AutoLearner(settings, 9, 2), np.eye(1, 9)
     race.learn(rows_of(csr_matrix(X) if sparse else X), labels=np.zeros(1, np.int64))
     tables = sum(tables_of(each.settings) * each.models for each in race.learners)
     assert race_tables(settings, sparse) == tables

@@ -93,7 +93,7 @@ def test_parts_of_margins_of_any_size():
         parts = np.concatenate([each.model.joint_parts for each in learners])
         assert np.isfinite(parts).all() and (parts > 0).all()
         if 1e-90 < size < 1e90:  # each lane has the same say
-            assert_close(parts * np.repeat([1.0, size], 3), np.full(6, (1 + size) / 12))
+            assert_close(parts * np.repeat([1.0, size], 3), np.full(6, 1 / 6))
 
 
 # -- a race ----------------------------------------------------------------------------------

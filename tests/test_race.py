@@ -83,11 +83,21 @@ def test_the_leader_of_a_regression_too():
 
 
 @pytest.mark.parametrize("metric", ["auto", "euclidean", "diagonal"])
-def test_sparse_rows_are_never_centred(metric):
+@pytest.mark.parametrize("filled", [True, False])
+def test_sparse_rows_are_centred_if_every_eighth_feature_is_there(metric, filled):
+    """The first row tells; zeros that are stored are none."""
     X, y = (part[: SETTLED - 1] for part in cancer())
+    X = np.hstack([X[:, :4], np.zeros((len(X), 28))])
+    X[1:, 5:] = 1.0
+    X[0, 3] = float(filled)
+    stored = sp.csr_matrix(np.where(X == 0, 7.0, X))
+    stored.data[stored.data == 7.0] = 0.0
     race = PassiveAggressiveClassifier(C="auto", metric=metric, scale="auto")
-    race.partial_fit(sp.csr_matrix(X), y)
-    assert {scale for _, scale in places(race)} == {"none", "online"}
+    race.partial_fit(stored, y)
+    assert {scale for _, scale in places(race)} == {"none", "online", *["standard"] * filled}
+    dense = PassiveAggressiveClassifier(C="auto", metric=metric, scale="auto").partial_fit(X, y)
+    if filled:  # the same race, but for rounding
+        assert dense.n_mistakes_ == race.n_mistakes_
 
 
 @pytest.mark.parametrize("learned", [100, 3500, 5000])

@@ -13,6 +13,7 @@ import numpy as np
 from aggro import datasets
 
 SETS = Path(__file__).with_name("sets.txt")
+FRESH = Path(__file__).with_name("fresh.txt")
 MOST_ROWS = 20_000
 ORDERS = 5
 
@@ -54,22 +55,34 @@ class Problem:
         return not isinstance(self.X, np.ndarray)
 
 
+def _lines(table: Path) -> list[list[str]]:
+    lines = [line.split() for line in table.read_text(encoding="utf-8").splitlines()]
+    return [line for line in lines if line and not line[0].startswith("#")]
+
+
 def listed() -> dict[str, int]:
     """Return the sets of sets.txt and the most rows of each."""
-    lines = [line.split() for line in SETS.read_text(encoding="utf-8").splitlines()]
-    named = [line for line in lines if line and not line[0].startswith("#")]
-    return {name: int(rows[0]) if rows else MOST_ROWS for name, *rows in named}
+    return {name: int(rows[0]) if rows else MOST_ROWS for name, *rows in _lines(SETS)}
+
+
+def fresh() -> dict[str, list[str]]:
+    """Return the sets of fresh.txt: where the rows are, two classes of them, the most rows."""
+    return {name: rest for name, *rest in _lines(FRESH)}
 
 
 @functools.lru_cache(maxsize=1)
 def problem(name: str) -> Problem:
     """Return a set: columns that are never used left out, classes numbered."""
-    data = datasets.load(name)
+    source, *pair, most = fresh().get(name) or [name, str(listed()[name])]
+    data = datasets.load(source)
     X, y, classes = data.X, data.y.astype(float) if data.task == "regression" else data.y, 0
+    if pair:
+        there = np.isin(y.astype(str), pair)
+        X, y = X[there], y[there]
     if data.task != "regression":
         names, y = np.unique(y, return_inverse=True)
         classes = len(names)
-    count = min(len(y), listed()[name])
+    count = min(len(y), int(most))
     random = np.random.default_rng(zlib.crc32(name.encode()))
     orders = [random.permutation(len(y))[:count] for _ in range(ORDERS)]
     if data.ordered:
@@ -79,4 +92,5 @@ def problem(name: str) -> Problem:
         X.sort_indices()
         if X.shape[1] > 3000 and classes > 2:
             X = X.astype(np.float32)
-    return Problem(name, data.task, X, y, classes, orders)
+    task = "binary" if pair else data.task
+    return Problem(name, task, X, y, classes, orders)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ PAGE = cells.ROOT / "docs" / "tuning.md"
 PICTURE = cells.ROOT / "docs" / "images" / "tuning.png"
 LARGE = 5000
 COLUMNS = ("best C", "C=1", *PEERS)
+FRESH_METHODS = (RECOMMENDED, "C=1", "sklearn PA", "Vowpal Wabbit", "river logistic")
 HEADS = {"best C": "best fixed C", "sklearn PA best C": "sklearn PA, best C"}
 
 
@@ -33,6 +35,28 @@ def write(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
 
     draw(results, PICTURE)
     fill(PAGE, parts)
+
+
+def write_fresh(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
+    """Print the table of the sets that no choice was made on, or put it into the docs."""
+    text = fresh_table(load(folder, names))
+    if into_docs:
+        fill(PAGE, {"fresh": text})
+    else:
+        print(text)
+
+
+def fresh_table(results: list[Result]) -> str:
+    """Return the error of aggro and of its peers on each set, and who wins against whom."""
+    peers = FRESH_METHODS[1:]
+    wins = [
+        f"{better} better, {level} level, {worse} worse"
+        for better, level, worse in (tally(results, method) for method in peers)
+    ]
+    head = ["set", "rows", "columns", "aggro", *peers]
+    lines = [row(head), row(["---"] + ["--:"] * (len(head) - 1))]
+    lines += [row(_cells(r, peers)) for r in results]
+    return "\n".join([*lines, row(["**aggro is**", "", "", "", *wins])])
 
 
 def _percent(error: float) -> str:
@@ -54,14 +78,14 @@ def table(results: list[Result]) -> str:
             row(head),
             row(["---"] + ["--:"] * (len(head) - 1)),
         ]
-        lines += [row(_cells(r)) for r in results if r.task == task]
+        lines += [row(_cells(r, COLUMNS)) for r in results if r.task == task]
     return "\n".join(lines[1:])
 
 
-def _cells(r: Result) -> list[str]:
+def _cells(r: Result, columns: Sequence[str]) -> list[str]:
     name = r.name + (" ⏱" if r.ordered else "")
     cells_ = [name, f"{r.rows}", f"{r.features}", _percent(r.ours())]
-    for method in COLUMNS:
+    for method in columns:
         if method != "best C" and not r.found[method]:
             cells_.append("")
             continue

@@ -79,6 +79,7 @@ void bind_linear(nb::module_& m) {
         .def(nb::init<const AnyArray&, const AnyArray&, const AnyArray&, std::size_t>(), "data"_a,
              "indices"_a, "indptr"_a, "features"_a)
         .def_prop_ro("count", [](const Rows& self) { return self.matrix.rows; })
+        .def_prop_ro("features", [](const Rows& self) { return self.matrix.features; })
         .def_prop_ro("sparse", [](const Rows& self) { return self.matrix.sparse(); })
         .def(
             "inspect", [](Rows& self) { inspect(self.matrix); },

@@ -20,11 +20,11 @@ inline std::size_t best_stretch(const Record& r, std::size_t model) {
 }
 
 /// Gives each model its part in the joint answer: a weight by how wrong its margins were, one for
-/// all together, over their size. The answer is as large as margins are in the weighted mean. If
+/// all together, over their size. The answer is as large as the margins that were least wrong. If
 /// the models do not answer jointly, none has a part.
 template <class T>
 inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
-    double least = std::numeric_limits<double>::infinity(), total = 0, size = 0;
+    double least = std::numeric_limits<double>::infinity(), size = 1, total = 0;
     const auto each = [&](auto&& use) {
         for (Model<T>* m : models)
             for (std::size_t i = 0; i < m->record.part.size(); ++i) {
@@ -33,16 +33,16 @@ inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
                     margin_unit(m->record, i) / Record::stretches[best]);
             }
     };
-    each([&](double&, double loss, double) { least = std::min(least, loss); });
-    each([&](double& part, double loss, double unit) {
+    each([&](double&, double loss, double unit) {
+        if (loss < least) least = loss, size = unit;
+    });
+    each([&](double& part, double loss, double) {
         part = jointly ? std::exp(joint_rate * (least - loss)) : 0;
         total += part;
-        size += part * unit;
     });
-    size /= total;
     constexpr double most = 1e100;  // of margins that have all but no size
     each([&](double& part, double, double unit) {
-        part *= part > 0 ? std::min(most, size / unit / total) : 0;
+        part *= part > 0 ? std::min(most, size / unit) / total : 0;
     });
 }
 

@@ -91,6 +91,9 @@ class Rows:
     def count(self) -> int: ...
 
     @property
+    def features(self) -> int: ...
+
+    @property
     def sparse(self) -> bool: ...
 
     def inspect(self) -> None:

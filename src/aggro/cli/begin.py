@@ -16,8 +16,9 @@ from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.files import Reader
 from aggro.files.labels import looks_continuous
 from aggro.kinds import KINDS
+from aggro.learn.beginners import is_sparse
 from aggro.learn.grids import race_tables
-from aggro.learn.learner import Array
+from aggro.learn.learner import Array, rows_of
 from aggro.rules import Settings, left_open
 
 # Of wide sparse rows, such as texts, the Euclidean metric needs about a third of what all need.
@@ -72,7 +73,8 @@ def left_to_choose(X: Any, outputs: int, insists: bool = False) -> dict[str, Any
     left: dict[str, Any] = dict.fromkeys(
         CHOSEN_OF_WIDE if sparse and X.shape[1] > WIDE else CHOSEN, "auto"
     )
-    tables = outputs * race_tables(Settings(task="binary", **left), sparse)
+    unfilled = X.shape[0] > 0 and is_sparse(rows_of(X), 0)
+    tables = outputs * race_tables(Settings(task="binary", **left), unfilled)
     if X.shape[1] * tables * X.dtype.itemsize > MOST_MEMORY and not insists:
         return {}
     return left

@@ -10,7 +10,7 @@ import numpy as np
 from aggro import _core
 from aggro.learn import joint
 from aggro.learn.bundle import select
-from aggro.learn.grids import first_steps, places_of
+from aggro.learn.grids import FILLED, first_steps, places_of
 from aggro.learn.learner import Learner
 from aggro.rules import memory_of
 
@@ -28,7 +28,7 @@ def beginners(
     s, shape = race.settings, (race.features, race.classes, race.dtype, race.seed)
     target = np.abs(lesson["values"][first]).max() if s.task == "regression" else 1.0
     learners = []
-    for metric, scale in places_of(s, rows.sparse):
+    for metric, scale in places_of(s, is_sparse(rows, first)):
         place = replace(s, metric=metric, scale=scale)
         steps = first_steps(place, rows.square(first, getattr(_core.Scale, scale)), target)
         prices = race.grid(place, steps) if s.C == "auto" else [s.C]
@@ -42,6 +42,11 @@ def beginners(
     if race.joins and not race.examples and joint.may_begin(s, learners):
         joint.join(learners, jointly=True)
     return learners
+
+
+def is_sparse(rows: _core.Rows, first: int) -> bool:
+    """Tell, by one row, whether rows are so sparse that they should not be filled."""
+    return rows.sparse and FILLED * rows.square(first, _core.Scale.online) < rows.features
 
 
 def judged_anew(learner: Learner) -> Learner:

@@ -28,6 +28,7 @@ PLACES = (
     ("euclidean", "standard"),
     ("diagonal", "standard"),
 )
+FILLED = 8  # sparse rows are centred, which fills them, if at least every eighth feature is there
 PIECE = 1024  # most examples between two looks at who leads
 # What stays of a race, from so many examples on: so many learners, the best ones; and of each grid
 # the best C with so many neighbours on either side. On 43 real sets the error is that of a race

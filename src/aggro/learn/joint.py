@@ -58,9 +58,12 @@ class Joint:
         return self._mean(lambda model: model.bias()[None])
 
     def _mean(self, of: Callable[[Any], Array]) -> Array:
-        """Return numbers of all lanes, one column for each, as one column."""
+        """Return numbers of all lanes, one column for each, as one column.
+
+        A lane that finds a row too large for a finite score says as much as it can.
+        """
         models = [each.model for each in self.learners]
-        columns = [of(model) @ np.asarray(model.joint_parts) for model in models]
+        columns = [np.nan_to_num(of(model)) @ np.asarray(model.joint_parts) for model in models]
         return np.asarray(np.sum(columns, axis=0), dtype=self.learners[0].dtype)
 
 

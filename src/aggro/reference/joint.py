@@ -51,4 +51,4 @@ class JointAnswer:
         weights = np.exp(RATE * (least.min() - least))
         weights /= weights.sum()
         units = self.units() / STRETCHES[best]
-        return np.asarray(weights / units * (weights @ units))
+        return np.asarray(weights / units * units[np.argmin(least)])
