@@ -54,6 +54,28 @@ class LinearCore {
         return to_numpy(std::move(out), {x.rows, outputs});
     }
 
+    nb::ndarray<nb::numpy, double> joint_score(const Matrix& x, std::size_t threads) {
+        std::vector<double> out(x.rows);
+        in_python_words([&] {
+            guard.read([&] {
+                check_features(x, model.shape.features);
+                score_jointly(model, x, out.data(), threads);
+            });
+        });
+        return to_numpy(std::move(out), {x.rows});
+    }
+
+    /// The weights of the joint answer, and its intercept behind them.
+    nb::ndarray<nb::numpy, double> joint_weights() {
+        std::vector<double> out = guard.read([&] {
+            auto [weights, bias] = aggro::joint_weights(model);
+            weights.push_back(bias);
+            return weights;
+        });
+        const std::size_t size = out.size();
+        return to_numpy(std::move(out), {size});
+    }
+
     /// All arrays of the state by name, copied.
     nb::dict state() {
         std::vector<std::pair<std::string, Array>> arrays;
@@ -155,7 +177,8 @@ class LinearCore {
     }
 
     nb::ndarray<nb::numpy, double> bias() {
-        std::vector<double> bias = guard.read([&] { return effective_bias(model); });
+        std::vector<double> bias =
+            guard.read([&] { return effective_bias(model, predicts_by_mean(model)); });
         return to_numpy(std::move(bias), {model.shape.outputs});
     }
 

@@ -49,6 +49,15 @@ void bind_model(nb::module_& m, const char* name) {
             "rows"_a, "threads"_a = 1,
             "Scores of the predictor, one row per example and one column per output.")
         .def(
+            "joint_score",
+            [](G& self, const Rows& rows, std::size_t threads) {
+                return self.joint_score(rows.matrix, std::max<std::size_t>(threads, 1));
+            },
+            "rows"_a, "threads"_a = 1, "The part of these models in the joint answer to each row.")
+        .def(
+            "joint_weights", &G::joint_weights,
+            "Their part in the weights of the joint answer, and in its intercept, the last number.")
+        .def(
             "grow",
             [](G& self, std::size_t features) {
                 self.guard.write([&] { self.model.grow(features); });
@@ -154,8 +163,9 @@ void bind_model(nb::module_& m, const char* name) {
                     return std::vector<double>(part.begin(), part.end());
                 });
             },
-            "How often the score of each model counts in the joint answer: zeros where one "
-            "answers.")
+            "How often each score, of the mean and of the last weights of each model, counts in "
+            "the "
+            "joint answer: zeros where one answers.")
         .def_prop_ro(
             "answers_jointly",
             [](G& self) {
@@ -202,7 +212,7 @@ void bind_several(nb::module_& m, const char* name) {
             Guard::write_all(G::guards(models), [&] { join_answers(G::models(models), jointly); });
         },
         "models"_a, "jointly"_a,
-        "Give each model its part in the joint answer, by how wrong its margins were, or none.");
+        "Give each score its part in the joint answer, by how wrong its margins were, or none.");
     m.def(
         "learn_together",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,

@@ -46,11 +46,10 @@ inline std::vector<bool> predicts_by_mean(const Model<T>& m) {
     return found;
 }
 
-/// Calls use(j, k, weight) with all weights that predict, whatever they are made of, for features
-/// as they are given: their scale is in the weight.
+/// Calls use(j, k, weight) with all weights, or their mean where it predicts, whatever they are
+/// made of, for features as they are given: their scale is in the weight.
 template <class T, class Use>
-inline void each_weight(const Model<T>& m, Use&& use) {
-    const std::vector<bool> averaged = predicts_by_mean(m);
+inline void each_weight(const Model<T>& m, const std::vector<bool>& averaged, Use&& use) {
     for (std::size_t j = 0; j < m.shape.features; ++j) {
         const double factor = m.sizes.factor(j);
         for (std::size_t g = 0; g < m.groups.size(); ++g) {
@@ -67,16 +66,15 @@ inline void each_weight(const Model<T>& m, Use&& use) {
 /// The weights that predict, features x outputs.
 template <class T>
 inline void write_weights(const Model<T>& m, T* out) {
-    each_weight(m, [&](std::size_t j, std::size_t k, double weight) {
+    each_weight(m, predicts_by_mean(m), [&](std::size_t j, std::size_t k, double weight) {
         out[j * m.shape.outputs + k] = static_cast<T>(weight);
     });
 }
 
-/// The intercepts that predict.
+/// The intercepts of the last weights, or of their mean where it predicts.
 template <class T>
-inline std::vector<double> effective_bias(const Model<T>& m) {
+inline std::vector<double> effective_bias(const Model<T>& m, const std::vector<bool>& averaged) {
     std::vector<double> bias(m.bias.begin(), m.bias.end());
-    const std::vector<bool> averaged = predicts_by_mean(m);
     for (std::size_t k = 0; k < bias.size(); ++k)
         if (averaged[k]) bias[k] = m.bias_sum[k] / averaged_weight(m.shape, m.counters);
     for (std::size_t g = 0; m.shape.reservoir > 0 && g < m.groups.size(); ++g)
@@ -84,10 +82,29 @@ inline std::vector<double> effective_bias(const Model<T>& m) {
              m.pool_fill[g] > 0 && k < m.groups[g].first + m.groups[g].count; ++k)
             bias[k] = m.pool_mean_bias[k];
     if (m.shape.scale == Scale::standard)
-        each_weight(m, [&](std::size_t j, std::size_t k, double weight) {
+        each_weight(m, averaged, [&](std::size_t j, std::size_t k, double weight) {
             bias[k] -= weight * m.sizes.centre(j);
         });
     return bias;
+}
+
+/// The weights of the joint answer, and its intercept.
+template <class T>
+inline std::pair<std::vector<double>, double> joint_weights(const Model<T>& m) {
+    const Record& r = m.record;
+    std::vector<double> weights(m.shape.features);
+    double bias = 0;
+    for (std::size_t rival = 0; rival < r.rivals; ++rival) {
+        std::vector<bool> averaged = predicts_by_mean(m);
+        if (r.rivals > 1) averaged.assign(averaged.size(), rival == 0 && m.counters.averaged > 0);
+        const auto part = [&](std::size_t k) { return r.part[k * r.rivals + rival]; };
+        each_weight(m, averaged, [&](std::size_t j, std::size_t k, double weight) {
+            weights[j] += part(k) * weight;
+        });
+        const std::vector<double> intercepts = effective_bias(m, averaged);
+        for (std::size_t k = 0; k < intercepts.size(); ++k) bias += part(k) * intercepts[k];
+    }
+    return {weights, bias};
 }
 
 /// target_j[k] becomes scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) + keep * target_j[k].

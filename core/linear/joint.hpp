@@ -9,17 +9,17 @@
 
 namespace aggro {
 
-/// A model's weight in the answer falls by this for each unit of its loss (`margin_error`).
+/// A rival's weight in the answer falls by this for each unit of its loss (`margin_error`).
 inline constexpr double joint_rate = 2;
 
-/// The stretch of its margins by which a model has been least wrong.
-inline std::size_t best_stretch(const Record& r, std::size_t model) {
+/// The stretch of its margins by which a rival has been least wrong.
+inline std::size_t best_stretch(const Record& r, std::size_t voice) {
     constexpr std::size_t ways = Record::stretches.size();
-    const double* loss = &r.margin_loss[model * ways];
+    const double* loss = &r.margin_loss[voice * ways];
     return static_cast<std::size_t>(std::min_element(loss, loss + ways) - loss);
 }
 
-/// Gives each model its part in the joint answer: a weight by how wrong its margins were, one for
+/// Gives each rival its part in the joint answer: a weight by how wrong its margins were, one for
 /// all together, over their size. The answer is as large as the margins that were least wrong. If
 /// the models do not answer jointly, none has a part.
 template <class T>

@@ -68,6 +68,14 @@ class Learn {
         scores.of_predictor(row, account.averaged());
     }
 
+    /// What all models say jointly.
+    double joint(const Row& x) {
+        const Seen<Row> row = space.look(x);
+        scores.of_last(row);
+        const bool mean = scores.of_mean(row, account.averaged());
+        return joint_answer(m, {mean ? s.means.data() : s.scores.data(), s.scores.data()});
+    }
+
   private:
     /// Predict, suffer, step for one group. True if coefficients of its lanes wait to be applied.
     [[gnu::always_inline]] bool learn_group(std::size_t index, const Seen<Row>& row,

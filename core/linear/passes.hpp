@@ -194,9 +194,9 @@ inline void learn_all(Model<T>& m, const Lesson& lesson, std::size_t& at) {
     });
 }
 
-/// Scores of the model's predictor, row-major: out[i * outputs + k]. Threads share the rows.
-template <class T>
-inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads) {
+/// Calls `use(loops, row, number)` for all rows of a matrix; threads share them.
+template <class T, class Use>
+inline void look_at_all(Model<T>& m, const Matrix& x, std::size_t threads, Use&& use) {
     const std::size_t count = busy_threads(x, x.rows, m.lanes, threads);
     with_row_type<T>(x, [&](auto kind) {
         using Row = decltype(kind);
@@ -205,13 +205,29 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
             Reader<T, Row> reader(x);
             Scaled<T, Row> scaled(m.sizes, m.shape.features);
             with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
-                for (at = t * x.rows / count; at < (t + 1) * x.rows / count; ++at) {
-                    naming_the_row(at, [&] { learn.score(scaled.look(reader.row(at))); });
-                    for (std::size_t k = 0; k < m.shape.outputs; ++k)
-                        out[at * m.shape.outputs + k] = static_cast<T>(scratch.scores[k]);
-                }
+                for (at = t * x.rows / count; at < (t + 1) * x.rows / count; ++at)
+                    naming_the_row(at,
+                                   [&] { use(learn, scratch, scaled.look(reader.row(at)), at); });
             });
         });
+    });
+}
+
+/// Scores of the model's predictor, row-major: out[i * outputs + k].
+template <class T>
+inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads) {
+    look_at_all(m, x, threads, [&](auto& learn, Scratch<T>& s, const auto& row, std::size_t at) {
+        learn.score(row);
+        for (std::size_t k = 0; k < m.shape.outputs; ++k)
+            out[at * m.shape.outputs + k] = static_cast<T>(s.scores[k]);
+    });
+}
+
+/// What its models say jointly of each row.
+template <class T>
+inline void score_jointly(Model<T>& m, const Matrix& x, double* out, std::size_t threads) {
+    look_at_all(m, x, threads, [&](auto& learn, Scratch<T>&, const auto& row, std::size_t at) {
+        out[at] = learn.joint(row);
     });
 }
 

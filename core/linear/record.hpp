@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "linear/model.hpp"
 
@@ -121,9 +122,22 @@ inline void write_turned(Model<T>& m, const Votes& votes, const Target& y, const
     write_mistakes(r, began ? *began : r, m.memory, m.said != nullptr, wrong);
 }
 
+/// What all rivals of all models say jointly by their scores of a row.
+template <class T>
+inline double joint_answer(const Model<T>& m, const Votes& votes) {
+    const Record& r = m.record;
+    double answer = 0;
+    for (std::size_t v = 0; v < r.part.size(); ++v) {
+        constexpr double most = std::numeric_limits<double>::max();
+        const double score = votes[v % r.rivals][m.groups[v / r.rivals].first];
+        answer += r.part[v] * (std::isfinite(score) ? score : score > 0 ? most : -most);
+    }
+    return answer;
+}
+
 /// What a margin is counted in: its usual size.
-inline double margin_unit(const Record& r, std::size_t model) {
-    const double size = r.margin_size[model] / std::max(r.recent_examples, 1.0);
+inline double margin_unit(const Record& r, std::size_t voice) {
+    const double size = r.margin_size[voice] / std::max(r.recent_examples, 1.0);
     return size > 0 ? size : 1;
 }
 
@@ -136,25 +150,23 @@ inline double margin_error(double z) {
     return chance * chance;
 }
 
-/// Tells what the models say jointly of an example, and how wrong each of them is.
+/// Tells what the models say jointly of an example, and how wrong each rival is.
 template <class T>
-[[gnu::noinline]] inline void write_margins(Model<T>& m, const Votes& votes, const Target& y,
-                                            const Record& before) {
+[[gnu::noinline]] inline void write_margins(Model<T>& m, const Votes& votes, const Target& y) {
     constexpr double most = 1e290;  // so that their sum is finite
     constexpr std::size_t ways = Record::stretches.size();
     Record& r = m.record;
-    double sum = 0;
-    for (std::size_t i = 0; i < m.groups.size(); ++i) {
-        const Group& g = m.groups[i];
-        const double margin = votes[best_rival(before, i)][g.first];
-        const double z = y.sign(g.positive) * margin / margin_unit(r, i);
-        sum += r.part[i] * margin;
-        for (std::size_t k = i * ways; k < (i + 1) * ways; ++k)
-            r.margin_loss[k] =
-                r.margin_loss[k] * m.memory + margin_error(z * r.stretches[k % ways]);
-        r.margin_size[i] = r.margin_size[i] * m.memory + std::min(most, std::abs(margin));
+    *m.said++ = joint_answer(m, votes);
+    for (std::size_t v = 0; v < r.part.size(); ++v) {
+        const Group& g = m.groups[v / r.rivals];
+        const double margin = votes[v % r.rivals][g.first];
+        const double z = y.sign(g.positive) * margin / margin_unit(r, v);
+        for (std::size_t k = 0; k < ways; ++k) {
+            double& loss = r.margin_loss[v * ways + k];
+            loss = loss * m.memory + margin_error(z * r.stretches[k]);
+        }
+        r.margin_size[v] = r.margin_size[v] * m.memory + std::min(most, std::abs(margin));
     }
-    *m.said++ = sum;
 }
 
 /// What the records were when a batch began: its examples are predicted before any is learned.
@@ -168,7 +180,7 @@ inline void write_record(Model<T>& m, const Votes& votes, const Target& y,
                          const Standing* began = nullptr) {
     Record& r = m.record;
     const Record& before = began ? began->record : r;
-    if (m.said) write_margins(m, votes, y, before);
+    if (m.said) write_margins(m, votes, y);
     if (m.shape.one_class) write_turned(m, votes, y, began ? &began->turned : nullptr);
     const std::size_t each = m.groups_per_model();
     if (gives_value(m.groups[0].task))

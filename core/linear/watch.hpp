@@ -1,7 +1,6 @@
 // Learning while the margins are written down that each row was given before it was learned.
 #pragma once
 #include <memory>
-#include <numeric>
 
 #include "linear/passes.hpp"
 
@@ -22,14 +21,12 @@ class ScorerOf final : public Scorer<T> {
         : m(model), scratch(m), reader(x), scaled(m.sizes, m.shape.features), loop(m, scratch) {}
 
     void operator()(std::size_t row, double* out) override {
-        naming_the_row(row, [&] { loop.score(scaled.look(reader.row(row))); });
-        const double* scores = scratch.scores.data();
-        const Record& r = m.record;
         if (m.said)
-            return void(*out = std::inner_product(r.part.begin(), r.part.end(), scores, 0.0));
+            return naming_the_row(row, [&] { *out = loop.joint(scaled.look(reader.row(row))); });
+        naming_the_row(row, [&] { loop.score(scaled.look(reader.row(row))); });
         const std::size_t each = m.shape.outputs / m.shape.models;
-        const std::size_t chosen = m.shape.models > 1 ? best_record(r) : 0;
-        std::copy_n(scores + chosen * each, each, out);
+        const std::size_t chosen = m.shape.models > 1 ? best_record(m.record) : 0;
+        std::copy_n(scratch.scores.data() + chosen * each, each, out);
     }
 
   private:

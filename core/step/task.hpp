@@ -49,10 +49,10 @@ struct Record {
     double recent_examples = 0;
     double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
     double chosen_error = 0;     ///< the same for the distance to the target
-    // Where models of two classes may answer jointly (`linear/joint.hpp`), and else empty:
-    Aligned<double> part;  ///< how often each score counts in the answer; zeros while one answers
-    Aligned<double> margin_size;  ///< of each model, recent ones added up
-    Aligned<double> margin_loss;  ///< of each model, for each stretch of its margins
+    // Of each rival of each model, where those of two classes may answer jointly, and else empty:
+    Aligned<double> part;         ///< how often its score counts in the answer; 0 while one answers
+    Aligned<double> margin_size;  ///< recent margins added up
+    Aligned<double> margin_loss;  ///< of its margins, for each way to stretch them
 
     explicit Record(std::size_t models = 0, std::size_t rivals_ = 1)
         : rivals(rivals_),
@@ -63,9 +63,9 @@ struct Record {
     static constexpr std::array<double, 4> stretches{0.5, 1, 2, 4};
 
     void may_answer_jointly() {
-        part.assign(mistakes.size(), 0);
-        margin_size.assign(mistakes.size(), 0);
-        margin_loss.assign(mistakes.size() * stretches.size(), 0);
+        part.assign(recent_mistakes.size(), 0);
+        margin_size.assign(part.size(), 0);
+        margin_loss.assign(part.size() * stretches.size(), 0);
     }
     bool answers_jointly() const {
         return std::any_of(part.begin(), part.end(), [](double each) { return each > 0; });

@@ -124,6 +124,14 @@ class Model32:
         Scores of the predictor, one row per example and one column per output.
         """
 
+    def joint_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
+        """The part of these models in the joint answer to each row."""
+
+    def joint_weights(self) -> NDArray[numpy.float64]:
+        """
+        Their part in the weights of the joint answer, and in its intercept, the last number.
+        """
+
     def grow(self, features: int) -> None:
         """Make room for more features, with weight zero."""
 
@@ -215,7 +223,7 @@ class Model32:
     @property
     def joint_parts(self) -> list[float]:
         """
-        How often the score of each model counts in the joint answer: zeros where one answers.
+        How often each score, of the mean and of the last weights of each model, counts in the joint answer: zeros where one answers.
         """
 
     @property
@@ -252,7 +260,7 @@ def join_answers(models: Sequence[Model32], jointly: bool) -> None: ...
 @overload
 def join_answers(models: Sequence[Model64], jointly: bool) -> None:
     """
-    Give each model its part in the joint answer, by how wrong its margins were, or none.
+    Give each score its part in the joint answer, by how wrong its margins were, or none.
     """
 
 @overload
@@ -277,6 +285,14 @@ class Model64:
     def score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
         """
         Scores of the predictor, one row per example and one column per output.
+        """
+
+    def joint_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
+        """The part of these models in the joint answer to each row."""
+
+    def joint_weights(self) -> NDArray[numpy.float64]:
+        """
+        Their part in the weights of the joint answer, and in its intercept, the last number.
         """
 
     def grow(self, features: int) -> None:
@@ -370,7 +386,7 @@ class Model64:
     @property
     def joint_parts(self) -> list[float]:
         """
-        How often the score of each model counts in the joint answer: zeros where one answers.
+        How often each score, of the mean and of the last weights of each model, counts in the joint answer: zeros where one answers.
         """
 
     @property

@@ -1,13 +1,14 @@
 """The joint answer of a race that has just begun: all its lanes have a part in it.
 
 Who is best is a matter of chance after a few examples, and a mean of all errs less than the lane
-that happens to lead. A lane's weight falls with how wrong its margins were, and its margins count
-in units of their usual size (``core/linear/joint.hpp``). A mean of linear models is a linear model.
+that happens to lead. The last weights of a lane and their mean speak apart. The weight of a voice
+falls with how wrong its margins were, and these count in units of their usual size
+(``core/linear/joint.hpp``). A mean of linear models is a linear model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,24 +48,22 @@ class Joint:
 
     def scores(self, rows: _core.Rows, threads: int) -> Array:
         """Return the scores of rows: one column."""
-        return self._mean(lambda model: model.score(rows, threads))[:, None]
+        parts = [each.model.joint_score(rows, threads) for each in self.learners]
+        return self._sum(parts)[:, None]
 
     def coef(self) -> Array:
         """Return the weights that predict: one row."""
-        return self._mean(lambda model: model.weights())[None]
+        return self._weights()[None, :-1]
 
     def intercept(self) -> Array:
         """Return the intercept that predicts."""
-        return self._mean(lambda model: model.bias()[None])
+        return self._weights()[-1:]
 
-    def _mean(self, of: Callable[[Any], Array]) -> Array:
-        """Return numbers of all lanes, one column for each, as one column.
+    def _weights(self) -> Array:
+        return self._sum([each.model.joint_weights() for each in self.learners])
 
-        A lane that finds a row too large for a finite score says as much as it can.
-        """
-        models = [each.model for each in self.learners]
-        columns = [np.nan_to_num(of(model)) @ np.asarray(model.joint_parts) for model in models]
-        return np.asarray(np.sum(columns, axis=0), dtype=self.learners[0].dtype)
+    def _sum(self, parts: Sequence[Array]) -> Array:
+        return np.asarray(np.sum(parts, axis=0), dtype=self.learners[0].dtype)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The joint answer of lanes that race, two classes: a mean of their margins (docs/tuning.md)."""
+"""The joint answer of a race of two classes: a mean of many margins (docs/tuning.md)."""
 
 import numpy as np
 
@@ -9,17 +9,17 @@ RATE = 2.0
 
 
 class JointAnswer:
-    """How wrong the margins of each lane were, and what part it has in the answer by that.
+    """How wrong the margins of each voice were, and what part it has in the answer by that.
 
     A margin m, in units of its usual size and stretched, is the chance (1 + m / sqrt(1 + m^2)) / 2
-    of the second class. A lane loses the square of the chance it gave to the wrong class, by the
+    of the second class. A voice loses the square of the chance it gave to the wrong class, by the
     stretch that loses least.
 
     Examples
     --------
     >>> import numpy as np
     >>> from aggro.reference import JointAnswer
-    >>> joint = JointAnswer(lanes=2)
+    >>> joint = JointAnswer(voices=2)
     >>> for _ in range(3):
     ...     joint.judge(np.array([1.0, -10.0]), 1.0)
     >>> first, second = joint.parts()
@@ -27,9 +27,9 @@ class JointAnswer:
     True
     """
 
-    def __init__(self, lanes: int, memory: float = 1.0) -> None:
+    def __init__(self, voices: int, memory: float = 1.0) -> None:
         self.memory, self.examples = memory, 0.0
-        self.sizes, self.losses = np.zeros(lanes), np.zeros((lanes, len(STRETCHES)))
+        self.sizes, self.losses = np.zeros(voices), np.zeros((voices, len(STRETCHES)))
 
     def units(self) -> Array:
         """Return the usual sizes of the margins: one while nothing is known."""
@@ -37,7 +37,7 @@ class JointAnswer:
         return np.where(sizes > 0, sizes, 1.0)
 
     def judge(self, margins: Array, y: float) -> None:
-        """Take the margins that the lanes gave to an example, before they learned it."""
+        """Take the margins that the voices gave to an example, before it was learned."""
         z = (y * margins / self.units())[:, None] * STRETCHES
         wrong = (1.0 - z / np.sqrt(1.0 + z**2)) / 2.0
         self.losses = self.memory * self.losses + wrong**2
@@ -45,7 +45,7 @@ class JointAnswer:
         self.examples = self.memory * self.examples + 1.0
 
     def parts(self) -> Array:
-        """Return what the margin of each lane is multiplied by in the joint answer."""
+        """Return what the margin of each voice is multiplied by in the joint answer."""
         best = np.argmin(self.losses, axis=1)
         least = self.losses.min(axis=1)
         weights = np.exp(RATE * (least.min() - least))
