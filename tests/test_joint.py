@@ -291,3 +291,11 @@ def test_states_of_old_are_answered_by_the_leader():
     assert not joint.answers(learners)
     model.partial_fit(X[300:], y[300:])
     assert not joint.answers(model._learner.learners)
+
+
+def test_the_recommended_spelling():
+    X, y = noisy()
+    named = AutoClassifier().partial_fit(X, y)
+    spelled = race(scale="auto", loss="squared_hinge").partial_fit(X, y)
+    assert named.lanes_ == spelled.lanes_
+    assert np.array_equal(named.decision_function(X), spelled.decision_function(X))

@@ -64,7 +64,7 @@ def cells_of(name: str) -> list[str]:
     kinds: tuple[Callable[[], Any], ...] = (
         lambda: Learner(ours.settings(p, 1.0, **ONE), *size),
         lambda: AutoLearner(ours.settings(p, "auto", **ONE), *size),
-        lambda: AutoLearner(ours.settings(p, "auto", **ours.ALL), *size),
+        lambda: AutoLearner(ours.settings(p, "auto", **ours.SPELLINGS[ours.RECOMMENDED]), *size),
     )
     turns = [[seconds(p, make) for make in kinds] for _ in range(TURNS)]
     one, grid, everything = np.min(turns, axis=0)

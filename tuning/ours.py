@@ -20,9 +20,15 @@ MARKS = (2000, 5000)  # rows after which the error is noted, to compare with slo
 RECOMMENDED = "auto all"
 ONLY_C = "auto diagonal average"  # chooses from the same models as the fixed grids below
 ALL = {"metric": "auto", "scale": "auto", "average": "auto"}
+LOSSES = {  # of classes, of numbers
+    "plain": ("hinge", "epsilon_insensitive"),
+    "squared": ("squared_hinge", "squared_epsilon_insensitive"),
+    "recommended": ("squared_hinge", "epsilon_insensitive"),
+}
 SPELLINGS: dict[str, dict[str, Any]] = {
-    RECOMMENDED: ALL,
-    "auto all squared": ALL | {"squared": True},
+    RECOMMENDED: ALL | {"loss": "recommended"},
+    "auto all plain": ALL,
+    "auto all squared": ALL | {"loss": "squared"},
     "auto diagonal all": ALL | {"metric": "diagonal"},
     ONLY_C: {"metric": "diagonal", "average": "auto"},
     "auto diagonal": {"metric": "diagonal"},
@@ -34,12 +40,11 @@ FIXED: dict[str, dict[str, Any]] = {
 }
 
 
-def settings(p: Problem, C: Any, squared: bool = False, **axes: Any) -> Settings:
+def settings(p: Problem, C: Any, loss: str = "plain", **axes: Any) -> Settings:
     """Return the settings of an estimator with its defaults and these keywords."""
+    loss = LOSSES[loss][p.is_regression]
     if p.is_regression:
-        loss = "squared_epsilon_insensitive" if squared else "epsilon_insensitive"
         return Settings(task=p.task, C=C, loss=loss, **{"epsilon": EPSILON} | axes)
-    loss = "squared_hinge" if squared else "hinge"
     axes.pop("epsilon", None)
     axes = {"intercept_scaling": "auto", **axes}
     return Settings(task=p.task, C=C, loss=loss, multiclass="support", **axes)

@@ -17,6 +17,7 @@ PICTURE = cells.ROOT / "docs" / "images" / "tuning.png"
 LARGE = 5000
 COLUMNS = ("best C", "C=1", *PEERS)
 FRESH_METHODS = (RECOMMENDED, "C=1", "sklearn PA", "Vowpal Wabbit", "river logistic")
+LOSS_SHOWN = {"squared": '"squared_…"', "recommended": '"squared_hinge"'}
 HEADS = {"best C": "best fixed C", "sklearn PA best C": "sklearn PA, best C"}
 
 
@@ -154,4 +155,4 @@ def _spelled(spelling: str) -> str:
 
 
 def _axis(name: str, value: object) -> str:
-    return 'loss="squared_…"' if name == "squared" else f'{name}="{value}"'
+    return f"loss={LOSS_SHOWN[str(value)]}" if name == "loss" else f'{name}="{value}"'

@@ -59,8 +59,8 @@ KINDS: dict[str, Kind] = {
     ),
     "AutoClassifier": Kind(
         axes=("fit_intercept", "mergeable"),
-        losses=("hinge",),
-        fixed={**_CHOSEN, "loss": "hinge", "intercept_scaling": "auto"},
+        losses=("squared_hinge",),
+        fixed={**_CHOSEN, "loss": "squared_hinge", "intercept_scaling": "auto"},
     ),
     "AutoRegressor": Kind(
         axes=("fit_intercept", "mergeable"),

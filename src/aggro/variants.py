@@ -193,6 +193,7 @@ def catalogue() -> list[Variant]:
 
 
 PLAIN = {False: "SPA-I", True: "PAR-I"}  # of a regression or not, where no variant is named
+RACED = {False: "SPA-II", True: "PAR-I"}  # the same where C, metric and scale are raced
 
 
 def from_name(name: str, **params: Any) -> Any:

@@ -69,3 +69,15 @@ def test_a_kept_race_goes_on_to_the_last_bit(inside, capsys):
     assert "--C auto, which cannot change to 0.5" in capsys.readouterr().err
     run("train both.svm --resume part.aggro -o part.aggro --quiet")
     assert isinstance(LinearModel.load("part.aggro")[0].learner, Learner)
+
+
+@pytest.mark.parametrize(("options", "loss"), [("", "squared_hinge"), ("--fast", "hinge")])
+def test_a_race_of_classes_learns_as_autoclassifier_does(inside, options, loss, capsys):
+    write_svmlight(inside / "data.svm", n=300)
+    run(f"train data.svm -o m.aggro --keep-race {options}")
+    model = aggro.load("m.aggro")
+    assert model.loss == loss
+    if not options:
+        X, y = load_svmlight("data.svm")
+        auto = aggro.AutoClassifier().partial_fit(X, y)
+        assert auto.n_mistakes_ == model.n_mistakes_ and auto.lanes_ == model.lanes_

@@ -43,7 +43,7 @@ def new_model(
     ``chooses``: what was not asked for is left to be chosen while learning.
     """
     found = "regression" if looks_continuous(y) else "classification"
-    variant = choose(algorithm, args.task, found)
+    variant = choose(algorithm, args.task, found, chooses)
     if args.task == "auto" and found == "regression" and not is_regression(variant):
         raise ValueError(
             f"{variant.name} tells classes apart, but the labels are numbers such as {y[0]:g}; "

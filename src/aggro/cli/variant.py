@@ -9,7 +9,7 @@ from aggro.cli.options import options
 from aggro.kinds import KINDS
 from aggro.rules import Settings
 from aggro.stream.settings import keywords_of, settings_of
-from aggro.variants import PLAIN, Variant, find
+from aggro.variants import PLAIN, RACED, Variant, find
 
 
 def given(args: Namespace) -> dict[str, Any]:
@@ -28,12 +28,12 @@ def is_regression(variant: Variant) -> bool:
     return KINDS[variant.estimator].regression
 
 
-def choose(algorithm: str | None, task: str, looks_like: str) -> Variant:
-    """Return the variant for a task; without a name, the default of the task."""
+def choose(algorithm: str | None, task: str, looks_like: str, races: bool = False) -> Variant:
+    """Return the variant for a task; without a name, the default of the task, or of its races."""
     if task == "auto":
         named = None if algorithm is None else find(algorithm)
         task = looks_like if named is None else _task_of(named)
-    plain = PLAIN[task == "regression"]
+    plain = (RACED if races else PLAIN)[task == "regression"]
     variant = find(algorithm or plain)
     if _task_of(variant) != task:
         raise ValueError(f"{variant.name} is for {_task_of(variant)}; for {task} use e.g. {plain}.")

@@ -15,7 +15,8 @@ class AutoClassifier(LinearClassifier):
     It races a grid of C in several metrics and scales of the features, each with the last weights
     and with their mean. Every example is predicted before it is learned. What has made the fewest
     mistakes lately predicts; the first 1024 examples of two classes are answered by all jointly. It
-    is ``PassiveAggressiveClassifier`` with ``C``, ``metric`` and ``scale`` set to "auto".
+    is ``PassiveAggressiveClassifier`` with ``C``, ``metric`` and ``scale`` set to "auto" and
+    ``loss="squared_hinge"``.
 
     Parameters
     ----------

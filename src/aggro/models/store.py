@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import aggro
+from aggro.kinds import KINDS
 from aggro.learn.calibration import Calibrator
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.learner import Learner
@@ -26,7 +28,7 @@ from aggro.models.record import (
     write_record,
 )
 from aggro.models.streams import STREAMS, stream_learner, stream_record
-from aggro.rules import class_task
+from aggro.rules import Settings, class_task
 
 ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
 # Fitted attributes of the estimators, and what they must be.
@@ -147,10 +149,21 @@ def _estimator(record: Record) -> Any:
     check_fitted(record)
     vars(model).update({k: v for k, v in record.attributes.items() if k not in FLAGS})
     current = record.attributes.get("_known_prices") is True
-    if current and model._checked_settings(model._learner.settings.task) != model._learner.settings:
+    if current and model._checked_settings(model._learner.settings.task) != _learned(model):
         raise ModelFileError("the parameters are not those the model has learned with")
+    current = current and _learned(model) == model._learner.settings
     model._known_prices = model._prices() if current else None
     return model.sparsify() if record.attributes.get("_sparse_coef") is True else model
+
+
+def _learned(model: Any) -> Settings:
+    """Return the settings that a model has learned with, but for the loss that its kind fixes.
+
+    Early versions fixed another one; such a model goes on with today's.
+    """
+    settings: Settings = model._learner.settings
+    fixed = KINDS[type(model).__name__].fixed
+    return replace(settings, loss=fixed.get("loss", settings.loss))
 
 
 def check_fitted(record: Record) -> None:
