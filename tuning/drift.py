@@ -14,6 +14,7 @@ from unittest import mock
 import numpy as np
 
 from aggro import PassiveAggressiveClassifier, datasets
+from aggro.kinds import KINDS
 from aggro.learn.race import AutoLearner
 
 ROWS, FEATURES, NOISE, SEEDS = 30_000, 20, 0.05, 5
@@ -24,7 +25,7 @@ LATE = 16  # scikit-learn learns the generated streams in chunks: row by row tak
 EVERYTHING = 'everything "auto"'
 # What forgets: the precision of the metric, the class means, the record of the race.
 OURS: dict[str, dict[str, Any]] = {
-    EVERYTHING: dict.fromkeys(("C", "metric", "scale", "average"), "auto"),
+    EVERYTHING: dict(KINDS["AutoClassifier"].fixed),
     'metric="diagonal", C="auto"': {"metric": "diagonal", "C": "auto"},
     'metric="diagonal", C=0.1': {"metric": "diagonal", "C": 0.1},
     'class_mean=0.1, C="auto"': {"class_mean": 0.1, "C": "auto"},

@@ -23,7 +23,7 @@ TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit
 class TextRace(AutoLearner):
     """A race with a short grid, in step with those of the other representations."""
 
-    watches = joins = False
+    watches = False
 
     def grid(self, place: Settings, steps: int) -> list[float]:
         """Return a short grid."""
