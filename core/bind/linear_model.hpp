@@ -164,8 +164,7 @@ void bind_model(nb::module_& m, const char* name) {
                 });
             },
             "How often each score, of the mean and of the last weights of each model, counts in "
-            "the "
-            "joint answer: zeros where one answers.")
+            "the joint answer: zeros where one answers.")
         .def_prop_ro(
             "answers_jointly",
             [](G& self) {
