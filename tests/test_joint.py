@@ -95,6 +95,15 @@ def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch
     np.testing.assert_allclose(losses, twin.losses.ravel(), rtol=close, atol=close)
 
 
+def test_the_twin_remembers_all_unless_told():
+    forgets, remembers = JointAnswer(1, memory=0.5), JointAnswer(1)
+    for each in (forgets, remembers):
+        for _ in range(3):
+            each.judge(np.array([2.0]), 1.0)
+    assert (forgets.examples, remembers.examples) == (1.75, 3.0)
+    assert (forgets.sizes[0], remembers.sizes[0]) == (3.5, 6.0)
+
+
 def test_parts_of_margins_of_any_size():
     """Parts are finite, and the answer is as large as margins are."""
     for size in (1e-300, 1e-30, 1.0, 1e30, 1e200):
@@ -125,7 +134,7 @@ def test_mistakes_are_those_of_predict_until_and_after_its_end(seed):
         made += int(model.predict(X[i : i + 1])[0] != y[i])
         model.partial_fit(X[i : i + 1], y[i : i + 1])
         assert model.n_mistakes_ == made
-        assert joint.answers(model._learner.learners) == (i + 1 < joint.EXAMPLES)
+        assert joint.answers(model._learner.learners) == (i + 1 < 1024)
 
 
 def test_weights_that_are_shown_are_those_that_answer():
