@@ -91,6 +91,8 @@ variant-test: $(VENV)/core  ## add a variant as docs/adding-a-variant.md says, t
 
 tuning: $(VENV)/peers  ## C="auto" and the peers on real data (set AGGRO_DATA)
 	$(BIN)/python -m tuning
+	$(BIN)/python -m tuning --fresh
+	$(BIN)/python -m tuning.excess
 
 defaults: $(VENV)/peers  ## aggro's defaults against scikit-learn's on real data (set AGGRO_DATA)
 	$(BIN)/python -m tuning.defaults
