@@ -125,3 +125,12 @@ def test_room_for_fewer_features_changes_nothing(axes):
         after = learner.state()
         assert learner.features == 4
         assert all(after[name].tobytes() == before[name].tobytes() for name in before)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_only_number_of_a_table_stays_when_it_grows(dtype):
+    learner = Learner(Settings(task="binary"), 1, 2, dtype)
+    learner.learn(rows_of(np.full((1, 1), 2.0, dtype)), labels=np.ones(1, np.int64))
+    weight = learner.coef()[0, 0]
+    learner.model.grow(5)
+    assert weight > 0 and learner.coef().tolist() == [[weight, 0, 0, 0, 0]]
