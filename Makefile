@@ -11,7 +11,8 @@ OLDEST   ?= python3.10
 # libstdc++ too: the sanitizer must find it at start to follow exceptions
 ASAN    = $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
 TSAN    = $(shell $(CXX) -print-file-name=libtsan.so)
-SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py tests/test_bundle.py tests/test_joint.py \
+SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py \
+  tests/test_bundle.py tests/test_joint.py \
   $(addprefix tests/kernel/test_kernel_,twin.py budget.py) \
   $(addprefix tests/stream/test_stream_,equals_arrays.py bounds.py bad_input.py) \
   $(addprefix tests/files/test_files_,svmlight.py vw.py numbers.py bad_lines.py) \

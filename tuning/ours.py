@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.kinds import KINDS
 from aggro.learn.grids import first_steps, grid_of
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.race import AutoLearner
@@ -23,7 +24,7 @@ ALL = {"metric": "auto", "scale": "auto", "average": "auto"}
 LOSSES = {  # of classes, of numbers
     "plain": ("hinge", "epsilon_insensitive"),
     "squared": ("squared_hinge", "squared_epsilon_insensitive"),
-    "recommended": ("squared_hinge", "epsilon_insensitive"),
+    "recommended": tuple(KINDS[kind].fixed["loss"] for kind in ("AutoClassifier", "AutoRegressor")),
 }
 SPELLINGS: dict[str, dict[str, Any]] = {
     RECOMMENDED: ALL | {"loss": "recommended"},

@@ -17,7 +17,7 @@ PICTURE = cells.ROOT / "docs" / "images" / "tuning.png"
 LARGE = 5000
 COLUMNS = ("best C", "C=1", *PEERS)
 FRESH_METHODS = (RECOMMENDED, "C=1", "sklearn PA", "Vowpal Wabbit", "river logistic")
-LOSS_SHOWN = {"squared": '"squared_…"', "recommended": '"squared_hinge"'}
+LOSS_SHOWN = {"squared": '"squared_…"', "recommended": f'"{ours.LOSSES["recommended"][0]}"'}
 HEADS = {"best C": "best fixed C", "sklearn PA best C": "sklearn PA, best C"}
 
 

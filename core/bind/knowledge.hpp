@@ -138,10 +138,11 @@ struct Knowledge {
         const std::size_t slots = m.shape.features, outputs = model->outputs(),
                           first = model->chosen() * outputs;
         std::vector<double> out(slots * outputs);
-        each_weight(m, predicts_by_mean(m), [&](std::size_t j, std::size_t k, double weight) {
+        const std::vector<bool> averaged = predicts_by_mean(m);
+        each_weight(m, averaged, [&](std::size_t j, std::size_t k, double weight) {
             if (k >= first && k < first + outputs) out[j * outputs + k - first] = weight;
         });
-        const auto bias = effective_bias(m, predicts_by_mean(m));
+        const auto bias = effective_bias(m, averaged);
         const auto begin = bias.begin() + static_cast<std::ptrdiff_t>(first);
         std::vector<double> mine(begin, begin + static_cast<std::ptrdiff_t>(outputs));
         return nb::make_tuple(features.list(), classes.list(),

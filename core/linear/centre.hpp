@@ -95,8 +95,9 @@ inline std::pair<std::vector<double>, double> joint_weights(const Model<T>& m) {
     std::vector<double> weights(m.shape.features);
     double bias = 0;
     for (std::size_t rival = 0; rival < r.rivals; ++rival) {
-        std::vector<bool> averaged = predicts_by_mean(m);
-        if (r.rivals > 1) averaged.assign(averaged.size(), rival == 0 && m.counters.averaged > 0);
+        const bool by_mean = rival == 0 && m.counters.averaged > 0;
+        const std::vector<bool> averaged =
+            r.rivals == 1 ? predicts_by_mean(m) : std::vector<bool>(m.shape.outputs, by_mean);
         const auto part = [&](std::size_t k) { return r.part[k * r.rivals + rival]; };
         each_weight(m, averaged, [&](std::size_t j, std::size_t k, double weight) {
             weights[j] += part(k) * weight;

@@ -194,7 +194,7 @@ inline void learn_all(Model<T>& m, const Lesson& lesson, std::size_t& at) {
     });
 }
 
-/// Calls `use(loops, row, number)` for all rows of a matrix; threads share them.
+/// Calls `use(loops, scratch, row, number)` for all rows of a matrix; threads share them.
 template <class T, class Use>
 inline void look_at_all(Model<T>& m, const Matrix& x, std::size_t threads, Use&& use) {
     const std::size_t count = busy_threads(x, x.rows, m.lanes, threads);

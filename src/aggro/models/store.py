@@ -148,10 +148,10 @@ def _estimator(record: Record) -> Any:
         return model
     check_fitted(record)
     vars(model).update({k: v for k, v in record.attributes.items() if k not in FLAGS})
-    current = record.attributes.get("_known_prices") is True
-    if current and model._checked_settings(model._learner.settings.task) != _learned(model):
+    current, learned = record.attributes.get("_known_prices") is True, _learned(model)
+    if current and model._checked_settings(learned.task) != learned:
         raise ModelFileError("the parameters are not those the model has learned with")
-    current = current and _learned(model) == model._learner.settings
+    current = current and learned == model._learner.settings
     model._known_prices = model._prices() if current else None
     return model.sparsify() if record.attributes.get("_sparse_coef") is True else model
 
