@@ -66,10 +66,10 @@ def voices_of(learner, X):
 def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch_size, threads):
     X, y = make_problem("binary", 1, np.random.default_rng(3), n=96)
     X, weights = stored(X, storage, dtype), np.where(np.arange(96) % 7 == 2, 0.0, 1.5)
-    metrics = ("euclidean", "diagonal", "root")
+    metrics = ("euclidean", "diagonal", "root", "newton")
     learners = [lanes_of(metric, average, batch_size, dtype, X.shape[1]) for metric in metrics]
     models = [each.model for each in learners]
-    voices = 18 if average == "auto" else 9
+    voices = (2 if average == "auto" else 1) * 3 * len(metrics)
     twin, mistakes = JointAnswer(voices, learners[0].model.memory), 0
     joint.join(learners, jointly=True)
     present = np.flatnonzero(weights)

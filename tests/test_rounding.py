@@ -18,7 +18,7 @@ import aggro
 from aggro.reference import ReferenceLearner
 from aggro.rules import CLASHES, Settings
 
-METRICS = ("euclidean", "diagonal", "root", "full")
+METRICS = ("euclidean", "diagonal", "root", "newton", "full")
 SECOND_ORDER = ("arow", "cw", "cw_stdev", "scw1", "scw2", "perceptron")
 
 

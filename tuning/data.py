@@ -60,20 +60,28 @@ def _lines(table: Path) -> list[list[str]]:
     return [line for line in lines if line and not line[0].startswith("#")]
 
 
-def listed() -> dict[str, int]:
-    """Return the sets of sets.txt and the most rows of each."""
-    return {name: int(rows[0]) if rows else MOST_ROWS for name, *rows in _lines(SETS)}
+def _table(path: Path) -> dict[str, list[str]]:
+    lines = {name: rest for name, *rest in _lines(path)}
+    return {
+        name: rest if len(rest) > 1 else [name, *(rest or [str(MOST_ROWS)])]
+        for name, rest in lines.items()
+    }
+
+
+def listed() -> dict[str, list[str]]:
+    """Return the sets of sets.txt: where the rows are, two classes or all, the most rows."""
+    return _table(SETS)
 
 
 def fresh() -> dict[str, list[str]]:
-    """Return the sets of fresh.txt: where the rows are, two classes of them, the most rows."""
-    return {name: rest for name, *rest in _lines(FRESH)}
+    """Return those of fresh.txt, the same."""
+    return _table(FRESH)
 
 
 @functools.lru_cache(maxsize=1)
 def problem(name: str) -> Problem:
     """Return a set: columns that are never used left out, classes numbered."""
-    source, *pair, most = fresh().get(name) or [name, str(listed()[name])]
+    source, *pair, most = (listed() | fresh())[name]
     data = datasets.load(source)
     X, y, classes = data.X, data.y.astype(float) if data.task == "regression" else data.y, 0
     if pair:

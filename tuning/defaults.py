@@ -57,7 +57,7 @@ def _texts(name: str, form: str, seed: int) -> tuple[Any, Any, Any, Any]:
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
     texts, labels = datasets.load_texts(name)
-    order = np.random.default_rng(seed).permutation(len(labels))[: listed()[name]]
+    order = np.random.default_rng(seed).permutation(len(labels))[: int(listed()[name][-1])]
     cut = int(0.7 * len(order))
     learned, judged = ([texts[i] for i in part] for part in (order[:cut], order[cut:]))
     vectors = HashingVectorizer(n_features=2**18) if form == "hashed" else TfidfVectorizer()
@@ -189,7 +189,8 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="only write the tables anew")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    every = [name for name in listed() if datasets.describe(name).task != "regression"]
+    whole = [name for name, (source, *_) in listed().items() if source == name]
+    every = [name for name in whole if datasets.describe(name).task != "regression"]
     names = args.sets.split(",") if args.sets else every
     if not args.report:
         with ProcessPoolExecutor(args.jobs) as pool:

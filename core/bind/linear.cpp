@@ -42,12 +42,13 @@ void bind_linear(nb::module_& m) {
         .def(
             "__init__",
             [](Rule* self, double lo, double cap, double ridge, double margin, double epsilon,
-               double kappa, double phi, Doubt doubt, bool weigh_kappa) {
-                new (self) Rule{lo, cap, ridge, margin, epsilon, kappa, phi, doubt, weigh_kappa};
+               double kappa, double ahead, double phi, Doubt doubt, bool weigh_kappa) {
+                new (self)
+                    Rule{lo, cap, ridge, margin, epsilon, kappa, ahead, phi, doubt, weigh_kappa};
             },
             nb::kw_only(), "lo"_a = 0.0, "cap"_a = infinity, "ridge"_a = 0.0, "margin"_a = 1.0,
-            "epsilon"_a = 0.0, "kappa"_a = 1.0, "phi"_a = 0.0, "doubt"_a = Doubt::none,
-            "weigh_kappa"_a = false);
+            "epsilon"_a = 0.0, "kappa"_a = 1.0, "ahead"_a = 0.0, "phi"_a = 0.0,
+            "doubt"_a = Doubt::none, "weigh_kappa"_a = false);
     nb::class_<Group>(m, "Group", "Outputs that answer one question, and the rule they learn by.")
         .def(
             "__init__",

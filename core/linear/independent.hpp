@@ -27,6 +27,7 @@ class LaneRules {
             margin.push_back(g.rule.margin);
             epsilon.push_back(g.rule.epsilon);
             kappa.push_back(g.rule.kappa);
+            ahead.push_back(g.rule.ahead);
             weigh_kappa = g.rule.weigh_kappa;
         }
         width = epsilon;
@@ -58,6 +59,9 @@ class LaneRules {
     double kappa_of(std::size_t k, double weight) const {
         return weigh_kappa ? kappa[k] * weight : kappa[k];
     }
+
+    /// How much a lane that moves sharpens its metric before the step.
+    double gain_of(std::size_t k, double weight) const { return gain(ahead[k] * weight, loss[k]); }
 
     bool usable = false, tube = false;
     bool models = false;  ///< each lane is a model that predicts by its last weights
@@ -113,7 +117,7 @@ class LaneRules {
 
     std::size_t first = 0, end = 0;  ///< the lanes to judge
     std::vector<std::int64_t> positive;
-    std::vector<double> lo, cap, ridge, margin, epsilon, width, kappa, target;
+    std::vector<double> lo, cap, ridge, margin, epsilon, width, kappa, ahead, target;
     double grow = 1, shrink = 1;  ///< weight of the example times size of its row, and the inverse
     bool weigh_kappa = false;
 };

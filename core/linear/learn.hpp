@@ -50,6 +50,7 @@ class Learn {
             account.record(
                 y, m.shape.predictor != Predictor::last && scores.of_mean(row, account.averaged()));
         bool moves = means.open() && means.join(row, y, weight);
+        if (Diagonal && m.sharpens_ahead()) sharpen_ahead(row, y, weight);
         if (!Single && lanes.usable()) {
             if (lanes.judge(row, y, weight, account)) moves = lanes.move(row, weight, mover);
         } else {
@@ -77,6 +78,40 @@ class Learn {
     }
 
   private:
+    /// Newton's metric takes an example up before the step: its precision grows by the squared
+    /// loss.
+    [[gnu::noinline]] void sharpen_ahead(const Seen<Row>& row, const Target& y, double weight) {
+        bool gains = false;
+        if (!Single && lanes.usable())
+            gains = lanes.gain(row, y, weight, mover);
+        else
+            for (std::size_t g = part.first_group(); g < part.end_group(); ++g)
+                gains |= gain_of_group(g, row, y, weight);
+        if (!gains) return;
+        mover.sharpen(row.x);
+        space.measure(row.x);
+    }
+
+    bool gain_of_group(std::size_t index, const Seen<Row>& row, const Target& y, double weight) {
+        const Group& g = m.groups[index];
+        const double price = weight / (1 + g.gamma);
+        const Verdict verdict =
+            suffer(g, row, y, price, [&] { return space.length(g.first, row); });
+        if (!verdict.moves) return false;
+        const double gain = g.rule.priced(price).gain(verdict.loss);
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) mover.gain(k, gain, row.stretch);
+        return true;
+    }
+
+    template <class Length>
+    [[gnu::always_inline]] Verdict suffer(const Group& g, const Seen<Row>& row, const Target& y,
+                                          double price, Length&& length) {
+        const auto rounding =
+            rounding_of<T>(row.x.size, [&](std::size_t k) { return reach(m, row, g.first + k); });
+        return judge(g, rule_at(g, price, row.stretch), y, s.scores.data() + g.first, length,
+                     rounding, s.tau.data() + g.first, s.ranking);
+    }
+
     /// Predict, suffer, step for one group. True if coefficients of its lanes wait to be applied.
     [[gnu::always_inline]] bool learn_group(std::size_t index, const Seen<Row>& row,
                                             const Target& y, double weight) {
@@ -87,13 +122,7 @@ class Learn {
             if (looked < 0) looked = row.stretch * m.full[index].look(row.x, row.stretch);
             return looked;
         };
-        const auto rounding =
-            rounding_of<T>(row.x.size, [&](std::size_t k) { return reach(m, row, g.first + k); });
-        const auto suffer = [&](double price) __attribute__((always_inline)) {
-            return judge(g, rule_at(g, price, row.stretch), y, s.scores.data() + g.first, length,
-                         rounding, s.tau.data() + g.first, s.ranking);
-        };
-        Verdict verdict = suffer(weight);
+        Verdict verdict = suffer(g, row, y, weight, length);
         account.count(index, verdict);
         const bool pulled = (g.gamma > 0 || m.shape.queue > 1) && (verdict.suffers || g.always) &&
                             !infeasible(g.rule, length);
@@ -101,7 +130,7 @@ class Learn {
         if (m.shape.reservoir > 0) offer(m, index);
         if (pulled) {
             means.centre(index, row);
-            verdict = suffer(weight / (1 + g.gamma));
+            verdict = suffer(g, row, y, weight / (1 + g.gamma), length);
         }
         account.count_update(index);
         return verdict.moves && mover.move(index, row.stretch, verdict.kappa, length);

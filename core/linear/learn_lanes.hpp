@@ -21,12 +21,22 @@ class LearnLanes {
     bool usable() const { return rules.usable; }
     bool models() const { return rules.models; }
 
+    /// Lets the metric of each lane that will move gain by its loss. True if some lane does.
+    bool gain(const Seen<Row>& row, const Target& y, double weight,
+              Mover<T, Row, Single, Diagonal>& mover) {
+        suffer(row, y, weight);
+        bool gains = false;
+        for (std::size_t k = part.first(); k < part.end(); ++k) {
+            const bool moves = s.tau[k] != 0;
+            mover.gain(k, moves ? rules.gain_of(k, weight) : 0, row.stretch);
+            gains |= moves;
+        }
+        return gains;
+    }
+
     /// Fills the step of each lane and counts what it suffers. True if some lane moves.
     bool judge(const Seen<Row>& row, const Target& y, double weight, Account<T, Single>& account) {
-        measure(row);
-        const auto rounding =
-            rounding_of<T>(row.x.size, [&](std::size_t k) { return reach(m, row, k); });
-        rules.judge(y, s.scores.data(), weight, row.stretch, s.tau.data(), m.targets, rounding);
+        suffer(row, y, weight);
         const bool moving = count(account.examples() + 1);
         if (!account.judges()) return moving;
         if (!account.alone())
@@ -45,6 +55,14 @@ class LearnLanes {
     }
 
   private:
+    /// Fills the loss and the step of each lane.
+    void suffer(const Seen<Row>& row, const Target& y, double weight) {
+        measure(row);
+        const auto rounding =
+            rounding_of<T>(row.x.size, [&](std::size_t k) { return reach(m, row, k); });
+        rules.judge(y, s.scores.data(), weight, row.stretch, s.tau.data(), m.targets, rounding);
+    }
+
     /// x' Sigma x with the constant feature, for each lane.
     void measure(const Seen<Row>& row) {
         const std::size_t n = part.end();

@@ -25,6 +25,7 @@ class BatchStep {
         taus.assign(n * outputs, 0.0);
         kappas.assign(n * m.groups.size(), 0.0);
         gram.forget();
+        if (m.sharpens_ahead()) sharpen_ahead(batch);
         for (std::size_t g = 0; g < m.groups.size(); ++g) learn_group(g, batch);
         if (m.shape.metric != Metric::full) apply(batch);
         account.finish(static_cast<std::int64_t>(n));
@@ -109,6 +110,21 @@ class BatchStep {
         if (m.shape.metric == Metric::full) apply_full(index, batch);
     }
 
+    /// Newton's metric takes the examples up before the step, each by its squared loss.
+    void sharpen_ahead(const std::vector<Member<Row>>& batch) {
+        const std::size_t groups = m.groups.size();
+        std::vector<double> gains(groups);
+        for (std::size_t j = 0; j < batch.size(); ++j) {
+            for (std::size_t i = 0; i < groups; ++i) {
+                const Group& g = m.groups[i];
+                const Verdict verdict = judge_at(g, batch[j], j);
+                const Rule rule = g.rule.priced(batch[j].weight / (1 + g.gamma));
+                gains[i] = verdict.moves && !absent[j] ? rule.gain(verdict.loss) : 0;
+            }
+            sharpen(batch[j].x, gains.data());
+        }
+    }
+
     Verdict judge_at(const Group& g, const Member<Row>& example, std::size_t j) {
         const double* at = scores.data() + j * m.shape.outputs + g.first;
         const Seen<Row> row{example.x};
@@ -183,7 +199,7 @@ class BatchStep {
     void apply(const std::vector<Member<Row>>& batch) {
         for (std::size_t j = 0; j < batch.size(); ++j)
             if (load_taus(j)) step(batch[j].x);
-        for (std::size_t j = 0; m.diagonal() && j < batch.size(); ++j)
+        for (std::size_t j = 0; m.diagonal() && !m.sharpens_ahead() && j < batch.size(); ++j)
             sharpen(batch[j].x, kappas.data() + j * m.groups.size());
     }
 
@@ -264,13 +280,9 @@ class LearnBatch final : public BatchStep<T, Row> {
         if constexpr (!Diagonal) return;
         for (std::size_t i = 0; i < m.groups.size(); ++i) {
             const Group& g = m.groups[i];
-            for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-                s.kappa[k] = mover.sharpness(kappas[i], 1);
-                mover.sharpen_bias(k, kappas[i]);
-            }
+            for (std::size_t k = g.first; k < g.first + g.count; ++k) mover.gain(k, kappas[i], 1);
         }
-        space.sharpen(x);
-        clear(s.kappa);
+        mover.sharpen(x);
     }
 
     Space<T, Row, Single, Diagonal> space;

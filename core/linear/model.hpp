@@ -162,6 +162,7 @@ struct Model {
     /// Each weight has a variance: the inverse of its precision, or the root of that.
     bool diagonal() const { return shape.metric == Metric::diagonal || root(); }
     bool root() const { return shape.metric == Metric::root; }
+    bool sharpens_ahead() const { return groups.front().rule.ahead > 0; }
     /// The variance of an intercept that began at 1 and should have begun at `prior`.
     double begun(double variance, double prior) const {
         if (root()) return prior / std::sqrt(1 + prior * (1 / (variance * variance) - 1));

@@ -62,10 +62,8 @@ class Mover {
         }
         for (std::size_t k = g.first; k < g.first + g.count; ++k) {
             set_coef(m, s, k, s.tau[k]);
-            if (Diagonal) s.kappa[k] = sharpness(kappa, stretch);
-            if (!m.shape.intercept) continue;
-            m.bias[k] += s.tau[k] * m.bias_variance[k] / stretch;
-            if (Diagonal) sharpen_bias(k, kappa);
+            if (m.shape.intercept) m.bias[k] += s.tau[k] * m.bias_variance[k] / stretch;
+            if (Diagonal) gain(k, kappa, stretch);
         }
         return true;
     }
@@ -85,19 +83,26 @@ class Mover {
             for (std::size_t k = part.first(); k < n; ++k)
                 s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);
         for (std::size_t k = part.first(); Diagonal && k < n; ++k) {
-            const double kappa = s.tau[k] != 0 ? kappa_of(k) : 0;
-            s.kappa[k] = sharpness(kappa, stretch);
-            if (m.shape.intercept) sharpen_bias(k, kappa);
+            gain(k, s.tau[k] != 0 ? kappa_of(k) : 0, stretch);
         }
+    }
+
+    /// What the metric of an output gains. The intercept's does at once, the rest waits for the walk.
+    void gain(std::size_t k, double kappa, double stretch) {
+        s.kappa[k] = sharpness(kappa, stretch);
+        if (m.shape.intercept) sharpen_bias(k, kappa);
+    }
+
+    /// Sharpens the metric of all lanes by what they gain, in one walk over the row.
+    void sharpen(const Row& x) {
+        space.sharpen(x);
+        clear(s.kappa);
     }
 
     /// Applies all coefficients in one walk over the row.
     void apply(const Row& x) {
         apply_steps(x);
-        if constexpr (Diagonal) {
-            space.sharpen(x);
-            clear(s.kappa);
-        }
+        if (Diagonal && !m.sharpens_ahead()) sharpen(x);
         if (Single || !m.lazy_means()) return;
         for (const Group& g : m.groups) fold_if_worn(m, g);
     }

@@ -111,6 +111,14 @@ class Space {
         }
     }
 
+    /// Measures the row again, where the metric has changed since it was looked at.
+    void measure(const Row& x) {
+        if constexpr (Single)
+            look_in_pairs(x, m.weights.data());
+        else
+            length_lanes(x, m.variance() + first, stride, lanes, s.length.data() + first);
+    }
+
     /// Moves every lane of `target` by coef * Sigma x + plain * x. Spoils `coef`.
     void step(const Row& x, T* target, std::size_t target_stride, std::vector<T>& coef,
               const std::vector<T>& plain) {

@@ -22,7 +22,8 @@ struct Rule {
     double ridge = 0;
     double margin = 1;   ///< the margin asked for
     double epsilon = 0;  ///< half the width of the tube, for regression
-    double kappa = 1;    ///< the precision grows by kappa * x x' at each update
+    double kappa = 1;    ///< the precision grows by kappa * x x' after each update
+    double ahead = 0;    ///< and by ahead * loss^2 * x x' before it (Newton's metric)
     double phi = 0;      ///< how many deviations of doubt the margin must cover
     Doubt doubt = Doubt::none;
     bool weigh_kappa = false;  ///< AROW: the weight of an example also weighs its precision
@@ -33,6 +34,7 @@ struct Rule {
         r.lo *= weight;
         r.cap *= weight;
         r.ridge /= weight;
+        r.ahead *= weight;
         if (weigh_kappa) r.kappa *= weight;
         return r;
     }
@@ -47,7 +49,16 @@ struct Rule {
     }
 
     bool acts_on(double loss) const;
+
+    /// How much an example that suffers this loss sharpens the metric before the step.
+    double gain(double loss) const;
 };
+
+inline double gain(double ahead, double loss) {
+    return std::min(ahead * loss * loss, std::numeric_limits<double>::max());
+}
+
+inline double Rule::gain(double loss) const { return aggro::gain(ahead, loss); }
 
 /// True if a rule moves on this loss. A Perceptron (lo > 0) also moves on a tie.
 inline bool acts_on(double loss, double lo) {

@@ -133,7 +133,8 @@ class StreamModel {
     /// Prices so extreme that what they make of an example may overflow.
     bool bold() const {
         const Rule& rule = model.groups.front().rule;
-        return rule.kappa > Limits::score || rule.lo > Limits::score || rule.phi > Limits::value;
+        return rule.kappa > Limits::score || rule.ahead > Limits::score ||
+               rule.lo > Limits::score || rule.phi > Limits::value;
     }
 
     /// Contradictory hard examples of one batch may drive each other to any height.

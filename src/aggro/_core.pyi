@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-level: str = 'avx512'
+level: str = 'baseline'
 
 def machine_memory() -> float:
     """The memory of the machine in bytes; infinity where it cannot be told."""
@@ -66,7 +66,7 @@ class Doubt(enum.Enum):
 class Rule:
     """The price of breaking a constraint, as numbers."""
 
-    def __init__(self, *, lo: float = 0.0, cap: float = float('inf'), ridge: float = 0.0, margin: float = 1.0, epsilon: float = 0.0, kappa: float = 1.0, phi: float = 0.0, doubt: Doubt = Doubt.none, weigh_kappa: bool = False) -> None: ...
+    def __init__(self, *, lo: float = 0.0, cap: float = float('inf'), ridge: float = 0.0, margin: float = 1.0, epsilon: float = 0.0, kappa: float = 1.0, ahead: float = 0.0, phi: float = 0.0, doubt: Doubt = Doubt.none, weigh_kappa: bool = False) -> None: ...
 
 class Group:
     """Outputs that answer one question, and the rule they learn by."""

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Metric:
-    """What a race and a merge know of a metric.
+    """What the rules, a race and a merge know of a metric.
+
+    ``keeps`` is what the core keeps for it. Its precision gains x² after an update; where ``ahead``
+    is given, ``ahead`` C loss² x² before the update instead.
 
     A race lays its ``grid`` of C out in steps of the root of ten from the unit. The unit is 1/‖x‖²
     for the Euclidean metric, where a larger C than about one changes nothing; the others bring
@@ -20,6 +23,8 @@ class Metric:
     each takes after a merge, and the mean of them is shorter still.
     """
 
+    keeps: str
+    ahead: float = 0.0
     power: float = 0.0  # a weight's variance is its precision to the power of -1/power
     grid: range = range(-6, 7)
     damping: float = 0.0
@@ -28,10 +33,11 @@ class Metric:
 
 
 METRICS = {
-    "euclidean": Metric(grid=range(-10, 3), rounds=16),
-    "diagonal": Metric(power=1.0, damping=0.5),
-    "root": Metric(power=2.0, damping=0.5),
-    "full": Metric(relaxation=0.0),  # its merge solves for the change that fits all best
+    "euclidean": Metric("euclidean", grid=range(-10, 3), rounds=16),
+    "diagonal": Metric("diagonal", power=1.0, damping=0.5),
+    "root": Metric("root", power=2.0, damping=0.5),
+    "newton": Metric("diagonal", ahead=2.0, power=1.0, damping=0.5),
+    "full": Metric("full", relaxation=0.0),  # its merge solves for the change that fits all best
 }
 # Those that keep a variance for each weight.
 DIAGONAL = {name: metric.power for name, metric in METRICS.items() if metric.power}

@@ -88,7 +88,7 @@ class Settings:
     metric: str = _axis(
         "euclidean",
         Choice((*METRICS, "auto")),
-        "euclidean, diagonal, root, full or auto",
+        f"{', '.join(METRICS)} or auto",
         whole=True,
         open=True,
     )
@@ -149,7 +149,10 @@ class Settings:
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""
         width = 0.0 if self.loss == "least_squares" else self.epsilon  # an equality has no tube
-        return _core.Rule(epsilon=width, **LOSSES[self.loss](self))
+        numbers = {"epsilon": width, **LOSSES[self.loss](self)}
+        if ahead := METRICS[self.metric].ahead:
+            numbers |= {"kappa": 0.0, "ahead": ahead * self.C}
+        return _core.Rule(**numbers)
 
 
 def _ridge(C: float) -> float:
@@ -222,6 +225,11 @@ CLASHES: tuple[Clash, ...] = (
         ("loss", "class_mean"),
         lambda s: s.class_mean > 0 and s.loss in ("perceptron", *_ONE_MARGIN_ONLY),
         "this rule does not start from a centre, so class means cannot pull it; use class_mean=0",
+    ),
+    Clash(
+        ("loss", "metric"),
+        lambda s: s.metric == "newton" and s.loss in ("arow", "perceptron", *_ONE_MARGIN_ONLY),
+        "this rule tells by itself what its metric gains; use metric='diagonal' or 'full'",
     ),
     Clash(
         ("metric", "forgetting"),

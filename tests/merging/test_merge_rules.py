@@ -22,7 +22,7 @@ from aggro.metric import METRICS as metric_table
 from aggro.rules import Settings
 
 SEEDS = st.integers(0, 2**16)
-METRICS = st.sampled_from(["euclidean", "diagonal", "full"])
+METRICS = st.sampled_from(["euclidean", "diagonal", "newton", "full"])
 CLASSES = st.sampled_from([2, 3])
 MORE = st.sampled_from(
     [{}, {"class_mean": 0.3}, {"average": True}, {"scale": "online"}, {"scale": "standard"}]
@@ -127,7 +127,7 @@ def test_weights_are_those_of_the_plain_rule(seed, metric, classes, started):
 
 
 @QUICK
-@given(SEEDS, st.sampled_from(["euclidean", "diagonal", "root"]), CLASSES, st.booleans())
+@given(SEEDS, st.sampled_from(["euclidean", "diagonal", "root", "newton"]), CLASSES, st.booleans())
 def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes, shaped):
     begin, models, _ = learners(seed, {"metric": metric, "classes": classes, "more": {}}, start=7)
     changes = [change_of(begin, each) for each in models]

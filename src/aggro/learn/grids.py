@@ -15,11 +15,18 @@ from aggro.rules import SCALES, Settings, intercept_prior
 # Values of C are powers of the square root of ten; grids count them in steps from the unit.
 STEP = math.log(10.0) / 2
 MOST_STEPS = 550  # beyond which a C is no longer a number
-# Metric and scale, each pair with a grid of its own. Unscaled features in the Euclidean metric are
-# left out when both are to be chosen: of 43 real sets they led on one. Those that are divided by
-# their size in the diagonal metric are, too: in the root metric they make fewer mistakes (imdb
-# 15.7 % instead of 16.8). Standardised ones stay in both (electricity 6.1 % instead of 6.6).
+# Metric and scale, each pair with a grid of its own. Places of classes: see docs/tuning.md. Newton's
+# metric gains by squared losses, which of numbers are as large as their unit: it races for classes.
 PLACES = (
+    ("diagonal", "none"),
+    ("root", "none"),
+    ("newton", "none"),
+    ("newton", "online"),
+    ("root", "standard"),
+    ("euclidean", "standard"),
+    ("diagonal", "standard"),
+)
+PLACES_OF_NUMBERS = (
     ("diagonal", "none"),
     ("root", "none"),
     ("root", "online"),
@@ -53,9 +60,11 @@ def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
     s = settings
     if s.metric != "auto" and s.scale != "auto":
         return [(s.metric, s.scale)]
-    places = PLACES if s.metric == "auto" else tuple((s.metric, scale) for scale in SCALES)
+    places = PLACES_OF_NUMBERS if s.task == "regression" else PLACES
     if s.scale != "auto":
-        places = tuple((metric, s.scale) for metric in METRICS if metric != "full")
+        places = tuple(dict.fromkeys((metric, s.scale) for metric, _ in places))
+    elif s.metric != "auto":
+        places = tuple((s.metric, scale) for scale in SCALES)
     return [place for place in places if not (sparse and s.scale == "auto" and "standard" in place)]
 
 
@@ -68,8 +77,8 @@ def race_tables(s: Settings, sparse: bool) -> int:
     """Return how many numbers all lanes of a race keep of a feature, for each output.
 
     >>> auto = dict.fromkeys(("C", "metric", "scale", "average"), "auto")
-    >>> race_tables(Settings("binary", **auto), sparse=False), 19 * 13
-    (247, 247)
+    >>> race_tables(Settings("binary", **auto), sparse=False), 20 * 13
+    (260, 260)
     """
     places = [replace(s, metric=metric, scale=scale) for metric, scale in places_of(s, sparse)]
     return sum(len(METRICS[place.metric].grid) * tables_of(place) for place in places)

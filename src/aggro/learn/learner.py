@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro import _core
+from aggro.metric import METRICS
 from aggro.rules import CORE, Settings, check_same_shape, memory_of
 
 Array = npt.NDArray[Any]
@@ -247,7 +248,7 @@ class Learner:
             outputs=self.outputs * self.models,
             intercept=s.fit_intercept,
             intercept_scale=0.0 if s.intercept_scaling == "auto" else float(s.intercept_scaling),
-            metric=getattr(_core.Metric, s.metric),
+            metric=getattr(_core.Metric, METRICS[s.metric].keeps),
             predictor=getattr(_core.Predictor, predictor),
             sums=sums,
             total=sums > 0 and one_margin,

@@ -7,14 +7,15 @@ import numpy as np
 from .rules import Array, Labels
 
 FORGOTTEN = 0.01  # of an example
-METRICS = ("euclidean", "diagonal", "root", "full")
+METRICS = ("euclidean", "diagonal", "root", "newton", "full")
 
 
 class Metric:
     """||v||^2 = v' P v with a precision P = Sigma^-1 that starts at 1 and grows with each update.
 
     ``euclidean`` never grows, ``diagonal`` keeps a vector, ``full`` a matrix (paper 001, eq. 9).
-    ``root`` takes the root of what ``diagonal`` keeps.
+    ``root`` takes the root of what ``diagonal`` keeps. ``newton`` keeps a vector that grows before
+    the update, by the squared loss.
 
     Examples
     --------

@@ -281,9 +281,14 @@ class OutputGroup:
             self.means.absorb(rows, self.task.classes(y), omega, self.settings.forgetting)
         # no weights satisfy a hard constraint on an absent example: it is skipped
         possible = (np.sum(rows**2, axis=1) >= TINY) | ~np.array([p.hard for p in price])
-        asks = self.task.asks(rows @ self.W.T, y, rounding_of(rows, self.W))
+        scores, rounding = rows @ self.W.T, rounding_of(rows, self.W)
+        asks = self.task.asks(scores, y, rounding)
         if not np.any(possible & (asks | (self.settings.trigger == "always"))):
             return
+        ahead = self.metric.kind == "newton"
+        if ahead:
+            gains = np.array(kappa) * self.task.losses(scores, y, rounding) ** 2
+            self._sharpen(rows, gains, asks & (np.sum(rows**2, axis=1) >= TINY))
         centre = self.centre.move(self.W, self._pull())
         shaped = self.metric.times_sigma(rows)
         rounding = rounding_of(rows, centre)
@@ -292,18 +297,25 @@ class OutputGroup:
         moved_centre = gamma > 0 or self.settings.queue > 1
         updates = max(int(stepped.sum()), int(moved_centre))
         self._move(centre + T.T @ shaped, updates, len(y))
-        for k in np.flatnonzero(stepped):
-            self.metric.grow(rows[k], kappa[k], self.settings.forgetting)
+        if not ahead:
+            self._sharpen(rows, np.array(kappa), stepped)
+
+    def _sharpen(self, rows: Array, gains: Array, some: Array) -> None:
+        """Let the precision grow by what some rows add to it."""
+        for k in np.flatnonzero(some):
+            self.metric.grow(rows[k], gains[k], self.settings.forgetting)
 
     def _price(self, weight: float) -> tuple[rules.Slack, float]:
         """Return the slack of an example of this weight, and how much it sharpens the metric.
 
-        AROW is PA-II with a ridge of r, whose weight counts in the precision as well.
+        AROW is PA-II with a ridge of r, whose weight counts in the precision as well. In Newton's
+        metric that much is multiplied by the squared loss.
         """
         settings = self.settings
         if settings.rule == "arow":
             return rules.slack("squared_hinge", weight / (2 * settings.r)), weight / settings.r
-        return rules.slack(settings.loss, settings.C * weight), 1.0
+        price = settings.C * weight
+        return rules.slack(settings.loss, price), 2 * price if settings.metric == "newton" else 1.0
 
     def _pull(self) -> Array:
         """m: the class means as a classifier; for a binary output their difference."""

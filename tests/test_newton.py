@@ -1,0 +1,57 @@
+"""Newton's metric: precisions gain 2 C loss² x² before the step, and the step is made in them."""
+
+import numpy as np
+import pytest
+
+from aggro import AROWClassifier, PassiveAggressiveClassifier, SoftConfidenceWeightedClassifier
+
+X = np.array([[1.0, 0.0], [2.0, 1.0], [0.5, -1.0]])
+Y = np.array([1, 0, 1])
+
+
+def model(**axes):
+    given = {"metric": "newton", "loss": "squared_hinge", "C": 0.5, "average": False} | axes
+    return PassiveAggressiveClassifier(fit_intercept=False, **given)
+
+
+def by_hand(X, y, C):
+    w, precision = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    for x, sign in zip(X, 2 * y - 1, strict=True):
+        loss = max(0.0, 1 - sign * (w @ x))
+        precision = precision + 2 * C * loss**2 * x**2
+        w = w + sign * loss / (x @ (x / precision) + 1 / (2 * C)) * x / precision
+    return w
+
+
+@pytest.mark.parametrize("C", [0.01, 0.5, 30.0])
+def test_the_step_by_hand(C):
+    taught = model(C=C).partial_fit(X, Y, classes=[0, 1])
+    np.testing.assert_allclose(taught.coef_[0], by_hand(X, Y, C), rtol=1e-12)
+
+
+def test_the_metric_counts_for_the_present_example():
+    """One example is learned by a shorter step than in the diagonal metric, which learns after."""
+    newton, diagonal = (
+        model(metric=metric).partial_fit(X[:1], Y[:1], classes=[0, 1]).coef_[0, 0]
+        for metric in ("newton", "diagonal")
+    )
+    assert diagonal == 0.5 and newton == pytest.approx(1 / 3)
+
+
+def test_a_weight_is_a_price():
+    """The weight of an example multiplies C in both places: in the gain and in the step."""
+    heavy = model(C=0.25).partial_fit(X, Y, classes=[0, 1], sample_weight=np.full(3, 2.0))
+    np.testing.assert_allclose(heavy.coef_, model().partial_fit(X, Y, classes=[0, 1]).coef_)
+
+
+def test_an_example_that_is_met_changes_nothing():
+    taught = model(C=1e6).partial_fit(X[:1], Y[:1], classes=[0, 1])
+    state = taught._learner.state()["weights"].copy()
+    taught.partial_fit(10 * X[:1], Y[:1])
+    np.testing.assert_array_equal(taught._learner.state()["weights"], state)
+
+
+@pytest.mark.parametrize("rule", [AROWClassifier, SoftConfidenceWeightedClassifier])
+def test_rules_with_a_gain_of_their_own_refuse_it(rule):
+    with pytest.raises(ValueError, match="tells by itself what its metric gains"):
+        rule(metric="newton").partial_fit(X, Y, classes=[0, 1])
