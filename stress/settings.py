@@ -7,8 +7,9 @@ import numpy as np
 from linear_support import ADAPTIVE_AXES, CASES
 
 import aggro
+from aggro.clashes import check_settings
 from aggro.kinds import losses_of
-from aggro.rules import OPEN, Settings, check_settings
+from aggro.rules import OPEN, Settings
 from aggro.variants import ROWS
 
 # The values of every parameter: those of the axes, and what only some learners know.

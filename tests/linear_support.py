@@ -10,10 +10,11 @@ import scipy.sparse as sp
 
 from aggro import rules
 from aggro.checks import Flag
+from aggro.clashes import CLASHES
 from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
-from aggro.rules import CLASHES, Settings, memory_of
+from aggro.rules import Settings, memory_of
 
 CLASS_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
 NUMBER_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard", "least_squares")

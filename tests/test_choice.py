@@ -78,7 +78,7 @@ def test_a_race_of_texts(tmp_path):
     X, y = texts(3400)
     model = aggro.TextClassifier().partial_fit(X[:500], y[:500])
     check(model.explain_choice(), model.lanes_, "recent_error")
-    assert len(model.explain_choice().rows) == 12  # ranges, weighings, metrics
+    assert len(model.explain_choice().rows) == 16  # ranges, weighings, metrics
     model.partial_fit(X[500:], y[500:])
     choice = model.explain_choice(tmp_path / "choice.png")
     check(choice, model.lanes_, "recent_error")

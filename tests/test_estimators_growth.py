@@ -8,7 +8,7 @@ import pytest
 from linear_support import make_problem, teach_twin, twin_of
 
 from aggro import PassiveAggressiveClassifier
-from aggro.reference.linear import OutputGroup
+from aggro.reference.group import OutputGroup
 
 OLD, ALL = [1, 3, 4], 5
 GRID = [

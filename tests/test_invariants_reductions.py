@@ -34,6 +34,7 @@ def test_two_classes_are_one_margin_at_twice_the_price(multiclass, v):
 def test_infinite_price_is_the_hard_rule(v):
     """Exactly: the numbers of the rule are then the same."""
     assert v.settings.loss in SOFT
+    assume(v.settings.metric != "newton")  # which gains by the price
     assert same_state(v.taught(C=np.inf), v.taught(loss="hard"))
 
 

@@ -7,10 +7,11 @@ import pytest
 
 import aggro
 from aggro.checks import Choice
+from aggro.clashes import check_settings
 from aggro.cli.options import READERS, options
 from aggro.kinds import KINDS, LINEAR, losses_of
 from aggro.models.parameters import PARAMETERS
-from aggro.rules import AXES, DEFAULTS, LOSSES, Settings, check_settings
+from aggro.rules import AXES, DEFAULTS, LOSSES, Settings
 from aggro.variants import ROWS
 
 

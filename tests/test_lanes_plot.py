@@ -36,7 +36,7 @@ def test_a_line_for_each_learner(tmp_path):
     model.partial_fit(X[:200], y[:200])
     figure = model.plot_lanes(tmp_path / "lanes.png")
     lines = check(figure, model.lanes_, "recent_error", 100)
-    assert "metric=root, scale=online" in lines and len(lines) == len(PLACES)
+    assert "metric=newton, scale=online" in lines and len(lines) == len(PLACES)
     assert (tmp_path / "lanes.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -59,7 +59,8 @@ class Step:
         """The precision that Newton's metric has when it has taken the examples up."""
         gaps = np.array([self.gap(self.W0, k) for k in range(len(self.rows))])
         losses = np.abs(gaps) if self.loss == "least_squares" else np.maximum(gaps, 0)
-        return self.precision + 2 * self.C * (self.weights * losses**2) @ self.rows**2
+        price = 2 * self.C * (1 + (len(self.W0) > 1))
+        return self.precision + price * (self.weights * losses**2) @ self.rows**2
 
     def objective(self, W, tolerance=0.0):
         gaps = np.array([self.gap(W, k) for k in range(len(self.rows))])

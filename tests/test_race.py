@@ -49,8 +49,11 @@ def test_lanes_tell_metric_and_scale():
     X, y = (part[: SETTLED - 1] for part in cancer())
     assert places(PassiveAggressiveClassifier(**OPEN).partial_fit(X, y)) == sorted(PLACES)
     metric = PassiveAggressiveClassifier(metric="auto", C=0.1).partial_fit(X, y)
-    assert places(metric) == [("diagonal", "none"), ("euclidean", "none"), ("root", "none")]
-    assert [lane["C"] for lane in metric.lanes_] == [0.1, 0.1, 0.1] and metric.C_ == 0.1
+    every = [(metric, "none") for metric in ("diagonal", "euclidean", "newton", "root")]
+    assert places(metric) == every
+    assert [lane["C"] for lane in metric.lanes_] == 4 * [0.1] and metric.C_ == 0.1
+    numbers = PassiveAggressiveRegressor(metric="auto", C=0.1).partial_fit(X, y)
+    assert ("newton", "none") not in places(numbers)  # squared losses have the unit of the numbers
     scale = PassiveAggressiveClassifier(scale="auto", metric="full").partial_fit(X, y)
     assert places(scale) == [("full", scale) for scale in ("none", "online", "standard")]
 

@@ -98,7 +98,7 @@ def test_a_race_that_was_frozen_can_be_put_back_and_goes_on():
     kept, twin = copy.deepcopy(race), copy.deepcopy(race)
     race.freeze_means()  # only what leads goes on to learn rows again
     assert race.fixed == (0, twin.best[1]) and len(race.learners) == 1
-    assert len(race.left) == len(twin.learners) - 1
+    assert len(race.left) == len(twin.left) + len(twin.learners) - 1
     race.learn(rows_of(X), labels=y)
     assert race.fixed == (0, twin.best[1]) and kept.fixed is None
     for one in (kept, twin):

@@ -16,6 +16,7 @@ PACKAGE = [
     "renamed",
     "metric",
     "rules",
+    "clashes",
     "kinds",
     "variants",
     "labels",

@@ -15,8 +15,9 @@ from linear_support import (
 )
 
 import aggro
+from aggro.clashes import CLASHES
 from aggro.reference import ReferenceLearner
-from aggro.rules import CLASHES, Settings
+from aggro.rules import Settings
 
 METRICS = ("euclidean", "diagonal", "root", "newton", "full")
 SECOND_ORDER = ("arow", "cw", "cw_stdev", "scw1", "scw2", "perceptron")

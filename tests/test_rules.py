@@ -9,16 +9,15 @@ import pytest
 
 from aggro import _core
 from aggro.checks import check_choice, check_count, check_number, near
+from aggro.clashes import CLASHES, check_settings
 from aggro.rules import (
     AXES,
-    CLASHES,
     CLASSIFIER_LOSSES,
     LOSSES,
     MAX_BATCH,
     REGRESSOR_LOSSES,
     Settings,
     check_same_shape,
-    check_settings,
     left_open,
 )
 
@@ -156,6 +155,12 @@ CLASHING = [  # settings that clash, what makes them fine, a word of the reason
     ({"batch_size": 2, "loss": "cw"}, {"loss": "arow"}, "mini-batch"),
     ({"class_mean": 0.1, "loss": "scw1"}, {"class_mean": 0.0}, "class means cannot pull"),
     ({"class_mean": 0.1, "loss": "perceptron"}, {"loss": "arow"}, "class means cannot pull"),
+    *(
+        ({"metric": "newton", "loss": loss}, {"metric": "diagonal"}, "what its metric gains")
+        for loss in ("arow", "perceptron", "cw", "scw1")
+    ),
+    ({"metric": "newton", "loss": "hard"}, {"loss": "hinge"}, "a hard margin has no price"),
+    ({"metric": "newton", "C": np.inf}, {"C": 10.0}, "a hard margin has no price"),
     ({"metric": "full", "forgetting": 0.1}, {"metric": "diagonal"}, "cannot forget"),
     ({"metric": "full", "forgetting": 0.1}, {"forgetting": 0.0}, "cannot forget"),
     ({"queue": 2, "mergeable": True}, {"mergeable": False}, "no last classifiers in common"),

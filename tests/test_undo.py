@@ -7,7 +7,8 @@ import pytest
 from linear_support import CASES, make_learner, same_state, stored, teach
 
 import aggro
-from aggro.rules import CLASHES, Settings
+from aggro.clashes import CLASHES
+from aggro.rules import Settings
 
 RULES = ("hinge", "squared_hinge", "hard", "least_squares", "perceptron", "arow", "cw", "cw_stdev",
          "scw1", "scw2")  # fmt: skip

@@ -87,7 +87,7 @@ class Mover {
         }
     }
 
-    /// What the metric of an output gains. The intercept's does at once, the rest waits for the walk.
+    /// What the metric of an output gains: that of the intercept at once, the rest in a walk.
     void gain(std::size_t k, double kappa, double stretch) {
         s.kappa[k] = sharpness(kappa, stretch);
         if (m.shape.intercept) sharpen_bias(k, kappa);

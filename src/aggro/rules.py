@@ -1,8 +1,8 @@
-"""What a variant is made of: the axes, the losses as numbers, and which of them combine."""
+"""What a variant is made of: the axes, and the losses as numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from math import inf
 from operator import attrgetter
@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from aggro import _core
-from aggro.checks import Average, Choice, Count, Flag, Kind, Number, check_choice
+from aggro.checks import Average, Choice, Count, Flag, Kind, Number
 from aggro.metric import METRICS
 
 Task = Literal["binary", "multiclass", "multilabel", "regression"]
@@ -46,6 +46,11 @@ def _axis(default: Any, kind: Kind, help: str = "", *, whole: bool = False, **fa
 
 def _one_vs_rest(s: Settings) -> bool:
     return s.task == "multiclass" and s.multiclass == "ovr"
+
+
+def compete(s: Settings) -> bool:
+    """Tell whether classes compete: a margin is between two outputs."""
+    return s.task == "multiclass" and s.multiclass != "ovr"
 
 
 @dataclass(frozen=True)
@@ -150,8 +155,8 @@ class Settings:
         """Return the numbers of this loss."""
         width = 0.0 if self.loss == "least_squares" else self.epsilon  # an equality has no tube
         numbers = {"epsilon": width, **LOSSES[self.loss](self)}
-        if ahead := METRICS[self.metric].ahead:
-            numbers |= {"kappa": 0.0, "ahead": ahead * self.C}
+        if ahead := METRICS[self.metric].ahead:  # a margin between two outputs moves both
+            numbers |= {"kappa": 0.0, "ahead": ahead * self.C * (1 + compete(self))}
         return _core.Rule(**numbers)
 
 
@@ -178,83 +183,6 @@ LOSSES: dict[str, Callable[[Settings], dict[str, Any]]] = {
     "scw1": lambda s: {"doubt": _core.Doubt.deviation, "phi": _phi(s.eta), "cap": s.C},
     "scw2": lambda s: {"doubt": _core.Doubt.deviation, "phi": _phi(s.eta), "ridge": _ridge(s.C)},
 }
-_ONE_MARGIN_ONLY = ("cw", "cw_stdev", "scw1", "scw2")
-
-
-@dataclass(frozen=True)
-class Clash:
-    """Two axes that cannot be combined, and why."""
-
-    axes: tuple[str, str]
-    when: Callable[[Settings], bool]
-    why: str
-
-
-def _shares_slack(s: Settings) -> bool:
-    return s.task == "multiclass" and s.multiclass == "support"
-
-
-CLASHES: tuple[Clash, ...] = (
-    Clash(
-        ("loss", "multiclass"),
-        lambda s: s.loss == "least_squares" and _shares_slack(s),
-        "least squares ask for margins of exactly 1, which all wrong classes cannot meet with one "
-        "shared slack; use multiclass='ovr' or 'top'",
-    ),
-    Clash(
-        ("loss", "multiclass"),
-        lambda s: s.loss in _ONE_MARGIN_ONLY and s.task == "multiclass" and s.multiclass != "ovr",
-        "the confidence-weighted rules constrain one margin at a time; use multiclass='ovr'",
-    ),
-    Clash(
-        ("loss", "multiclass"),
-        lambda s: s.loss == "perceptron" and _shares_slack(s),
-        "a Perceptron moves by a fixed step against one class; use multiclass='top' or 'ovr'",
-    ),
-    Clash(
-        ("task", "class_mean"),
-        lambda s: s.task == "regression" and s.class_mean > 0,
-        "the pull is to the means of classes, and regression has none; use class_mean=0",
-    ),
-    Clash(
-        ("loss", "batch_size"),
-        lambda s: s.batch_size > 1 and s.loss in ("perceptron", *_ONE_MARGIN_ONLY),
-        "this rule is not the solution of a problem over a mini-batch; use batch_size=1",
-    ),
-    Clash(
-        ("loss", "class_mean"),
-        lambda s: s.class_mean > 0 and s.loss in ("perceptron", *_ONE_MARGIN_ONLY),
-        "this rule does not start from a centre, so class means cannot pull it; use class_mean=0",
-    ),
-    Clash(
-        ("loss", "metric"),
-        lambda s: s.metric == "newton" and s.loss in ("arow", "perceptron", *_ONE_MARGIN_ONLY),
-        "this rule tells by itself what its metric gains; use metric='diagonal' or 'full'",
-    ),
-    Clash(
-        ("metric", "forgetting"),
-        lambda s: s.metric == "full" and s.forgetting > 0,
-        "a full matrix cannot forget without losing what keeps it positive; use metric='diagonal', "
-        "or forgetting=0",
-    ),
-    Clash(
-        ("mergeable", "queue"),
-        lambda s: s.mergeable and s.queue > 1,
-        "models learned apart have no last classifiers in common, so a queue of them cannot be "
-        "merged; use queue=1, or mergeable=False",
-    ),
-    Clash(
-        ("mergeable", "average"),
-        lambda s: s.mergeable and s.average == "reservoir",
-        "a reservoir draws classifiers by how long they survived in one stream, so it cannot be "
-        "merged; use average=True, or mergeable=False",
-    ),
-    Clash(
-        ("loss", "queue"),
-        lambda s: s.queue > 1 and s.loss in ("perceptron", *_ONE_MARGIN_ONLY),
-        "this rule does not start from a centre, so no queue can be its start; use queue=1",
-    ),
-)
 
 
 # examples after which a record counts 1/e: long enough to choose, short enough to follow
@@ -292,17 +220,6 @@ AXES = _axes()
 DEFAULTS = {name: Settings.__dataclass_fields__[name].default for name in AXES}
 CORE = tuple(name for name, axis in AXES.items() if axis.core)
 OPEN = tuple(name for name, axis in AXES.items() if axis.open)  # what may be left to a race
-
-
-def check_settings(s: Settings, losses: Iterable[str]) -> None:
-    """Raise a ValueError that says what is wrong with the settings, and what to do."""
-    check_choice("loss", s.loss, losses)
-    for name, axis in AXES.items():
-        if name != "loss":
-            axis.kind.check(name, getattr(s, name))
-    for clash in CLASHES:
-        if clash.when(s):
-            raise ValueError(f"{clash.why[0].upper()}{clash.why[1:]}.")
 
 
 def left_open(s: Settings) -> list[str]:

@@ -62,9 +62,13 @@ def test_a_price_of_features_of_several_sizes(inside, capsys):
 
 def test_a_race_that_would_take_too_much_is_left_out():
     wide = SparseRows(np.ones(1), np.zeros(1, np.int32), np.array([0, 1]), (1, 1 << 18))
-    assert set(left_to_choose(np.ones((2, 3)), 1)) == {"C", "metric", "scale", "average"}
-    assert set(left_to_choose(wide, 1)) == {"C", "scale", "average"}
-    assert left_to_choose(wide, 30) == {}
+    classes, numbers = "classification", "regression"
+    left = left_to_choose(np.ones((2, 3)), classes, 1)
+    assert left == dict.fromkeys(("C", "metric", "scale", "average"), "auto")
+    left = left_to_choose(wide, classes, 1)
+    assert left == {"C": "auto", "metric": "newton", "average": "auto"}
+    assert set(left_to_choose(wide, numbers, 1)) == {"C", "scale", "average"}
+    assert left_to_choose(wide, classes, 60) == {}
     assert "more than 2 GiB" in choice_told(Settings("binary"))
 
 

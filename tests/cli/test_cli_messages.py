@@ -9,9 +9,9 @@ import pytest
 from cli_helpers import write_csv, write_jsonl, write_numbers, write_svmlight, write_vw
 
 import aggro
+from aggro.clashes import CLASHES
 from aggro.cli import main
 from aggro.cli.messages import in_words, translated
-from aggro.rules import CLASHES
 
 PYTHON = re.compile(
     r"='|=\"|=True|=False|=None|std::|Traceback|kwarg|\b_\w+ value|_price|partial_fit|\bdtype\b"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from aggro.rules import CLASHES
+from aggro.clashes import CLASHES
 from aggro.variants import ROWS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,10 +21,13 @@ from aggro.learn.grids import race_tables
 from aggro.learn.learner import Array, rows_of
 from aggro.rules import Settings, left_open
 
-# Of wide sparse rows, such as texts, the Euclidean metric needs about a third of what all need.
-CHOSEN = ("C", "metric", "scale", "average")
+CHOSEN = dict.fromkeys(("C", "metric", "scale", "average"), "auto")
 UNDECIDED = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting"}  # whatever is chosen
-CHOSEN_OF_WIDE = ("C", "scale", "average")
+# Of wide sparse rows, such as texts, one metric is raced, which takes a quarter of the memory.
+CHOSEN_OF_WIDE = {
+    "classification": {"C": "auto", "metric": "newton", "average": "auto"},
+    "regression": {"C": "auto", "scale": "auto", "average": "auto"},
+}
 WIDE = 1 << 16  # columns
 MOST_MEMORY = 1 << 31  # bytes that the choice may take
 
@@ -51,9 +54,10 @@ def new_model(
         )
     params = allowed(variant, given(args), strict=strict)
     if chooses:
-        outputs = 1 if is_regression(variant) else len(np.unique(y))
+        task = "regression" if is_regression(variant) else "classification"
+        outputs = 1 if task == "regression" else len(np.unique(y))
         axes = KINDS[variant.estimator].axes
-        left = left_to_choose(X, outputs, args.auto)
+        left = left_to_choose(X, task, outputs, args.auto)
         params = {name: value for name, value in left.items() if name in axes} | params
     return LinearModel.create(variant, params, X.dtype, args.seed or 0)
 
@@ -64,15 +68,13 @@ def leaves_choice(args: argparse.Namespace) -> bool:
     return bool(args.auto or not plain)
 
 
-def left_to_choose(X: Any, outputs: int, insists: bool = False) -> dict[str, Any]:
-    """Return the settings that a race can choose for rows like these, with the memory it may use.
+def left_to_choose(X: Any, task: str, outputs: int, insists: bool = False) -> dict[str, Any]:
+    """Return the settings of a race that suits rows like these, with the memory it may use.
 
     Who ``insists`` lets it take more.
     """
     sparse = hasattr(X, "indptr")
-    left: dict[str, Any] = dict.fromkeys(
-        CHOSEN_OF_WIDE if sparse and X.shape[1] > WIDE else CHOSEN, "auto"
-    )
+    left: dict[str, Any] = CHOSEN_OF_WIDE[task] if sparse and X.shape[1] > WIDE else CHOSEN
     unfilled = X.shape[0] > 0 and is_sparse(rows_of(X), 0)
     tables = outputs * race_tables(Settings(task="binary", **left), unfilled)
     if X.shape[1] * tables * X.dtype.itemsize > MOST_MEMORY and not insists:

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from aggro.clashes import check_settings
 from aggro.estimators.judges import ByLoss
 from aggro.estimators.passes import Passes, Teach
 from aggro.kinds import KINDS, Kind
@@ -21,7 +22,7 @@ from aggro.learn.learner import Array
 from aggro.learn.lessons import Lesson
 from aggro.learn.threads import threads_of
 from aggro.learn.turns import turns_of
-from aggro.rules import Settings, Task, check_settings, same_values
+from aggro.rules import Settings, Task, same_values
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Method = TypeVar("Method", bound=Callable[..., Any])

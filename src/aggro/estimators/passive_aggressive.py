@@ -78,10 +78,12 @@ class PassiveAggressiveClassifier(LinearClassifier):
         Which constraints an example with more than two classes imposes. "support": a margin over
         every wrong class (SPA). "top": a margin over the best wrong class. "predicted": the same,
         but only if the prediction was wrong. "ovr": one binary problem for each class.
-    metric : {"euclidean", "diagonal", "root", "full", "auto"}, default="euclidean"
+    metric : {"euclidean", "diagonal", "root", "newton", "full", "auto"}, default="euclidean"
         Metric in which the step is measured (PAM). In all others than "euclidean", features that
         have taken part in many updates move less. "root" takes the root of the diagonal metric, as
-        AdaGrad does, so that they slow down later. "auto" races all but "full".
+        AdaGrad does, so that they slow down later. "newton" lets a feature slow down by what its
+        examples cost, and before the step. "auto" races all but "full", of regressions all but
+        these two.
     class_mean : float, default=0.0
         Strength γ of the pull towards the nearest-centroid classifier (PAm). 0 means no pull.
     trigger : {"loss", "always"}, default="loss"

@@ -15,9 +15,10 @@ from aggro.rules import SCALES, Settings, intercept_prior
 # Values of C are powers of the square root of ten; grids count them in steps from the unit.
 STEP = math.log(10.0) / 2
 MOST_STEPS = 550  # beyond which a C is no longer a number
-# Metric and scale, each pair with a grid of its own. Places of classes: see docs/tuning.md. Newton's
-# metric gains by squared losses, which of numbers are as large as their unit: it races for classes.
-PLACES = (
+# Metric and scale, each pair with a grid of its own; docs/tuning.md tells what else was tried.
+# Newton's metric races for classes alone: the squared loss of a number has the unit of the number.
+Places = tuple[tuple[str, str], ...]
+PLACES: Places = (
     ("diagonal", "none"),
     ("root", "none"),
     ("newton", "none"),
@@ -26,7 +27,7 @@ PLACES = (
     ("euclidean", "standard"),
     ("diagonal", "standard"),
 )
-PLACES_OF_NUMBERS = (
+PLACES_OF_NUMBERS: Places = (
     ("diagonal", "none"),
     ("root", "none"),
     ("root", "online"),

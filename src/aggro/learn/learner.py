@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from aggro import _core
 from aggro.metric import METRICS
-from aggro.rules import CORE, Settings, check_same_shape, memory_of
+from aggro.rules import CORE, Settings, check_same_shape, compete, memory_of
 
 Array = npt.NDArray[Any]
 
@@ -241,7 +241,7 @@ class Learner:
         reservoir = s.average == "reservoir"
         words = {"reservoir": "reservoir", "auto": "either"}
         predictor = words.get(str(s.average), "average" if s.average else "last")
-        one_margin = not (s.task == "multiclass" and s.multiclass != "ovr")
+        one_margin = not compete(s)
         sums = self.outputs if any(s.class_mean > 0 for s in self.all_settings) else 0
         shape = _core.Shape(
             features=features,
@@ -276,7 +276,7 @@ class Learner:
         if s.task == "binary":
             last = self.classes - 1  # the second class, or the only one that is known
             return [_core.Group(first=first, count=1, task=margin, positive=last, **common)]
-        if s.task == "multiclass" and s.multiclass != "ovr":
+        if compete(s):
             task = getattr(_core.Task, s.multiclass)
             return [_core.Group(first=first, count=self.outputs, task=task, positive=0, **common)]
         task = _core.Task.tube if s.task == "regression" else margin

@@ -7,12 +7,13 @@ from typing import Any, get_args
 
 import numpy as np
 
+from aggro.clashes import check_settings
 from aggro.learn.grids import KNOWN_UNIT, MOST_STEPS
 from aggro.learn.learner import Learner
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
-from aggro.rules import LOSSES, Settings, Task, check_settings, left_open, same_shape
+from aggro.rules import LOSSES, Settings, Task, left_open, same_shape
 
 TABLES = ("lane", "slot", "feature")  # kinds of arrays that have one line for each feature
 # Files of old lack these: they begin at zero.

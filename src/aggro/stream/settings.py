@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from aggro.checks import check_choice, check_count, near
+from aggro.clashes import check_settings
 from aggro.kinds import LINEAR, losses_of
-from aggro.rules import AXES, Settings, Task, check_settings, class_task
+from aggro.rules import AXES, Settings, Task, class_task
 from aggro.variants import find
 
 OVERFLOWS = ("drop", "hash")

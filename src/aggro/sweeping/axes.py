@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from aggro.clashes import check_settings
 from aggro.kinds import KINDS
-from aggro.rules import AXES, Settings, Task, check_settings, left_open
+from aggro.rules import AXES, Settings, Task, left_open
 from aggro.stream.settings import keywords_of
 from aggro.sweeping.result import SweepRow
 from aggro.variants import PLAIN, Variant, find

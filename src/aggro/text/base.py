@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_count, check_flag, check_number
+from aggro.clashes import check_settings
 from aggro.kinds import Kind
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
-from aggro.rules import Settings, check_settings
+from aggro.rules import Settings
 from aggro.text.encoder import IDF, TF, Encoder
 from aggro.text.learner import TextLearner
 from aggro.text.names import MOST_NAMES
