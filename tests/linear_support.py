@@ -227,6 +227,8 @@ def allowed(part):
     """False for the combinations that make no sense, and are refused."""
     if part.get("metric") == "full" and part.get("forgetting", 0) > 0:
         return False
+    if part.get("metric") == "newton" and part.get("loss") == CLASS_LOSSES.index("hard"):
+        return False
     if "case" not in part:
         return True
     settings, _ = settings_of({"loss": 0, **part})

@@ -82,7 +82,7 @@ def test_a_race_of_texts(tmp_path):
     model.partial_fit(X[500:], y[500:])
     choice = model.explain_choice(tmp_path / "choice.png")
     check(choice, model.lanes_, "recent_error")
-    assert len(choice.rows) == 12
+    assert len(choice.rows) == 16
     assert {row["ngram_range"] for row in choice.rows} == {(1, 1), (1, 2)}
     model.save(tmp_path / "model.aggro")
     for copy in (pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")):

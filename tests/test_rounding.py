@@ -19,7 +19,7 @@ from aggro.clashes import CLASHES
 from aggro.reference import ReferenceLearner
 from aggro.rules import Settings
 
-METRICS = ("euclidean", "diagonal", "root", "newton", "full")
+METRICS = ("euclidean", "diagonal", "root", "full")  # that have hard margins
 SECOND_ORDER = ("arow", "cw", "cw_stdev", "scw1", "scw2", "perceptron")
 
 
