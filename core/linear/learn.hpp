@@ -94,10 +94,10 @@ class Learn {
 
     bool gain_of_group(std::size_t index, const Seen<Row>& row, const Target& y, double weight) {
         const Group& g = m.groups[index];
+        if (!(space.length(g.first, row) > 0)) return false;
         const double price = weight / (1 + g.gamma);
-        const Verdict verdict =
-            suffer(g, row, y, price, [&] { return space.length(g.first, row); });
-        if (!verdict.moves) return false;
+        const Verdict verdict = suffer(g, row, y, price, [] { return 0.0; });  // the loss alone
+        if (!verdict.suffers) return false;
         const double gain = g.rule.priced(price).gain(verdict.loss);
         for (std::size_t k = g.first; k < g.first + g.count; ++k) mover.gain(k, gain, row.stretch);
         return true;
