@@ -40,7 +40,7 @@ def grown(learner: Kind, settings: Any, position: Array, classes: int) -> Kind:
 
 
 def _grown_race(race: AutoLearner, settings: Any, position: Array, classes: int) -> AutoLearner:
-    new = AutoLearner(settings, race.features, classes, race.dtype, race.seed)
+    new = type(race)(settings, race.features, classes, race.dtype, race.seed)
     for name in ("fixed", "left", "leading", "counted", "course"):
         setattr(new, name, getattr(race, name))
     for old in race.learners:

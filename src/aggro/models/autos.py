@@ -56,18 +56,20 @@ def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[s
     }
 
 
-def decode_auto_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> AutoLearner:
-    """Return the race, or raise if its parts do not fit together."""
+def decode_auto_learner(
+    facts: dict[str, Any], where: str, arrays: Arrays, kind: type[AutoLearner] = AutoLearner
+) -> AutoLearner:
+    """Return the race, of the kind that is wanted, or raise if its parts do not fit together."""
     settings = decode_settings(facts["settings"], arrays)
-    for name, kind in FACTS.items():
-        if type(facts[name]) is not kind:
+    for name, wanted in FACTS.items():
+        if type(facts[name]) is not wanted:
             raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
     if facts["dtype"] not in ("float32", "float64") or len(facts["learners"]) > MOST_LEARNERS:
         raise ModelFileError("it holds no race that makes sense")
     if settings.task == "multiclass" and facts["classes"] == 1:
         settings = replace(settings, task="binary")  # so it was in early versions
     shape = (facts["features"], facts["classes"], np.dtype(facts["dtype"]), facts["seed"])
-    race = AutoLearner(settings, *shape)
+    race = kind(settings, *shape)
     race.learners = [
         decode_learner(each, f"{where}.{number}", arrays)
         for number, each in enumerate(facts["learners"])

@@ -28,6 +28,7 @@ from aggro.models.values import Arrays, decode, encode
 from aggro.text.encoder import Encoder
 from aggro.text.learner import TextLearner
 from aggro.text.options import Options
+from aggro.text.race import TextRace
 from aggro.text.runner import Runner
 
 FACTS = {"classes": int, "examples": int, "leading": int, "memory": int}
@@ -124,7 +125,7 @@ def _encode_runner(runner: Runner, where: str, arrays: Arrays) -> dict[str, Any]
 def _decode_runner(facts: dict[str, Any], where: str, arrays: Arrays) -> Runner:
     race: AutoLearner | Learner
     if "auto_learner" in facts:
-        race = decode_auto_learner(facts["auto_learner"], where, arrays)
+        race = decode_auto_learner(facts["auto_learner"], where, arrays, TextRace)
     else:
         race = decode_learner(facts["learner"], where, arrays)
     typical = decode_typical(facts["typical"], arrays)

@@ -1,8 +1,7 @@
 """Texts in, scores out: representations that race, each with its own race of learners.
 
 Term frequency runs against inverse document frequency and words against words with their pairs.
-Each document is read once, and judged by all before it is learned; the leader is the one with the
-best recent record, as in every race here (see ``aggro.learn.race``).
+Each document is read once, and judged by all before it is learned (see ``aggro.learn.race``).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from aggro.learn.turns import Turns
 from aggro.learn.typical import Typical, next_change
 from aggro.rules import Settings
 from aggro.text.encoder import Encoder, Rows
-from aggro.text.race import best_of, bytes_of, make_race, put_back, winner_of
+from aggro.text.race import best_of, bytes_of, make_race, put_back, share_change, winner_of
 from aggro.text.runner import Runner, matrix_of, settings_of
 from aggro.text.table import Table
 
@@ -199,6 +198,7 @@ class TextLearner:
     def _look(self, settled: bool) -> None:
         """Look who leads, and let those leave that are far behind."""
         self._lead(self.runners)
+        share_change([runner.race for runner in self.runners], self.leading)
         if not settled or sum(len(learners_of(r.race)) for r in self.runners) == 1:
             return
         best = min(learners_of(self.leader.race), key=record_of)

@@ -7,6 +7,8 @@ tables small.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from aggro.learn.alike import AnyLearner, learners_of
@@ -21,9 +23,7 @@ TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit
 
 
 class TextRace(AutoLearner):
-    """A race with a short grid, in step with those of the other representations."""
-
-    watches = False
+    """A race with a short grid; all representations begin anew together (see ``TextLearner``)."""
 
     def grid(self, place: Settings, steps: int) -> list[float]:
         """Return a short grid."""
@@ -43,6 +43,17 @@ def make_race(settings: Settings, outputs: int, dtype: str, seed: int) -> AnyLea
 def best_of(race: AnyLearner) -> tuple[float, float]:
     """Return the record of whoever leads a race."""
     return min(map(record_of, learners_of(race)), default=(0.0, 0.0))
+
+
+def share_change(races: Sequence[AnyLearner], leading: int) -> None:
+    """Let all races begin anew if the one that leads has noticed a change, and none otherwise.
+
+    Records that begin at different examples could not be compared.
+    """
+    course = getattr(races[leading], "course", None)
+    for race in races:
+        if isinstance(race, AutoLearner) and course is not None:
+            race.course = replace(race.course, changed=course.changed)
 
 
 def put_back(race: AnyLearner, known: dict[str, Any]) -> None:
