@@ -59,6 +59,7 @@ class Step:
         """The precision that Newton's metric has when it has taken the examples up."""
         gaps = np.array([self.gap(self.W0, k) for k in range(len(self.rows))])
         losses = np.abs(gaps) if self.loss == "least_squares" else np.maximum(gaps, 0)
+        losses = np.minimum(losses, 2)
         price = 2 * self.C * (1 + (len(self.W0) > 1))
         return self.precision + price * (self.weights * losses**2) @ self.rows**2
 

@@ -1,9 +1,17 @@
-"""Newton's metric: precisions gain 2 C loss² x² before the step, and the step is made in them."""
+"""Newton's metric: precisions gain 2 C loss² x² before the step, and the step is made in them.
+
+A loss counts as two at most.
+"""
 
 import numpy as np
 import pytest
 
-from aggro import AROWClassifier, PassiveAggressiveClassifier, SoftConfidenceWeightedClassifier
+from aggro import (
+    AROWClassifier,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    SoftConfidenceWeightedClassifier,
+)
 
 X = np.array([[1.0, 0.0], [2.0, 1.0], [0.5, -1.0]])
 Y = np.array([1, 0, 1])
@@ -18,7 +26,7 @@ def by_hand(X, y, C):
     w, precision = np.zeros(X.shape[1]), np.ones(X.shape[1])
     for x, sign in zip(X, 2 * y - 1, strict=True):
         loss = max(0.0, 1 - sign * (w @ x))
-        precision = precision + 2 * C * loss**2 * x**2
+        precision = precision + 2 * C * min(loss, 2.0) ** 2 * x**2
         w = w + sign * loss / (x @ (x / precision) + 1 / (2 * C)) * x / precision
     return w
 
@@ -36,6 +44,19 @@ def test_the_metric_counts_for_the_present_example():
         for metric in ("newton", "diagonal")
     )
     assert diagonal == 0.5 and newton == pytest.approx(1 / 3)
+
+
+def test_a_loss_counts_as_two_at_most():
+    two, hundred = (
+        PassiveAggressiveRegressor(
+            metric="newton", loss="squared_epsilon_insensitive", epsilon=0.0, fit_intercept=False
+        )
+        .partial_fit([[1.0]], [target])
+        .coef_[0]
+        for target in (2.0, 100.0)
+    )
+    assert two == pytest.approx(2 * (1 / 9) / (1 / 9 + 1 / 2))
+    assert hundred == pytest.approx(50 * two)
 
 
 def test_a_weight_is_a_price():

@@ -23,7 +23,7 @@ struct Rule {
     double margin = 1;   ///< the margin asked for
     double epsilon = 0;  ///< half the width of the tube, for regression
     double kappa = 1;    ///< the precision grows by kappa * x x' after each update
-    double ahead = 0;    ///< and by ahead * loss^2 * x x' before it (Newton's metric)
+    double ahead = 0;    ///< and by ahead * min(loss, 2)^2 * x x' before it (Newton's metric)
     double phi = 0;      ///< how many deviations of doubt the margin must cover
     Doubt doubt = Doubt::none;
     bool weigh_kappa = false;  ///< AROW: the weight of an example also weighs its precision
@@ -54,8 +54,10 @@ struct Rule {
     double gain(double loss) const;
 };
 
+/// A loss of two, that of an answer as sure as it is wrong, is the most that counts.
 inline double gain(double ahead, double loss) {
-    return std::min(ahead * loss * loss, std::numeric_limits<double>::max());
+    const double counted = std::min(loss, 2.0);
+    return std::min(ahead * counted * counted, std::numeric_limits<double>::max());
 }
 
 inline double Rule::gain(double loss) const { return aggro::gain(ahead, loss); }

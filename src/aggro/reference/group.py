@@ -17,6 +17,8 @@ from .task import Task, rounding_of, settled
 if TYPE_CHECKING:
     from .linear import ReferenceLearner
 
+MOST_COUNTED = 2.0  # of a loss, by Newton's metric: that of an answer as sure as it is wrong
+
 
 class OutputGroup:
     """Outputs that learn together: they share constraints, metric and centre."""
@@ -109,7 +111,8 @@ class OutputGroup:
             return
         ahead = self.metric.kind == "newton"
         if ahead:
-            gains = np.array(kappa) * self.task.losses(scores, y, rounding) ** 2
+            losses = self.task.losses(scores, y, rounding)
+            gains = np.array(kappa) * np.minimum(losses, MOST_COUNTED) ** 2
             self._sharpen(rows, gains, asks & (np.sum(rows**2, axis=1) >= TINY))
         centre = self.centre.move(self.W, self._pull())
         shaped = self.metric.times_sigma(rows)
