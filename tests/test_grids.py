@@ -310,7 +310,7 @@ def test_a_settled_race_keeps_the_neighbours_of_its_leader():
     leader = model.C_
     model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
     kept = [lane["C"] for lane in model.lanes_]
-    assert len(before) == 13 and len(kept) == 7
+    assert len(before) == 13 and len(kept) == 2 * staying(SETTLED)[1] + 1
     assert leader in kept and set(kept) <= set(before)
     alone = PassiveAggressiveClassifier(C=model.C_).partial_fit(X[:SETTLED], y[:SETTLED])
     assert_close(model.coef_, alone.coef_, rtol=1e-9)  # a lane is a model
