@@ -39,8 +39,8 @@ PLACES_OF_NUMBERS: Places = (
 FILLED = 8  # sparse rows are centred, which fills them, if at least every eighth feature is there
 PIECE = 1024  # most examples between two looks at who leads
 # What stays of a race, from so many examples on: so many learners, the best ones; and of each grid
-# the best C with so many neighbours on either side. On 70 real sets the error is 1.002 times that of
-# a race in which nobody leaves before 3000 examples (at most 1.035 times).
+# the best C with so many neighbours on either side. On 70 real sets the error is 1.002 times that
+# of a race in which nobody leaves before 3000 examples (at most 1.035 times).
 HALVINGS = (
     (0, 7, 6),
     (256, 6, 2),
