@@ -14,7 +14,7 @@ from linear_support import (
     teach,
 )
 
-from aggro.clashes import CLASHES
+from aggro.clashes import combine
 from aggro.rules import Settings
 
 
@@ -56,7 +56,7 @@ def variants(draw, cases=tuple(CASES), losses=range(4), n=30, d=6, **fixed):
     if loss == "hard" and choice["metric"] == "newton":
         choice["metric"] = "diagonal"
     settings = Settings(task=task, multiclass=multiclass, loss=loss, epsilon=0.1, **choice)
-    assert not any(clash.when(settings) for clash in CLASHES)
+    assert combine(settings)
     return Variant(settings, outputs, draw(st.integers(0, 10**6)), n, d)
 
 

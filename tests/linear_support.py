@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from aggro import rules
 from aggro.checks import Flag
-from aggro.clashes import CLASHES
+from aggro.clashes import combine
 from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
@@ -232,7 +232,7 @@ def allowed(part):
     if "case" not in part:
         return True
     settings, _ = settings_of({"loss": 0, **part})
-    return not any(clash.when(settings) for clash in CLASHES)
+    return combine(settings)
 
 
 @functools.cache

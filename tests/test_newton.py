@@ -76,3 +76,8 @@ def test_an_example_that_is_met_changes_nothing():
 def test_rules_with_a_gain_of_their_own_refuse_it(rule):
     with pytest.raises(ValueError, match="tells by itself what its metric gains"):
         rule(metric="newton").partial_fit(X, Y, classes=[0, 1])
+
+
+def test_a_race_of_such_a_rule_does_without_it():
+    raced = AROWClassifier(metric="auto").partial_fit(X, Y, classes=[0, 1])
+    assert {lane["metric"] for lane in raced.lanes_} == {"euclidean", "diagonal", "root"}

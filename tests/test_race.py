@@ -54,6 +54,10 @@ def test_lanes_tell_metric_and_scale():
     assert [lane["C"] for lane in metric.lanes_] == 4 * [0.1] and metric.C_ == 0.1
     numbers = PassiveAggressiveRegressor(metric="auto", C=0.1).partial_fit(X, y)
     assert ("newton", "none") not in places(numbers)  # squared losses have the unit of the numbers
+    for hard in ({"loss": "hard"}, {"C": np.inf}):  # which Newton's metric cannot price
+        assert ("newton", "none") not in places(
+            PassiveAggressiveClassifier(metric="auto", **hard).partial_fit(X, y)
+        )
     scale = PassiveAggressiveClassifier(scale="auto", metric="full").partial_fit(X, y)
     assert places(scale) == [("full", scale) for scale in ("none", "online", "standard")]
 

@@ -94,6 +94,11 @@ CLASHES: tuple[Clash, ...] = (
 )
 
 
+def combine(s: Settings) -> bool:
+    """Tell whether settings do not clash."""
+    return not any(clash.when(s) for clash in CLASHES)
+
+
 def check_settings(s: Settings, losses: Iterable[str]) -> None:
     """Raise a ValueError that says what is wrong with the settings, and what to do."""
     check_choice("loss", s.loss, losses)

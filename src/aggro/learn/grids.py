@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from aggro.clashes import combine
 from aggro.learn.bundle import begin_anew, select
 from aggro.learn.learner import Learner
 from aggro.metric import DIAGONAL, METRICS
@@ -57,7 +58,10 @@ FAR = 24  # steps that the edges may move away from the unit
 
 
 def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
-    """Return the pairs of metric and scale to race. Sparse rows are not centred: all would fill."""
+    """Return the pairs of metric and scale to race, of those that combine with the other settings.
+
+    Sparse rows are not centred: all would fill.
+    """
     s = settings
     if s.metric != "auto" and s.scale != "auto":
         return [(s.metric, s.scale)]
@@ -66,7 +70,12 @@ def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
         places = tuple(dict.fromkeys((metric, s.scale) for metric, _ in places))
     elif s.metric != "auto":
         places = tuple((s.metric, scale) for scale in SCALES)
-    return [place for place in places if not (sparse and s.scale == "auto" and "standard" in place)]
+    return [
+        (metric, scale)
+        for metric, scale in places
+        if not (sparse and s.scale == "auto" and scale == "standard")
+        and combine(replace(s, metric=metric, scale=scale))
+    ]
 
 
 def tables_of(s: Settings) -> int:
