@@ -308,3 +308,11 @@ def test_the_recommended_spelling():
     spelled = race(scale="auto", loss="squared_hinge").partial_fit(X, y)
     assert named.lanes_ == spelled.lanes_
     assert np.array_equal(named.decision_function(X), spelled.decision_function(X))
+
+
+def test_joint_scores_of_huge_rows_are_infinite_without_a_warning():
+    """As those of one lane are; parts that are finite may still have no finite sum."""
+    learners = [lanes_of("euclidean", "auto", 1, np.float64, 2) for _ in range(2)]
+    joint.join(learners, jointly=True)
+    parts = [np.full(3, 1.5e308)] * 2
+    assert np.isinf(joint.Joint(learners)._sum(parts)).all()

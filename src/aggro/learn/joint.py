@@ -63,7 +63,8 @@ class Joint:
         return self._sum([each.model.joint_weights() for each in self.learners])
 
     def _sum(self, parts: Sequence[Array]) -> Array:
-        return np.asarray(np.sum(parts, axis=0), dtype=self.learners[0].dtype)
+        with np.errstate(over="ignore"):  # scores of huge rows are infinite, as those of one lane
+            return np.asarray(np.sum(parts, axis=0), dtype=self.learners[0].dtype)
 
 
 @dataclass(frozen=True)
