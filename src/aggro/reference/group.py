@@ -104,7 +104,8 @@ class OutputGroup:
         if self.task.kind != "regression":
             self.means.absorb(rows, self.task.classes(y), omega, self.settings.forgetting)
         # no weights satisfy a hard constraint on an absent example: it is skipped
-        possible = (np.sum(rows**2, axis=1) >= TINY) | ~np.array([p.hard for p in price])
+        present = np.sum(rows**2, axis=1) >= TINY
+        possible = present | ~np.array([p.hard for p in price])
         scores, rounding = rows @ self.W.T, rounding_of(rows, self.W)
         asks = self.task.asks(scores, y, rounding)
         if not np.any(possible & (asks | (self.settings.trigger == "always"))):
@@ -113,7 +114,7 @@ class OutputGroup:
         if ahead:
             losses = self.task.losses(scores, y, rounding)
             gains = np.array(kappa) * np.minimum(losses, MOST_COUNTED) ** 2
-            self._sharpen(rows, gains, asks & (np.sum(rows**2, axis=1) >= TINY))
+            self._sharpen(rows, gains, asks & present)
         centre = self.centre.move(self.W, self._pull())
         shaped = self.metric.times_sigma(rows)
         rounding = rounding_of(rows, centre)

@@ -50,10 +50,10 @@ def share_change(races: Sequence[AnyLearner], leading: int) -> None:
 
     Records that begin at different examples could not be compared.
     """
-    course = getattr(races[leading], "course", None)
+    leader = races[leading]
     for race in races:
-        if isinstance(race, AutoLearner) and course is not None:
-            race.course = replace(race.course, changed=course.changed)
+        if isinstance(race, AutoLearner) and isinstance(leader, AutoLearner):
+            race.course = replace(race.course, changed=leader.course.changed)
 
 
 def put_back(race: AnyLearner, known: dict[str, Any]) -> None:
