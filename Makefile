@@ -91,22 +91,22 @@ variant-test: $(VENV)/core  ## add a variant as docs/adding-a-variant.md says, t
 	$(BIN)/python tests/variants/adding.py build/variants
 
 tuning: $(VENV)/peers  ## C="auto" and the peers on real data (set AGGRO_DATA)
-	$(BIN)/python -m tuning
-	$(BIN)/python -m tuning --fresh
-	$(BIN)/python -m tuning.excess
+	$(BIN)/python -m studies.accuracy
+	$(BIN)/python -m studies.accuracy --fresh
+	$(BIN)/python -m studies.accuracy.excess
 
 defaults: $(VENV)/peers  ## aggro's defaults against scikit-learn's on real data (set AGGRO_DATA)
-	$(BIN)/python -m tuning.defaults
+	$(BIN)/python -m studies.accuracy.defaults
 
 mixing: $(VENV)/core  ## what merged shards cost in quality, on real data (set AGGRO_DATA)
-	$(BIN)/python -m tuning.mixing
+	$(BIN)/python -m studies.accuracy.mixing
 
 spark-test: $(VENV)/core  ## the example for Spark, on a local Spark (needs Java)
 	$(BIN)/python -m pip install -q --group spark
 	$(BIN)/python -m pytest tests/docs -k spark
 
 papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an hour on two cores
-	$(BIN)/python -m papers
+	$(BIN)/python -m studies.papers
 
 docs: $(VENV)/docs  ## the site, in build/site; a warning is an error
 	$(BIN)/python docs/site/pages.py build/site-source

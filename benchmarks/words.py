@@ -37,7 +37,7 @@ def reviews(count):
     """Return texts and their classes."""
     folder = os.environ.get("AGGRO_DATA")
     if folder and Path(folder, "imdb").is_dir():
-        from tuning.texts import load
+        from studies.accuracy.texts import load
 
         X, y = load("imdb")
         order = np.random.default_rng(0).permutation(len(y))[:count]

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = "https://github.com/aggro-learn/aggro"
 STAGED = {  # files outside of docs/ that have a page
-    "papers/REPORT.md": "papers/REPORT",
+    "studies/papers/REPORT.md": "studies/papers/REPORT",
     "CHANGELOG.md": "project/CHANGELOG",
     "CONTRIBUTING.md": "project/CONTRIBUTING",
     "SECURITY.md": "project/SECURITY",
@@ -31,7 +31,7 @@ def staged(path: Path) -> str | None:
         return "index.md"
     if inside.startswith("docs/") and path.suffix in (".md", ".png"):
         return inside.removeprefix("docs/")
-    if inside.startswith("papers/images/"):
+    if inside.startswith("studies/papers/images/"):
         return inside
     return None
 

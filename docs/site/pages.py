@@ -23,7 +23,7 @@ SECTIONS = {  # page: title, what it is, its pages in order; a page that is not 
     "background": (
         "Algorithms",
         "What each variant solves, where it comes from, and whether the papers' claims hold.",
-        ["algorithms", "catalogue", "papers/REPORT", "errata"],
+        ["algorithms", "catalogue", "studies/papers/REPORT", "errata"],
     ),
     "project/index": (
         "Project",
@@ -103,7 +103,10 @@ def main(out: Path) -> None:
     """Write the source of the site, and remove what is no longer part of it."""
     files: dict[str, str | bytes] = {f"{page}.md": text for page, text in lay_out().items()}
     files |= {f"reference/{name}.rst": text for name, text in reference.pages().items()}
-    for folder, home in (("docs/images", "images"), ("papers/images", "papers/images")):
+    for folder, home in (
+        ("docs/images", "images"),
+        ("studies/papers/images", "studies/papers/images"),
+    ):
         for path in (ROOT / folder).glob("*.png"):
             files[f"{home}/{path.name}"] = path.read_bytes()
     for name, text in files.items():

@@ -59,7 +59,9 @@ def test_links_between_pages_lead_somewhere(texts):
         f"reference/{name}.rst" for name in reference.pages()
     }
     pictures = {f"images/{path.name}" for path in (ROOT / "docs/images").iterdir()}
-    pictures |= {f"papers/images/{path.name}" for path in (ROOT / "papers/images").iterdir()}
+    pictures |= {
+        f"studies/papers/images/{path.name}" for path in (ROOT / "studies/papers/images").iterdir()
+    }
     pictures |= {f"images/variants/{row.name}.png" for row in aggro.catalogue()}
     for page, text in texts.items():
         prose = "".join(links.CODE.split(text)[::2])

@@ -27,9 +27,9 @@ def run(cell):
     return {"error": np.float64(wrong / len(y)), "last": X[-1]}
 """
 FACE = """
-from papers.claims import Claim, met
-from papers.experiment import Figure, Provenance
-from papers.style import canvas
+from studies.papers.claims import Claim, met
+from studies.papers.experiment import Figure, Provenance
+from studies.papers.style import canvas
 from {name}.learning import run
 
 TITLE, SOURCE, DATA = "A toy paper", "Nowhere.", {data}

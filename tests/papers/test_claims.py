@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from papers.claims import Claim, Part, counted, higher, holm, lower, met, paired, settle, verdict
+from studies.papers.claims import (
+    Claim,
+    Part,
+    counted,
+    higher,
+    holm,
+    lower,
+    met,
+    paired,
+    settle,
+    verdict,
+)
 
 
 @pytest.mark.parametrize(

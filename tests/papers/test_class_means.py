@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from aggro import PassiveAggressiveClassifier
-from papers.blog import learning as blog
-from papers.class_means.undivided import Setting, Undivided
+from studies.papers.blog import learning as blog
+from studies.papers.class_means.undivided import Setting, Undivided
 
 LOSSES = ("hard", "hinge", "squared_hinge")
 

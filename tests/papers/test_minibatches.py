@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from papers.minibatches import protocol
-from papers.minibatches.protocol import READINGS, choose, run
+from studies.papers.minibatches import protocol
+from studies.papers.minibatches.protocol import READINGS, choose, run
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import pytest
 
-from papers import __main__ as command
-from papers import digest, report, runner, which
-from papers.claims import Part, settle
-from papers.experiment import Results, read_published
-from papers.progress import Progress
-from papers.store import ROOT, Store
-from papers.summary import summary
+from studies.papers import __main__ as command
+from studies.papers import digest, report, runner, which
+from studies.papers.claims import Part, settle
+from studies.papers.experiment import Results, read_published
+from studies.papers.progress import Progress
+from studies.papers.store import ROOT, Store
+from studies.papers.summary import summary
 
 
 def finish(module, store, quick=False):
@@ -77,7 +77,7 @@ def alone(toy, tmp_path, monkeypatch):
     """Let the command know the toy alone, in a folder of its own."""
     module = toy.module
     store = Store(module, tmp_path / "build")
-    (tmp_path / "papers").mkdir()
+    (tmp_path / "studies" / "papers").mkdir(parents=True)
     (tmp_path / "docs").mkdir()
     monkeypatch.setattr(command, "ROOT", tmp_path)
     monkeypatch.setattr(command, "BUILD", tmp_path / "build")
@@ -89,7 +89,7 @@ def alone(toy, tmp_path, monkeypatch):
     )
     monkeypatch.setattr(which, "page", lambda facts: f"{facts['cells']} cells")
     kept = {
-        tmp_path / "papers" / "REPORT.md": "old",
+        tmp_path / "studies" / "papers" / "REPORT.md": "old",
         tmp_path / "docs" / "which-algorithm.md": "old",
     }
     for path, text in kept.items():
@@ -104,7 +104,7 @@ def test_without_results_nothing_is_written(alone, capsys, tmp_path):
         assert command.main(["--report-only"]) == 1
     assert "nothing to report" in capsys.readouterr().out
     assert all(path.read_text() == text for path, text in kept.items())
-    assert not (tmp_path / "papers" / "images").exists()
+    assert not (tmp_path / "studies" / "papers" / "images").exists()
     assert not list(tmp_path.glob("build/*/REPORT.md"))
 
 
@@ -124,8 +124,12 @@ def test_a_complete_run_replaces_all(alone, capsys, tmp_path):
     module, store, _ = alone
     finish(module, store)
     assert command.main(["--report-only"]) == 0
-    assert (tmp_path / "papers" / "REPORT.md").read_text().startswith("# The papers, reproduced")
-    assert (tmp_path / "papers" / "results.json").exists()
+    assert (
+        (tmp_path / "studies" / "papers" / "REPORT.md")
+        .read_text()
+        .startswith("# The papers, reproduced")
+    )
+    assert (tmp_path / "studies" / "papers" / "results.json").exists()
     assert (tmp_path / "docs" / "which-algorithm.md").read_text() == "8 cells"
 
 
@@ -153,14 +157,16 @@ def test_unknown_names_are_refused(capsys):
     assert "class_means" in capsys.readouterr().err
 
 
-PAPERS = [path.parent.name for path in sorted((ROOT / "papers").glob("*/published.tsv"))]
+PAPERS = [
+    path.parent.name for path in sorted((ROOT / "studies" / "papers").glob("*/published.tsv"))
+]
 
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_printed_number_has_a_place(name):
     """Each parses, stands once, and is answered, also when nothing was run."""
-    module = importlib.import_module(f"papers.{name}")
-    published = read_published(ROOT / "papers" / name / "published.tsv")
+    module = importlib.import_module(f"studies.papers.{name}")
+    published = read_published(ROOT / "studies" / "papers" / name / "published.tsv")
     assert all(entry.better in ("lower", "higher", "-") for entry in published)
     keys = [(*entry.place, entry.measure) for entry in published]
     assert len(set(keys)) == len(keys)
@@ -172,7 +178,7 @@ def test_every_printed_number_has_a_place(name):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_cell_is_plain_and_stands_once(name):
-    module = importlib.import_module(f"papers.{name}")
+    module = importlib.import_module(f"studies.papers.{name}")
     for quick in (True, False):
         texts = [json.dumps(cell, sort_keys=True) for cell in module.cells(quick)]
         assert len(set(texts)) == len(texts) > 0
@@ -188,13 +194,13 @@ def test_every_cell_is_plain_and_stands_once(name):
 @pytest.fixture(scope="module")
 def committed():
     """Return what is kept of the last full run."""
-    modules = {name: importlib.import_module(f"papers.{name}") for name in PAPERS}
-    return digest.read(ROOT / "papers" / "results.json", modules)
+    modules = {name: importlib.import_module(f"studies.papers.{name}") for name in PAPERS}
+    return digest.read(ROOT / "studies" / "papers" / "results.json", modules)
 
 
 def test_the_committed_summary_follows_from_the_kept_results(committed):
     papers, _ = committed
-    assert (ROOT / "papers" / "REPORT.md").read_text().startswith(summary(papers))
+    assert (ROOT / "studies" / "papers" / "REPORT.md").read_text().startswith(summary(papers))
 
 
 def words(text):
@@ -204,16 +210,16 @@ def words(text):
 
 def test_the_committed_report_can_be_read_in_one_sitting(committed):
     papers, _ = committed
-    report = (ROOT / "papers" / "REPORT.md").read_text()
+    report = (ROOT / "studies" / "papers" / "REPORT.md").read_text()
     assert words(summary(papers)) < 1000
     assert words(report.partition("# Tables and figures")[0]) < 4000
     assert words(report) < 6000
 
 
 def test_every_picture_of_the_report_is_there_and_no_other():
-    report = (ROOT / "papers" / "REPORT.md").read_text()
+    report = (ROOT / "studies" / "papers" / "REPORT.md").read_text()
     shown = re.findall(r"\]\(images/([^)]+)\)", report)
-    kept = [path.name for path in (ROOT / "papers" / "images").iterdir()]
+    kept = [path.name for path in (ROOT / "studies" / "papers" / "images").iterdir()]
     assert sorted(shown) == sorted(kept)
 
 

@@ -6,9 +6,9 @@ from contextlib import redirect_stdout
 
 import pytest
 
-from papers import report, runner
-from papers.progress import Progress
-from papers.store import Store
+from studies.papers import report, runner
+from studies.papers.progress import Progress
+from studies.papers.store import Store
 
 
 def go(toy, tmp_path, jobs=1, missing=()):

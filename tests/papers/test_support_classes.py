@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from papers import style
-from papers.experiment import Results
-from papers.support_classes import learners, newsgroups, selection
-from papers.support_classes.figures import figures
-from papers.support_classes.stems import stem
+from studies.papers import style
+from studies.papers.experiment import Results
+from studies.papers.support_classes import learners, newsgroups, selection
+from studies.papers.support_classes.figures import figures
+from studies.papers.support_classes.stems import stem
 
 
 def test_stems_are_porters():

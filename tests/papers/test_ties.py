@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from papers.ties import best, middle, tied
+from studies.papers.ties import best, middle, tied
 
 
 @pytest.mark.parametrize(

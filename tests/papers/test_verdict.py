@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from papers.experiment import Published
-from papers.verdict import deviation, judge, standard_error, tally, tolerance
+from studies.papers.experiment import Published
+from studies.papers.verdict import deviation, judge, standard_error, tally, tolerance
 
 
 def printed(value, spread=None, better="lower", decimals=2, measure="error (%)"):

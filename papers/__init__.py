@@ -1,1 +1,0 @@
-"""Five papers about Passive-Aggressive learning, reproduced: `python -m papers`."""

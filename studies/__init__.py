@@ -1,0 +1,1 @@
+"""Studies behind the documentation: the papers reproduced, and accuracy on real data."""

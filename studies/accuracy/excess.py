@@ -1,0 +1,74 @@
+"""Measure the cost of model selection on few rows; write a sentence of docs/tuning.md.
+
+Run it with ``python -m studies.accuracy.excess``.
+
+The error of the race, and of its leader alone, less that of the best lane in hindsight: the one
+with the fewest mistakes over all orders, in a race that nobody leaves.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+
+from aggro.learn.grids import move_grid
+from aggro.learn.learner import rows_of
+from aggro.learn.race import AutoLearner
+from studies.accuracy import ours
+from studies.accuracy.data import Problem, fresh, listed, problem
+from studies.accuracy.pages import fill
+from studies.accuracy.report import LARGE, PAGE
+
+
+class Led(AutoLearner):
+    """A race whose leader answers from the beginning."""
+
+    joins = False
+
+
+class Everyone(Led):
+    """A race that nobody leaves; grids follow their units alone."""
+
+    def _look_if_due(self) -> None:
+        if self.examples >= self.course.next_look:
+            self.go_on_with([move_grid(each, settled=False) for each in self.learners])
+
+
+def run(kind: type[AutoLearner], p: Problem, order: int) -> AutoLearner:
+    """Return a race that has learned an order."""
+    settings = ours.settings(p, "auto", **ours.SPELLINGS[ours.RECOMMENDED])
+    race = kind(settings, p.X.shape[1], p.classes, p.X.dtype)
+    race.learn(rows_of(p.X), order=p.orders[order], undo=False, **ours.lesson(p))
+    return race
+
+
+def excess(name: str) -> tuple[float, float] | None:
+    """Return how many points the race and its leader are above the best lane, if rows are few."""
+    p = problem(name)
+    if p.is_regression or p.rows >= LARGE:
+        return None
+    orders = range(len(p.orders))
+    errors = [np.mean([run(kind, p, o).mistakes for o in orders]) for kind in (AutoLearner, Led)]
+    lanes = [[lane["mistakes"] for lane in run(Everyone, p, o).lanes()] for o in orders]
+    best = np.mean(lanes, axis=0).min()
+    joint, led = (100 * float(error - best) / p.rows for error in errors)
+    return joint, led
+
+
+def main() -> None:
+    """Measure all sets, and write."""
+    told = []
+    with ProcessPoolExecutor(2) as pool:
+        for names, where in ((listed(), "of the study"), (fresh(), "that no choice was made on")):
+            found = [each for each in pool.map(excess, names) if each is not None]
+            joint, led = np.mean(found, axis=0)
+            told.append(
+                f"**{joint:+.2f} percentage points** on the {len(found)} sets {where} "
+                f"({led:+.2f} if the leader answers from the beginning)"
+            )
+    fill(PAGE, {"excess": " and ".join(told) + "."})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,324 @@
+"""What it costs to learn in shards: test errors of merged models beside those of one learner.
+
+``make mixing`` learns every set in 1, 4, 16 and 64 logical shards on one machine, by the rule that
+``aggro.dask`` uses and by plain averaging, and writes the table and the picture of the guide.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from aggro import datasets
+from aggro.dask.rounds import JUDGED, JURY
+from aggro.dask.schedule import judges_of, rounds_for
+from aggro.learn.learner import Learner, rows_of
+from aggro.merging.changes import Change, apply, change_between
+from aggro.merging.learners import total
+from aggro.merging.parts import take_apart
+from aggro.merging.shards import (
+    has_price,
+    is_dear,
+    merge_round,
+    price_stands,
+    shard_of,
+    stands,
+    trial_of,
+)
+from aggro.plot.style import COLOURS, close_figure, open_figure
+from aggro.rules import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARDS = (4, 16, 64)
+PASSES = 3
+SETS = ("sentiment140-100k", "imdb", "ijcnn1", "covtype", "a9a", "20news", "generated")
+MOST_ROWS = {"covtype": 200_000, "20news": 6_000}
+PRICES = {"euclidean": (0.01, 0.1, 1.0), "diagonal": (0.3, 1.0, 10.0), "means": (0.01, 0.1, 1.0)}
+PULL = 0.001  # to the class means
+CHANCE, MARK = 2.0, "†"  # standard errors behind plain averaging that are told, and how
+METRICS = ("euclidean", "diagonal", "means")
+Rows = tuple[Any, np.ndarray]
+
+
+def load(name: str) -> tuple[Rows, Rows, int]:
+    """Return rows to learn, rows to test and the number of classes; columns used once are out."""
+    X, y = generated() if name == "generated" else _stored(name)
+    classes, y = np.unique(y, return_inverse=True)
+    order = np.random.default_rng(zlib.crc32(name.encode())).permutation(len(y))
+    order = order[: MOST_ROWS.get(name, len(y))]
+    X, y = X[order], y[order].astype(np.int64)
+    cut = len(y) // 5
+    return (X[cut:], y[cut:]), (X[:cut], y[:cut]), len(classes)
+
+
+def _stored(name: str) -> tuple[Any, np.ndarray]:
+    data = datasets.load(name)
+    X = data.X
+    if name == "covtype":  # few columns of very unlike sizes
+        X = np.asarray(X.todense()) if hasattr(X, "todense") else X
+        X = np.ascontiguousarray((X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9))
+    elif hasattr(X, "indptr"):
+        X = X[:, np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) > 1)].tocsr()
+        X.sort_indices()
+    return X, data.y
+
+
+def generated(rows: int = 1_000_000, features: int = 20_000, filled: int = 12) -> Any:
+    """Return rows of words by Zipf's law, classes by a hidden model with a tenth of noise."""
+    random = np.random.default_rng(0)
+    words = (features ** random.random((rows, filled))).astype(np.int64) - 1
+    words.sort(axis=1)
+    truth = random.normal(size=features)
+    X = csr_matrix(
+        (np.ones(rows * filled), words.ravel().astype(np.int32), np.arange(rows + 1) * filled),
+        shape=(rows, features),
+    )
+    X.sum_duplicates()
+    score = X @ truth
+    y = (score > 0) ^ (random.random(rows) < 0.1)
+    return X, y.astype(np.int64)
+
+
+def settings_of(metric: str, C: float, classes: int) -> Settings:
+    """Return the settings of a column of the study."""
+    task = "binary" if classes == 2 else "multiclass"
+    pull = PULL if metric == "means" else 0.0
+    geometry = "diagonal" if metric == "diagonal" else "euclidean"
+    kind = {"multiclass": "top", "metric": geometry, "class_mean": pull, "average": "auto"}
+    return Settings(task, C=C, mergeable=True, **kind)
+
+
+def wrong_of(learner: Learner, test: Rows) -> np.ndarray:
+    """Return which test rows a learner takes for another class."""
+    scores = learner.scores(rows_of(test[0]))
+    guess = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return np.asarray(guess != test[1])
+
+
+def percent(wrong: Sequence[np.ndarray]) -> list[float]:
+    """Return the test error after each pass."""
+    return [float(100 * each.mean()) for each in wrong]
+
+
+def behind(some: np.ndarray, others: np.ndarray) -> float:
+    """Return how many standard errors one model is behind another on the same test (McNemar)."""
+    lost, won = (some & ~others).sum(), (others & ~some).sum()
+    return float((lost - won) / np.sqrt(max(lost + won, 1)))
+
+
+def learn(learner: Learner, rows: Rows, order: np.ndarray) -> None:
+    """Learn some rows."""
+    learner.learn(rows_of(rows[0]), labels=rows[1], order=order.astype(np.int64), undo=False)
+
+
+def serial(settings: Settings, rows: Rows, test: Rows, classes: int) -> list[np.ndarray]:
+    """Return what one learner takes for another class after each pass."""
+    learner, wrong = Learner(settings, rows[0].shape[1], classes), []
+    for number in range(PASSES):
+        order = np.arange(len(rows[1]))
+        learn(learner, rows, _shuffled(order, number, 0))
+        learner.freeze_means()
+        wrong.append(wrong_of(learner, test))
+    return wrong
+
+
+def _shuffled(order: np.ndarray, number: int, shard: int) -> np.ndarray:
+    return order if number == 0 else np.random.default_rng([number, shard]).permutation(order)
+
+
+def rounds_of(rows: Any, shard: int, learner: Learner) -> int:
+    """Return how often ``aggro.dask`` would merge in a pass over shards of so many rows."""
+    filled = rows.nnz / rows.shape[0] if hasattr(rows, "nnz") else rows.shape[1]
+    return rounds_for(shard, filled, rows.shape[1], learner.outputs, learner.settings.metric)
+
+
+def mixed(
+    settings: Settings, rows: Rows, test: Rows, classes: int, shards: int, plain: bool
+) -> list[np.ndarray]:
+    """Return what the model of merged shards takes for another class after each pass."""
+    start = Learner(settings, rows[0].shape[1], classes)
+    parts, wrong = np.array_split(np.arange(len(rows[1])), shards), []
+    rounds = 1 if plain else rounds_of(rows[0], len(parts[0]), start)
+    rivals = [Mix(start, plain=plain)]
+    if not plain and has_price(start) and trial_of(rounds):
+        rivals.append(Mix(start, dear=False))
+    for number in range(PASSES):
+        for rival in rivals:
+            rival.dear = is_dear(number, rival.dear, rival.learner)
+        pieces = [np.array_split(_shuffled(p, number, i), rounds) for i, p in enumerate(parts)]
+        for place in range(rounds):
+            units, *ahead = zip(*(piece[place : place + 2] for piece in pieces), strict=True)
+            trial = len(rivals) > 1 and place + 1 == trial_of(rounds)
+            for rival in rivals:
+                rival.learn(rows, units, ahead, JURY if trial else JUDGED)
+            if trial:
+                dear = price_stands(*(rival.mistakes for rival in rivals))
+                rivals = rivals[:1] if dear else rivals[1:]
+        rivals[0].learner.freeze_means()
+        wrong.append(wrong_of(rivals[0].learner, test))
+    return wrong
+
+
+@dataclass
+class Mix:
+    """A model of many shards, as ``aggro.dask`` learns it; or by plain averaging."""
+
+    learner: Learner
+    dear: bool = True
+    shaped: bool = True
+    plain: bool = False
+    mistakes: float = 0.0  # on the rows that have chosen the last merge
+
+    def learn(
+        self, rows: Rows, units: Sequence[np.ndarray], ahead: Sequence[Any], jury: int
+    ) -> None:
+        """Learn one round; so many of the rows ahead choose the merge."""
+        dear = self.dear and not self.plain
+        change = _one_round(self.learner, rows, units, len(units) if dear else 1)
+        if self.plain:
+            self.learner = apply(self.learner, averaged(change))
+            return
+        merged: Any = {kind: merge_round(self.learner, (change,), kind) for kind in (True, False)}
+        if ahead:
+            made = _judged([merged[True], merged[False]], rows, ahead[0], jury)
+            self.shaped = stands(*made)
+            self.mistakes = made[not self.shaped]
+        self.learner = merged[self.shaped]
+
+
+def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], price: int) -> Change:
+    """Return what all shards have learned, at so many times the price."""
+    before, changes = take_apart(learner), []
+    for unit in units:
+        shard: Any = shard_of(learner, price)
+        learn(shard, rows, unit)
+        changes.append(change_between(before, take_apart(shard), shard))
+    return total(changes)
+
+
+def _judged(
+    merged: list[Learner], rows: Rows, ahead: Sequence[np.ndarray], wanted: int
+) -> list[float]:
+    """Return the mistakes of some models on the first rows of some shards, as ``aggro.dask``."""
+    judges, most = judges_of(ahead, len(ahead[0]), wanted)
+    some = np.concatenate([unit[:most] for unit in judges])
+    test = (rows[0][some], rows[1][some])
+    return [float(wrong_of(each, test).sum()) for each in merged]
+
+
+def averaged(change: Change) -> Change:
+    """Return a change by which all models count alike: plain averaging."""
+    for home in (change.tables, change.rest):
+        for name in ("weights", "bias"):
+            home.get(name, np.zeros((1, 4)))[..., [0, 2]] = 0.0
+        for name in ("precision", "bias_precision"):
+            if name in home:
+                home[name] = home[name] / change.since.shards
+    return change
+
+
+def run(folder: Path, name: str, metric: str) -> None:
+    """Learn one cell of the study and write what came of it."""
+    path = folder / f"{name}.{metric}.json"
+    if path.exists():
+        return
+    rows, test, classes = load(name)
+    parts = (rows, test, classes)
+    trials = {C: serial(settings_of(metric, C, classes), *parts) for C in PRICES[metric]}
+    C = min(trials, key=lambda price: trials[price][0].sum())
+    found: dict[str, Any] = {"C": C, "rows": len(rows[1]), "serial": percent(trials[C])}
+    settings = settings_of(metric, C, classes)
+    for shards in SHARDS:
+        ours, plain = (mixed(settings, *parts, shards, plain) for plain in (False, True))
+        found[f"default {shards}"], found[f"plain {shards}"] = percent(ours), percent(plain)
+        found[f"behind {shards}"] = [behind(*pair) for pair in zip(ours, plain, strict=True)]
+        told = {kind: found[f"{kind} {shards}"] for kind in ("default", "plain", "behind")}
+        print(name, metric, C, shards, told, flush=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found))
+
+
+def results(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return all cells that were learned."""
+    cells = {
+        (name, metric): folder / f"{name}.{metric}.json" for name in SETS for metric in METRICS
+    }
+    return {key: json.loads(path.read_text()) for key, path in cells.items() if path.exists()}
+
+
+def table(cells: dict[tuple[str, str], dict[str, Any]], number: int) -> str:
+    """Return the errors after one pass, or after all, as a table; plain averaging in brackets."""
+    heads = " | ".join(f"{shards} shards" for shards in SHARDS)
+    lines = [f"| set, metric | C | one learner | {heads} |", "|---|--:|--:|" + "--:|" * len(SHARDS)]
+    for (name, metric), found in cells.items():
+        errors = [
+            f"{found[f'default {s}'][number]:.1f}{MARK * (found[f'behind {s}'][number] > CHANCE)} "
+            f"({found[f'plain {s}'][number]:.1f})"
+            for s in SHARDS
+        ]
+        first = f"| {name}, {metric} | {found['C']:g} | {found['serial'][number]:.1f} |"
+        lines.append(f"{first} {' | '.join(errors)} |")
+    return "\n".join(lines)
+
+
+def draw(cells: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
+    """Draw how many points each set loses, or wins, by the number of shards."""
+    figure, axes = open_figure(path, len(METRICS), figsize=(11.0, 3.6))
+    for axis, metric in zip(axes, METRICS, strict=True):
+        axis.set_title({"means": "class means"}.get(metric, metric))
+        axis.axhline(0.0, color="0.6", linewidth=1)
+        for name in SETS:
+            found = cells.get((name, metric))
+            if found is None:
+                continue
+            for kind, style in (("default", "-"), ("plain", ":")):
+                loss = [found[f"{kind} {s}"][0] - found["serial"][0] for s in SHARDS]
+                label = name if kind == "default" else None
+                look = {"color": COLOURS[SETS.index(name)], "marker": "o", "markersize": 3}
+                axis.plot(SHARDS, loss, style, label=label, **look)
+        axis.set_xscale("log", base=4)
+        axis.set_xticks(SHARDS, [str(s) for s in SHARDS])
+        axis.set_xlabel("shards")
+        axis.set_ylim(-4, 8)
+    axes[0].set_ylabel("points of error lost (dotted: plain mean)")
+    axes[1].legend(fontsize=7, ncols=2, loc="lower left")
+    close_figure(figure, path)
+
+
+def write(cells: dict[tuple[str, str], dict[str, Any]], page: Path) -> None:
+    """Put the tables into the guide, between its marks."""
+    text = page.read_text(encoding="utf-8")
+    for mark, number in (("one pass", 0), ("three passes", PASSES - 1)):
+        begin, end = f"<!-- {mark} -->\n", f"<!-- end of {mark} -->"
+        head, rest = text.split(begin, 1)
+        text = f"{head}{begin}\n{table(cells, number)}\n\n{end}{rest.split(end, 1)[1]}"
+    page.write_text(text, encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Learn what is missing, then write the table and the picture."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", default=str(ROOT / "build" / "mixing"))
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--metrics", default=",".join(METRICS))
+    parser.add_argument("--report-only", action="store_true")
+    args = parser.parse_args(arguments)
+    folder = Path(args.folder)
+    for name in [] if args.report_only else args.sets.split(","):
+        for metric in args.metrics.split(","):
+            run(folder, name, metric)
+    cells = results(folder)
+    write(cells, ROOT / "docs" / "scale-out.md")
+    draw(cells, ROOT / "docs" / "images" / "mixing.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Five papers about Passive-Aggressive learning, reproduced: `python -m studies.papers`."""

@@ -1,0 +1,10 @@
+"""The errors in the printed formulas: each beside the right formula, on real data."""
+
+from studies.papers.errata.protocol import MEASURES, cells, run
+from studies.papers.errata.table import section
+
+TITLE = "What the errors in the printed formulas cost"
+SOURCE = "docs/errata.md"
+DATA = tuple(dict.fromkeys(data for data, _ in MEASURES.values()))
+
+__all__ = ["DATA", "SOURCE", "TITLE", "cells", "run", "section"]

@@ -1,0 +1,178 @@
+"""Runs cells over some processes; each is kept as soon as it is finished."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from types import ModuleType
+from typing import Any
+
+from aggro.datasets import DataError
+from aggro.datasets.fetch import find
+from aggro.datasets.table import files_of
+from studies.papers.experiment import Cell
+from studies.papers.progress import Progress
+from studies.papers.store import Store
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell of one experiment."""
+
+    module: str
+    cell: Cell
+    store: Store
+
+    def __str__(self) -> str:
+        return f"{self.store.name}: " + " ".join(str(value) for value in self.cell.values())
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that raised, or whose process died."""
+
+    task: Task
+    trace: str
+
+
+@dataclass
+class Run:
+    """What happened: how many cells were run, their CPU time, and those that failed."""
+
+    finished: int = 0
+    seconds: float = 0.0
+    failures: tuple[Failure, ...] = ()
+
+
+def missing_data(names: Iterable[str]) -> dict[str, str]:
+    """Return the sets that cannot be had, with what to do about each; fetches what it can."""
+    missing = {}
+    for name in dict.fromkeys(names):
+        try:
+            for source in files_of(name):
+                find(source)
+        except DataError as error:
+            missing[name] = str(error)
+    return missing
+
+
+def needs(experiment: ModuleType, cell: Cell) -> tuple[str, ...]:
+    """Return the sets that a cell reads: its experiment says so, or its value "set" does."""
+    if hasattr(experiment, "needs"):
+        return tuple(experiment.needs(cell))
+    return tuple(name for name in experiment.DATA if name == cell.get("set"))
+
+
+def unfinished(
+    experiments: Iterable[tuple[ModuleType, Store]], quick: bool, missing: Iterable[str]
+) -> list[Task]:
+    """Return the cells to run, those first that took longest before (or are not known)."""
+    absent = set(missing)
+    tasks = [
+        Task(experiment.__name__, cell, store)
+        for experiment, store in experiments
+        for cell in experiment.cells(quick)
+        if not store.is_done(cell) and not absent.intersection(needs(experiment, cell))
+    ]
+    return sorted(tasks, key=_expected, reverse=True)
+
+
+def _expected(task: Task) -> float:
+    known = task.store.seconds(task.cell)
+    return float("inf") if known is None else known
+
+
+def run(tasks: list[Task], jobs: int, progress: Progress) -> Run:
+    """Run all tasks; what fails does not stop the others."""
+    done, failures, waiting = Run(), [], list(reversed(tasks))
+    lanes = [Lane() for _ in range(min(jobs, len(tasks)))]
+    running: dict[Future[tuple[str, float]], tuple[int, Task]] = {}
+
+    def submit(lane: int) -> None:
+        task = waiting.pop()
+        running[lanes[lane].pool.submit(_work, task.module, task.cell)] = lane, task
+
+    try:
+        for lane in range(len(lanes)):
+            submit(lane)
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                lane, task = running.pop(future)
+                try:
+                    text, seconds = future.result()
+                except BrokenProcessPool:
+                    failures.append(Failure(task, "The process died without a word.\n"))
+                    lanes[lane] = Lane()
+                    progress.advance(f"{task} DIED")
+                except Exception as error:
+                    failures.append(Failure(task, "".join(traceback.format_exception(error))))
+                    progress.advance(f"{task} FAILED")
+                else:
+                    task.store.keep(task.cell, text, seconds)
+                    done.finished += 1
+                    done.seconds += seconds
+                    progress.advance(f"{task} ({seconds:.1f} s)")
+                if waiting:
+                    submit(lane)
+    finally:
+        for each in lanes:
+            each.stop()
+    done.failures = tuple(failures)
+    return done
+
+
+class Lane:
+    """A pool of one process, so that a process that dies takes only its own cell along."""
+
+    def __init__(self) -> None:
+        for name in THREADS:
+            os.environ[name] = "1"
+        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_obey)
+        self.pid = self.pool.submit(os.getpid)
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        if self.pid.done() and not self.pid.cancelled() and self.pid.exception() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid.result(), signal.SIGTERM)
+
+
+def _obey() -> None:
+    """Let Ctrl-C end a worker at once, and let none outlive its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    parent = parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _work(module: str, cell: Cell) -> tuple[str, float]:
+    """Run one cell here; return its outcome as JSON and the CPU seconds it took."""
+    experiment = importlib.import_module(module)
+    begin = time.process_time()
+    outcome = experiment.run(cell)
+    seconds = time.process_time() - begin
+    return json.dumps(outcome, default=_plain), seconds
+
+
+def _plain(value: Any) -> Any:
+    """Turn NumPy's arrays and numbers into lists and numbers."""
+    return value.tolist()

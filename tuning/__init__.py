@@ -1,4 +1,0 @@
-"""Does C need tuning? One pass over real data, untuned against tuned and against the peers.
-
-``python -m tuning`` runs what is not yet in the cache and writes docs/tuning.md anew.
-"""
