@@ -11,15 +11,18 @@ from linear_support import (
     STORAGES,
     allowed,
     cover,
+    make_learner,
     make_problem,
     settings_of,
     stored,
+    teach,
     teach_twin,
     trained,
     twin_of,
 )
 
 from aggro.learn.learner import rows_of
+from aggro.metric import METRICS
 from aggro.rules import Settings
 
 COVER = cover()
@@ -110,4 +113,35 @@ def test_long_streams_of_class_means(case, axes, gamma):
     np.testing.assert_allclose(learner.coef(), twin.W, rtol=0, atol=1e-8)
     np.testing.assert_allclose(learner.intercept(), twin.b, rtol=0, atol=1e-8)
     rough = trained(X.astype(np.float32), y, outputs, dtype=np.float32, **vars(settings))
+    np.testing.assert_allclose(rough.coef(), twin.W, rtol=0, atol=5e-2)
+
+
+@pytest.mark.parametrize("case", ["binary", "support", "top", "ovr"])
+@pytest.mark.parametrize("average", [False, True, "auto"])
+@pytest.mark.parametrize(
+    "axes",
+    [
+        *({"metric": metric, "batch_size": 3} for metric in METRICS),
+        *({"metric": metric} for metric in METRICS),
+        {"trigger": "always"},
+        {"trigger": "always", "batch_size": 3},
+    ],
+    ids=str,
+)
+def test_passes_with_frozen_class_means(case, average, axes):
+    """No path may leave a mixture as it is when its scale has shrunk for many steps."""
+    task, outputs, multiclass = CASES[case]
+    more = {"C": 0.4, "class_mean": 2.0, "average": average, **axes}
+    settings = Settings(task=task, multiclass=multiclass, **more)
+    X, y = make_problem(task, outputs, np.random.default_rng(3), 60, 4)
+    twin, learner = twin_of(settings, 4, outputs), make_learner(settings, 4, outputs)
+    rough = make_learner(settings, 4, outputs, np.float32)
+    for _ in range(8):
+        teach_twin(twin, X, y, np.ones(len(X)))
+        twin.freeze_means()
+        for each, rows in ((learner, X), (rough, X.astype(np.float32))):
+            teach(each, rows, y)
+            each.freeze_means()
+    np.testing.assert_allclose(learner.coef(), twin.W, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(learner.intercept(), twin.b, rtol=0, atol=1e-8)
     np.testing.assert_allclose(rough.coef(), twin.W, rtol=0, atol=5e-2)

@@ -3,7 +3,7 @@
 #pragma once
 #include <cmath>
 
-#include "linear/record.hpp"
+#include "linear/centre.hpp"
 #include "linear/scores.hpp"
 
 namespace aggro {
@@ -77,8 +77,11 @@ class Account {
         m.tally.last_update[index] = counters.examples + 1;
     }
 
-    /// So many examples were learned together; the weights are now those that the average counts.
+    /// Ends a step that learned so many examples together: every step of every path ends here. The
+    /// weights are now those that the average counts.
     [[gnu::always_inline]] void finish(std::int64_t rounds) {
+        if (!Single && m.lazy_means())
+            for (const Group& g : m.groups) fold_if_worn(m, g);
         counters.examples += rounds;
         ++entries;
         if (m.trail.stride() == 0 || counters.examples <= m.average_from) return;

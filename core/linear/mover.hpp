@@ -103,8 +103,6 @@ class Mover {
     void apply(const Row& x) {
         apply_steps(x);
         if (Diagonal && !m.sharpens_ahead()) sharpen(x);
-        if (Single || !m.lazy_means()) return;
-        for (const Group& g : m.groups) fold_if_worn(m, g);
     }
 
     /// Moves the lanes by their coefficients, and forgets these; the metric stays.
