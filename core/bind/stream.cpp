@@ -3,11 +3,45 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
+
 #include "stream_core.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace aggro;
+
+namespace {
+
+/// Replaces a method by one that forwards to it and that `inspect.signature` can read: river and
+/// other tools ask for the signatures of a model, which nanobind's methods do not have.
+/// A built-in method costs less per call than a Python function would.
+template <int Number>
+void give_signature(nb::handle type, const char* name, const char* doc) {
+    static PyObject* target = nullptr;
+    static const auto forward = [](PyObject* self, PyObject* const* args, Py_ssize_t count,
+                                   PyObject* names) -> PyObject* {
+        std::array<PyObject*, 8> all{self};
+        const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+        if (count + named >= static_cast<Py_ssize_t>(all.size())) {
+            PyErr_SetString(PyExc_TypeError, "too many arguments");
+            return nullptr;
+        }
+        std::copy_n(args, count + named, all.begin() + 1);
+        return PyObject_Vectorcall(target, all.data(), static_cast<std::size_t>(count) + 1, names);
+    };
+    static PyMethodDef method{};
+    if (target) return;
+    target = nb::object(type.attr(name)).release().ptr();
+    PyObject* (*const entry)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) = forward;
+    method = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry)),
+              METH_FASTCALL | METH_KEYWORDS, doc};
+    auto* owner = reinterpret_cast<PyTypeObject*>(type.ptr());
+    nb::setattr(type, name, nb::steal(PyDescr_NewMethod(owner, &method)));
+}
+
+}  // namespace
 
 void bind_stream(nb::module_& m) {
     nb::class_<Knowledge>(m, "Knowledge", "All that a stream has learned, to go back to.");
@@ -84,4 +118,18 @@ void bind_stream(nb::module_& m) {
         .def_prop_ro("_slots", &Stream::slots)
         .def_prop_ro("_taken", &Stream::taken)
         .def_prop_ro("examples", &Stream::examples, "Number of examples learned from.");
+    m.def(
+        "give_signatures",
+        [](nb::handle stream) {
+            give_signature<0>(stream, "learn_one",
+                              "learn_one($self, /, x, y, w=1.0)\n--\n\n"
+                              "Learn from the features x and the answer y; w counts the example w "
+                              "times: it multiplies C.");
+            give_signature<1>(stream, "predict_one",
+                              "predict_one($self, /, x)\n--\n\n"
+                              "Predict the answer for the features x. Features never learned count "
+                              "as zero.");
+        },
+        "stream"_a, nb::sig("def give_signatures(stream: type) -> None"),
+        "Make the signatures of learn_one and predict_one readable by inspect.signature.");
 }

@@ -579,6 +579,11 @@ class Stream:
     def examples(self) -> int:
         """Number of examples learned from."""
 
+def give_signatures(stream: type) -> None:
+    """
+    Make the signatures of learn_one and predict_one readable by inspect.signature.
+    """
+
 class TextParser:
     """Reads blocks of text lines into sparse rows."""
 

@@ -1,15 +1,34 @@
-"""river's own checks, and its pipelines around our models."""
+"""river's own checks, and its pipelines, ensembles and evaluation around our models."""
 
+import inspect
 import re
+import subprocess
+import sys
 
 import pytest
 
 river = pytest.importorskip("river", reason="river is not installed: its checks cannot be run")
 
-from river import base, compose, datasets, evaluate, metrics, preprocessing  # noqa: E402
-from river.checks import yield_checks  # noqa: E402
+from river import (  # noqa: E402
+    base,
+    compose,
+    datasets,
+    drift,
+    ensemble,
+    evaluate,
+    feature_extraction,
+    imblearn,
+    linear_model,
+    metrics,
+    model_selection,
+    multiclass,
+    preprocessing,
+    stream,
+    tree,
+)
+from river.checks import clf, common, yield_checks  # noqa: E402
 
-from aggro.stream.learners import StreamClassifier, StreamRegressor  # noqa: E402
+from aggro import StreamClassifier, StreamRegressor, TextClassifier, TextRegressor  # noqa: E402
 
 MODELS = [
     StreamClassifier(),
@@ -30,10 +49,252 @@ def test_rivers_checks(model, check):
     check(model.clone())
 
 
+MESSAGES = [("free money now", "spam"), ("lunch at noon", "ham"), ("money money", "spam")] * 8
+LENGTHS = [(text, float(len(text))) for text, _ in MESSAGES]
+COLUMNS = {"subject": "text", "hour": "number"}
+MAILS = [({"subject": text, "hour": 1.0}, label) for text, label in MESSAGES]
+TEXT_MODELS = [
+    (TextClassifier(), MESSAGES),
+    (TextClassifier(C=0.1, metric="diagonal", idf=True, ngram_range=(1, 1)), MESSAGES),
+    (TextClassifier(columns=COLUMNS), MAILS),
+    (TextRegressor(), LENGTHS),
+    (TextRegressor(C=1.0, metric="euclidean", average=False), LENGTHS),
+]
+NEED_DICTS_OF_NUMBERS = {  # texts have no features to drop or to shuffle
+    "check_shuffle_features_no_impact",
+    "check_emerging_features",
+    "check_disappearing_features",
+    "check_radically_disappearing_features",
+}
+
+
+def text_checks():
+    """Yield river's checks for each text learner; those of data get texts instead of dicts."""
+    for model, data in TEXT_MODELS:
+        for check in yield_checks(model):
+            name = check.__name__
+            on_data = getattr(common, name, None) or getattr(clf, name)
+            if "dataset" not in inspect.signature(on_data).parameters:
+                yield model, data, check
+            elif name not in NEED_DICTS_OF_NUMBERS and (
+                name != "check_no_state_aliasing_with_input" or model.columns
+            ):
+                yield model, data, on_data
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("model", "data", "check"),
+    list({(id(m), c.__name__): (m, d, c) for m, d, c in text_checks()}.values()),
+    ids=lambda v: getattr(v, "__name__", None) or (repr(v) if not isinstance(v, list) else ""),
+)
+def test_rivers_checks_of_text_learners(model, data, check):
+    model = model.clone()
+    on_data = "dataset" in inspect.signature(check).parameters
+    check(model, data) if on_data else check(model)
+
+
+ALL = [StreamClassifier, StreamRegressor, TextClassifier, TextRegressor]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_methods_have_signatures(kind):
+    for owner, first in ((kind, ["self"]), (kind(), [])):
+        learn, predict = (
+            inspect.signature(getattr(owner, m)) for m in ("learn_one", "predict_one")
+        )
+        assert list(learn.parameters) == [*first, "x", "y", "w"]
+        assert learn.parameters["w"].default == 1.0
+        assert list(predict.parameters) == [*first, "x"]
+    assert kind.learn_one.__doc__
+    assert kind.predict_one.__doc__
+
+
+def test_a_method_with_a_signature_takes_arguments_as_before():
+    named, placed = StreamClassifier(), StreamClassifier()
+    named.learn_one(w=2.0, y=1, x={"a": 1.0})
+    placed.learn_one({"a": 1.0}, 1, 2.0)
+    assert named.coef_ == placed.coef_
+    assert named.predict_one(x={}) == 1
+    for wrong in (
+        lambda: named.learn_one(),
+        lambda: named.learn_one({}, 1, 1.0, *range(20)),
+        lambda: named.learn_one({}, 1, weight=2.0),
+        lambda: StreamClassifier.learn_one(3, {}, 1),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+@pytest.mark.parametrize(
+    ("kind", "x", "y"),
+    [
+        (StreamClassifier, {"a": 1.0}, "x"),
+        (StreamRegressor, {"a": 1.0}, 2.0),
+        (TextClassifier, "some words", "x"),
+        (TextRegressor, "some words", 2.0),
+    ],
+)
+def test_first_predictions_and_return_values(kind, x, y):
+    model = kind()
+    classifies = hasattr(model, "predict_proba_one")
+    assert model.predict_one(x) == (None if classifies else 0.0)
+    assert model.learn_one(x, y) is None
+    assert model.learn_one(x, y, w=2.0) is None
+    if classifies:
+        assert kind().predict_proba_one(x) == {}
+        assert model.predict_one(x) == y
+        assert model.predict_proba_one(x) == {y: 1.0}
+
+
+def test_probabilities_are_uniform_over_classes_of_which_nothing_is_known():
+    model = TextClassifier().partial_fit([], [], classes=["a", "b", "c"])
+    assert model.predict_proba_one("some words") == pytest.approx(dict.fromkeys("abc", 1 / 3))
+
+
+def test_text_without_probabilities_says_so():
+    with pytest.raises(NotImplementedError, match="probability=True"):
+        TextClassifier(probability=False).predict_proba_one("x")
+
+
+def test_weights_of_texts_multiply_c():
+    heavy, twice = (TextRegressor(C=C, metric="euclidean", average=False) for C in (0.1, 0.3))
+    heavy.learn_one("a b", 9.0, w=3.0)
+    twice.learn_one("a b", 9.0)
+    assert heavy.predict_one("a") == pytest.approx(twice.predict_one("a"))
+
+
 def test_river_knows_our_classes():
     assert isinstance(StreamClassifier(), base.MiniBatchClassifier)
     assert isinstance(StreamRegressor(), base.MiniBatchRegressor)
     assert not isinstance(StreamRegressor(), base.Classifier)
+    assert isinstance(TextClassifier(), base.Classifier)
+    assert isinstance(TextRegressor(), base.Regressor)
+    assert not isinstance(TextClassifier(), base.Regressor)
+
+
+def test_a_model_may_be_older_than_the_import_of_river():
+    code = (
+        "import aggro; models = aggro.StreamClassifier(), aggro.TextClassifier()\n"
+        "from river import base; assert all(isinstance(m, base.Classifier) for m in models)"
+    )
+    path = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}"]
+    subprocess.run(path, check=True)
+
+
+def classifier():
+    return StreamClassifier(C=0.1)
+
+
+def scaled(model):
+    return preprocessing.StandardScaler() | model
+
+
+PHISHING_MODELS = {
+    "alone": classifier,
+    "C='auto'": lambda: StreamClassifier(C="auto"),
+    "probability=True": lambda: StreamClassifier(probability=True),
+    "Select": lambda: compose.Select("popup_window", "age_of_domain") | scaled(classifier()),
+    "union": lambda: (
+        (compose.Select("popup_window") | preprocessing.StandardScaler())
+        + compose.Discard("popup_window")
+        | classifier()
+    ),
+    "Bagging": lambda: ensemble.BaggingClassifier(scaled(classifier()), n_models=3, seed=1),
+    "ADWINBagging": lambda: ensemble.ADWINBaggingClassifier(classifier(), n_models=3, seed=1),
+    "LeveragingBagging": lambda: ensemble.LeveragingBaggingClassifier(
+        classifier(), n_models=3, seed=1
+    ),
+    "AdaBoost": lambda: ensemble.AdaBoostClassifier(classifier(), n_models=3, seed=1),
+    "SRP": lambda: ensemble.SRPClassifier(classifier(), n_models=3, seed=1),
+    "Stacking": lambda: ensemble.StackingClassifier(
+        [classifier(), scaled(classifier())], meta_classifier=linear_model.LogisticRegression()
+    ),
+    "DriftRetraining": lambda: drift.DriftRetrainingClassifier(classifier()),
+    "RandomOverSampler": lambda: imblearn.RandomOverSampler(classifier(), {0: 0.5, 1: 0.5}, seed=1),
+    "SuccessiveHalving": lambda: model_selection.SuccessiveHalvingClassifier(
+        [classifier(), StreamClassifier(), scaled(classifier())],
+        metric=metrics.Accuracy(),
+        budget=200,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", PHISHING_MODELS.values(), ids=PHISHING_MODELS)
+def test_classifiers_in_rivers_evaluation(make):
+    for metric in (metrics.LogLoss(), metrics.Accuracy() + metrics.F1()):
+        evaluate.progressive_val_score(datasets.Phishing().take(300), make(), metric)
+    assert metric[0].get() > 0.7
+    delayed = evaluate.progressive_val_score(
+        datasets.Phishing().take(300), make(), metrics.Accuracy(), delay=5
+    )
+    assert delayed.get() > 0.65
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "make",
+    [
+        classifier,
+        lambda: multiclass.OneVsRestClassifier(scaled(classifier())),
+        lambda: multiclass.OneVsOneClassifier(scaled(classifier())),
+        lambda: ensemble.VotingClassifier([scaled(classifier()), scaled(StreamClassifier())]),
+    ],
+)
+def test_several_classes_in_rivers_evaluation(make):
+    rows = datasets.ImageSegments().take(300)
+    assert evaluate.progressive_val_score(rows, make(), metrics.Accuracy()).get() > 0.25
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "make",
+    [
+        StreamRegressor,
+        lambda: StreamRegressor(C="auto"),
+        lambda: scaled(preprocessing.TargetStandardScaler(StreamRegressor())),
+        lambda: ensemble.BaggingRegressor(StreamRegressor(), n_models=3, seed=1),
+        lambda: tree.HoeffdingTreeRegressor(leaf_model=StreamRegressor(), leaf_prediction="model"),
+        lambda: model_selection.GreedyRegressor([StreamRegressor(), scaled(StreamRegressor())]),
+    ],
+)
+def test_regressors_in_rivers_evaluation(make):
+    rows = datasets.TrumpApproval().take(300)
+    assert evaluate.progressive_val_score(rows, make(), metrics.MAE()).get() < 2.0
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        TextClassifier,
+        lambda: compose.FuncTransformer(str.upper) | TextClassifier(),
+        lambda: feature_extraction.BagOfWords() | StreamClassifier(),
+        lambda: ensemble.VotingClassifier([TextClassifier(), TextClassifier(idf=True)]),
+        lambda: ensemble.BaggingClassifier(TextClassifier(), n_models=2, seed=1),
+    ],
+)
+def test_texts_in_rivers_evaluation(make):
+    assert evaluate.progressive_val_score(MESSAGES, make(), metrics.Accuracy()).get() > 0.85
+
+
+def test_columns_of_texts_in_a_pipeline():
+    rows = [({**x, "id": i}, y) for i, (x, y) in enumerate(MAILS)]
+    pipeline = compose.Select("subject", "hour") | TextClassifier(columns=COLUMNS)
+    metric = evaluate.progressive_val_score(rows, pipeline, metrics.Accuracy() + metrics.LogLoss())
+    assert metric[0].get() > 0.85
+
+
+def test_numbers_of_texts_in_rivers_evaluation():
+    metric = evaluate.progressive_val_score(LENGTHS, TextRegressor(), metrics.MAE())
+    assert metric.get() < 5
+
+
+def test_weights_of_a_stream_reach_the_learner():
+    rows = [(x, y, {"w": 0.0}) for x, y in stream.shuffle(datasets.Phishing().take(20), 5, seed=1)]
+    model = classifier()
+    evaluate.progressive_val_score(rows, model, metrics.Accuracy())
+    assert model.examples == 0
 
 
 def test_a_classifier_in_a_pipeline():

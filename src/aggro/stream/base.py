@@ -46,7 +46,6 @@ class StreamLearner(RacingStream, RiverProtocol):
         self._enter(settings)
         blank = Learner(self._first_lanes(), self._buckets or 1, 1, seed=seed)
         self._install([], [], blank, -1 if self._races else 0)
-        self._meet_river()
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a table one after another; all of them, or none if one is bad.

@@ -24,6 +24,8 @@ from aggro.learn.grids import (
 from aggro.learn.learner import Learner
 from aggro.rules import Settings, memory_of
 
+_core.give_signatures(_core.Stream)
+
 
 class RacingStream(_core.Stream):
     """A stream whose lanes differ in C; with a fixed C there is one lane and no race."""

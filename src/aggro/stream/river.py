@@ -18,12 +18,17 @@ class RiverProtocol:
     _multiclass = True
     _is_stochastic = False
 
-    @classmethod
-    def _meet_river(cls) -> None:
-        """Let river's isinstance checks know this class, if river is there already."""
-        river = sys.modules.get("river.base")
-        if river is not None:
-            getattr(river, cls._river_base).register(cls)
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """Return the class; river's abstract classes ask for it in each isinstance check.
+
+        It is registered with them here, so river may be imported before or after aggro, and before
+        or after the model is made.
+        """
+        river, own = sys.modules.get("river.base"), type(self)
+        if river is not None and hasattr(river, own._river_base):
+            getattr(river, own._river_base).register(own)
+        return own
 
     def _get_params(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""

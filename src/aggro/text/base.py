@@ -1,7 +1,8 @@
 """What the estimators of texts share: parameters, passes, saving; scikit-learn is not needed.
 
-They have scikit-learn's interface (``get_params``, ``set_params``, tags), so that its tools take
-them, but do not import it: the command line and a web page start at once.
+They have the interfaces of scikit-learn (``get_params``, ``set_params``, tags) and of river
+(``learn_one``, ``clone``, pipelines), so that the tools of both take them, but import neither: the
+command line and a web page start at once.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from aggro.learn.choice import Choice
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
 from aggro.rules import Settings
+from aggro.stream.river import RiverProtocol
 from aggro.text.encoder import IDF, TF, Encoder
 from aggro.text.learner import TextLearner
 from aggro.text.names import MOST_NAMES
@@ -34,7 +36,7 @@ OPTIONS = (
 )
 
 
-class TextEstimator:
+class TextEstimator(RiverProtocol):
     """Strings in, answers out."""
 
     _kind: Kind
@@ -66,6 +68,9 @@ class TextEstimator:
         """Return the parameters by name."""
         return {name: getattr(self, name) for name in self._parameter_names()}
 
+    def _get_params(self) -> dict[str, Any]:
+        return self.get_params()
+
     def set_params(self, **params: Any) -> Any:
         """Change parameters; they take effect at the next ``fit``. Return the estimator."""
         strange = sorted(params.keys() - set(self._parameter_names()))
@@ -84,9 +89,9 @@ class TextEstimator:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
+        return "_learner" in self.__dict__
 
-    def _tags(self, kind: str) -> Any:
+    def _sklearn_tags(self, kind: str) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
         return Tags(
@@ -209,6 +214,10 @@ class TextEstimator:
         from aggro.plot.choice import explained
 
         return explained(learner.told(), path)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        return self._learner.bytes if self.__sklearn_is_fitted__() else 0
 
     @property
     def t_(self) -> int:

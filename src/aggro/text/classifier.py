@@ -75,12 +75,14 @@ binary, min_df, max_df
     >>> from aggro import TextClassifier
     >>> clf = TextClassifier()
     >>> for _ in range(3):
-    ...     _ = clf.learn_one("free money now", "spam").learn_one("lunch at noon?", "ham")
+    ...     clf.learn_one("free money now", "spam")
+    ...     clf.learn_one("lunch at noon?", "ham")
     >>> clf.predict_one("money for free")
     'spam'
     """
 
     _kind = KINDS["PassiveAggressiveClassifier"]
+    _river_base = "Classifier"
     classes_: Array
     _classes_given: bool
     multiclass: str
@@ -120,7 +122,7 @@ binary, min_df, max_df
         self.__dict__.update({name: given[name] for name in self._parameter_names()})
 
     def __sklearn_tags__(self) -> Any:
-        return self._tags("classifier")
+        return self._sklearn_tags("classifier")
 
     # -- learning ---------------------------------------------------------------------------
 
@@ -178,9 +180,9 @@ binary, min_df, max_df
         self._learn(learner, table, lesson)
         return self._become(learner, known)
 
-    def learn_one(self, text: Any, label: Any) -> TextClassifier:
-        """Learn one text, or one dict where ``columns`` is given; return the estimator."""
-        return self.partial_fit([text], [label])
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+        """Learn a text x, or a dict where ``columns`` is given, of class y; w multiplies C."""
+        self.partial_fit([x], [y], sample_weight=None if w == 1 else [w])
 
     def _prepared(self, table: Table, y: Any, weights: Any) -> tuple[Table, dict[str, Any]]:
         """Return rows and targets as the learner takes them; their classes are known."""
@@ -274,13 +276,17 @@ binary, min_df, max_df
             raise AttributeError("TextClassifier has probabilities only with probability=True.")
         return learner.probabilities(learner.scores(self._table(X), threads_of(self.n_jobs)))
 
-    def predict_one(self, text: Any) -> Any:
-        """Return the class of one text."""
-        return self.predict([text]).tolist()[0]
+    def predict_one(self, x: Any) -> Any:
+        """Return the class of one text; None before any class is known."""
+        return self.predict([x]).tolist()[0] if self.__sklearn_is_fitted__() else None
 
-    def predict_proba_one(self, text: Any) -> dict[Any, float]:
-        """Return the probability of each class for one text."""
-        found = self.predict_proba([text])[0].tolist()
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """Return the probability of each class for one text; ``{}`` before any class is known."""
+        if not self.probability:
+            raise NotImplementedError("predict_proba_one needs TextClassifier(probability=True).")
+        if not self.__sklearn_is_fitted__():
+            return {}
+        found = self.predict_proba([x])[0].tolist()
         return dict(zip(self.classes_.tolist(), found, strict=True))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

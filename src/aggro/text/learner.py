@@ -68,6 +68,15 @@ class TextLearner:
         """The same for numbers: how far off it was."""
         return self.counted[1] + suffered(self.leader.race)[1]
 
+    @property
+    def bytes(self) -> int:
+        """Memory of the tables of all learners."""
+        return sum(
+            bytes_of(learner, self.encoder.features(runner.which))
+            for runner in self.runners
+            for learner in learners_of(runner.race)
+        )
+
     # -- learning ---------------------------------------------------------------------------
 
     def learn(
@@ -239,8 +248,7 @@ class TextLearner:
             all_ = [
                 (learner, runner) for runner in self.runners for learner in learners_of(runner.race)
             ]
-            size = sum(bytes_of(x, self.encoder.features(r.which)) for x, r in all_)
-            if size <= self.memory or len(all_) <= 1:
+            if self.bytes <= self.memory or len(all_) <= 1:
                 return
             worst, where = max(all_, key=lambda each: record_of(each[0]))
             kept = [learner for learner in learners_of(where.race) if learner is not worst]

@@ -43,6 +43,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
     """
 
     _kind = KINDS["PassiveAggressiveRegressor"]
+    _river_base = "Regressor"
     epsilon: float
 
     def __init__(
@@ -78,7 +79,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         self.__dict__.update({name: given[name] for name in self._parameter_names()})
 
     def __sklearn_tags__(self) -> Any:
-        return self._tags("regressor")
+        return self._sklearn_tags("regressor")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextRegressor:
         """Learn from texts and their numbers, beginning anew; return the estimator."""
@@ -98,9 +99,9 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         self._learner = learner
         return self
 
-    def learn_one(self, text: Any, value: float) -> TextRegressor:
-        """Learn one text, or one dict where ``columns`` is given; return the estimator."""
-        return self.partial_fit([text], [value])
+    def learn_one(self, x: Any, y: float, w: float = 1.0) -> None:
+        """Learn a text x, or a dict where ``columns`` is given, of value y; w multiplies C."""
+        self.partial_fit([x], [y], sample_weight=None if w == 1 else [w])
 
     def _prepared(self, table: Table, y: Any, weights: Any) -> tuple[Table, dict[str, Any]]:
         """Return rows and targets as the learner takes them."""
@@ -138,9 +139,9 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         """Return the number of each text."""
         return self._fitted().scores(self._table(X), threads_of(self.n_jobs)).ravel()
 
-    def predict_one(self, text: Any) -> float:
-        """Return the number of one text."""
-        return float(self.predict([text])[0])
+    def predict_one(self, x: Any) -> float:
+        """Return the number of one text; 0 before anything is learned."""
+        return float(self.predict([x])[0]) if self.__sklearn_is_fitted__() else 0.0
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination."""
