@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import pickle
 import sys
 
 import numpy as np
@@ -10,6 +11,11 @@ from interrupt_support import Stop, known_by, stopping_at_line
 
 import aggro
 from aggro.learn.grids import SETTLED
+
+
+def through_a_file(model, folder):
+    aggro.save(model, folder / "model")
+    return aggro.load(folder / "model")
 
 
 def examples_of_a_stream(count):
@@ -82,3 +88,35 @@ def test_a_handler_may_predict_amid_a_stream(name):
     for example in [*past, (x, y)]:
         twin.learn_one(*example)
     assert len(seen) > 10 and known_by(stream) == known_by(twin)
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 2}, {"probability": True}])
+@pytest.mark.parametrize("count", [3, SETTLED - 1])
+def test_copies_after_an_interrupted_evaluation_step_go_on_as_the_original(
+    count, options, tmp_path
+):
+    """The evaluation step is overdue in the stream, and so it must be in each copy of it."""
+    *past, (x, y) = examples_of_a_stream(count + 1)
+    begun, overdue = aggro.StreamClassifier("PA-I", C="auto", **options), 0
+    for example in past:
+        begun.learn_one(*example)
+    for line in itertools.count(0, 5):
+        stream = copy.deepcopy(begun)
+        try:
+            with stopping_at_line(line):
+                stream.learn_one({name: 30 * value for name, value in x.items()}, y)
+        except Stop:
+            overdue += stream.examples >= stream._next_look > 0
+        else:
+            break
+        copies = (
+            copy.deepcopy(stream),
+            pickle.loads(pickle.dumps(stream)),
+            through_a_file(stream, tmp_path),
+        )
+        assert {each._next_look for each in copies} == {stream._next_look}
+        for example in examples_of_a_stream(9):
+            for each in (stream, *copies):
+                each.learn_one(*example)
+        assert all(known_by(each) == known_by(stream) for each in copies), line
+    assert overdue

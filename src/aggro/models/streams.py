@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import aggro
-from aggro.learn.grids import KNOWN_UNIT
+from aggro.learn.grids import KNOWN_UNIT, PIECE, next_look
 from aggro.learn.learner import Learner
 from aggro.learn.typical import next_change
 from aggro.models.calibrators import check_calibrator, with_tallies
@@ -99,4 +99,13 @@ def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
     check_places(queue, slots, state)
     if "prices" in state:
         state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
+        _check_next_look(state)
     check_unit(state)
+
+
+def _check_next_look(state: Arrays) -> None:
+    """Raise unless the next evaluation step is never due, due before any example, or due soon."""
+    examples = int(state["counters"][0])
+    look = state.setdefault("next_look", np.array([next_look(examples)]))  # not in early files
+    if look.shape != (1,) or look.dtype != np.int64 or not -1 <= look[0] <= examples + PIECE:
+        raise ModelFileError("next_look is not the number of examples of the next evaluation step")

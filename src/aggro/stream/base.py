@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from aggro.checks import check_count, check_number
-from aggro.learn.grids import next_look
 from aggro.learn.learner import Array, Learner
 from aggro.rules import Settings
 from aggro.stream.frames import column_like, rows_of_frame, values_of
@@ -156,11 +155,17 @@ class StreamLearner(RacingStream, RiverProtocol):
         return _revive, (type(self), self._get_params(), *self._pieces()), self.__dict__
 
     def _pieces(self) -> tuple[list[Any], list[Any], dict[str, Array]]:
-        """Return names, classes and arrays; the grid too, where there is a race."""
+        """Return names, classes and arrays; of a model selection its grid and next evaluation too.
+
+        An evaluation step that was interrupted is overdue, which the number of examples alone
+        would not tell.
+        """
         with self._lock:
             names, classes, arrays = self._dump()
-            prices = {"prices": np.array(self._prices)} if self._races else {}
-        return names, classes, {**arrays, **prices}
+            if self._races:
+                arrays["prices"] = np.array(self._prices)
+                arrays["next_look"] = np.array([self._next_look])
+        return names, classes, arrays
 
     def __repr__(self) -> str:
         given = self._get_params()
@@ -193,8 +198,8 @@ def _revive(
     learner.load_state(arrays)
     model._install(classes, [], learner)
     model._resume(names, arrays)
-    if model._races and (model.examples or len(arrays["waiting_ends"])):
-        model._next_look = next_look(model.examples)
+    if model._races:
+        model._next_look = int(arrays["next_look"][0])
     return model
 
 
