@@ -180,7 +180,7 @@ MESSAGES = {
     "train mixed.svm -o m": r"mixed\.svm, line 30, column 1: 'spam' .* need --labels text",
     "train base.svm -o m": r"base\.svm, line 900000, .* --zero-based if they start",
     "train large.svm -o m --float32": r"large\.svm, line 1, column 3: .* or no --float32",
-    "train wide.svm -o m": r"wide\.svm, line 3, .* 4,294,967,296\.0 GiB",
+    "train wide.svm -o m": r"wide\.svm, line 3, .* at most [\d,]+; .* --skip-bad",
     "train when.parquet --label y -o m": r"when\.parquet: column 'when' .* others in --features",
     "train data.svm.aggrocache -o m": r"is a cache of other files; .* as --cache",
     "train quote.csv --label y -o m": r"quote\.csv, line 3: .* never closed",
@@ -242,6 +242,28 @@ def test_initial_predictions_are_told():
     assert done.returncode == 0
     assert "10 initial predictions were read and not used" in done.stderr
     assert "Warning" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["bad.parquet", "bad.arrow", "bad.arrows", "bad.csv.zst"])
+@pytest.mark.parametrize("line", ["train {} -o m", "train {} --label y -o m", "convert {} x.svm"])
+def test_a_damaged_file_is_named(name, line, capsys):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("zstandard")
+    Path(name).write_bytes(bytes(range(1, 200)))
+    assert run(line.format(name)) == 1
+    assert f"error: {name}: cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("index", [2**31, 2**31 + 1, 2**55])
+def test_an_index_beyond_what_a_model_holds_is_located_and_can_be_skipped(index, capsys):
+    Path("a.svm").write_text("1 1:1\n0 2:1\n" * 20 + f"1 1:1 {index}:1\n")
+    assert run("train a.svm -o m --fast --quiet") == 1
+    assert re.search(
+        rf"a\.svm, line 41, column 7: '{index}:1' .* --skip-bad", capsys.readouterr().err
+    )
+    assert run("train a.svm -o m --fast --skip-bad") == 0
+    told = capsys.readouterr().err
+    assert "skipped 1 bad lines, the first: a.svm, line 41" in told and "--skip-bad" not in told
 
 
 # -- resuming --------------------------------------------------------------------------------

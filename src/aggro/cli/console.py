@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from aggro.cli.messages import in_words
+from aggro.cli.messages import skipped_in_words
 from aggro.files import Reader
 from aggro.files.reader import initials_note
 from aggro.files.sources import STANDARD_INPUT
@@ -73,7 +73,7 @@ class Console:
     def tell_bad_lines(self, reader: Reader) -> None:
         """Say how many lines were skipped, and why the first one was."""
         if reader.n_bad:
-            first = in_words(reader.bad_lines[0])
+            first = skipped_in_words(reader.bad_lines[0])
             self.note(f"skipped {reader.n_bad:,} bad lines, the first: {first}")
         if reader.n_initials:
             self.note(initials_note(reader.n_initials))

@@ -50,6 +50,11 @@ def in_words(error: Exception, parser: ArgumentParser | None = None) -> str:
     return " ".join(_text(error, parser).split())
 
 
+def skipped_in_words(error: ReadingError) -> str:
+    """Return why a line was skipped, without the advice to skip it."""
+    return error.told({k: v for k, v in ADVICE.items() if k != "skip_bad=True"})
+
+
 def _text(error: Exception, parser: ArgumentParser | None) -> str:
     if isinstance(error, ReadingError):
         return error.told({k: v for k, v in ADVICE.items() if _has(parser, v)})

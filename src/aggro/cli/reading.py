@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
@@ -14,12 +13,13 @@ import numpy as np
 
 from aggro import _core
 from aggro.extras import optional
-from aggro.files import Reader, ReadingError, read
+from aggro.files import Reader, ReadingError, arrow, read
 from aggro.files.blocks import blocks_of, sampled
 from aggro.files.columns import OTHERS
 from aggro.files.csv import header_of
-from aggro.files.options import Options
-from aggro.files.sources import STANDARD_INPUT, expand, format_of
+from aggro.files.errors import naming
+from aggro.files.options import MOST_FEATURES, Options
+from aggro.files.sources import COMPRESSIONS, STANDARD_INPUT, expand, format_of
 from aggro.learn.learner import Array
 
 SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # what makes the columns of X
@@ -199,25 +199,23 @@ def made_by_format(format: str) -> str:
     return MADE_BY.get(format, TABLE)
 
 
-def most_columns(dtype: Any) -> int | None:
-    """Return for how many columns the memory can hold one weight; None where it cannot be told."""
-    memory = _core.machine_memory()
-    return int(memory // np.dtype(dtype).itemsize) if math.isfinite(memory) else None
+def most_columns(dtype: Any) -> int:
+    """Return how many columns a model can have, and the memory can hold one weight for."""
+    memory = _core.machine_memory() / np.dtype(dtype).itemsize
+    return int(min(memory, MOST_FEATURES))
 
 
 def column_names(path: str, format: str, header: bool) -> list[str]:
     """Return the names of a table's columns."""
     if path == STANDARD_INPUT:
         return ["unknown: it is standard input"]
-    if format == "parquet":
-        return list(optional("pyarrow.parquet", "Reading Parquet files").read_schema(path).names)
-    if format == "arrow":
-        return list(optional("pyarrow.dataset", "Reading Arrow files")
-                    .dataset(path, format="ipc").schema.names)  # fmt: skip
-    options = Options(format=format, header=header)  # type: ignore[arg-type]  # Options checks it
-    with closing(blocks_of(path, options)) as blocks:
-        sample, _ = sampled(blocks)
-    return header_of(sample.data, options, path)[0]
+    with naming(path):
+        if format in arrow.OPENED:
+            return arrow.column_names(path, format)
+        options = Options(format=format, header=header)  # type: ignore[arg-type]  # it checks
+        with closing(blocks_of(path, options)) as blocks:
+            sample, _ = sampled(blocks)
+        return header_of(sample.data, options, path)[0]
 
 
 def guess_rows(paths: Sequence[str], format: str | None) -> int | None:
@@ -228,9 +226,10 @@ def guess_rows(paths: Sequence[str], format: str | None) -> int | None:
         if path == STANDARD_INPUT or not Path(path).is_file():
             return None
         if kind == "parquet":
-            total += optional("pyarrow.parquet", "Reading").read_metadata(path).num_rows
+            with naming(path):
+                total += optional("pyarrow.parquet", "Reading").read_metadata(path).num_rows
             continue
-        if kind == "arrow" or Path(path).suffix in (".gz", ".bz2", ".xz", ".lzma", ".zst"):
+        if kind == "arrow" or Path(path).suffix.lower() in COMPRESSIONS:
             return None
         with Path(path).open("rb") as stream:
             sample = stream.read(1 << 18)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from aggro.files.columns import Plan, check_names, chosen
 from aggro.files.encode import Encoder
 from aggro.files.errors import ReadingError
 from aggro.files.options import Options
-from aggro.files.sources import open_bytes
+from aggro.files.sources import COMPRESSIONS, STANDARD_INPUT, open_bytes
 from aggro.files.strings import Buffers, StringColumn, settled
 
 DEFAULT_ROWS = 8192
@@ -52,28 +53,67 @@ def _parquet(path: str, options: Options, report: Report) -> Iterator[tuple[Plan
 
 def _arrow(path: str, options: Options, report: Report) -> Iterator[tuple[Plan, Any]]:
     ipc = optional("pyarrow.ipc", "Reading Arrow files")
-    with open_bytes(path) as raw:
-        stream = io.BufferedReader(raw, 1 << 20) if isinstance(raw, io.RawIOBase) else raw
-        if _starts_with(stream, b"ARROW1"):
+    with _Watched(open_bytes(path)) as stream:
+        if stream.starts_with(b"ARROW1"):
+            if path == STANDARD_INPUT or Path(path).suffix.lower() in COMPRESSIONS:
+                raise ReadingError(
+                    path,
+                    "is an Arrow file, which must be a plain file on disk; decompress or save it, "
+                    "or write Arrow's stream format instead",
+                )
             with ipc.open_file(path) as reader:
                 plan = _plan(reader.schema, path, options, report)
                 for number in range(reader.num_record_batches):
                     yield plan, reader.get_batch(number)
             return
-        with ipc.open_stream(stream) as reader:
+        while True:
+            reader = ipc.open_stream(stream)  # closing it would close the stream
             plan = _plan(reader.schema, path, options, report)
             for table in reader:
                 yield plan, table
+            if stream.at_end:
+                raise ReadingError(
+                    path,
+                    "ends without Arrow's end-of-stream marker: the file is cut off, or its writer "
+                    "was not closed; copy or write it again",
+                )
+            if not stream.starts_with(b""):
+                return
+
+
+class _Watched(io.BufferedReader):
+    """A stream that tells whether the last read hit its end, where pyarrow does not."""
+
+    def __init__(self, raw: Any) -> None:
+        super().__init__(raw, 1 << 20)
+        self.at_end = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read, and note whether there was nothing left."""
+        data = super().read(size)
+        self.at_end = size != 0 and not data
+        return data
+
+    def starts_with(self, magic: bytes) -> bool:
+        """Return whether more bytes follow, and begin so."""
+        following = self.peek(len(magic))
+        return bool(following) and following.startswith(magic)
+
+
+def column_names(path: str, format: str) -> list[str]:
+    """Return the names of the columns of a Parquet or Arrow file."""
+    if format == "parquet":
+        return list(optional("pyarrow.parquet", "Reading Parquet files").read_schema(path).names)
+    ipc = optional("pyarrow.ipc", "Reading Arrow files")
+    with _Watched(open_bytes(path)) as stream:
+        opened = ipc.open_file(path) if stream.starts_with(b"ARROW1") else ipc.open_stream(stream)
+        return list(opened.schema.names)
 
 
 OPENED: dict[str, Callable[[str, Options, Report], Iterator[tuple[Plan, Any]]]] = {
     "parquet": _parquet,
     "arrow": _arrow,
 }
-
-
-def _starts_with(stream: Any, magic: bytes) -> bool:
-    return bool(stream.peek(len(magic))[: len(magic)] == magic)
 
 
 def _plan(schema: Any, path: str, options: Options, report: Report) -> Plan:

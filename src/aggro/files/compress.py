@@ -1,4 +1,4 @@
-"""Streams compressed as the name of their file says; ``sources`` reads them back."""
+"""Streams compressed as the name of their file says; ``decompress`` reads them back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from aggro.files.sources import zstandard
+from aggro.files.decompress import zstandard
 
 COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
     ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # the same bytes each time

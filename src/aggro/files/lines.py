@@ -120,16 +120,23 @@ class _Lines:
         return core().TextParser.svmlight(
             first_index=first_index,
             n_features=self._limit(first_index),
-            widest=options.widest or UNLIMITED,
+            widest=self._widest(first_index),
             **common,
         )
 
     def _limit(self, first_index: int) -> int:
         if self.options.n_features is None or self.options.unseen == "ignore":
             return UNLIMITED
-        # While the base is not known, the last column may still be called n_features.
-        undecided = first_index == 0 and self.report.found.zero_based is None
-        return self.options.n_features + int(undecided)
+        return self.options.n_features + self._undecided(first_index)
+
+    def _widest(self, first_index: int) -> int:
+        if self.options.widest is None:
+            return UNLIMITED
+        return self.options.widest + self._undecided(first_index)
+
+    def _undecided(self, first_index: int) -> int:
+        """Return 1 while the base is not known, since the last index may then be the width."""
+        return int(first_index == 0 and self.report.found.zero_based is None)
 
     def _decide_base(self, parsed: dict[str, Any]) -> None:
         """Without an index 0 among the first rows, indices start at 1."""
@@ -140,8 +147,8 @@ class _Lines:
         if first_index:
             parsed["indices"] -= 1
             parsed["largest"] -= 1
-        widest = self.options.widest or UNLIMITED
-        self.parser.set_first_index(first_index, self._limit(first_index), widest)
+        limits = self._limit(first_index), self._widest(first_index)
+        self.parser.set_first_index(first_index, *limits)
 
     def _batch(self, parsed: dict[str, Any]) -> Batch:
         options = self.options
@@ -180,10 +187,11 @@ class _Lines:
     def _problem(self, line: int, column: int, word: bytes, reason: str) -> BadLine:
         text = word.decode("utf-8", "backslashreplace")
         if reason == TOO_WIDE:
-            columns = int(text.lstrip("'").partition(":")[0]) + 1
-            gib = columns * self.options.dtype.itemsize / 2**30
+            first_index = int(self.report.found.zero_based is not True)
+            columns = int(text.lstrip("'").partition(":")[0]) + 1 - first_index
             reason = (
-                f"asks for {columns:,} columns, and one weight for each takes {gib:,.1f} GiB, more "
-                "than this machine has; expected a smaller index"
+                f"asks for {columns:,} columns, but a model in the memory of this machine has at "
+                f"most {self.options.widest:,}; expected a smaller index; pass {{skip_bad=True}} "
+                "to leave such lines out"
             )
         return BadLine(self.path, line, text, f" {reason}", column=column)

@@ -13,6 +13,7 @@ Format = Literal["svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl"]
 FORMATS: tuple[str, ...] = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
 UNLIMITED = 2**62
 MOST_HASH_BITS = 30
+MOST_FEATURES = 2**31 - 1  # of a linear model
 KINDS = ("number", "category", "text", "hashed", "ignored")  # see columns.py
 
 

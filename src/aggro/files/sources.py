@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import bz2
 import glob
-import gzip
-import lzma
+import io
 import os
 import sys
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
-from aggro.extras import optional
+from aggro.files.decompress import MEMBERS, Decompressed
 from aggro.files.errors import ReadingError
 from aggro.files.options import Format
 
 STANDARD_INPUT = "-"
 CACHE_SUFFIX = ".aggrocache"  # of files that hold what was read from others
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
+COMPRESSIONS = tuple(MEMBERS)
+# Archives and unsupported compressions, whose bytes would be read as text.
+PACKED = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar", ".lz4", ".lz", ".z", ".br", ".sz")
 SUFFIXES: dict[str, Format] = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
@@ -52,6 +51,8 @@ def expand(paths: PathLike | Iterable[PathLike]) -> list[str]:
         raise FileNotFoundError(
             "no files given; expected a path, a folder, a pattern, or a list of them"
         )
+    for file in found:
+        check_not_packed(file)
     return found
 
 
@@ -90,16 +91,13 @@ def format_of(path: str) -> Format:
     >>> format_of("a.csv.gz"), format_of("a9a.t")
     ('csv', 'svmlight')
     """
-    name = Path(path.lower())
-    if name.suffix in COMPRESSIONS:
-        name = name.with_suffix("")
-    return SUFFIXES.get(name.suffix, "svmlight")
+    return SUFFIXES.get(_without_compression(path).suffix, "svmlight")
 
 
 def open_bytes(path: str) -> IO[bytes]:
     """Open a file for reading, decompressed as its name says.
 
-    >>> import tempfile
+    >>> import gzip, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     name = os.path.join(folder, "a.gz")
     ...     _ = Path(name).write_bytes(gzip.compress(b"1 1:2"))
@@ -109,20 +107,25 @@ def open_bytes(path: str) -> IO[bytes]:
     """
     if path == STANDARD_INPUT:
         return cast("IO[bytes]", open(sys.stdin.fileno(), "rb", closefd=False))
-    suffix = Path(path).suffix.lower()
-    if suffix == ".gz":
-        return cast("IO[bytes]", gzip.open(path, "rb"))
-    if suffix == ".bz2":
-        return cast("IO[bytes]", bz2.open(path, "rb"))
-    if suffix in (".xz", ".lzma"):
-        return cast("IO[bytes]", lzma.open(path, "rb"))
-    if suffix == ".zst":
-        return cast("IO[bytes]", zstandard("Reading").open(path, "rb"))
-    return Path(path).open("rb", buffering=0)
+    member_type = MEMBERS.get(Path(path).suffix.lower())
+    if member_type is None:
+        return Path(path).open("rb", buffering=0)
+    new_member = member_type()  # its package may be missing
+    return io.BufferedReader(Decompressed(Path(path).open("rb", buffering=0), new_member), 1 << 20)
 
 
-def zstandard(purpose: str) -> Any:
-    """Return the module that reads and writes .zst files."""
-    if sys.version_info >= (3, 14):
-        return import_module("compression.zstd")
-    return optional("zstandard", f"{purpose} .zst files")
+def check_not_packed(path: str) -> None:
+    """Raise if the name is that of an archive, or of a compression that is not supported."""
+    suffix = _without_compression(path).suffix
+    if suffix in PACKED:
+        raise ReadingError(
+            path,
+            f"archives and files in {suffix} are not supported; unpack it, or compress each data "
+            f"file by itself ({', '.join(COMPRESSIONS)})",
+        )
+
+
+def _without_compression(path: str) -> Path:
+    """Return the name in lower case, without an ending that is a compression."""
+    name = Path(path.lower())
+    return name.with_suffix("") if name.suffix in COMPRESSIONS else name

@@ -11,10 +11,10 @@ from numpy.typing import DTypeLike
 from aggro.files import labels as label_arrays
 from aggro.files import lines
 from aggro.files.batch import Report
-from aggro.files.errors import ReadingError
+from aggro.files.errors import ReadingError, naming
 from aggro.files.matrix import SparseRows
 from aggro.files.options import Options, as_dtype
-from aggro.files.sources import PathLike, open_bytes
+from aggro.files.sources import PathLike, check_not_packed, open_bytes
 
 
 def load_svmlight(
@@ -51,7 +51,8 @@ def load_svmlight(
     report = Report()
     if isinstance(path, str | os.PathLike):
         name = os.fspath(path)
-        with open_bytes(name) as stream:
+        check_not_packed(name)
+        with naming(name), open_bytes(name) as stream:
             parsed = lines.load(stream, name, options, report)
     else:
         name = str(getattr(path, "name", "stream"))
