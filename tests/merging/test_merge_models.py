@@ -171,7 +171,6 @@ def test_trained_files_merge(tmp_path):
     ("models", "words"),
     [
         (lambda X, y: [], "give a list"),
-        (lambda X, y: [pa()], "never fitted"),
         (lambda X, y: [pa().fit(X, y), aggro.AROWClassifier().fit(X, y)], "one kind"),
         (lambda X, y: [pa().fit(X, y), pa(class_mean=1.0).fit(X, y)], "class_mean"),
         (

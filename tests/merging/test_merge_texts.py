@@ -186,5 +186,3 @@ def test_models_that_have_chosen_otherwise_say_so():
     models[1].settle()
     with pytest.raises(ValueError, match="read texts in other ways"):
         aggro.merge(models)
-    with pytest.raises(ValueError, match="never fitted"):
-        aggro.merge([aggro.TextClassifier()])

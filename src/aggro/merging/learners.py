@@ -13,6 +13,7 @@ import numpy as np
 from aggro.learn.alike import AnyLearner
 from aggro.learn.bundle import select
 from aggro.learn.grids import STEP
+from aggro.learn.lanes import best_of
 from aggro.learn.learner import Array, Learner
 from aggro.learn.race import AutoLearner
 from aggro.merging.changes import Change, add, apply, change_of, check_mergeable
@@ -165,10 +166,10 @@ def common_lanes(learners: Sequence[Learner]) -> list[Learner]:
 def _count_again(
     merged: AutoLearner, races: Sequence[AutoLearner], start: AutoLearner | None
 ) -> None:
-    """Mistakes and distances of whoever led add up."""
+    """Choose the candidate with the best recent record; mistakes and distances add up."""
     before = np.zeros(2) if start is None else _made(start)
     made = before + sum(_made(race) - before for race in races)
-    merged.leading = min(merged.leading, len(merged.learners) - 1)
+    merged.leading = best_of(merged.learners)[0]
     own = merged.learners[merged.leading].model.chosen_record
     merged.counted = (float(made[0] - own[0]), float(made[1] - own[1]))
 

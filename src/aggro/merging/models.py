@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from aggro.learn.learner import Array
 from aggro.learn.makers import grown
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import merge_calibrators, merge_typical
+from aggro.merging.order import in_canonical_order, that_learned
 from aggro.merging.parts import wider
 from aggro.merging.streams import merge_streams
 from aggro.models.record import KERNELS, TEXTS, Record, read_record
@@ -37,6 +39,10 @@ def merge(
     probabilities. Classes and features that only some models know are all in the result. The change
     of each weight since the common start is the mean of the models' changes, each counting as much
     as it has news about that weight: how many steps moved it, or the precision that it gained.
+
+    The order of the models does not matter: the result is the same, bit for bit. Among models of
+    selections the candidate with the best recent record in all of them predicts. A model that has
+    learned nothing (since the start) is neutral: the result is the merge of the others.
 
     A mean of changes goes as far as one model went, so where C is small, learn each of S models
     with ``S * C``.
@@ -125,30 +131,44 @@ def merge_records(
 ) -> Record:
     """Return the models of estimators as one."""
     first = records[0]
-    for each in records:
-        if "_learner" not in each.attributes:
-            raise ValueError("A model was never fitted; give models that have learned something.")
-    if first.name in TEXTS:
-        from aggro.merging.texts import merge_texts
-
-        return merge_texts(records, start, weights)
     if first.name in KERNELS:
         raise ValueError(
             f"A {first.name} cannot be merged: its models are sums over remembered examples, and "
             "all examples of all models together are more than the budget; merge linear models."
         )
-    fitted = [each.attributes for each in records]
+    records, weights = in_canonical_order(records, weights, vars)
+    start = None if start is None or "_learner" not in start.attributes else start
+    learned, weights = that_learned(records, weights, start)
+    known = [each for each in (*records, start) if each and "_learner" in each.attributes]
+    if first.name in TEXTS:
+        from aggro.merging.texts import merge_texts
+
+        return merge_texts(learned, start, weights, known)
+    return _merge_linear(learned, start, weights, [each.attributes for each in known])
+
+
+def _merge_linear(
+    learned: Sequence[Record],
+    start: Record | None,
+    weights: Sequence[float],
+    known: Sequence[dict[str, Any]],
+) -> Record:
+    """Return linear models as one; ``known`` are all fitted attributes, also of empty models."""
     for name in SAME:
-        _check_same(name, [each.get(name) for each in fitted])
-    begin = None if start is None else start.attributes
-    everybody = fitted if begin is None else [*fitted, begin]
-    names = _feature_names(everybody)
-    width = max(int(each["n_features_in_"]) for each in everybody) if names is None else len(names)
-    classes = _all_classes(everybody)
+        _check_same(name, [each.get(name) for each in known])
+    first = learned[0]
+    if not known:
+        return copy.deepcopy(first)
+    names = _feature_names(known)
+    width = max(int(each["n_features_in_"]) for each in known) if names is None else len(names)
+    classes = _all_classes(known)
     fit = _fitter(names, width, classes)
+    fitted = [each.attributes for each in learned]
     learners = [fit(each) for each in fitted]
-    origin = None if begin is None else fit(begin)
-    learner = merge_learners(learners, origin, weights)
+    begin = None if start is None else start.attributes
+    learner = merge_learners(learners, None if begin is None else fit(begin), weights)
+    if len(learned) == 1 and _same_shape(learner, first.attributes["_learner"]):
+        return copy.deepcopy(first)
     merged = {**fitted[0], "_learner": learner, "n_features_in_": width}
     merged["n_iter_"] = max(int(each.get("n_iter_", 1)) for each in fitted)
     merged["_known_prices"] = all(each.get("_known_prices") is True for each in fitted)
@@ -157,6 +177,10 @@ def merge_records(
     if classes is not None:
         _merge_classes(merged, fitted, begin, classes)
     return Record(first.name, first.params, {k: v for k, v in merged.items() if v is not None})
+
+
+def _same_shape(one: AnyLearner, other: AnyLearner) -> bool:
+    return (one.features, one.classes) == (other.features, other.classes)
 
 
 def _check_same(name: str, values: list[Any]) -> None:

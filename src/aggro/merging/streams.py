@@ -14,20 +14,24 @@ from aggro.learn.learner import Array, Learner
 from aggro.learn.makers import grown
 from aggro.merging.learners import common_lanes, merge_learners
 from aggro.merging.margins import join_calibrators
+from aggro.merging.order import in_canonical_order, that_learned
 from aggro.merging.parts import widened
 
 
 def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] | None) -> Any:
     """Return one stream learner that knows what all of them have learned since the start."""
-    everybody = [*streams, *([] if start is None else [start])]
-    for stream in everybody:
+    for stream in [*streams, *([] if start is None else [start])]:
         _check(stream, streams[0])
-    if len(streams) == 1:
-        return copy.deepcopy(streams[0])
+    streams, weights = in_canonical_order(streams, weights, _content)
+    start = None if start is None or not start.examples else start
+    learned, weights = that_learned(streams, weights, start)
+    first = learned[0]
+    if len(learned) == 1:  # a stream knows names and classes of examples alone
+        return copy.deepcopy(first)
+    everybody = [*learned, *([] if start is None else [start])]
     dumps = [stream._dump() for stream in everybody]
     names = list(dict.fromkeys(name for known, _, _ in dumps for name in known))
     classes = in_order(label for _, known, _ in dumps for label in known)
-    first = streams[0]
     if first.max_features and not first._buckets and len(names) > first.max_features:
         raise ValueError(
             f"The streams know {len(names)} features together, and max_features="
@@ -49,7 +53,13 @@ def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] |
     origin = learners.pop() if start is not None else None
     merged = merge_learners(learners, origin, weights)
     assert isinstance(merged, Learner)
-    return _stream_of(first, streams, start, merged, names, classes, dumps[: len(streams)])
+    return _stream_of(first, learned, start, merged, names, classes, dumps[: len(learned)])
+
+
+def _content(stream: Any) -> Any:
+    """Return everything that makes up a stream learner."""
+    record = stream._recorded().state() if getattr(stream, "probability", False) else None
+    return stream._get_params(), stream._pieces(), record
 
 
 def _check(stream: Any, first: Any) -> None:
@@ -77,33 +87,15 @@ def _fitted(
     """Return the learner of a stream with the features and classes of all."""
     names, own, _ = dump
     learner: Learner = stream._learner(len(own))
-    places = np.arange(slots) if stream._buckets else np.array([found[n] for n in names], int)
-    if not stream._buckets and learner.features > len(names):  # one slot before the first name
-        learner = _without_slots(learner, len(names))
+    places = np.arange(slots)
+    if not stream._buckets:  # a slot without a name was never used
+        places = np.full(learner.features, -1)
+        places[: len(names)] = [found[name] for name in names]
     learner = widened(learner, places, slots)
-    if stream._regression or len(own) == len(classes) or not own:
-        if not own and classes and not stream._regression:
-            return _blank(stream, slots, len(classes), learner)
+    if stream._regression or len(own) == len(classes):
         return learner
     position = np.array([classes.index(label) for label in own])
     return grown(learner, stream._lanes(len(classes)), position, len(classes))
-
-
-def _without_slots(learner: Learner, features: int) -> Learner:
-    """Return the learner with its first features alone; the others were never used."""
-    from aggro.merging.parts import Parts, put_together, take_apart
-
-    parts = take_apart(learner)
-    narrow = Learner(learner.all_settings, features, learner.classes, learner.dtype)
-    narrow.model.set_memory(learner.model.memory)
-    tables = {name: table[:features] for name, table in parts.tables.items()}
-    return put_together(narrow, Parts(tables, parts.rest))
-
-
-def _blank(stream: Any, slots: int, classes: int, like: Learner) -> Learner:
-    blank = Learner(stream._lanes(classes), slots, classes)
-    blank.model.set_memory(like.model.memory)
-    return blank
 
 
 def _stream_of(
@@ -143,7 +135,7 @@ def _merge_records(merged: Any, streams: Sequence[Any], start: Any, classes: lis
     """Margins for probabilities."""
     records = []
     for stream in [*streams, *([] if start is None else [start])]:
-        record = copy.copy(stream._record)
+        record = copy.copy(stream._recorded())
         if len(record.classes) < len(classes):
             settings = (stream._settings(len(known)) for known in (record.classes, classes))
             record, _ = record.admitted(classes, *settings)

@@ -26,11 +26,14 @@ FREE = ("C", "n_jobs", "random_state", "memory", "max_iter", "shuffle", "keep_na
 
 
 def merge_texts(
-    records: Sequence[Record], start: Record | None, weights: Sequence[float] | None
+    learned: Sequence[Record],
+    start: Record | None,
+    weights: Sequence[float],
+    known: Sequence[Record],
 ) -> Record:
-    """Return models of texts as one."""
-    first, everybody = records[0], [*records, *([] if start is None else [start])]
-    for each in everybody[1:]:
+    """Return models of texts as one; ``known`` are all fitted models, also empty ones."""
+    first = learned[0]
+    for each in known:
         _check_same(first, each)
     if first.params["forgetting"]:
         raise ValueError(
@@ -38,16 +41,19 @@ def merge_texts(
             "documents forget by the order of the texts, which models learned apart do not have in "
             "common; use forgetting=0."
         )
-    if len(records) == 1:
+    classes = [
+        Classes(each.attributes["classes_"]) for each in known if "classes_" in each.attributes
+    ]
+    everybody = reduce(lambda some, more: some.admit(more.labels), classes) if classes else None
+    if len(learned) == 1 and len(everybody or ()) == len(first.attributes.get("classes_", ())):
         return copy.deepcopy(first)
-    merged = dict(first.attributes)
-    learners = [each.attributes["_learner"] for each in everybody]
-    if "classes_" in merged:
-        known = [Classes(each.attributes["classes_"]) for each in everybody]
-        classes = reduce(lambda some, more: some.admit(more.labels), known)
-        learners = [_admitted(*pair, classes) for pair in zip(learners, known, strict=True)]
-        merged["classes_"] = classes.labels
-        merged["_classes_given"] = all(each.attributes["_classes_given"] for each in records)
+    fitted = [each.attributes for each in (*learned, start) if each]
+    merged, learners = dict(fitted[0]), [each["_learner"] for each in fitted]
+    if everybody is not None:
+        own = [Classes(each["classes_"]) for each in fitted]
+        learners = [_admitted(*pair, everybody) for pair in zip(learners, own, strict=True)]
+        merged["classes_"] = everybody.labels
+        merged["_classes_given"] = all(each.attributes["_classes_given"] for each in learned)
     begin = learners.pop() if start is not None else None
     merged["_learner"] = merge_text_learners(learners, begin, weights)
     return Record(first.name, first.params, merged)

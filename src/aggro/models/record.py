@@ -61,6 +61,11 @@ class Record:
     params: dict[str, Any]
     attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
 
+    @property
+    def examples(self) -> int:
+        """How many examples the model has learned; none before it was fitted."""
+        return int(self.attributes["_learner"].examples) if "_learner" in self.attributes else 0
+
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, in one step."""
