@@ -69,10 +69,28 @@ def test_a_contest_is_won_beyond_chance():
     assert not contest.mean_predicts
 
 
+@pytest.mark.parametrize("forgetting", [0.0, 0.05, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("batch_size", [1, 2])
+def test_the_mean_predicts_from_the_eleventh_example_on(forgetting, batch_size):
+    """In the core, in the reference, and in models side by side, while both rivals are level."""
+    chosen, _ = settings(forgetting=forgetting, batch_size=batch_size)
+    learners = [Learner(chosen, 1, 2), Learner([chosen, dataclasses.replace(chosen, C=2.0)], 1, 2)]
+    twin = twin_of(chosen, 1, 1)
+    rows, y = np.ones((batch_size, 1)), np.ones(batch_size, dtype=np.int64)
+    for seen in range(batch_size, 21, batch_size):
+        twin.learn_batch(rows, y)
+        expected = seen >= 10
+        assert twin.contest.mean_predicts == expected
+        for learner in learners:
+            teach(learner, rows, y)
+            assert learner.model.by_mean == [expected] * learner.models
+
+
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("forgetting", [0.0, 0.3])
 @pytest.mark.parametrize("stream", [changing, noisy])
-def test_core_and_twin_choose_alike(case, stream):
-    chosen, outputs = settings(case)
+def test_core_and_twin_choose_alike(case, stream, forgetting):
+    chosen, outputs = settings(case, forgetting=forgetting)
     X, labels = stream(np.random.default_rng(5))
     y = labels
     if chosen.task != "binary":
@@ -193,12 +211,13 @@ def test_classes_that_come_later_find_the_record_as_it_was():
     assert np.isfinite(growing.coef_).all()
 
 
-def test_a_stream_learner_is_the_estimator():
+@pytest.mark.parametrize("forgetting", [0.0, 0.3])
+def test_a_stream_learner_is_the_estimator(forgetting):
     X, y = changing(np.random.default_rng(9), n=600)
-    stream = StreamClassifier("PA-I", average="auto")
+    stream = StreamClassifier("PA-I", average="auto", forgetting=forgetting)
     for row, label in zip(X, y, strict=True):
         stream.learn_one({str(j): v for j, v in enumerate(row)}, int(label))
-    model = PassiveAggressiveClassifier().partial_fit(X, y, classes=[0, 1])
+    model = PassiveAggressiveClassifier(forgetting=forgetting).partial_fit(X, y, classes=[0, 1])
     weights = stream.coef_[1]
     np.testing.assert_allclose(
         [weights[str(j)] for j in range(X.shape[1])], model.coef_[0], atol=1e-9

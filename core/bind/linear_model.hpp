@@ -103,7 +103,9 @@ void bind_model(nb::module_& m, const char* name) {
             "examples"_a)
         .def(
             "set_memory",
-            [](G& self, double memory) { self.guard.write([&] { self.model.memory = memory; }); },
+            [](G& self, double memory) {
+                self.guard.write([&] { self.model.record.memory = memory; });
+            },
             "memory"_a, "What an example leaves of the recent records before it.")
         .def_prop_ro(
             "features",
@@ -117,8 +119,9 @@ void bind_model(nb::module_& m, const char* name) {
             "averaged",
             [](G& self) { return self.guard.peek([&] { return self.model.counters.averaged; }); })
         .def_prop_ro("tallies", &G::tallies, "Mistakes, updates and loss of each group.")
-        .def_prop_ro("memory",
-                     [](G& self) { return self.guard.peek([&] { return self.model.memory; }); })
+        .def_prop_ro(
+            "memory",
+            [](G& self) { return self.guard.peek([&] { return self.model.record.memory; }); })
         .def_prop_ro(
             "unit",
             [](G& self) {

@@ -42,7 +42,7 @@ class LearnLanes {
         if (!account.alone())
             write_journal(account.entry());
         else if (rules.models)
-            write_records(m.record, m.memory, rules.wrong.data(), rules.loss.data());
+            write_records(m.record, rules.wrong.data(), rules.loss.data());
         else
             add_losses(m, rules.loss.data());
         return moving;

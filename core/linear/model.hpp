@@ -87,7 +87,6 @@ struct Model {
     Unit unit;        ///< of C, where several models learn side by side
     Counters counters;
     std::int64_t average_from = 0;        ///< examples to see before averaging begins
-    double memory = 1;                    ///< what an example leaves of the recent record before it
     std::vector<SweepWatcher*> watchers;  ///< told before all features change at once
     double* said = nullptr;  ///< where its part of the next joint answer goes, if there is one
 

@@ -138,7 +138,7 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
         const std::size_t r = lesson.row(i);
         if (lesson.weight(r) == 0) continue;
         if (models) {
-            write_records(m.record, m.memory, journal.votes(entry), journal.losses(entry));
+            write_records(m.record, journal.votes(entry), journal.losses(entry));
         } else {
             const Votes votes{journal.votes(entry), journal.votes(entry, m.shape.rivals() - 1)};
             write_record(m, votes, lesson.target(r));

@@ -38,9 +38,9 @@ inline double distance(const Model<T>& m, const double* scores, std::size_t firs
 /// have made fewer mistakes than chance explains, or as many with less loss. The mean of the first
 /// few examples tells nothing yet.
 inline std::size_t best_rival(const Record& r, std::size_t model) {
-    constexpr double few = 10;
+    constexpr int few = 10;
     if (r.rivals == 1) return 0;
-    if (r.recent_examples < few) return 1;
+    if (!r.holds(few)) return 1;
     const double *mistakes = &r.recent_mistakes[2 * model], *loss = &r.recent_loss[2 * model];
     const double ahead = mistakes[0] - mistakes[1];
     return ahead == 0 ? loss[1] < loss[0] : ahead > std::sqrt(mistakes[0] + mistakes[1]);
@@ -68,36 +68,35 @@ using Votes = std::array<const double*, 2>;
 /// the record as it was before, which may be the same one. Those of a joint answer are counted
 /// where it is known.
 template <class Wrong>
-inline void write_mistakes(Record& r, const Record& before, double memory, bool jointly,
-                           Wrong&& wrong) {
+inline void write_mistakes(Record& r, const Record& before, bool jointly, Wrong&& wrong) {
     const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(before) : 0;
     for (std::size_t i = 0; i < models; ++i) {
         const std::size_t predicts = best_rival(before, i);
         for (std::size_t rival = 0; rival < r.rivals; ++rival) {
             const bool mistaken = wrong(i, rival);
             double& recent = r.recent_mistakes[i * r.rivals + rival];
-            recent = recent * memory + mistaken;
+            recent = recent * r.memory + mistaken;
             if (rival != predicts) continue;
             r.mistakes[i] += mistaken;
             if (i == chosen && !jointly) r.chosen_mistakes += mistaken;
         }
     }
-    r.recent_examples = r.recent_examples * memory + 1;
+    r.count_example();
 }
 
 /// The same for the distance to the target.
 template <class Distance>
-inline void write_distances(Record& r, const Record& before, double memory, Distance&& distance) {
+inline void write_distances(Record& r, const Record& before, Distance&& distance) {
     const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(before) : 0;
     const std::size_t predicts = best_rival(before, chosen);
     for (std::size_t i = 0; i < models; ++i)
         for (std::size_t rival = 0; rival < r.rivals; ++rival) {
             const double error = distance(i, rival);
             double& recent = r.recent_loss[i * r.rivals + rival];
-            recent = recent * memory + error;
+            recent = recent * r.memory + error;
             if (i == chosen && rival == predicts) r.chosen_error += error;
         }
-    r.recent_examples = r.recent_examples * memory + 1;
+    r.count_example();
 }
 
 /// The record if the known class turns out to be the first. Its examples and losses are those of
@@ -106,6 +105,7 @@ template <class T>
 inline Record& turned_record(Model<T>& m) {
     m.turned.recent_examples = m.record.recent_examples;
     m.turned.recent_loss = m.record.recent_loss;
+    m.turned.memory = m.record.memory;
     return m.turned;
 }
 
@@ -119,7 +119,7 @@ inline void write_turned(Model<T>& m, const Votes& votes, const Target& y, const
         const double* scores = votes[rival];
         return scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
     };
-    write_mistakes(r, began ? *began : r, m.memory, m.said != nullptr, wrong);
+    write_mistakes(r, began ? *began : r, m.said != nullptr, wrong);
 }
 
 /// What all rivals of all models say jointly by their scores of a row.
@@ -163,9 +163,9 @@ template <class T>
         const double z = y.sign(g.positive) * margin / margin_unit(r, v);
         for (std::size_t k = 0; k < ways; ++k) {
             double& loss = r.margin_loss[v * ways + k];
-            loss = loss * m.memory + margin_error(z * r.stretches[k]);
+            loss = loss * r.memory + margin_error(z * r.stretches[k]);
         }
-        r.margin_size[v] = r.margin_size[v] * m.memory + std::min(most, std::abs(margin));
+        r.margin_size[v] = r.margin_size[v] * r.memory + std::min(most, std::abs(margin));
     }
 }
 
@@ -184,14 +184,14 @@ inline void write_record(Model<T>& m, const Votes& votes, const Target& y,
     if (m.shape.one_class) write_turned(m, votes, y, began ? &began->turned : nullptr);
     const std::size_t each = m.groups_per_model();
     if (gives_value(m.groups[0].task))
-        return write_distances(r, before, m.memory, [&](std::size_t i, std::size_t rival) {
+        return write_distances(r, before, [&](std::size_t i, std::size_t rival) {
             return distance(m, votes[rival], i * each, each, y);
         });
     const auto wrong = [&](std::size_t i, std::size_t rival) {
         return wrong_vote(m, votes[rival], i * each, each, y);
     };
-    write_mistakes(r, before, m.memory, m.said != nullptr, wrong);
-    for (double& loss : r.recent_loss) loss *= m.memory;  // those of this example are added later
+    write_mistakes(r, before, m.said != nullptr, wrong);
+    for (double& loss : r.recent_loss) loss *= r.memory;  // those of this example are added later
 }
 
 /// Adds a loss of the last weights, which learn from it, to the record of a model.
@@ -210,8 +210,8 @@ inline void add_losses(Model<T>& m, const double* losses) {
 }
 
 /// The same for models of one margin each that were judged together: `wrong` is 0 or 1.
-inline void write_records(Record& r, double memory, const double* wrong, const double* loss) {
-    r.begin(memory);
+inline void write_records(Record& r, const double* wrong, const double* loss) {
+    r.begin();
     r.chosen_mistakes += wrong[best_record(r)];
     const std::size_t n = r.mistakes.size();
     AGGRO_LANES

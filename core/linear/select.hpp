@@ -98,7 +98,7 @@ void continue_models(Model<T>& to, Model<T>& from, const std::vector<std::size_t
         });
     });
     for (std::size_t g = 0; g < to.full.size(); ++g) to.full[g] = from.full[selection.groups[g]];
-    to.memory = from.memory;
+    to.record.memory = from.record.memory;
 }
 
 }  // namespace aggro

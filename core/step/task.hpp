@@ -47,6 +47,7 @@ struct Record {
     Aligned<double> recent_mistakes;  ///< of each rival of each model
     Aligned<double> recent_loss;      ///< hinge, or distance to the target
     double recent_examples = 0;
+    double memory = 1;           ///< what an example leaves of the recent record before it
     double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
     double chosen_error = 0;     ///< the same for the distance to the target
     // Of each rival of each model, where those of two classes may answer jointly, and else empty:
@@ -62,6 +63,18 @@ struct Record {
 
     static constexpr std::array<double, 4> stretches{0.5, 1, 2, 4};
 
+    void count_example() { recent_examples = recent_examples * memory + 1; }
+
+    /// Whether the recent record has counted at least n examples, however fast it discounts them.
+    /// (Beyond a discount of 95 %, rounding makes it a few less.)
+    bool holds(int n) const {
+        if (recent_examples >= n) return true;
+        constexpr double rounding = 1e-12;
+        double discounted = 0;
+        for (int i = 0; i < n; ++i) discounted = discounted * memory + 1;
+        return recent_examples >= (1 - rounding) * discounted;
+    }
+
     void may_answer_jointly() {
         part.assign(recent_mistakes.size(), 0);
         margin_size.assign(part.size(), 0);
@@ -71,8 +84,9 @@ struct Record {
         return std::any_of(part.begin(), part.end(), [](double each) { return each > 0; });
     }
 
-    void begin(double memory) {
-        recent_examples = recent_examples * memory + 1;
+    /// Discounts the recent record and counts one more example in it.
+    void begin() {
+        count_example();
         if (memory == 1) return;
         for (double& v : recent_mistakes) v *= memory;
         for (double& v : recent_loss) v *= memory;

@@ -98,7 +98,7 @@ class StreamModel {
           batch_(batch_step<double, StreamRow>(model, scratch_)),
           scaled_(model.sizes, model.shape.features) {
         model.average_from = average_from;
-        model.memory = memory;
+        model.record.memory = memory;
     }
     StreamModel(const StreamModel&) = delete;  // the loops refer to the model
 
@@ -161,7 +161,7 @@ class StreamModel {
 
     std::unique_ptr<StreamModel> copy() {
         auto twin = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum,
-                                                  model.average_from, model.memory);
+                                                  model.average_from, model.record.memory);
         twin->model = model;
         twin->model.detach();
         twin->extreme_ = extreme_;

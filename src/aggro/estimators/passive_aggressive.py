@@ -102,7 +102,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
     forgetting : float, default=0.0
         For streams that change. At each example, this fraction of the class means is replaced; at
         each update, this fraction of the precision of a diagonal metric is forgotten. 0.001
-        remembers about a thousand examples. The records of a race ("auto") forget at the same
+        remembers about a thousand examples. The records by which "auto" chooses forget at the same
         rate.
     probability : bool, default=False
         Whether margins are recorded while learning, so that ``predict_proba`` can be used. The

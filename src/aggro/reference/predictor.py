@@ -66,25 +66,25 @@ class Contest:
     """Two predictors, the mean and the last weights, judged before each example is learned.
 
     The last weights predict where they have made fewer mistakes lately than chance explains; in
-    regression, where they were closer to the targets; and for the first few examples.
+    regression, where they were closer to the targets; and for the first ``FEW`` examples.
     """
 
     FEW = 10
 
     def __init__(self, memory: float) -> None:
-        self.memory, self.examples = memory, 0.0
+        self.memory, self.n_judged = memory, 0
         self.mistakes, self.distance = np.zeros(2), np.zeros(2)
 
     def judge(self, mistakes: Array, distance: Array) -> None:
         """Count how wrong the mean and the last weights were about an example."""
-        self.examples = self.memory * self.examples + 1.0
+        self.n_judged += 1
         self.mistakes = self.memory * self.mistakes + mistakes
         self.distance = self.memory * self.distance + distance
 
     @property
     def mean_predicts(self) -> bool:
         """Whether it is the mean that predicts."""
-        if self.examples < self.FEW:
+        if self.n_judged < self.FEW:
             return False
         ahead = self.mistakes[0] - self.mistakes[1]
         if ahead == 0:
