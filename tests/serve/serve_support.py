@@ -88,8 +88,7 @@ def running(folder, model="PA-I", *, limits=None, keeping=None, params=None, **p
         yield told[0]
     finally:
         told[0].http.close()
-        told[0].server.application.drain()
-        told[0].server.should_exit = True
+        told[0].server.stop()
         thread.join(30)
         assert not thread.is_alive()
     if failed:

@@ -19,7 +19,7 @@ from aggro.serve.client import Client
 from aggro.serve.errors import CODES
 from aggro.serve.faces import ArrayFace, Said
 from aggro.serve.limits import MAX_FEATURES, Keeping, Limits
-from aggro.serve.shield import failure
+from aggro.serve.messages import failure
 from aggro.serve.start import first_model
 from aggro.serve.tallies import Tallies
 
@@ -78,9 +78,9 @@ def test_a_bound_is_the_most_that_is_taken(tmp_path):
 
 
 def test_every_refusal_that_is_promised_has_its_short_code():
-    """And none has one that never comes; a wrong method and a fault of ours may meet any call."""
+    """And none has one that never comes; any call may meet a wrong method, head or a failure."""
     promised = {status for call in CALLS for status in call.statuses} - {200}
-    assert CODES.keys() == promised | {405, 500}
+    assert CODES.keys() == promised | {405, 431, 500}
     assert len(set(CODES.values())) == len(CODES)
 
 

@@ -128,6 +128,22 @@ def test_short_tokens_are_refused(tmp_path, monkeypatch):
     assert start.token_from("AGGRO_TOKEN", None) == "x" * 20
 
 
+@pytest.mark.parametrize("token", [" " * 20, "\n", "\t" * 16, "x" * 10 + " " + "y" * 10, "é" * 20])
+def test_tokens_that_cannot_be_sent_are_rejected(tmp_path, monkeypatch, token):
+    """A blank one above all: it must not pass for no token, which would let everyone in."""
+    (tmp_path / "token").write_text(token)
+    monkeypatch.setenv("AGGRO_TOKEN", token)
+    for path in (None, str(tmp_path / "token")):
+        with pytest.raises(ValueError, match="without spaces"):
+            start.token_from("AGGRO_TOKEN", path)
+    for name in ("token", "write_token"):
+        plan = start.Plan(model="PA-I", data=tmp_path, **{name: token})
+        with pytest.raises(ValueError, match="without spaces"):
+            start.guard_of(plan)
+    monkeypatch.setenv("AGGRO_TOKEN", "")
+    assert start.token_from("AGGRO_TOKEN", None) is None
+
+
 def test_a_disk_that_cannot_be_written_costs_nothing(tmp_path):
     with running(tmp_path) as server:
         server.learn({"a": 1.0}, "x")
@@ -225,7 +241,7 @@ def python(code):
 def test_a_missing_package_is_named():
     code = "import sys; sys.modules['{}'] = None; {}"
     serve = "from aggro.cli import main; sys.exit(main(['serve', 'PA-I']))"
-    done = python(code.format("uvicorn", serve))
+    done = python(code.format("httptools", serve))
     assert done.returncode == 1
     assert "pip install 'aggro[serve]'" in done.stderr
     done = python(code.format("httpx", "import aggro.serve; aggro.serve.Client"))
@@ -233,7 +249,7 @@ def test_a_missing_package_is_named():
 
 
 def test_the_package_loads_nothing_before_it_is_used():
-    heavy = "{'starlette', 'uvicorn', 'msgspec', 'httpx', 'sklearn'}"
+    heavy = "{'httptools', 'uvloop', 'msgspec', 'httpx', 'sklearn'}"
     done = python(f"import sys, aggro.serve, aggro.cli.serve; print({heavy} & set(sys.modules))")
     assert done.stdout.strip() == "set()"
 

@@ -73,6 +73,57 @@ def test_other_hosts_and_origins_are_refused(server):
     assert answer.status_code == 415
 
 
+@pytest.mark.parametrize(
+    "host",
+    ["evil@localhost", "localhost@evil", "localhost:80:80", "local host", "", "[::1", "localhost/x",
+     "localhost#", "localhost?", "localhost\\", "127.0.0.1:x"],
+)  # fmt: skip
+def test_host_names_that_are_not_valid_are_refused(server, host):
+    assert status_of(server.raw(request("GET", "/model", host=host))) == 400
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]", "[::1]:80"]
+)
+def test_names_of_this_machine_are_allowed(server, host):
+    assert status_of(server.raw(request("GET", "/model", host=host))) == 200
+
+
+@pytest.mark.parametrize("target", ["http://evil.example/model", "http://evil@localhost/model"])
+def test_the_host_of_an_absolute_target_counts(server, target):
+    assert status_of(server.raw(request("GET", target))) in (400, 403)
+
+
+@pytest.mark.parametrize(
+    "line", ["host: 127.0.0.1", "host: evil", "authorization: Bearer x", "content-type: text/plain"]
+)
+def test_a_header_with_one_value_may_not_be_repeated(server, line):
+    whole = request("POST", "/predict", b'{"features": {}}', authorization="Bearer y")
+    doubled = whole.replace(b"\r\n\r\n", f"\r\n{line}\r\n\r\n".encode())
+    assert status_of(server.raw(whole)) == 200 and status_of(server.raw(doubled)) == 400
+    assert status_of(server.raw(whole.replace(b"host: 127.0.0.1\r\n", b""))) == 400
+
+
+@pytest.mark.parametrize("field", ["authorization: Bearer " + READ, "host: 127.0.0.1"])
+@pytest.mark.parametrize("together", [False, True])
+def test_a_trailer_is_no_header(tmp_path, field, together):
+    lesson = b'{"features": {"a": 1.0}, "label": "x"}'
+    lines = ["POST /learn HTTP/1.1", "content-type: application/json", "transfer-encoding: chunked"]
+    given = {"host: 127.0.0.1", "authorization: Bearer " + READ} - {field}
+    head = "\r\n".join([*lines, *given, "", ""]).encode()
+    chunk = b"%x\r\n%b\r\n0\r\n" % (len(lesson), lesson)
+    with (
+        running(tmp_path, token=READ) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=5) as line,
+    ):
+        trailer = field.encode() + b"\r\n\r\n"
+        for part in [head + chunk + trailer] if together else [head + chunk, trailer]:
+            line.sendall(part)
+            time.sleep(0.05)
+        assert status_of(line.recv(4000)) in (400, 401)
+        assert server.service.version == 0
+
+
 @pytest.mark.parametrize("path", ["/", "/model", "/nothing", "/page/page.js"])
 def test_every_answer_has_the_headers_that_a_browser_needs(server, path):
     headers = server.http.get(path).headers
@@ -282,7 +333,7 @@ def test_errors_tell_nothing_of_the_inside(server, monkeypatch, caplog):
 def test_who_calls_is_written_to_no_log(level, tmp_path, caplog, capsys):
     """Addresses of clients, and what they ask, are nobody's concern, however much is logged."""
     with running(tmp_path) as server:
-        for name in ("", "uvicorn", "uvicorn.error", "uvicorn.access"):
+        for name in ("", "asyncio", "aggro.serve"):
             caplog.set_level(level, name)
         for path in ("/health", "/model", "/nowhere-at-all"):
             server.raw(request("GET", path))

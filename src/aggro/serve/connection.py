@@ -1,208 +1,327 @@
-"""A connection: uvicorn's own, with deadlines for slow clients and a quick lane."""
+"""One HTTP/1.1 connection: httptools parses it, asyncio carries it, deadlines bound it.
+
+A request is checked when its head is complete and answered when its body is complete. Requests
+that arrive before the previous answer is sent wait in a queue, so answers keep their order.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import math
-from typing import Any
+from collections import deque
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+import httptools
 
-from aggro.serve.endpoints import Reply
-from aggro.serve.limits import Limits
-from aggro.serve.quick import QuickLane
-from aggro.serve.security import SAFE
+from aggro.serve.errors import FAILED, Refused
+from aggro.serve.messages import Reply, Request, log
 
-TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-TOO_LARGE = TIMEOUT.replace(b"408 Request Timeout", b"431 Request Header Fields Too Large")
+if TYPE_CHECKING:
+    from aggro.serve.server import Server
+
+PIECE = 1 << 16  # bytes of a large body that are written at a time
+LINGER = 2.0  # seconds for a client to close a connection after its last answer
 NEVER = math.inf
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+STATUS = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
+MALFORMED = "This is not an HTTP/1.1 request."
+TIMEOUT = "The request did not arrive in time."
 
 
-class Turn:
-    """A request in the quick lane, where uvicorn looks for one that it is answering.
+class Connection(asyncio.Protocol):
+    """A client's connection, between asyncio's transport and the application."""
 
-    Requests that arrive on the same connection before the answer wait for it, as ever. So there is
-    one at a time, and a connection needs no more than one of these.
-    """
-
-    def __init__(self) -> None:
-        self.message_event = self
-        self.disconnected = False
-        self.begin()
-
-    def begin(self) -> None:
-        """The next request is there."""
-        self.response_complete, self.keep_alive = False, True
-
-    def set(self) -> None:
-        """Nobody waits for more of it."""
-
-
-class Connection(HttpToolsProtocol):
-    """A connection that must send each request, and read its answer, within some seconds."""
-
-    limits = Limits()
-    quick: QuickLane
-    _standing: tuple[Any, bytes] = ([], b"")  # headers of all answers, and what they were made of
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
-        super().connection_made(transport)
-        self._stuck: Any = None
-        self._head = 0
-        self._in_head = True
-        self._complete = 0  # requests
-        self._held = False  # the request may be one of the quick lane
-        self._body = b""
-        self._turn = Turn()
-        self._due, self._last_words = NEVER, b""
-        self._wait(self.limits.request_seconds, TIMEOUT)
+    def __init__(self, server: Server) -> None:
+        self.server, self.application, self.limits = server, server.application, server.limits
+        self.loop = asyncio.get_running_loop()
+        self.transport: Any = None
+        self._parser = httptools.HttpRequestParser(self)
+        self._url, self._headers, self._in_head = b"", [], True
+        self._request: Request | None = None  # the one whose body is being received
+        self._upgrade = False  # the client offers another protocol
+        self._unparsed = 0  # bytes received since the last complete head or part of a body
+        self._receiving = False  # a request has begun and is not complete
+        self._last = False  # nothing more is read
+        self._busy = False  # an answer is being made or sent
+        self._waiting: deque[Request] = deque()
+        self._stream: asyncio.Task[None] | None = None
+        self._room: asyncio.Future[None] | None = None  # for more bytes in the transport's buffer
+        self._due, self._idle, self._write_due = NEVER, False, NEVER
 
     # -- deadlines ------------------------------------------------------------------------------
 
-    def _wait(self, seconds: float, last_words: bytes = b"") -> None:
-        self._due, self._last_words = self.loop.time() + seconds, last_words
+    def _wait(self, seconds: float, idle: bool = False) -> None:
+        self._due, self._idle = self.loop.time() + seconds, idle
 
-    def end_if_due(self, now: float) -> None:
-        """Hang up if the client has been too slow; the server asks several times a second."""
-        if now > self._due:
-            self._end(self._last_words)
+    def check_deadlines(self, now: float) -> None:
+        """Disconnect a client that is too slow; the server calls this several times a second."""
+        if now > self._write_due:
+            self.transport.abort()
+        elif now > self._due:
+            if self._last:
+                self.transport.abort()
+            elif self._idle:
+                self._close()
+            else:
+                self._give_up(Refused(408, TIMEOUT))
 
-    def pause_writing(self) -> None:
-        """The client does not read: it has some seconds to begin again."""
-        super().pause_writing()
-        self._stuck = self.loop.call_later(self.limits.request_seconds, self.transport.abort)
+    # -- the transport --------------------------------------------------------------------------
 
-    def resume_writing(self) -> None:
-        """The client reads again."""
-        self._stuck.cancel()
-        super().resume_writing()
+    def connection_made(self, transport: Any) -> None:
+        """Wait for the first request."""
+        self.transport = transport
+        self.server.connections.add(self)
+        self._wait(self.limits.request_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        self._due = NEVER
-        if self._stuck is not None:
-            self._stuck.cancel()
-        super().connection_lost(exc)
+        """End a stream; other answers under way are finished and then dropped."""
+        self.server.connections.discard(self)
+        self._waiting.clear()
+        if self._stream is not None:
+            self._stream.cancel()
 
-    def _end(self, last_words: bytes) -> None:
-        """Say why, if nothing was said yet, and hang up."""
-        if self.transport.is_closing():
-            return
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.write(last_words)
-        self.transport.close()
+    def pause_writing(self) -> None:
+        """Give a client that does not read some seconds to start again."""
+        self._write_due = self.loop.time() + self.limits.request_seconds
+        self._room = self.loop.create_future()
 
-    # -- what arrives ---------------------------------------------------------------------------
+    def resume_writing(self) -> None:
+        """Continue what waited for the client to read."""
+        self._write_due = NEVER
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+        self._room = None
+        if self._waiting and not self._busy:
+            self._answer_next()
+
+    def eof_received(self) -> bool:
+        """Answer what a client has sent before it closed its side."""
+        self._last = True
+        return self._busy or bool(self._waiting)
 
     def data_received(self, data: bytes) -> None:
-        """Read; a head without an end is too large."""
-        complete = self._complete
-        super().data_received(data)
-        if self._held:  # its body comes in pieces
-            self._let_go()
-        if self._in_head and self._complete == complete:
-            self._head += len(data)
-            if self._head > self.limits.head:
-                self._end(TOO_LARGE)
+        """Parse; answer at once what cannot be fulfilled, without waiting for its body."""
+        if self._last:
+            return
+        self._unparsed += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as stop:
+            if not self._last:
+                self._ignore_upgrade(data[stop.args[0] :])
+        except httptools.HttpParserCallbackError as error:
+            self._give_up(Refused(500, FAILED))
+            log.error("a request could not be read", exc_info=error)
+        except httptools.HttpParserError:
+            if not self._last:
+                self._give_up(Refused(400, MALFORMED))
+        request = self._request
+        if request is not None and request.refused is not None:
+            self._give_up(request.refused)
+        elif self._unparsed > self.limits.head and not self._last:
+            self._give_up(self._head_too_large())
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Parse a request again without its offer to change the protocol.
+
+        The parser skips the body of a request that offers an upgrade. RFC 9110, 7.8: a server may
+        ignore the offer.
+        """
+        version = self._parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (self._parser.get_method(), self._url, version)]
+        lines += [b"%b: %b" % pair for pair in self._headers if pair[0] != b"upgrade"]
+        self._parser = httptools.HttpRequestParser(self)
+        self._unparsed = 0
+        self.data_received(b"\r\n".join([*lines, b"", b""]) + rest)
+
+    # -- the parser -----------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """Begin to wait for the rest of the request."""
-        self.url, self.headers, self.expect_100_continue = b"", [], False
-        self._wait(self.limits.request_seconds, TIMEOUT)
+        """Wait for the rest of the request."""
+        self._receiving = True
+        self._url, self._headers, self._in_head = b"", [], True
+        self._wait(self.limits.request_seconds)
+
+    def on_url(self, url: bytes) -> None:
+        """Add a part of the target."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Add a header. Trailers, which follow the body, are not headers."""
+        if self._in_head:
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        """The head is there."""
+        """Check the head."""
         self._in_head = False
-        if self._is_quick():
-            self._held, self._body = True, b""
-        else:
-            self._let_go()
-
-    def on_body(self, body: bytes) -> None:
-        """A part of the body is there."""
-        if self._held:
-            self._body += body
-        else:
-            super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        """The request is there."""
-        self._in_head, self._head, self._due = True, 0, NEVER
-        self._complete += 1
-        if self._held and self._body[:1] == b"{" and len(self._body) <= self.limits.body:
-            self._held = False
-            self._answer()
+        method = self._parser.get_method()
+        self._upgrade = self._parser.should_upgrade() and method != b"CONNECT"
+        if self._upgrade:
             return
-        if self._held:  # a batch, or nothing that can be answered
-            self._let_go()
-        super().on_message_complete()
+        headers = dict(self._headers)
+        request = self._request = Request(method, self._url, headers)
+        try:
+            self._check_size()
+            self.application.admit(request, self._headers)
+        except Refused as error:
+            request.refused = error
+            return
+        self._unparsed = 0
+        if headers.get(b"expect", b"").lower() == b"100-continue" and not self._blocked:
+            self.transport.write(CONTINUE)
 
-    # -- the quick lane -------------------------------------------------------------------------
+    def _check_size(self) -> None:
+        if len(self.server.connections) > self.limits.connections:
+            raise Refused(503, "Too many connections are open; try again.", retry_after=1)
+        if self._unparsed > self.limits.head:
+            size = len(self._url) + sum(len(name) + len(value) for name, value in self._headers)
+            if size > self.limits.head:
+                raise self._head_too_large()
 
-    def _is_quick(self) -> bool:
-        """Tell whether the connection may answer itself, if the body is one example."""
-        parser, most = self.parser, self.config.limit_concurrency
-        return (
-            self.url in self.quick.calls
-            and parser.get_method() == b"POST"
-            and (self.cycle is None or self.cycle.response_complete)
-            and not self.expect_100_continue
-            and parser.get_http_version() == "1.1"
-            and parser.should_keep_alive()
-            and not parser.should_upgrade()
-            and (most is None or max(len(self.connections), len(self.tasks)) < most)
+    def _head_too_large(self) -> Refused:
+        return Refused(
+            431, f"A request line and its headers have at most {self.limits.head:,} bytes."
         )
 
-    def _let_go(self) -> None:
-        """Let uvicorn go on with the request, as if it had come to it at once."""
-        url, headers, expects = self.url, self.headers, self.expect_100_continue
-        super().on_message_begin()
-        self.url, self.expect_100_continue = url, expects
-        self.headers += headers
-        super().on_headers_complete()
-        if self._held and self._body:
-            super().on_body(self._body)
-        self._held = False
+    def on_body(self, body: bytes) -> None:
+        """Add a part of the body, unless it is too large."""
+        request = self._request
+        if request is None or request.refused is not None:
+            return
+        self._unparsed = 0
+        if not request.body:
+            request.body = body
+        else:
+            if isinstance(request.body, bytes):
+                request.body = bytearray(request.body)
+            request.body += body
+        if len(request.body) > self.limits.body:
+            request.refused = self.application.too_large()
 
-    def _answer(self) -> None:
-        self._turn.begin()
-        self.cycle = self._turn  # type: ignore[assignment]  # it has what uvicorn looks at
-        self._unset_keepalive_if_required()
-        self.quick.answer(self.url, dict(self.headers), self._body, self._send)
+    def on_message_complete(self) -> None:
+        """Answer the request, or let it wait for its turn."""
+        request = self._request
+        if self._upgrade or request is None:
+            return
+        self._request, self._receiving, self._unparsed, self._due = None, False, 0, NEVER
+        parser = self._parser
+        request.keep_alive = parser.should_keep_alive() and parser.get_http_version() == "1.1"
+        if request.method == b"CONNECT":
+            request.keep_alive = False
+        self._last = not request.keep_alive
+        self._take(request)
 
-    def _send(self, reply: Reply) -> None:
-        """Send the answer of the quick lane."""
-        turn = self._turn
-        turn.response_complete = True
+    # -- answers --------------------------------------------------------------------------------
+
+    @property
+    def _blocked(self) -> bool:
+        """Whether a new request must wait: for others, or for the client to read."""
+        return self._busy or bool(self._waiting) or self._room is not None
+
+    def _take(self, request: Request) -> None:
+        if not self._blocked:
+            self._answer(request)
+            return
+        if not self._waiting:
+            self.transport.pause_reading()
+        self._waiting.append(request)
+
+    def _answer(self, request: Request) -> None:
+        self._busy = True
+        self.application.answer(request, self._send)
+
+    def _answer_next(self) -> None:
+        if self._busy or self._room is not None or not self._waiting:
+            return
+        request = self._waiting.popleft()
+        if not self._waiting:
+            self.transport.resume_reading()
+        self._answer(request)
+
+    def _give_up(self, error: Refused) -> None:
+        """Refuse a request that is not complete, and read nothing more."""
+        request = self._request or Request()
+        request.refused, request.keep_alive = error, False
+        self._request, self._last, self._due = None, True, NEVER
+        self._take(request)
+
+    def _send(self, request: Request, reply: Reply) -> None:
+        """Send the answer of a request, and go on to the next one."""
         if self.transport.is_closing():
             return
-        self.transport.write(self._message(reply, turn.keep_alive))
-        if turn.keep_alive:
-            self._go_on()
+        keep_alive = request.keep_alive and reply.parts is None and not self.server.stopping
+        head = self._head_of(reply, keep_alive)
+        if request.method == b"HEAD":
+            self.transport.write(head)
+        elif reply.parts is None and len(reply.body) <= PIECE:
+            self.transport.write(head + reply.body)
         else:
-            self.transport.close()
+            parts = pieces(reply.body) if reply.parts is None else reply.parts
+            self._stream = self.loop.create_task(self._send_parts(head, parts, keep_alive))
+            return
+        self._sent(keep_alive)
 
-    def _go_on(self) -> None:
-        """Take the next request: one that waits already, or one that has some time to come."""
-        if self.pipeline:
-            self.on_response_complete()
-        else:
-            self.server_state.total_requests += 1
-            self._wait(self.limits.idle_seconds)
-
-    def _message(self, reply: Reply, keep_alive: bool) -> bytes:
+    def _head_of(self, reply: Reply, keep_alive: bool) -> bytes:
         own = b"".join([b"%b: %b\r\n" % header for header in reply.headers])
         if not keep_alive:
             own += b"connection: close\r\n"
-        head = STATUS_LINE[reply.status] + self._standing_headers() + own
-        size = len(reply.body)
-        return b"%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n%b" % (
-            head, reply.kind, size, reply.body,
+        if reply.parts is None:
+            own += b"content-length: %d\r\n" % len(reply.body)
+        return b"%b%b%bcontent-type: %b\r\n\r\n" % (
+            STATUS[reply.status], self.server.common_headers, own, reply.kind,
         )  # fmt: skip
 
-    def _standing_headers(self) -> bytes:
-        """The headers of all answers; the date among them changes each second."""
-        cls, given = type(self), self.server_state.default_headers
-        if cls._standing[0] is not given:
-            cls._standing = (given, b"".join(b"%b: %b\r\n" % header for header in [*given, *SAFE]))
-        return cls._standing[1]
+    async def _send_parts(self, head: bytes, parts: Any, keep_alive: bool) -> None:
+        """Send a large body or a stream, as fast as the client reads."""
+        self.transport.write(head)
+        async with contextlib.aclosing(parts):
+            async for part in parts:
+                self.transport.write(part)
+                if self._room is not None:
+                    await self._room
+        self._stream = None
+        if not self.transport.is_closing():
+            self._sent(keep_alive)
+
+    def _sent(self, keep_alive: bool) -> None:
+        self._busy = False
+        if not keep_alive:
+            self._close()
+        elif self._waiting:
+            self.loop.call_soon(self._answer_next)
+        elif self._last:
+            self._close()
+        elif not self._receiving:
+            self._wait(self.limits.idle_seconds, idle=True)
+
+    # -- the end --------------------------------------------------------------------------------
+
+    def _close(self) -> None:
+        """Say that nothing more is sent; discard what arrives until the client closes, too.
+
+        Closing at once would reset the connection of a client that is still sending, which may
+        discard the answer that it has not read yet.
+        """
+        self._last = True
+        if self._waiting:
+            self._waiting.clear()
+            self.transport.resume_reading()
+        self._wait(LINGER)
+        if self.server.stopping or not self.transport.can_write_eof():
+            self.transport.close()
+        else:
+            self.transport.write_eof()
+
+    def drain(self) -> None:
+        """Close now, or after the answers that are due; the server is stopping."""
+        if not (self._busy or self._waiting):
+            self._close()
+
+
+async def pieces(body: bytes) -> AsyncIterator[bytes]:
+    """Yield a large body in pieces."""
+    for start in range(0, len(body), PIECE):
+        yield body[start : start + PIECE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -13,45 +13,16 @@ import msgspec
 
 from aggro.models.record import Record, write_record
 from aggro.serve import calls, metrics, oip
-from aggro.serve.errors import CODES, Refused
+from aggro.serve.errors import Refused
 from aggro.serve.events import Events
 from aggro.serve.learning import REFUSALS
 from aggro.serve.limits import Limits
+from aggro.serve.messages import Reply, Request, encode, json
 from aggro.serve.openapi import describe
 from aggro.serve.saver import settle
-from aggro.serve.service import Service
-
-Scope = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
+from aggro.serve.service import Service, in_slices
 
 NAME = "aggro"  # of the model, in the Open Inference Protocol
-encode = msgspec.json.Encoder().encode
-JSON = b"application/json"
-
-
-class Reply(msgspec.Struct):
-    """What is sent."""
-
-    body: bytes
-    status: int = 200
-    kind: bytes = JSON
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-
-
-def json(value: Any, status: int = 200) -> Reply:
-    """Return a reply in JSON."""
-    return Reply(encode(value), status)
-
-
-def refusal(error: Refused) -> Reply:
-    """Return the reply to a request that cannot be fulfilled."""
-    problem = calls.Problem(CODES[error.status], error.message)
-    after = error.retry_after
-    headers = () if after is None else ((b"retry-after", str(after).encode()),)
-    if error.status == 401:
-        headers = ((b"www-authenticate", b"Bearer"),)
-    return Reply(encode(calls.Failure(problem)), error.status, JSON, headers)
 
 
 class Endpoints:
@@ -69,42 +40,48 @@ class Endpoints:
         self._downloads = asyncio.Semaphore(2)
         self._registry = metrics.registry_of(service)
 
-    # -- predictions and lessons ----------------------------------------------------------------
+    # -- predictions and updates ----------------------------------------------------------------
 
-    async def predict(self, scope: Scope, receive: Receive) -> Reply:
+    def predict(self, request: Request) -> Reply | Awaitable[Reply]:
         """Answer at once: no prediction waits for a disk."""
-        asked = await self._read("predict", scope, receive)
-        many = isinstance(asked, list)
+        asked = self._decode("predict", request)
+        if isinstance(asked, list):
+            return self._predict_many(asked)
         try:
-            return json(
-                await self.service.predict(asked) if many else self.service.predict_one(asked)
-            )
+            return json(self.service.predict_one(asked))
         except REFUSALS as error:
             raise Refused(422, str(error)) from error
 
-    async def learn(self, scope: Scope, receive: Receive) -> Reply:
-        """Answer when it is on the disk and in the model."""
-        return await self._taught(self.service.lesson, await self._read("learn", scope, receive))
+    async def _predict_many(self, asked: list[Any]) -> Reply:
+        try:
+            return Reply(await self.service.predict(asked))
+        except REFUSALS as error:
+            raise Refused(422, str(error)) from error
 
-    async def label(self, scope: Scope, receive: Receive) -> Reply:
+    def learn(self, request: Request) -> Awaitable[Reply]:
         """Answer when it is on the disk and in the model."""
-        return await self._taught(self.service.truth, await self._read("label", scope, receive))
+        return self._update(self.service.lesson, self._decode("learn", request))
 
-    async def _taught(self, entry_of: Callable[[Any], Any], asked: Any) -> Reply:
+    def label(self, request: Request) -> Awaitable[Reply]:
+        """Answer when it is on the disk and in the model."""
+        return self._update(self.service.truth, self._decode("label", request))
+
+    def _update(self, entry_of: Callable[[Any], Any], asked: Any) -> Awaitable[Reply]:
         many = isinstance(asked, list)
-        told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        reply_of = json if many else receipt_of
+
+        def done(found: Any) -> None:
+            settle(answer, found if isinstance(found, Refused) else reply_of(found))
+
         entries = [entry_of(one) for one in (asked if many else [asked])]
-        self.service.teach(entries, lambda found: settle(told, found))
-        receipts = await told
-        return json(receipts) if many else receipt_of(receipts)
+        self.service.teach(entries, done)
+        return answer
 
-    async def _read(self, verb: str, scope: Scope, receive: Receive) -> Any:
-        return self.decode(verb, await read_body(scope, receive, self.limits.body))
-
-    def decode(self, verb: str, body: bytes) -> Any:
+    def _decode(self, verb: str, request: Request) -> Any:
         """Return what is asked."""
         try:
-            return self.decoders[verb].decode(body)
+            return self.decoders[verb].decode(request.body)
         except msgspec.ValidationError as error:
             raise Refused(422, str(error)) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -112,19 +89,19 @@ class Endpoints:
 
     # -- the model ------------------------------------------------------------------------------
 
-    async def explain(self, scope: Scope, receive: Receive) -> Reply:
+    async def explain(self, request: Request) -> Reply:
         """Explain the prediction of the id in the query."""
-        query = parse_qs(scope["query_string"].decode("latin-1"), errors="replace")
+        query = parse_qs(request.query.decode("latin-1"), errors="replace")
         ids = query.get("id", [])
         if len(ids) != 1 or not 1 <= len(ids[0]) <= self.limits.id:
             raise Refused(422, "Give one id: /explain?id=ID.")
         return json(await self.service.explain(ids[0]))
 
-    async def model(self, scope: Scope, receive: Receive) -> Reply:
+    def model(self, request: Request) -> Reply:
         """What the model is."""
         return json(self.service.facts())
 
-    async def file(self, scope: Scope, receive: Receive) -> Reply:
+    async def file(self, request: Request) -> Reply:
         """The model of this moment; the file is made in another thread."""
         async with self._downloads:
             frozen, version, _ = self.service.learning.freeze()
@@ -134,104 +111,77 @@ class Endpoints:
         headers = ((b"content-disposition", name), (b"x-aggro-version", str(version).encode()))
         return Reply(body, 200, b"application/octet-stream", headers)
 
-    async def snapshot(self, scope: Scope, receive: Receive) -> Reply:
+    async def snapshot(self, request: Request) -> Reply:
         """Write a snapshot now."""
         return json(calls.Snapshot(await self.service.saver.save()))
 
     # -- the server -----------------------------------------------------------------------------
 
-    async def metrics(self, scope: Scope, receive: Receive) -> Reply:
+    def metrics(self, request: Request) -> Reply:
         """For Prometheus."""
         kind = b"text/plain; version=0.0.4; charset=utf-8"
         return Reply(metrics.text_of(self._registry), 200, kind)
 
-    async def health(self, scope: Scope, receive: Receive) -> Reply:
+    def health(self, request: Request) -> Reply:
         """The process lives."""
         return json({"live": True})
 
-    async def ready(self, scope: Scope, receive: Receive) -> Reply:
+    def ready(self, request: Request) -> Reply:
         """It takes requests, until it is told to stop."""
         if self.service.stopping:
             raise Refused(503, "The server is stopping.", retry_after=1)
         return json({"ready": True})
 
-    async def openapi(self, scope: Scope, receive: Receive) -> Reply:
+    def openapi(self, request: Request) -> Reply:
         """The description."""
         return Reply(self._description)
 
-    async def events(self, scope: Scope, receive: Receive) -> Any:
-        """What the page shows; the shield sends it as it comes."""
-        return self.events_.follow()
+    def events(self, request: Request) -> Reply:
+        """What the page shows, as it comes."""
+        return Reply(b"", 200, b"text/event-stream", parts=self.events_.follow())
 
     # -- the Open Inference Protocol ------------------------------------------------------------
 
-    async def v2_server(self, scope: Scope, receive: Receive) -> Reply:
+    def v2_server(self, request: Request) -> Reply:
         """The server."""
         return json(oip.server())
 
-    async def v2_model(self, scope: Scope, receive: Receive) -> Reply:
+    def v2_model(self, request: Request) -> Reply:
         """The model."""
-        _check_name(scope)
+        _check_name(request)
         service = self.service
         return json(oip.metadata(NAME, service.learning.face, service.version))
 
-    async def v2_ready(self, scope: Scope, receive: Receive) -> Reply:
+    def v2_ready(self, request: Request) -> Reply:
         """Whether the model is ready."""
-        _check_name(scope)
+        _check_name(request)
         return json({"name": NAME, "ready": True})
 
-    async def v2_infer(self, scope: Scope, receive: Receive) -> Reply:
+    async def v2_infer(self, request: Request) -> Reply:
         """Predict; nothing is kept."""
-        _check_name(scope)
-        asked = await self._read("infer", scope, receive)
+        _check_name(request)
+        asked = self._decode("infer", request)
         learning = self.service.learning
         rows = oip.examples(asked, learning.face, self.limits)
         try:
-            said = [learning.predict(x) for x in rows]
+            said = [learning.predict(x) async for x in in_slices(rows)]
         except REFUSALS as error:
             raise Refused(422, str(error)) from error
         learning.pulse.counts["predictions"] += len(said)
         return json(oip.answer(asked, NAME, self.service.version, said))
 
 
-def _check_name(scope: Scope) -> None:
-    if scope["path_params"].get("model") != NAME:
+def _check_name(request: Request) -> None:
+    if request.parameter != NAME.encode():
         raise Refused(404, f"There is no such model; this one is called {NAME}.")
 
 
-def receipt_of(receipts: list[calls.Receipt]) -> Reply:
-    """Return the answer to one lesson; in a batch each has a status of its own."""
+def receipt_of(receipts: list[calls.Receipt]) -> Reply | Refused:
+    """Return the answer to one update; in a batch each has a status of its own."""
     (receipt,) = receipts
     if receipt.status != 200:
-        raise Refused(receipt.status, receipt.error or "")
+        return Refused(receipt.status, receipt.error or "")
     return json(receipt)
-
-
-def check_kind(headers: Mapping[bytes, bytes]) -> None:
-    """Refuse what is not said to be JSON: web pages may send other kinds without asking."""
-    kind = headers.get(b"content-type", b"")
-    if kind != JSON and kind.partition(b";")[0].strip().lower() != JSON:
-        raise Refused(415, "Send JSON, with the header Content-Type: application/json.")
-
-
-async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
-    """Return the body of a request; refuse one that is too large before it is read."""
-    headers = dict(scope["headers"])
-    check_kind(headers)
-    too_large = Refused(413, f"A request has at most {most:,} bytes.")
-    length = headers.get(b"content-length", b"0")
-    if length.isdigit() and int(length) > most:
-        raise too_large
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refused(408, "The request did not arrive.")
-        body += message.get("body", b"")
-        if len(body) > most:
-            raise too_large
-        if not message.get("more_body"):
-            return bytes(body)
 
 
 def file_of(frozen: Callable[[], Record], folder: Path) -> bytes:

@@ -14,6 +14,7 @@ CODES = {
     415: "not_json",
     422: "not_valid",
     429: "busy",
+    431: "head_too_large",
     500: "internal",
     503: "unavailable",
 }
@@ -22,11 +23,19 @@ CODES = {
 class Refused(Exception):
     """A request that cannot be fulfilled, and why."""
 
-    def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        retry_after: int | None = None,
+        allow: str | None = None,
+    ) -> None:
         super().__init__(message)
-        self.status, self.message, self.retry_after = status, message, retry_after
+        self.status, self.message = status, message
+        self.retry_after, self.allow = retry_after, allow
 
 
+FAILED = "The server failed; its log says why."
 BUSY = "Too many lessons wait for the disk; try again."
 STOPPING = "The server is stopping; try again."
 NO_DISK = "The journal cannot be written now; nothing was learned. Try again."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -11,6 +12,8 @@ from aggro.serve.errors import Refused
 
 Headers = list[tuple[bytes, bytes]]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.~!$&'()*+,;=%-]+))(?::[0-9]*)?", re.ASCII)
+ONCE = (b"host", b"authorization", b"origin", b"content-type", b"content-length", b"expect")
 
 # A page may load what this server sends and nothing else, and nobody may frame it.
 CSP = (
@@ -61,19 +64,29 @@ class Guard:
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         host = headers.get(b"host", b"").decode("latin-1")
-        if self.loopback and self.token is None and _name(host) not in LOOPBACK:
+        name = _name(host)
+        if name is None:
+            raise Refused(400, "Give one header Host: NAME or NAME:PORT.")
+        if self.loopback and self.token is None and name not in LOOPBACK:
             raise Refused(403, "The host name is not one of this machine.")
         origin = headers.get(b"origin")
         if origin is not None and _origin_host(origin) != host:
             raise Refused(403, "Other web pages may not call this server.")
 
 
+def check_repeated(headers: Headers) -> None:
+    """Raise Refused if a header that has one value is given twice: which one counts is unclear."""
+    names = [name for name, _ in headers if name in ONCE]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Refused(400, f"The header {twice.decode('latin-1')} is given more than once.")
+
+
 @lru_cache(maxsize=64)
-def _name(host: str) -> str:
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+def _name(host: str) -> str | None:
+    """Return the name in a Host header; None if it is not valid."""
+    found = HOST.fullmatch(host)
+    return None if found is None else (found[1] or found[2]).lower()
 
 
 def _origin_host(origin: bytes) -> str:

@@ -7,6 +7,7 @@ import ipaddress
 import json
 import logging
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +18,13 @@ from aggro.serve.app import Application
 from aggro.serve.faces import FACES, TextFace
 from aggro.serve.limits import MAX_FEATURES, Keeping, Limits
 from aggro.serve.security import LOOPBACK, Guard
-from aggro.serve.server import Server, listen, make_server
+from aggro.serve.server import BACKLOG, Server, listen
 from aggro.serve.service import Service
 from aggro.variants import find
 
 log = logging.getLogger("aggro.serve")
+SHORTEST_TOKEN = 16  # characters
+TOKEN = re.compile("[!-~]*")
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,10 @@ def run(plan: Plan, ready: Callable[[str, Server], None]) -> None:
     try:
         service = Service(plan.data, model, origin, plan.limits, plan.keeping)
         application = Application(service, guard, plan.limits)
-        place.listen(2048)
+        place.listen(BACKLOG)
         host, port = place.getsockname()[:2]
         name = f"[{host}]" if ":" in host else host
-        server = make_server(application, plan.limits)
+        server = Server(application, plan.limits)
         ready(f"http://{name}:{port}", server)
         server.run(sockets=[place])
     finally:
@@ -60,6 +63,10 @@ def run(plan: Plan, ready: Callable[[str, Server], None]) -> None:
 
 def guard_of(plan: Plan) -> Guard:
     """Return who may ask; other machines need a token, unless the plan says otherwise."""
+    for name in ("token", "write_token"):
+        token = getattr(plan, name)
+        if token is not None:
+            check_token(token, name)
     loopback = is_loopback(plan.host)
     if not loopback and plan.token is None and not plan.open:
         raise ValueError(
@@ -103,12 +110,20 @@ def first_model(model: str, params: dict[str, Any]) -> tuple[Any, str]:
     return made, f"{variant.name} {json.dumps(settings, sort_keys=True)}"
 
 
+def check_token(token: str, source: str) -> None:
+    """Raise ValueError unless a token is long enough and can be sent in a header."""
+    if len(token) < SHORTEST_TOKEN or not TOKEN.fullmatch(token):
+        raise ValueError(
+            f"The token in {source} is not usable: give {SHORTEST_TOKEN} or more ASCII letters, "
+            "digits or punctuation marks, without spaces."
+        )
+
+
 def token_from(variable: str, path: str | None) -> str | None:
     """Return a token from a file, or from the environment; never from the command line."""
     text = Path(path).read_text(encoding="utf-8") if path else os.environ.get(variable, "")
+    if not text and path is None:
+        return None
     token = text.strip()
-    if (token and len(token) < 16) or (path and not token):
-        raise ValueError(
-            f"The token in {path or variable} is too short; give 16 characters or more."
-        )
-    return token or None
+    check_token(token, path or variable)
+    return token

@@ -1,4 +1,4 @@
-"""The quick lane answers as the long way does, in order, whatever else the connection carries."""
+"""HTTP/1.1 connections: framing, order, upgrades, trailers, half-closed and slow clients."""
 
 import json
 import socket
@@ -69,11 +69,43 @@ def plain(answer):
     return status, {k: v for k, v in headers.items() if k not in drop}, told
 
 
+UPGRADE = {
+    "connection": "Upgrade, HTTP2-Settings",
+    "upgrade": "h2c",
+    "HTTP2-Settings": "AAMAAABk",
+}
+
+
+def chunked(path, *parts, trailer="", **headers):
+    """Return a request whose body is sent in chunks."""
+    head = request("POST", path, **headers, **{"transfer-encoding": "chunked"})
+    head = head.replace(b"content-length: 0", b"content-type: application/json")
+    chunks = [b"%x\r\n%b\r\n" % (len(part), part) for part in parts]
+    return b"".join([head, *chunks, b"0\r\n", trailer.encode(), b"\r\n"])
+
+
 WAYS = {
     "in pieces": lambda path, body: (request("POST", path, body)[:-9], body[-9:]),
     "with a query": lambda path, body: (request("POST", path + "?x=1", body),),
     "and leave": lambda path, body: (request("POST", path, body, connection="close"),),
     "with space before": lambda path, body: (request("POST", path, b" " + body),),
+    "chunked": lambda path, body: (chunked(path, body),),
+    "chunked, a byte at a time": lambda path, body: (
+        chunked(path, *(bytes([byte]) for byte in body)),
+    ),
+    "with an upgrade": lambda path, body: (request("POST", path, body, **UPGRADE),),
+    "with an upgrade, in pieces": lambda path, body: (
+        request("POST", path, body, **UPGRADE)[: -len(body)],
+        body[:9],
+        body[9:],
+    ),
+    "with an upgrade, chunked": lambda path, body: (chunked(path, body, **UPGRADE),),
+    "to an absolute target": lambda path, body: (
+        request("POST", f"http://127.0.0.1{path}", body, host="ignored.example"),
+    ),
+    "with the path encoded": lambda path, body: (
+        request("POST", f"/%{ord(path[1]):x}{path[2:]}", body),
+    ),
     "HTTP/1.0": lambda path, body: (request("POST", path, body).replace(b"1.1", b"1.0", 1),),
 }
 
@@ -89,10 +121,10 @@ WAYS = {
         ("/predict", b'{"features": '),
     ],
 )
-def test_both_lanes_give_the_same_answer(server, path, body, way):
-    (quick,) = talk(server, request("POST", path, body), answers=1)
-    (long,) = talk(server, *WAYS[way](path, body), answers=1)
-    assert plain(quick) == plain(long)
+def test_the_answer_does_not_depend_on_how_a_request_is_sent(server, path, body, way):
+    (plainly,) = talk(server, request("POST", path, body), answers=1)
+    (other,) = talk(server, *WAYS[way](path, body), answers=1)
+    assert plain(plainly) == plain(other)
 
 
 def test_a_client_that_asks_first_is_told_to_go_on(server):
@@ -118,7 +150,123 @@ def test_a_body_that_is_too_large_is_refused_in_one_piece(server):
     assert status_of(server.raw(request("POST", "/predict", body))) == 413
 
 
-def test_a_silent_client_is_let_go_after_a_quick_answer(server):
+def test_requests_after_an_ignored_upgrade_are_answered(server):
+    first = request("POST", "/learn", LESSON, **UPGRADE)
+    answers = talk(server, first + first + request("GET", "/health"), answers=3)
+    assert [status for status, *_ in answers] == [200, 200, 200]
+
+
+@pytest.mark.parametrize(
+    "size", [6000, 10**12], ids=["sent in part", "more than will ever be sent"]
+)
+def test_a_body_that_is_too_large_is_refused_before_it_is_sent(server, size):
+    head = request("POST", "/predict", **{"content-length": str(size)})
+    head = head.replace(b"\r\n\r\n", b"\r\ncontent-type: application/json\r\n\r\n")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
+        line.sendall(head + b"{")
+        begin = time.monotonic()
+        status, headers, _ = read_answer(line.makefile("rb"))
+        assert (status, headers["connection"]) == (413, "close")
+        assert time.monotonic() - begin < 0.9  # of the second that the request may take
+
+
+def test_an_endless_chunked_body_is_refused(server):
+    endless = chunked("/predict", b"x" * 4000, b"x" * 4000)[:-5]
+    assert status_of(server.raw(endless)) == 413
+
+
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"], ids=["endless", "whole"])
+@pytest.mark.parametrize("place", ["head", "trailer", "chunk extension"])
+def test_lines_outside_the_body_are_bounded(server, place, end):
+    filler = (b"x=" if place == "chunk extension" else b"x: ") + b"b" * 200_000
+    start = {
+        "head": b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n",
+        "trailer": chunked("/learn", LESSON)[:-2],
+        "chunk extension": chunked("/learn")[:-5] + b"1;",
+    }[place]
+    status = status_of(server.raw(start + filler + end))
+    assert status == 431 or (place != "head" and end and status in (200, 400))
+
+
+def test_an_expected_refusal_comes_instead_of_continue(server):
+    head = request("POST", "/nothing", ASK, expect="100-continue")[: -len(ASK)]
+    (answer,) = talk(server, head, answers=1)
+    assert answer[0] == 404 and answer[1]["connection"] == "close"
+
+
+def test_a_client_that_has_closed_its_side_is_answered(server):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
+        line.sendall(request("POST", "/learn", LESSON) * 2)
+        line.shutdown(socket.SHUT_WR)
+        stream = line.makefile("rb")
+        assert [read_answer(stream)[0] for _ in range(2)] == [200, 200]
+        assert stream.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"GET /health HTTP/1.1\r\nhost 127.0.0.1\r\n\r\n", 400),
+        (b"POST /predict HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\n", 400),
+        (b"CONNECT 127.0.0.1:80 HTTP/1.1\r\nhost: 127.0.0.1:80\r\n\r\n", 400),
+        (b"GET /health HTTP/1.1\r\n", 408),
+        (b"GET /" + b"a" * 70_000, 431),
+    ],
+)
+def test_errors_of_the_protocol_have_the_form_of_all_errors(server, data, status):
+    answer = server.raw(data)
+    assert status_of(answer) == status
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert json.loads(body)["error"]["code"] and b"nosniff" in head
+
+
+def test_the_error_of_a_later_request_does_not_overtake_an_answer(server):
+    answers = talk(server, request("POST", "/learn", LESSON) + b"no HTTP\r\n\r\n", answers=2)
+    assert [status for status, *_ in answers] == [200, 400]
+
+
+def test_a_client_that_does_not_read_is_not_read_either(server):
+    """Else its answers would fill the memory."""
+    ask = request("GET", "/openapi.json", padding="x" * 4000) * 20
+    with socket.socket() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.settimeout(0.3)
+        line.connect(("127.0.0.1", server.port))
+        before = server.service.learning.pulse.statuses.get(("/openapi.json", 200), 0)
+        sent = 0
+        with pytest.raises(TimeoutError):
+            while sent < 20_000:
+                line.sendall(ask)
+                sent += 20
+        answered = server.service.learning.pulse.statuses["/openapi.json", 200] - before
+        assert answered < 1000
+
+
+def test_more_connections_than_allowed_are_refused(tmp_path):
+    with running(tmp_path, limits={"connections": 3}) as server:
+        assert server.alive()  # over a connection that stays open
+        lines = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(2)]
+        answer = server.raw(request("GET", "/health"))
+        assert status_of(answer) == 503 and b"retry-after: 1" in answer
+        for line in lines:
+            line.close()
+        deadline = time.monotonic() + 5
+        while len(server.server.connections) > 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert status_of(server.raw(request("GET", "/health"))) == 200
+
+
+def test_head_has_the_headers_of_get_and_no_body(server):
+    get, head = request("GET", "/model"), request("HEAD", "/model")
+    answer = server.raw(head)
+    length = int(dict(line.split(b": ") for line in answer.split(b"\r\n")[1:-2])[b"content-length"])
+    assert answer.endswith(b"\r\n\r\n") and length > 0
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
+        line.sendall(request("HEAD", "/events") + get)
+        assert line.makefile("rb").read().endswith(b"\r\n\r\n")  # a stream has no next answer
+
+
+def test_a_silent_client_is_let_go_after_an_answer(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
         line.sendall(request("POST", "/predict", ASK))
         assert b"200 OK" in line.recv(4000)
