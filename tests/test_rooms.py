@@ -20,6 +20,7 @@ PACKAGE = [
     "kinds",
     "variants",
     "labels",
+    "sklearn_api",
     "learn",
     "plot",
     "files",
@@ -35,7 +36,8 @@ PACKAGE = [
     "serve",
     "cli",
 ]
-LIGHT = ["learn", "labels", "rules", "variants", "stream", "files", "cli"]
+LIGHT = ["learn", "labels", "sklearn_api", "estimators", "sweeping", "rules", "variants", "stream"]
+LIGHT += ["files", "cli"]
 
 
 def core_uses():

@@ -1,7 +1,6 @@
 """Passive-Aggressive online learning: every published variant, exact, in one learner.
 
-Public names are loaded when they are first used, so that ``import aggro`` stays cheap and a
-stream learner or the command line never pays for scikit-learn.
+Public names are loaded when they are first used, so that ``import aggro`` stays cheap.
 """
 
 from importlib import import_module
@@ -46,14 +45,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"aggro.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'aggro' has no attribute {name!r}")
-    try:
-        return getattr(import_module(_HOMES[name]), name)
-    except ModuleNotFoundError as error:
-        if error.name and error.name.split(".")[0] in ("sklearn", "scipy"):
-            from aggro.extras import lacking
-
-            raise lacking("sklearn", f"aggro.{name}") from error
-        raise
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -25,7 +25,7 @@ from aggro.models.texts import decode_text_learner, encode_text_learner
         (lambda m, X, y: m.partial_fit(X, y, sample_weight=[1.0]), "sample_weight has shape"),
         (lambda m, X, y: m.partial_fit(X, y, sample_weight=-np.ones(1500)), "zero or more"),
         (lambda m, X, y: m.partial_fit(X, y, classes=["a", "b"]), "not those of the model"),
-        (lambda m, X, y: m.set_params(c=1), "no parameter"),
+        (lambda m, X, y: m.set_params(c=1), "not a parameter"),
         (lambda m, X, y: m.top_words("eggs"), "not one of the classes"),
         (lambda m, X, y: m.fit(X, ["ham"] * len(X)), "two classes"),
     ],
@@ -105,7 +105,7 @@ def test_wrong_columns_are_told(change, said):
 
 
 def test_a_model_that_knows_nothing_says_so():
-    with pytest.raises(ValueError, match="has learned nothing yet"):
+    with pytest.raises(ValueError, match="is not fitted yet"):
         TextClassifier().predict(["text"])
 
 

@@ -18,13 +18,14 @@ from aggro.dask.inputs import Partition, partitions_of
 from aggro.dask.lazy import lazily, scored
 from aggro.dask.progress import Progress
 from aggro.dask.rounds import Rounds
-from aggro.estimators.base import all_or_nothing, keep_parameters
+from aggro.estimators.base import all_or_nothing
 from aggro.estimators.passes import Passes
 from aggro.estimators.stopping import Patience
 from aggro.estimators.weights import LinearEstimator
 from aggro.merging.parts import without_news
 from aggro.merging.text_shards import counting
 from aggro.renamed import today
+from aggro.sklearn_api import store_parameters
 from aggro.text.table import check_columns
 
 OWN = {"client": None, "rounds": "auto", "mix_every": None}
@@ -287,7 +288,7 @@ def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | Non
     def __init__(self: Any, **params: Any) -> None:
         bound = signature_of.bind(self, **today(name, params))
         bound.apply_defaults()
-        keep_parameters(self, dict(bound.arguments))
+        store_parameters(self, dict(bound.arguments))
 
     signature_of = signature.replace(parameters=[*signature.parameters.values(), *own])
     __init__.__signature__ = signature_of  # type: ignore[attr-defined]  # scikit-learn reads it

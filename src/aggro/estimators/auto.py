@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import LinearClassifier
 from aggro.estimators.regressor import LinearRegressor
+from aggro.sklearn_api import store_parameters
 
 
 class AutoClassifier(LinearClassifier):
@@ -56,7 +56,7 @@ n_jobs, random_state, warm_start, class_weight, probability, mergeable
         probability: bool = False,
         mergeable: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())
 
 
 class AutoRegressor(LinearRegressor):
@@ -100,4 +100,4 @@ n_jobs, random_state, warm_start, mergeable
         warm_start: bool = False,
         mergeable: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())

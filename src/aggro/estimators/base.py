@@ -1,4 +1,4 @@
-"""What all scikit-learn estimators share: reading input, settings, counters."""
+"""Base of all estimators of arrays: reading input, settings, counters."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from aggro.clashes import check_settings
 from aggro.estimators.judges import ByLoss
 from aggro.estimators.passes import Passes, Teach
+from aggro.estimators.validation import FLOATS, is_sparse, read_columns
 from aggro.kinds import KINDS, Kind
 from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
@@ -23,8 +21,8 @@ from aggro.learn.lessons import Lesson
 from aggro.learn.threads import threads_of
 from aggro.learn.turns import turns_of
 from aggro.rules import Settings, Task, same_values
+from aggro.sklearn_api import Estimator
 
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -73,15 +71,8 @@ def read_only(array: Any) -> Any:
     return view
 
 
-def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
-    """Store the arguments of a constructor as they were given."""
-    for name, value in arguments.items():
-        if name not in ("self", "__class__"):
-            setattr(estimator, name, value)
-
-
-class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """A scikit-learn estimator around a learner: linear or kernel."""
+class OnlineEstimator(Estimator):
+    """An estimator around a learner: linear or kernel."""
 
     _learner: AnyLearner
     _known_prices: tuple[Any, ...] | None
@@ -91,24 +82,15 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return X as the core reads it: C-ordered or CSR, copied only if it must be."""
         if reset or hasattr(self, "feature_names_in_") or not self._is_ready(X):
-            X = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=list(FLOATS),
-                order="C",
-                accept_large_sparse=True,
-                ensure_all_finite=False,  # the core looks while it learns
-            )
+            X = read_columns(self, X, reset=reset)  # the core checks values while it learns
         return X
 
     def _is_ready(self, X: Any) -> bool:
-        """True if nothing would be found or changed by a longer look."""
+        """Return whether X needs no validation."""
         dense = type(X) is np.ndarray and X.flags.c_contiguous
         return bool(
-            (dense or (issparse(X) and X.format == "csr"))
-            and X.ndim == 2
+            (dense or (is_sparse(X) and getattr(X, "format", "csr") == "csr"))
+            and len(X.shape) == 2
             and X.dtype in FLOATS
             and X.shape[1] == self.n_features_in_
             and X.shape[0] > 0
@@ -150,11 +132,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     def _prices(self) -> tuple[Any, ...]:
         """Return all parameters, to notice a change between two calls of partial_fit."""
         return tuple(self._read_parameters()(self))
-
-    @classmethod
-    @functools.cache
-    def _parameter_names(cls) -> tuple[str, ...]:
-        return tuple(cls._get_param_names())
 
     @classmethod
     @functools.cache

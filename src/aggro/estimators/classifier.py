@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
-from sklearn.utils import check_random_state
 
 from aggro._core import permutation
 from aggro.estimators.base import NoExample, all_or_nothing
@@ -21,7 +18,7 @@ from aggro.estimators.judges import (
 )
 from aggro.estimators.passes import Passes
 from aggro.estimators.probability import Probabilities
-from aggro.estimators.stopping import mean_of
+from aggro.estimators.stopping import hold_out, mean_of
 from aggro.estimators.targets import class_weights, read_classes
 from aggro.estimators.weights import LinearEstimator
 from aggro.labels import shown, sorted_classes
@@ -31,11 +28,13 @@ from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.makers import grown, make_learner
 from aggro.rules import Settings, Task, class_task
+from aggro.sklearn_api import check_random_state
 
 
-class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  # sklearn is untyped
+class OnlineClassifier(Probabilities):
     """Classification: labels in, classes out. The learner is the subclass's."""
 
+    _estimator_kind = "classifier"
     classes_: Array
     _multilabel: bool
 
@@ -54,10 +53,26 @@ class OnlineClassifier(ClassifierMixin, Probabilities):  # type: ignore[misc]  #
             return (scores > 0).astype(np.int64)
         return decode(self.classes_, scores)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows that are predicted correctly (all labels of a row).
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to predict.
+        y : array of shape (n_samples,) or (n_samples, n_labels)
+            Their classes.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each row counts.
+        """
+        predicted = self.predict(X)
+        truth, multilabel = read_classes(y, len(predicted))
+        right = (predicted == (truth > 0)).all(axis=1) if multilabel else predicted == truth
+        return mean_of(right, read_weights(sample_weight, len(predicted)))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = False
         return tags
 
     # -- learning ----------------------------------------------------------------------------
@@ -294,9 +309,8 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
 
     def _held_out(self, y: Array) -> Array:
         """Return the rows that are never learned."""
-        split = ShuffleSplit if self._multilabel else StratifiedShuffleSplit
-        parts = split(test_size=self.validation_fraction, random_state=self.random_state)
-        return np.sort(next(parts.split(np.zeros(len(y)), y))[1]).astype(np.int64)
+        classes = None if self._multilabel else np.unique(y, return_inverse=True)[1]
+        return hold_out(len(y), self.validation_fraction, self.random_state, classes)
 
     def _kept_back(self, learner: AnyLearner, lesson: dict[str, Any]) -> Array | None:
         """Return the rows that are learned later, if a new learner chooses what predicts."""

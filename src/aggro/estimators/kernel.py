@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from aggro.checks import check_choice
-from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import OnlineClassifier
 from aggro.estimators.kernel_base import KernelEstimator
 from aggro.estimators.regressor import OnlineRegressor
 from aggro.rules import Settings
+from aggro.sklearn_api import store_parameters
 
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
 MULTICLASS = ("support", "top", "ovr")
@@ -104,7 +104,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
         average: bool = False,
         probability: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())
 
     def _checked_settings(self, task: Any) -> Settings:
         check_choice("multiclass", self.multiclass, MULTICLASS)
@@ -171,7 +171,7 @@ default="epsilon_insensitive"
         random_state: Any = None,
         average: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())
 
     def _new_learner(self, settings: Settings, outputs: int, dtype: Any) -> Any:
         return self._kernel_learner(settings, outputs)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
+from aggro.estimators.validation import check_finite, read_columns
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import Array
 from aggro.rules import Settings, check_unchanged
+from aggro.sklearn_api import check_fitted
 
 
 class KernelEstimator(OnlineEstimator):
-    """A scikit-learn estimator around a ``KernelLearner``."""
+    """An estimator around a ``KernelLearner``."""
 
     _learner: Any  # a KernelLearner
     _has_typical = False
@@ -25,15 +26,9 @@ class KernelEstimator(OnlineEstimator):
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return X as the core reads it: C-ordered or CSR, every value finite."""
         precomputed = (self.kernel if reset else self._kernel()) == "precomputed"
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=False if precomputed else "csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-        )
-        if hasattr(X, "indptr") and not X.has_canonical_format:
+        X = read_columns(self, X, reset=reset, sparse=not precomputed)
+        check_finite(X)
+        if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
         if precomputed and reset and X.shape[0] != X.shape[1]:
@@ -107,7 +102,7 @@ class KernelEstimator(OnlineEstimator):
         return self._fit(X, y, sample_weight, None, None)
 
     def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
+        check_fitted(self)
         scores: Array = self._learner.score_rows(self._read(X, reset=False))
         return scores
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from aggro._core import permutation
 from aggro.checks import check_count, check_number
 from aggro.estimators.judges import ByLoss
 from aggro.learn.learner import Array
+from aggro.sklearn_api import check_random_state, exception
 
 
 class Teach(Protocol):
@@ -104,6 +103,6 @@ class Passes:
         warnings.warn(
             f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
             "max_iter, or set tol=None to make a fixed number of passes.",
-            ConvergenceWarning,
+            exception("ConvergenceWarning"),
             stacklevel=stacklevel,
         )

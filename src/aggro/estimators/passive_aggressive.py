@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import LinearClassifier
 from aggro.estimators.regressor import LinearRegressor
+from aggro.sklearn_api import store_parameters
 
 
 class PassiveAggressiveClassifier(LinearClassifier):
@@ -156,7 +156,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         probability: bool = False,
         mergeable: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())
 
 
 class PassiveAggressiveRegressor(LinearRegressor):
@@ -230,4 +230,4 @@ default="epsilon_insensitive"
         intercept_scaling: float | str = 1.0,
         mergeable: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from aggro.estimators.base import OnlineEstimator
 from aggro.estimators.passes import Teach
@@ -18,14 +15,14 @@ from aggro.learn.race import AutoLearner
 from aggro.learn.recorder import Recorder
 from aggro.learn.typical import Typical
 from aggro.rules import Settings, Task
+from aggro.sklearn_api import available_if, check_fitted, exception
 
 
-def _wanted(estimator: Any) -> bool:
+def _wanted(estimator: Any) -> None:
     if not estimator.probability:
         raise AttributeError(
             f"{type(estimator).__name__} has probabilities only with probability=True."
         )
-    return True
 
 
 class Probabilities(OnlineEstimator):
@@ -35,7 +32,7 @@ class Probabilities(OnlineEstimator):
     _typical: Typical  # the kernel estimators have no use for one
     _has_typical = True
 
-    @available_if(_wanted)  # type: ignore[untyped-decorator]
+    @available_if(_wanted)
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row, or of each label.
 
@@ -48,12 +45,14 @@ class Probabilities(OnlineEstimator):
         X : array or CSR matrix of shape (n_samples, n_features)
             Rows to judge.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if not hasattr(self, "_calibrator"):
-            raise NotFittedError("The model was learned without probability=True; learn it anew.")
+            raise exception("NotFittedError")(
+                "The model was learned without probability=True; learn it again with it."
+            )
         return self._record.probabilities(self._learner, self._scores(X))
 
-    @available_if(_wanted)  # type: ignore[untyped-decorator]
+    @available_if(_wanted)
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of ``predict_proba``.
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.model_selection import ShuffleSplit
-
 from aggro.estimators.base import OnlineEstimator, all_or_nothing
 from aggro.estimators.judges import ByHeldOutRows, ByLoss
 from aggro.estimators.passes import Passes
-from aggro.estimators.stopping import Determination
+from aggro.estimators.stopping import Determination, hold_out, r2_score
 from aggro.estimators.targets import read_values
 from aggro.estimators.weights import LinearEstimator
 from aggro.learn.alike import AnyLearner
@@ -21,13 +17,36 @@ from aggro.learn.makers import make_learner
 from aggro.rules import Settings
 
 
-class OnlineRegressor(MultiOutputMixin, RegressorMixin, OnlineEstimator):  # type: ignore[misc]
+class OnlineRegressor(OnlineEstimator):
     """Regression: numbers in, numbers out. The learner is the subclass's."""
+
+    _estimator_kind = "regressor"
 
     def predict(self, X: Any) -> Array:
         """Return the predicted target of each row."""
         scores = self._scores(X)
         return scores.ravel() if self._flat else scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², the mean over all targets.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to predict.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each row counts.
+        """
+        scores = self._scores(X)
+        truth = read_values(y, len(scores))
+        return r2_score(truth, scores, read_weights(sample_weight, len(scores)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     # -- learning ----------------------------------------------------------------------------
 
@@ -118,8 +137,7 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         schedule = Passes.of(self)
         if not self.early_stopping:
             return schedule.by_loss()
-        parts = ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
-        held_out = np.sort(next(parts.split(y))[1]).astype(np.int64)
+        held_out = hold_out(len(y), self.validation_fraction, self.random_state)
         scores = self._score_held_out(X, held_out)
         some = None if weights is None else weights[held_out]
         determination = Determination(y[held_out], y, some)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.estimators.base import keep_parameters
 from aggro.estimators.classifier import LinearClassifier
 from aggro.estimators.regressor import LinearRegressor
 from aggro.renamed import old_keywords
+from aggro.sklearn_api import store_parameters
 
 
 class Perceptron(LinearClassifier):
@@ -59,7 +59,7 @@ verbose, n_jobs, random_state, warm_start, class_weight, reservoir_size, probabi
         probability: bool = False,
         mergeable: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())
 
 
 class AROWClassifier(LinearClassifier):
@@ -121,7 +121,7 @@ reservoir_size, probability
         intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())
 
 
 class AROWRegressor(LinearRegressor):
@@ -180,7 +180,7 @@ shuffle, verbose, n_jobs, random_state, warm_start, reservoir_size
         reservoir_size: int = 16,
         intercept_scaling: float | str = 1.0,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())
 
 
 @old_keywords
@@ -245,7 +245,7 @@ reservoir_size, probability
         intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())
 
 
 @old_keywords
@@ -311,4 +311,4 @@ reservoir_size, probability
         intercept_scaling: float | str = "auto",
         probability: bool = False,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())

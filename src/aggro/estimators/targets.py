@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from aggro.checks import check_number, near
 from aggro.labels import check_same_kind, plain_labels, shown
 from aggro.learn.learner import Array
 from aggro.learn.lessons import as_numbers
+from aggro.sklearn_api import exception
 
 
 def check_length(y: Any, count: int) -> None:
@@ -34,10 +34,10 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
         check_length(y, count)  # whole numbers and texts are always classes
         return y, False
     y = plain_labels(y.toarray() if hasattr(y, "toarray") else y)
-    if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
-    kind = type_of_target(y, input_name="y")
-    if kind.startswith("multilabel"):
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        found = "NaN" if np.isnan(y).any() else "infinity"
+        raise ValueError(f"Input y contains {found}; leave such rows out.")
+    if _is_indicator(y):
         values = np.ascontiguousarray(np.asarray(y, dtype=np.float64))
         check_length(values, count)
         if not np.isin(values, (-1, 0, 1)).all():
@@ -46,11 +46,41 @@ def read_classes(y: Any, count: int) -> tuple[Array, bool]:
                 "several labels holds 0 and 1, or -1 and 1."
             )
         return values, True
-    y = column_or_1d(y, warn=True)
-    if kind not in ("binary", "multiclass"):
-        check_classification_targets(y)  # which says what they are instead
+    y = flat(y)
+    if y.dtype.kind == "f" and (y != np.trunc(y)).any():
+        raise ValueError(
+            "Unknown label type: continuous. Maybe you are trying to fit a classifier, which "
+            "expects discrete classes on a regression target with continuous values; use a "
+            "regressor, or give classes."
+        )
     check_length(y, count)
     return y, False
+
+
+def _is_indicator(y: Array) -> bool:
+    """Return whether y is a table of several labels per row, each there or not."""
+    if y.ndim != 2 or y.shape[1] < 2 or y.dtype.kind not in "iubf":
+        return False
+    values = np.unique(y)
+    return len(values) < 3 and bool((values == np.trunc(values)).all())
+
+
+def flat(y: Array) -> Array:
+    """Return y in one dimension; warn where it is a column."""
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of "
+            "y to (n_samples,), for example using ravel().",
+            exception("DataConversionWarning"),
+            stacklevel=2,
+        )
+        y = y.ravel()
+    if y.ndim != 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {y.shape} instead; give one label for "
+            "each row, or an indicator matrix of 0 and 1 for several."
+        )
+    return y
 
 
 def read_values(y: Any, count: int) -> Array:
@@ -66,7 +96,7 @@ def read_values(y: Any, count: int) -> Array:
             f"Complex data not supported: y is of type {values.dtype}; give real numbers."
         )
     if values.ndim == 2 and values.shape[1] == 1:
-        values = column_or_1d(values, warn=True)
+        values = flat(values)
     values = as_numbers(values, "y")
     if values.ndim not in (1, 2):
         raise ValueError(

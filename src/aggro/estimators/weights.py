@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from aggro.checks import check_number
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
@@ -20,6 +19,7 @@ from aggro.learn.learner import Array, Learner, rows_of
 from aggro.learn.race import AutoLearner
 from aggro.learn.threads import threads_of
 from aggro.rules import Settings
+from aggro.sklearn_api import check_fitted
 
 
 class LinearEstimator(OnlineEstimator):
@@ -96,7 +96,7 @@ class LinearEstimator(OnlineEstimator):
 
     def _scores(self, X: Any) -> Array:
         if not hasattr(self, "_learner"):
-            check_is_fitted(self)
+            check_fitted(self)
         rows = rows_of(self._read(X, reset=False))
         return self._learner.scores(rows, threads=threads_of(self.n_jobs))
 
@@ -198,7 +198,7 @@ class LinearEstimator(OnlineEstimator):
         become those of the leader; C may be set from then on. Without a race nothing happens. Where
         all lanes still answer jointly, the leader's answers are others than these.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if isinstance(self._learner, AutoLearner):
             chosen, winner = self._learner.choice, self._learner.winner()
             current = self._known_prices == self._prices()
@@ -210,7 +210,7 @@ class LinearEstimator(OnlineEstimator):
 
     def sparsify(self) -> LinearEstimator:
         """Show ``coef_`` as a sparse matrix. Learning more needs ``densify`` first."""
-        check_is_fitted(self)
+        check_fitted(self)
         from scipy.sparse import csr_matrix
 
         self._sparse_coef = read_only(csr_matrix(self._coef()))
@@ -218,7 +218,7 @@ class LinearEstimator(OnlineEstimator):
 
     def densify(self) -> LinearEstimator:
         """Show ``coef_`` as an array again."""
-        check_is_fitted(self)
+        check_fitted(self)
         self.__dict__.pop("_sparse_coef", None)
         return self
 

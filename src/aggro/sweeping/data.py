@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.extras import optional
+from aggro.estimators.targets import read_classes, read_values
+from aggro.estimators.validation import check_finite, feature_names, read_matrix
 from aggro.files import Reader, read
 from aggro.files.labels import first_labels, looks_continuous
 from aggro.files.sources import STANDARD_INPUT
@@ -96,14 +97,10 @@ class ArrayData(Data):
     @classmethod
     def of(cls, X: Any, y: Any, task: Task | None) -> ArrayData:
         """Check arrays, and tell what they are."""
-        base = optional("sklearn.base", "aggro.sweep")
-        validation = optional("sklearn.utils.validation", "aggro.sweep")
-        from aggro.estimators.targets import read_classes, read_values
-
-        reader, floats = base.BaseEstimator(), [np.float64, np.float32]
-        X = validation.validate_data(reader, X, accept_sparse="csr", dtype=floats, order="C")
+        X, names = read_matrix(X, "aggro.sweep"), feature_names(X)
+        check_finite(X)
         count, features = X.shape
-        shape = (features, X.dtype, count, getattr(reader, "feature_names_in_", None), X)
+        shape = (features, X.dtype, count, names, X)
         if task is None and np.asarray(y).dtype.kind == "f" and looks_continuous(y):
             task = "regression"  # whole numbers of an integer type are classes, as everywhere
         if task == "regression":

@@ -1,13 +1,10 @@
-"""What the estimators of texts share: parameters, passes, saving; scikit-learn is not needed.
+"""Base of the text estimators: parameters, passes, saving.
 
-They have the interfaces of scikit-learn (``get_params``, ``set_params``, tags) and of river
-(``learn_one``, ``clone``, pipelines), so that the tools of both take them, but import neither: the
-command line and a web page start at once.
+They have the interfaces of scikit-learn and river and import neither.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 from pathlib import Path
 from typing import Any
@@ -21,6 +18,7 @@ from aggro.learn.choice import Choice
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
 from aggro.rules import Settings
+from aggro.sklearn_api import Estimator, check_fitted
 from aggro.stream.river import RiverProtocol
 from aggro.text.encoder import IDF, TF, Encoder
 from aggro.text.learner import TextLearner
@@ -36,7 +34,7 @@ OPTIONS = (
 )
 
 
-class TextEstimator(RiverProtocol):
+class TextEstimator(Estimator, RiverProtocol):
     """Strings in, answers out."""
 
     _kind: Kind
@@ -58,49 +56,16 @@ class TextEstimator(RiverProtocol):
     n_jobs: int | None
     random_state: int
 
-    # -- parameters, as scikit-learn wants them ---------------------------------------------
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
-
     def _get_params(self) -> dict[str, Any]:
         return self.get_params()
-
-    def set_params(self, **params: Any) -> Any:
-        """Change parameters; they take effect at the next ``fit``. Return the estimator."""
-        strange = sorted(params.keys() - set(self._parameter_names()))
-        if strange:
-            raise ValueError(
-                f"{strange[0]!r} is no parameter of {type(self).__name__}; it has "
-                f"{', '.join(self._parameter_names())}."
-            )
-        self.__dict__.update(params)
-        return self
-
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
-        given = self.get_params().items()
-        changed = [f"{k}={v!r}" for k, v in given if not _same(v, defaults[k].default)]
-        return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_learner" in self.__dict__
 
-    def _sklearn_tags(self, kind: str) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type=kind,
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags() if kind == "classifier" else None,
-            regressor_tags=RegressorTags() if kind == "regressor" else None,
-            input_tags=InputTags(two_d_array=False, string=True),
-        )
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = False, True
+        return tags
 
     # -- making a learner -------------------------------------------------------------------
 
@@ -225,8 +190,7 @@ class TextEstimator(RiverProtocol):
         return self._fitted().examples + 1
 
     def _fitted(self) -> TextLearner:
-        if "_learner" not in self.__dict__:
-            raise _not_fitted(type(self).__name__)
+        check_fitted(self)
         return self._learner
 
 
@@ -251,18 +215,3 @@ def check_count_of(y: Array, count: int) -> None:
 
 def _pair(given: Any) -> Any:
     return tuple(given) if isinstance(given, list) else given
-
-
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and bool(value == default)
-
-
-def _not_fitted(name: str) -> Exception:
-    """Return the error that scikit-learn's users know, where it is installed."""
-    text = f"This {name} has learned nothing yet; call fit, partial_fit or learn_one first."
-    try:
-        from sklearn.exceptions import NotFittedError
-    except ModuleNotFoundError:
-        return ValueError(text)
-    error: Exception = NotFittedError(text)
-    return error

@@ -16,6 +16,7 @@ from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
 from aggro.renamed import old_keywords
 from aggro.rules import Settings, class_task
+from aggro.sklearn_api import store_parameters
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.learner import MEMORY, TextLearner
@@ -118,11 +119,9 @@ binary, min_df, max_df
         n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
-        given = dict(locals())
-        self.__dict__.update({name: given[name] for name in self._parameter_names()})
+        store_parameters(self, locals())
 
-    def __sklearn_tags__(self) -> Any:
-        return self._sklearn_tags("classifier")
+    _estimator_kind = "classifier"
 
     # -- learning ---------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
 from aggro.renamed import old_keywords
 from aggro.rules import Settings
+from aggro.sklearn_api import store_parameters
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.learner import MEMORY
@@ -75,11 +76,9 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
-        given = dict(locals())
-        self.__dict__.update({name: given[name] for name in self._parameter_names()})
+        store_parameters(self, locals())
 
-    def __sklearn_tags__(self) -> Any:
-        return self._sklearn_tags("regressor")
+    _estimator_kind = "regressor"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextRegressor:
         """Learn from texts and their numbers, beginning anew; return the estimator."""

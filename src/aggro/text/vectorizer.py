@@ -10,9 +10,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from aggro.estimators.base import keep_parameters
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
+from aggro.sklearn_api import store_parameters
 from aggro.text.names import MOST_NAMES, words_of
 from aggro.text.options import WORDS, Options
 from aggro.text.sources import Listed, Texts, texts_of
@@ -85,7 +85,7 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         keep_names: bool | int = False,
         n_jobs: int | None = None,
     ) -> None:
-        keep_parameters(self, locals())
+        store_parameters(self, locals())
 
     # -- learning ---------------------------------------------------------------------------
 
