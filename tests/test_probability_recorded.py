@@ -134,7 +134,6 @@ def test_pickles_and_files_say_the_same_and_go_on(kind, tmp_path):
         {"scores": np.zeros((1, 2), np.float32)},
         {"scores": np.full((1, 1), np.nan, np.float32)},
         {"weights": np.array([-1], np.float32)},
-        {"parameters": np.zeros((1, 3))},
         {"seen": 0},
         {"classes": 3},
         {"multilabel": 1},

@@ -44,7 +44,7 @@ def replacing(path: PathLike) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             unfinished.unlink()
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 @contextlib.contextmanager
@@ -145,7 +145,7 @@ def _own(handle: int, old: os.stat_result) -> None:
                 os.fchown(handle, owner, group)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name last; only POSIX can, and only where the folder may be read."""
     if os.name != "posix":
         return

@@ -68,7 +68,7 @@ def running(folder, model="PA-I", *, limits=None, keeping=None, params=None, **p
             ready.set()
 
     asked = start.Plan(
-        model=str(model),
+        model=None if model is None else str(model),
         data=folder,
         port=0,
         params=params or {},

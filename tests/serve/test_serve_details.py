@@ -204,7 +204,7 @@ def test_confidence_is_judged_from_nothing():
         {"told": 0.55, "right": 1.0, "count": 1},
         {"told": pytest.approx((0.95 + 0.91 + 1.0) / 3), "right": pytest.approx(2 / 3), "count": 3},
     ]
-    again = Tallies(False, tallies.saved())
+    again = Tallies(False, tallies.totals)
     assert again.shown()["calibration"] == tallies.shown()["calibration"]
 
 

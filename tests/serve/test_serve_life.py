@@ -69,27 +69,6 @@ def test_a_restart_goes_on_as_if_nothing_had_been(tmp_path):
         assert totals.examples == 90 and totals.error <= plain.n_mistakes_ + 3
 
 
-def test_a_damaged_snapshot_is_passed_over(tmp_path):
-    for part in range(2):
-        with running(tmp_path) as server:
-            server.learn({"a": 1.0 + part}, "xy"[part])
-            coef = server.service.learning.face.model.coef_
-    newest = max(tmp_path.glob("model-*.aggro"))
-    newest.write_bytes(newest.read_bytes()[:-10])
-    with running(tmp_path) as server:
-        assert server.service.replayed == 1
-        assert server.service.learning.face.model.coef_ == coef
-
-
-def test_a_folder_without_a_usable_snapshot_is_refused(tmp_path):
-    with running(tmp_path) as server:
-        server.learn({"a": 1.0}, "x")
-    for path in tmp_path.glob("model-*.aggro"):
-        path.write_bytes(b"nothing")
-    with pytest.raises(aggro.ModelFileError, match="backup"), running(tmp_path):
-        pass
-
-
 def test_a_folder_belongs_to_one_model_and_to_one_server(tmp_path):
     with running(tmp_path), pytest.raises(ValueError, match="another server"), running(tmp_path):
         pass

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aggro.cli.options import add_variant, new_parser
-from aggro.cli.values import at_least, number
+from aggro.cli.values import at_least, between
 from aggro.cli.variant import given
 from aggro.serve.limits import MAX_FEATURES, Keeping
 
@@ -17,17 +17,24 @@ EXAMPLES = """
 aggro serve PA-I --C auto
 aggro serve model.aggro --port 9000 --data /var/lib/aggro
 aggro serve PA-I --host 0.0.0.0 --token-file token
+aggro serve --backup saved --data /var/lib/aggro
 """
-MODEL = "a model file, or the name of a variant with nothing learned yet"
+MODEL = "a model file, or the name of a new variant; may be left out once DIR holds a model"
+HOURS = 1_000_000
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = new_parser("serve", "Predict and learn over HTTP; nothing that was accepted is lost.",
                         EXAMPLES)  # fmt: skip
-    parser.add_argument("model", help=MODEL)
+    parser.add_argument("model", nargs="?", help=MODEL)
     parser.add_argument(
         "--data", default="aggro-data", metavar="DIR", help="journal and snapshots (%(default)s)"
+    )
+    parser.add_argument(
+        "--backup",
+        metavar="FOLDER",
+        help="serve nothing: copy DIR to a new folder, whether a server is using it or not",
     )
     group = parser.add_argument_group("who may ask")
     group.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
@@ -56,7 +63,8 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
     group, kept = parser.add_argument_group("what is kept"), Keeping()
     group.add_argument("--keep", type=at_least(0), metavar="N", default=kept.predictions,
                        help="predictions that wait for their truth (%(default)s)")  # fmt: skip
-    group.add_argument("--keep-hours", type=number, metavar="H", default=kept.seconds / 3600,
+    group.add_argument("--keep-hours", type=between(0, HOURS), metavar="H",
+                       default=kept.seconds / 3600,
                        help="… and for how long (%(default)s)")  # fmt: skip
     group.add_argument("--ids", type=at_least(1), metavar="N", default=kept.ids,
                        help="ids remembered after they were learned (%(default)s)")  # fmt: skip
@@ -76,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
             f"aggro serve needs {error.name}: pip install 'aggro[serve]'", name=error.name
         ) from error
     logging.basicConfig(format="aggro serve: %(levelname)s: %(message)s", stream=sys.stderr)
+    if args.backup is not None:
+        return _back_up(args)
     keeping = Keeping(
         predictions=args.keep,
         seconds=args.keep_hours * 3600,
@@ -95,6 +105,16 @@ def run(args: argparse.Namespace) -> int:
     )
     start.run(plan, _say)
     print("stopped: all that was accepted is in the journal and in a snapshot", flush=True)
+    return 0
+
+
+def _back_up(args: argparse.Namespace) -> int:
+    from aggro.serve.backup import backup
+
+    if args.model is not None:
+        raise ValueError(f"--backup needs no model; leave {args.model} out.")
+    last, snapshot = backup(Path(args.data), Path(args.backup))
+    print(f"{args.backup}: {last:,} updates of {args.data}, the newest snapshot has {snapshot:,}")
     return 0
 
 

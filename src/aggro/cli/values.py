@@ -16,6 +16,18 @@ def number(text: str) -> float:
         raise ArgumentTypeError(f"{text!r} is not a number") from None
 
 
+def between(least: float, most: float) -> Callable[[str], float]:
+    """Return what reads a number within bounds."""
+
+    def read(text: str) -> float:
+        value = number(text)
+        if not least <= value <= most:  # also no number
+            raise ArgumentTypeError(f"{text} must be at least {least:g} and at most {most:g}")
+        return value
+
+    return read
+
+
 def whole(text: str) -> int:
     """Read a whole number."""
     try:

@@ -49,7 +49,8 @@ class Calibrator:
     these is a question with two answers. ``counts``, ``masses`` and ``changes`` tell of all
     examples since recording began, margins or not: how often each answer came, with what weight,
     and how often it was another one than just before. ``seen`` counts the examples of the model's
-    life, ``recorded`` the margins.
+    life, ``recorded`` the margins. ``parameters`` caches the map fitted to the first ``fitted_at``
+    of them: it follows from the other fields and is not part of a model file.
     """
 
     classes: int

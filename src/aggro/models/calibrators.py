@@ -9,16 +9,18 @@ import numpy as np
 from aggro.learn.calibration import Calibrator
 from aggro.learn.typical import RECENT, Typical
 from aggro.models.errors import ModelFileError
-from aggro.models.values import Array, Arrays, decode, encode
+from aggro.models.values import Arrays, decode, encode
 
 TYPES = {"scores": np.float32, "centres": np.float32, "labels": np.int32, "weights": np.float32}
 TALLIES = {"counts": np.int64, "masses": np.float64, "changes": np.int64, "latest": np.int32}
-FACTS = {"classes": int, "multilabel": bool, "seen": int, "recorded": int, "fitted_at": int}
+FACTS = {"classes": int, "multilabel": bool, "seen": int, "recorded": int}
+PARTS = (*TYPES, *TALLIES, *FACTS)
+CACHED = ("parameters", "fitted_at")  # the map that a prediction fits; early files hold it
 
 
 def encode_calibrator(calibrator: Calibrator, where: str, arrays: Arrays) -> Any:
     """Return the margins as plain values; arrays go to ``arrays``."""
-    return encode(dict(vars(calibrator)), where, arrays)
+    return encode({name: getattr(calibrator, name) for name in PARTS}, where, arrays)
 
 
 def decode_calibrator(given: Any, arrays: Arrays) -> Calibrator:
@@ -26,9 +28,9 @@ def decode_calibrator(given: Any, arrays: Arrays) -> Calibrator:
     parts = decode(given, arrays)
     if isinstance(parts, dict) and "counts" not in parts:
         parts = with_tallies(parts)
-    if not isinstance(parts, dict) or parts.keys() != Calibrator.__dataclass_fields__.keys():
+    if not isinstance(parts, dict) or parts.keys() - set(CACHED) != set(PARTS):
         raise ModelFileError("the recorded margins have wrong parts")
-    calibrator = Calibrator(**parts)
+    calibrator = Calibrator(**{name: parts[name] for name in PARTS})
     check_calibrator(calibrator)
     return calibrator
 
@@ -96,20 +98,12 @@ def _shapes_fit(found: Calibrator) -> bool:
         and getattr(found, name).shape == getattr(empty, name).shape
         for name, kind in TALLIES.items()
     )
-    return fits and (found.parameters is None or _is_map(found.parameters, found))
-
-
-def _is_map(parameters: Array, found: Calibrator) -> bool:
-    """Tell whether there is a row of parameters for each question that the model answers."""
-    questions, answers = (found.classes, 2) if found.multilabel else (1, found.classes)
-    right = parameters.shape == (questions, 5 * answers + 2) and parameters.dtype == np.float64
-    return right and bool((parameters[:, -1] > 0).all())
+    return fits
 
 
 def _values_fit(found: Calibrator) -> bool:
     highest = 2 if found.multilabel else found.classes
     numbers = [found.scores, found.centres, found.weights, found.masses]
-    numbers += [] if found.parameters is None else [found.parameters]
     return (
         all(bool(np.isfinite(part).all()) for part in numbers)
         and bool((found.weights > 0).all())

@@ -35,6 +35,14 @@ NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
 
 def write(path: str | os.PathLike[str], text: str, arrays: dict[str, Array]) -> None:
     """Write the file in one step: a reader sees the old one or the new one, never a part."""
+    pieces = pieces_of(text, arrays)
+    with replacing(path) as stream:
+        for piece in pieces:
+            stream.write(piece)
+
+
+def pieces_of(text: str, arrays: dict[str, Array]) -> list[bytes | memoryview]:
+    """Return the content of the file, in pieces: the header, then each array."""
     # Wide types come first, so that every array starts at a multiple of its own width.
     ordered = sorted(arrays.items(), key=lambda item: -item[1].dtype.itemsize)
     blank = _header(text, dict(ordered))
@@ -42,10 +50,7 @@ def write(path: str | os.PathLike[str], text: str, arrays: dict[str, Array]) -> 
     for _, array in ordered:
         digest.update(_bytes(array))
     header = blank[: DIGEST.start] + digest.hexdigest().encode() + blank[DIGEST.stop :]
-    with replacing(path) as stream:
-        stream.write(_length(header) + header)
-        for _, array in ordered:
-            stream.write(_bytes(array))
+    return [_length(header) + header, *(_bytes(array) for _, array in ordered)]
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]:

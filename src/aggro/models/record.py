@@ -55,11 +55,15 @@ DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, Inde
 
 @dataclasses.dataclass
 class Record:
-    """A model: the name of its class, the parameters it was made with, its fitted attributes."""
+    """A model: the name of its class, the parameters it was made with, its fitted attributes.
+
+    ``notes`` is plain JSON that belongs to the file rather than to the model.
+    """
 
     name: str
     params: dict[str, Any]
     attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    notes: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def examples(self) -> int:
@@ -69,6 +73,16 @@ class Record:
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, in one step."""
+    container.write(path, *_content(record))
+
+
+def bytes_of(record: Record) -> bytes:
+    """Return the bytes of a model file, without a disk."""
+    return b"".join(container.pieces_of(*_content(record)))
+
+
+def _content(record: Record) -> tuple[str, Arrays]:
+    """Return the header and the arrays of a model file."""
     arrays: Arrays = {}
     header = {
         "format": FORMAT,
@@ -80,10 +94,12 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
             for name, value in record.attributes.items()
         },
     }
+    if record.notes:
+        header["notes"] = record.notes
     for name, value in record.params.items():
         if not hasattr(value, "item"):  # NumPy's numbers become Python's
             check_type(name, value)
-    container.write(path, json.dumps(header), arrays)
+    return json.dumps(header), arrays
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
@@ -105,7 +121,7 @@ def read_record(path: str | os.PathLike[str]) -> Record:
             name: _decode_attribute(value, name, arrays)
             for name, value in header["attributes"].items()
         }
-        return Record(str(header["class"]), params, attributes)
+        return Record(str(header["class"]), params, attributes, dict(header.get("notes", {})))
     except DAMAGED as error:
         raise ModelFileError(f"{os.fspath(path)}: cannot be read: {error}") from error
 

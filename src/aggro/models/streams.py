@@ -77,7 +77,7 @@ def _with_tallies(fitted: dict[str, Any], state: Arrays) -> tuple[dict[str, Any]
     told = {name: found[name] for name in FACTS}
     told |= {"next_mean": facts["met"] + next_change(facts["met"], 1)}
     told |= {"recent": [*facts["recent"], [[], []]]}  # no mean until then
-    margins = {PREFIX + name: found[name] for name in ARRAYS if found[name] is not None}
+    margins = {PREFIX + name: found[name] for name in ARRAYS}
     others = {n: a for n, a in state.items() if not n.startswith(PREFIX)}
     return {**facts, **told}, {**others, **margins}
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
 
-from aggro.models.record import Record, write_record
+from aggro.models.record import bytes_of
 from aggro.serve import calls, metrics, oip
 from aggro.serve.errors import Refused
 from aggro.serve.events import Events
@@ -105,8 +103,8 @@ class Endpoints:
         """The model of this moment; the file is made in another thread."""
         async with self._downloads:
             frozen, version, _ = self.service.learning.freeze()
-            loop, folder = asyncio.get_running_loop(), self.service.folder
-            body = await loop.run_in_executor(None, file_of, frozen, folder)
+            loop = asyncio.get_running_loop()
+            body = await loop.run_in_executor(None, lambda: bytes_of(frozen()))
         name = f'attachment; filename="model-{version}.aggro"'.encode()
         headers = ((b"content-disposition", name), (b"x-aggro-version", str(version).encode()))
         return Reply(body, 200, b"application/octet-stream", headers)
@@ -182,16 +180,6 @@ def receipt_of(receipts: list[calls.Receipt]) -> Reply | Refused:
     if receipt.status != 200:
         return Refused(receipt.status, receipt.error or "")
     return json(receipt)
-
-
-def file_of(frozen: Callable[[], Record], folder: Path) -> bytes:
-    """Return a model file as bytes."""
-    path = folder / f".model-{secrets.token_hex(6)}.tmp"  # a start removes what a crash leaves
-    try:
-        write_record(frozen(), path)
-        return path.read_bytes()
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def _short(error: Exception) -> str:

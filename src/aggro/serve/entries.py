@@ -54,11 +54,13 @@ class Refusal(Struct, gc=False):
 
 
 class Saved(Struct, gc=False):
-    """A note that snapshots hold all examples up to ``seq``; the tallies belong to ``newest``."""
+    """A note that all kept snapshots hold the examples up to ``seq``.
+
+    It repeats the rejections that the newest one holds, in case one was not written.
+    """
 
     seq: int
-    newest: int
-    tallies: str
+    rejected: list[Refusal]
 
 
 class Row(Struct, gc=False):
@@ -70,6 +72,7 @@ class Row(Struct, gc=False):
     weight: float
     features: bytes
     served: bytes | None = None
+    checksum: int = 0  # of this row and all before it
     delay: float | None = None
     x: Any = None  # the features as they were read, if they came with the lesson
 

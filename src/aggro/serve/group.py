@@ -18,7 +18,7 @@ from aggro.serve.entries import Entry, Lesson, Prediction, Question, Row, Truth
 ROWS_AT_ONCE = 64  # in a statement
 KNOWN = "SELECT id, seq, label, weight, digest, refused FROM examples WHERE id IN "
 KEPT = "SELECT id, at, features, served FROM pending WHERE id IN "
-EXAMPLES = "examples (id, seq, label, weight, digest, refused, features, served)"
+EXAMPLES = "examples (id, seq, label, weight, digest, refused, features, served, checksum)"
 PENDING = "pending (number, id, at, features, served)"
 
 Values = Sequence[Any]
@@ -49,7 +49,7 @@ class Group:
         """Add an example; its id is known from now on."""
         known = (row.seq, row.label, row.weight, digest, None)
         self.known[row.id] = known
-        self._examples[row.id] = (row.id, *known, row.features, row.served)
+        self._examples[row.id] = (row.id, *known, row.features, row.served, row.checksum)
 
     def keep(self, number: int, entry: Prediction) -> None:
         """Add a prediction; it takes the place of an older one under its id."""
@@ -71,7 +71,7 @@ class Group:
         if id in self.kept:
             _, features, served = self.kept[id]
         elif id in self._examples:
-            *_, features, served = self._examples[id]
+            *_, features, served, _ = self._examples[id]
         else:
             return None
         return features, served

@@ -2,6 +2,8 @@
 
 Two tables. ``pending`` holds predictions that wait for their truth. ``examples`` holds lessons
 by sequence number; their features go once two snapshots hold them, their ids stay for a while.
+Each example has a checksum of itself and of all before it, which begins with a random number: two
+files that agree in one agree in all that was learned up to it.
 
 One thread writes, and a call of ``write`` is one transaction: with ``synchronous=FULL`` its
 commit is on the disk when it returns. It reads first, then decides, then writes; nobody else
@@ -10,14 +12,18 @@ writes meanwhile, since the folder is locked.
 
 from __future__ import annotations
 
-import os
+import contextlib
+import secrets
 import sqlite3
+import struct
 import time
+import zlib
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from aggro.atomic import sync_folder
 from aggro.serve.entries import (
     Again,
     Conflict,
@@ -33,6 +39,15 @@ from aggro.serve.entries import (
     Truth,
     Unknown,
 )
+from aggro.serve.folder import (
+    JOURNAL,
+    RESTORE,
+    Acknowledged,
+    DataFolderError,
+    check_journal_file,
+    lost_journal,
+    snapshot_numbers,
+)
 from aggro.serve.group import Group, Statement
 from aggro.serve.limits import Keeping
 
@@ -40,39 +55,36 @@ SYNCHRONOUS = "FULL"
 CHECKPOINT = 500  # pages of the write-ahead log before they move to the table
 ROWS_AT_ONCE = 2000  # that one transaction tidies up, so that nobody waits long for it
 STATEMENTS = 400  # that stay prepared: some kinds, each for every number of rows up to 64
-FILE = "journal.sqlite"
 FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS pending (
+CREATE TABLE pending (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at REAL NOT NULL,
     features BLOB NOT NULL, served BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS examples (
+CREATE TABLE examples (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, label BLOB NOT NULL, weight REAL NOT NULL,
-    digest BLOB NOT NULL, features BLOB, served BLOB, refused TEXT);
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+    digest BLOB NOT NULL, features BLOB, served BLOB, refused TEXT, checksum INTEGER NOT NULL);
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+INSERT INTO facts VALUES ('checksum', '{}');
 """
+TABLES = {"pending", "examples", "facts"}
 
 
 class Journal:
     """The journal of one model in a folder."""
 
     def __init__(self, folder: Path, keeping: Keeping) -> None:
-        self.keeping, self.path = keeping, folder / FILE
-        self.db = sqlite3.connect(
-            self.path, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS
-        )
-        self._pragma(f"synchronous={SYNCHRONOUS}")
-        self._pragma("journal_mode=WAL")
-        self._pragma(f"wal_autocheckpoint={CHECKPOINT}")
-        self._pragma(f"journal_size_limit={8 << 20}")
-        self.db.executescript(SCHEMA)
-        sync_folder(folder)
-        self.last = int(self._one("SELECT coalesce(max(seq), 0) FROM examples"))
-        self.pending = int(self._one("SELECT count(*) FROM pending"))
-        self._number = int(self._one("SELECT coalesce(max(number), 0) FROM pending"))
-        self._stripped = int(self.fact("stripped") or 0)  # up to here features are gone
-        self._held = int(self.fact("held") or 0)  # up to here all kept snapshots hold them
-        self._first = (0, 0.0)  # number and time that no kept prediction is before
+        self.keeping, self.folder, self.path = keeping, folder, folder / JOURNAL
+        check_journal_file(folder)
+        self.path.touch()
+        with contextlib.ExitStack() as undo:
+            # SQLite removes the write-ahead log with its last connection, but not with this one.
+            self._reader = undo.enter_context(contextlib.closing(connect(self.path, "ro")))
+            self.db = undo.enter_context(contextlib.closing(connect(self.path, "rw")))
+            with readable(self.path):
+                self._open()
+            self._acknowledged = undo.enter_context(contextlib.closing(Acknowledged(folder)))
+            self._check_acknowledged()
+            undo.pop_all()
         self._handlers: dict[type, Any] = {
             Prediction: self._keep,
             Truth: self._join,
@@ -82,21 +94,80 @@ class Journal:
             Saved: self._save,
         }
 
+    def _open(self) -> None:
+        """Read where the journal ends; create its tables if it is new."""
+        if self._reader.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("its pages do not fit together")
+        sql = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        tables = {name for (name,) in self.db.execute(sql)}
+        if tables not in (set(), TABLES):
+            raise sqlite3.DatabaseError("it has other tables than a journal")
+        new = not tables
+        if new and snapshot_numbers(self.folder):
+            raise lost_journal(self.folder, f"{self.path} holds nothing")
+        self._pragma(f"synchronous={SYNCHRONOUS}")
+        self._pragma("journal_mode=WAL")
+        self._pragma(f"wal_autocheckpoint={CHECKPOINT}")
+        self._pragma(f"journal_size_limit={8 << 20}")
+        if new:
+            self.db.executescript(f"BEGIN; {SCHEMA.format(secrets.randbits(32))} COMMIT;")
+        sync_folder(self.folder)
+        self.last = int(self._one("SELECT coalesce(max(seq), 0) FROM examples"))
+        self.pending = int(self._one("SELECT count(*) FROM pending"))
+        self._number = int(self._one("SELECT coalesce(max(number), 0) FROM pending"))
+        self._stripped = int(self.fact("stripped") or 0)  # up to here features are gone
+        self._held = int(self.fact("held") or 0)  # up to here all kept snapshots hold them
+        self._oldest = 0.0  # no kept prediction is older than this
+        last = self.checksum_at(self.last)
+        if last is None:
+            raise sqlite3.DatabaseError("it has no checksum to begin with")
+        self.checksum = last
+
+    def _check_acknowledged(self) -> None:
+        """Raise if updates were acknowledged that the journal does not hold."""
+        seq, checksum = self._acknowledged.read() or (0, self.checksum_at(0))
+        drop = f"delete {self._acknowledged.path}"
+        if seq > self.last:
+            raise DataFolderError(
+                f"{self.path} ends after update {self.last:,}, but {seq:,} updates were "
+                "acknowledged: the write-ahead log (journal.sqlite-wal) was deleted, emptied or "
+                f"damaged, or an older journal was put in its place. {RESTORE}. To start without "
+                f"the lost updates, {drop}."
+            )
+        if self.checksum_at(seq) not in (None, checksum):
+            raise DataFolderError(
+                f"{self.path} is not the journal of this folder: update {seq:,} is not the one "
+                f"that was acknowledged here. {RESTORE}, into an empty folder. If the journal and "
+                f"the snapshots of this folder were replaced together, {drop}."
+            )
+
+    def accept(self) -> None:
+        """Begin to write: the folder was checked. Until then, closing changes no file."""
+        self._reader.close()
+        self._acknowledged.write(self.last, self.checksum)
+
     # -- writing --------------------------------------------------------------------------------
 
     def write(self, entries: list[Entry]) -> list[Outcome]:
         """Write entries in one transaction; they are on the disk when this returns."""
-        before = (self.last, self.pending, self._number, self._stripped, self._held)
+        before = self._place()
         try:
             group = Group(self.db, entries)
             outcomes = [self._handlers[type(entry)](entry, group) for entry in entries]
-            expiry = self._expiry(before[2])
+            expiry = self._expiry(self.pending + group.more)
             counts = self._run([*group.statements(), *self._tidy(), *expiry])
-            self.pending += group.more - (counts[-1] if expiry else 0)
-            return outcomes
+            self.pending += group.more - sum(counts[len(counts) - len(expiry) :])
         except BaseException:
-            self.last, self.pending, self._number, self._stripped, self._held = before
+            vars(self).update(before)
             raise
+        if self.last != before["last"]:
+            self._acknowledged.write(self.last, self.checksum)
+        return outcomes
+
+    def _place(self) -> dict[str, Any]:
+        """Return what a transaction changes and a failed one takes back."""
+        names = ("last", "checksum", "pending", "_number", "_stripped", "_held", "_oldest")
+        return {name: getattr(self, name) for name in names}
 
     def _run(self, statements: list[Statement]) -> list[int]:
         """Run statements, all or none; return how many rows each has changed."""
@@ -144,8 +215,10 @@ class Journal:
     def _append(
         self, entry: Truth | Lesson, features: bytes, served: bytes | None, group: Group
     ) -> Row:
+        rest = (entry.id, entry.label, entry.weight, features, served)
+        self.checksum = chained(self.checksum, *rest)
         self.last += 1
-        row = Row(self.last, entry.id, entry.label, entry.weight, features, served)
+        row = Row(self.last, *rest, self.checksum)
         group.learned(row, digest_of(features))
         return row
 
@@ -162,10 +235,9 @@ class Journal:
 
     def _save(self, entry: Saved, group: Group) -> None:
         self._held = entry.seq
-        group.then(FACT, (f"tallies-{entry.newest}", entry.tallies))
         group.then(FACT, ("held", str(entry.seq)))
-        old = "name GLOB 'tallies-*' AND CAST(substr(name, 9) AS INTEGER) < ?"
-        group.then(f"DELETE FROM facts WHERE {old}", (entry.seq,))
+        for each in entry.rejected:
+            self._refuse(each, group)
 
     # -- bounds ---------------------------------------------------------------------------------
 
@@ -177,34 +249,59 @@ class Journal:
             yield sql, (self._stripped, until)
             yield FACT, ("stripped", str(until))
             self._stripped = until
-        forget = min(self.last - self.keeping.ids, self._stripped)
+        forget = min(self.last - self.keeping.ids, self._stripped - 1)  # snapshots need one
         if forget > 0:
             sql = "SELECT seq FROM examples WHERE seq <= ? LIMIT ?"
             yield f"DELETE FROM examples WHERE seq IN ({sql})", (forget, ROWS_AT_ONCE)
 
-    def _expiry(self, written: int) -> list[Statement]:
-        """Drop predictions that are too many or too old; mostly the first one is neither.
-
-        Predictions up to the number ``written`` were there before this group.
-        """
-        first = "SELECT number, at FROM pending ORDER BY number LIMIT"
-        now = time.time()
-        most, old = self._number - self.keeping.predictions, now - self.keeping.seconds
-        if self._first[0] > most and self._first[1] >= old:
-            return []
-        self._first = self.db.execute(f"{first} 1").fetchone() or (written + 1, now)
-        if self._first[0] > most and self._first[1] >= old:
-            return []
-        some = f"SELECT number FROM ({first} ?) WHERE number <= ? OR at < ?"
-        return [(f"DELETE FROM pending WHERE number IN ({some})", (ROWS_AT_ONCE, most, old))]
+    def _expiry(self, pending: int) -> list[Statement]:
+        """Drop the oldest of the pending predictions if they are too many or too old."""
+        drop, first = "DELETE FROM pending WHERE number IN", "FROM pending ORDER BY number LIMIT"
+        statements: list[Statement] = []
+        excess, now = pending - self.keeping.predictions, time.time()
+        if excess > 0:
+            statements.append((f"{drop} (SELECT number {first} ?)", (min(excess, ROWS_AT_ONCE),)))
+        old = now - self.keeping.seconds
+        if self._oldest < old:
+            found = self.db.execute(f"SELECT at {first} 1").fetchone()
+            self._oldest = now if found is None else found[0]
+        if self._oldest < old:
+            some = f"SELECT number FROM (SELECT number, at {first} ?) WHERE at < ?"
+            statements.append((f"{drop} ({some})", (ROWS_AT_ONCE, old)))
+        return statements
 
     # -- reading --------------------------------------------------------------------------------
 
     def rows_after(self, seq: int) -> Iterator[Row]:
-        """Yield the examples that a snapshot of this number does not hold, in order."""
-        sql = "SELECT seq, id, label, weight, features, served FROM examples WHERE seq > ?"
-        for row in self.db.execute(sql + " ORDER BY seq", (seq,)):
-            yield Row(*row)
+        """Yield the examples that a snapshot of this number does not hold, in order.
+
+        Raises
+        ------
+        DataFolderError
+            If one is missing, or is not the one that was written.
+        """
+        names = "seq, id, label, weight, features, served, checksum"
+        rows = self.db.execute(f"SELECT {names} FROM examples WHERE seq > ? ORDER BY seq", (seq,))
+        checksum = self.checksum_at(seq)
+        with readable(self.path):
+            for number, found in enumerate(rows, seq + 1):
+                row = Row(*found)
+                if checksum is None or row.features is None or row.seq != number:
+                    raise sqlite3.DatabaseError(f"update {number:,} or its features are missing")
+                with contextlib.suppress(TypeError, AttributeError, struct.error):
+                    checksum = chained(checksum, *found[1:-1])
+                if checksum != row.checksum:
+                    raise sqlite3.DatabaseError(f"update {number:,} is not what was written")
+                yield row
+
+    def checksum_at(self, seq: int) -> int | None:
+        """Return the checksum of all examples up to this one; None if it is not known any more."""
+        if seq == 0:
+            start = self.fact("checksum")
+            return None if start is None else int(start)
+        sql = "SELECT checksum FROM examples WHERE seq = ?"
+        found = self.db.execute(sql, (seq,)).fetchone()
+        return None if found is None else int(found[0])
 
     @property
     def stripped(self) -> int:
@@ -221,8 +318,10 @@ class Journal:
         self.db.execute(FACT, (name, value))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the files."""
         self.db.close()
+        self._reader.close()
+        self._acknowledged.close()
 
     def _pragma(self, text: str) -> None:
         self.db.execute(f"PRAGMA {text}").fetchall()
@@ -243,11 +342,32 @@ def digest_of(features: bytes) -> bytes:
     return sha256(features).digest()[:16]
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names of new files last."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def chained(
+    before: int, id: str, label: bytes, weight: float, features: bytes, served: bytes | None
+) -> int:
+    """Return the checksum of an example and of all before it."""
+    parts = (id.encode(), label, struct.pack("<d", weight), features, served or b"")
+    return zlib.crc32(b"\0".join(parts), before)
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a journal that exists, for one thread at a time: ``ro`` to read, ``rw`` to write."""
+    with readable(path):
+        return sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=STATEMENTS,
+        )
+
+
+@contextlib.contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into one that names the journal and says what to do."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise DataFolderError(f"{path}: the journal cannot be opened: {error}.") from error
+    except sqlite3.DatabaseError as error:
+        raise DataFolderError(f"{path}: the journal is damaged: {error}. {RESTORE}.") from error

@@ -7,6 +7,7 @@ are taken in short slices, so that predictions do not wait for a long group.
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import time
 from collections import deque
@@ -19,6 +20,7 @@ from aggro.models.record import Record
 from aggro.serve.entries import Outcome, Refusal, Row
 from aggro.serve.faces import Face, Said
 from aggro.serve.pulse import Pulse
+from aggro.serve.snapshots import Notes
 from aggro.serve.tallies import Tallies
 
 SLICE = 0.001  # seconds of learning before others have their turn
@@ -45,8 +47,11 @@ class Caller(msgspec.Struct, gc=False):
 class Learning:
     """A model that learns the rows of the journal, and what became of each."""
 
-    def __init__(self, face: Face, input_type: Any, tallies: Tallies, version: int) -> None:
-        self.face, self.tallies, self.version = face, tallies, version
+    def __init__(
+        self, face: Face, input_type: Any, tallies: Tallies, version: int, checksum: int
+    ) -> None:
+        self.face, self.tallies = face, tallies
+        self.version, self.checksum = version, checksum  # of the last row of the journal
         self.pulse = Pulse()
         self.on_refusal: Callable[[Refusal], None] = lambda refusal: None
         self.read = msgspec.msgpack.Decoder(input_type).decode
@@ -77,7 +82,7 @@ class Learning:
         except Exception:  # a refused call leaves a model as it was, whatever the reason
             log.exception("example %d is refused", row.seq)
             reason = "The model cannot learn this example."
-        self.version = row.seq
+        self.version, self.checksum = row.seq, row.checksum
         if reason is not None:
             self._refuse(row.seq, reason)
             return
@@ -132,6 +137,11 @@ class Learning:
                 asyncio.get_running_loop().call_soon(self._work)
         self.after_turn()
 
-    def freeze(self) -> tuple[Callable[[], Record], int, str]:
-        """Return a copy of the model, the last row that it holds, and the tallies."""
-        return self.face.freeze(), self.version, self.tallies.saved()
+    def freeze(self, recorded: int = 0) -> tuple[Callable[[], Record], int, Notes]:
+        """Return a copy of the model, the last row that it holds, and what belongs to it.
+
+        The journal knows the rejected rows up to ``recorded``.
+        """
+        rejected = {str(seq): why for seq, why in self._refused.items() if seq > recorded}
+        notes = Notes(self.checksum, copy.deepcopy(self.tallies.totals), rejected)
+        return self.face.freeze(), self.version, notes

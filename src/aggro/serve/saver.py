@@ -7,7 +7,7 @@ import logging
 import time
 from typing import Any
 
-from aggro.serve.entries import Saved
+from aggro.serve.entries import Refusal, Saved
 from aggro.serve.errors import Refused
 from aggro.serve.learning import Learning
 from aggro.serve.limits import Keeping
@@ -31,6 +31,7 @@ class Saver:
     ) -> None:
         self.snapshots, self.learning, self.writer = snapshots, learning, writer
         self.keeping, self.saved = keeping, saved
+        self._recorded = saved  # the last snapshot that the journal knows of
         self._tried_at = time.monotonic()
         self._saving: asyncio.Future[int] | None = None
 
@@ -58,14 +59,16 @@ class Saver:
     async def _save(self) -> int:
         """The model is copied here, between two lessons; another thread writes the file."""
         self._tried_at = time.monotonic()
-        frozen, seq, tallies = self.learning.freeze()
+        frozen, seq, notes = self.learning.freeze(self._recorded)
         loop = asyncio.get_running_loop()
         try:
-            held = await loop.run_in_executor(None, self.snapshots.write, frozen, seq)
+            held = await loop.run_in_executor(None, self.snapshots.write, frozen, seq, notes)
             self.saved = seq
+            rejected = [Refusal(int(number), why) for number, why in notes.rejected.items()]
             safe = loop.create_future()
-            self.writer.give([Saved(held, seq, tallies)], lambda _, error: settle(safe, error))
+            self.writer.give([Saved(held, rejected)], lambda _, error: settle(safe, error))
             if await safe is None:
+                self._recorded = seq
                 await loop.run_in_executor(None, self.snapshots.remove_old)
             return seq
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -35,8 +36,8 @@ from aggro.serve.learning import REFUSALS, Learning, Served
 from aggro.serve.limits import Keeping, Limits
 from aggro.serve.lock import lock
 from aggro.serve.saver import Saver, settle
-from aggro.serve.snapshots import Snapshots
-from aggro.serve.tallies import Tallies
+from aggro.serve.snapshots import Notes, Snapshot, Snapshots
+from aggro.serve.tallies import Tallies, Totals
 from aggro.serve.writer import Done, Writer
 
 SHARE = 0.5  # of the queue that predictions may fill: lessons always have room
@@ -52,7 +53,7 @@ class Service:
     """One model in one folder: it continues there, or begins with the model that is given."""
 
     def __init__(
-        self, folder: Path, model: Any, origin: str, limits: Limits, keeping: Keeping
+        self, folder: Path, model: Any, origin: str | None, limits: Limits, keeping: Keeping
     ) -> None:
         self.limits, self.keeping, self.folder = limits, keeping, folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,45 +63,51 @@ class Service:
             self._go_on(model, origin)
             undo.pop_all()
 
-    def _go_on(self, model: Any, origin: str) -> None:
+    def _go_on(self, model: Any, origin: str | None) -> None:
         """Begin where the folder ends."""
         limits, keeping = self.limits, self.keeping
         self.snapshots = Snapshots(self.folder)
         self.snapshots.remove_unfinished()
-        saved, model = self._begin(model, origin)
-        face = face_of(model)
-        totals = self.journal.fact(f"tallies-{saved}")
-        tallies = Tallies(face.regression, totals)
-        self.learning = Learning(face, face.input_type(limits), tallies, saved)
-        self.replayed = self._replay(saved)
+        begin = self._begin(model, origin)
+        face, notes, saved = face_of(begin.model), begin.notes, begin.seq
+        tallies = Tallies(face.regression, notes.totals)
+        self.learning = Learning(face, face.input_type(limits), tallies, saved, notes.checksum)
+        self.replayed = self._replay(begin)
+        self.journal.accept()
         self.writer = Writer(self.journal, limits.waiting)
         self.stopping, self.ids = False, Ids()
         self.saver = Saver(self.snapshots, self.learning, self.writer, keeping, saved)
         self.learning.after_turn = self.saver.save_if_due
         self._known = set(face.classes())  # classes that were admitted
 
-    def _begin(self, model: Any, origin: str) -> tuple[int, Any]:
+    def _begin(self, model: Any, origin: str | None) -> Snapshot:
         """Return the newest snapshot; write the first one if there is none."""
         known = self.journal.fact("origin")
-        if known not in (None, origin):
+        if origin is not None and known not in (None, origin):
             raise ValueError(
                 f"{self.folder} belongs to a model that began as {known}, not as {origin}. Give "
-                "the same model, or another folder."
+                "the same model or none, or another folder."
             )
-        found = self.snapshots.newest(self.journal.stripped, self.journal.last)
+        found = self.snapshots.newest(self.journal)
         if found is not None:
             return found
+        if origin is None:
+            raise ValueError(f"{self.folder} holds no model yet: give a model file or a variant.")
+        if getattr(model, "random_state", 0) is None:  # a replay must draw the same numbers
+            model.random_state = secrets.randbelow(2**31)
         face = face_of(model)  # refuses what cannot be served before anything is written
         self.journal.set_fact("origin", origin)
-        self.snapshots.write(face.freeze(), 0)
-        return 0, model
+        notes = Notes(self.journal.checksum, Totals(), {})
+        self.snapshots.write(face.freeze(), 0, notes)
+        return Snapshot(0, model, notes)
 
-    def _replay(self, saved: int) -> int:
+    def _replay(self, begin: Snapshot) -> int:
         """Learn what the snapshot does not hold; return how many examples that were."""
-        refusals: list[Entry] = []
+        rejected = begin.notes.rejected.items()
+        refusals: list[Entry] = [Refusal(int(seq), why) for seq, why in rejected]
         self.learning.on_refusal = refusals.append
         count = 0
-        for row in self.journal.rows_after(saved):
+        for row in self.journal.rows_after(begin.seq):
             self.learning.learn(row)
             count += 1
         if refusals:
@@ -289,11 +296,14 @@ class Service:
 
     def disk(self) -> dict[str, int]:
         """Return what is kept, and the bytes that it takes."""
-        sizes = [path.stat().st_size for path in self.folder.iterdir() if path.is_file()]
+        size = 0
+        for path in self.folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # renamed or removed meanwhile
+                size += path.stat().st_size
         return {
             "pending": self.journal.pending,
             "waiting": self.writer.waiting,
-            "bytes": sum(sizes),
+            "bytes": size,
             "commits": self.writer.commits,
         }
 

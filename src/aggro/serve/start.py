@@ -31,7 +31,7 @@ TOKEN = re.compile("[!-~]*")
 class Plan:
     """All that a server needs to know."""
 
-    model: str  # a file, or the name of a variant
+    model: str | None  # a file, or the name of a variant; none to continue in the folder
     data: Path
     host: str = "127.0.0.1"
     port: int = 8080
@@ -46,7 +46,10 @@ class Plan:
 def run(plan: Plan, ready: Callable[[str, Server], None]) -> None:
     """Serve until a signal says stop; ``ready`` is told the address, and the server."""
     guard = guard_of(plan)
-    model, origin = first_model(plan.model, plan.params)
+    model, origin = first_model(plan.model, plan.params) if plan.model else (None, None)
+    if plan.model is None and plan.params:
+        name = next(iter(plan.params)).replace("_", "-")
+        raise ValueError(f"--{name} is for a new model; give the model, or leave the option out.")
     place = listen(plan.host, plan.port)
     try:
         service = Service(plan.data, model, origin, plan.limits, plan.keeping)

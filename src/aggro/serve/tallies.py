@@ -1,13 +1,19 @@
 """How good the answers were: so far, lately, and against the constant answer.
 
 An example that was predicted first is judged by what was served then; another by what the model
-says just before it learns. The totals depend on the order of the examples alone, are saved with
-each snapshot, and so survive a crash to the last digit. What is shown "lately" begins anew.
+says just before it learns. The totals depend on the order of the examples alone, are saved in
+each snapshot, and so survive a crash to the last digit. What is shown "lately" starts from scratch.
+
+All sums stay finite: they stop at the largest number there is. The constant answer of a regression
+is the median of recent targets, which a few absurd ones do not move, and a target that is further
+than ABSURD from it is not evaluated.
 """
 
 from __future__ import annotations
 
 import math
+import sys
+from bisect import bisect_left, insort
 from collections import deque
 from typing import Any
 
@@ -16,15 +22,19 @@ import msgspec
 LATELY = 500  # examples
 BEFORE = 2000  # … that "lately" is compared with
 BINS = 10
+TARGETS = 101  # recent targets whose median is the constant answer of a regression
+ABSURD = 1e100
+LARGEST = sys.float_info.max
 
 
 class Totals(msgspec.Struct):
     """What is counted for ever."""
 
     examples: int = 0
+    evaluated: int = 0
     error: float = 0.0  # mistakes, or the sum of absolute errors
-    constant: float = 0.0  # the same of the constant answer: the commonest class, or the mean
-    sum: float = 0.0  # of the targets of a regression
+    constant: float = 0.0  # the same of the constant answer: the commonest class, or the median
+    targets: list[float] = msgspec.field(default_factory=list)  # recent ones of a regression
     counts: dict[str, int] = msgspec.field(default_factory=dict)  # of each class, as JSON
     told: list[int] = msgspec.field(default_factory=lambda: [0] * BINS)  # predictions by confidence
     right: list[int] = msgspec.field(default_factory=lambda: [0] * BINS)  # … that were right
@@ -34,9 +44,10 @@ class Totals(msgspec.Struct):
 class Tallies:
     """The totals, and rings of the latest examples."""
 
-    def __init__(self, regression: bool, totals: str | None = None) -> None:
+    def __init__(self, regression: bool, totals: Totals | None = None) -> None:
         self.regression = regression
-        self.totals = msgspec.json.decode(totals, type=Totals) if totals else Totals()
+        self.totals = totals or Totals()
+        self._ordered = sorted(self.totals.targets)
         self._commonest = max(self.totals.counts, key=self.totals.counts.__getitem__, default=None)
         self._recent: deque[tuple[float, float]] = deque(maxlen=LATELY + BEFORE)
         self.delays: deque[float] = deque(maxlen=LATELY)
@@ -46,8 +57,8 @@ class Tallies:
         totals = self.totals
         if self.regression:
             error = abs(float(said or 0.0) - label)
-            constant = abs(totals.sum / max(totals.examples, 1) - label)
-            totals.sum += label
+            constant = abs(self._median_target() - label)
+            self._add_target(float(label))
         else:
             error = float(said != label)
             constant = float(self._commonest != key)
@@ -55,10 +66,23 @@ class Tallies:
             if confidence is not None:
                 self._calibrate(confidence, said == label)
         totals.examples += 1
-        if math.isfinite(error + constant):  # numbers may be as large as a float can be
-            totals.error += error
-            totals.constant += constant
-            self._recent.append((error, constant))
+        if constant > ABSURD:
+            return
+        error = error if error < LARGEST else LARGEST  # also of no number
+        totals.evaluated += 1
+        totals.error = min(totals.error + error, LARGEST)
+        totals.constant += constant
+        self._recent.append((error, constant))
+
+    def _median_target(self) -> float:
+        return self._ordered[len(self._ordered) // 2] if self._ordered else 0.0
+
+    def _add_target(self, target: float) -> None:
+        targets = self.totals.targets
+        if len(targets) == TARGETS:
+            del self._ordered[bisect_left(self._ordered, targets.pop(0))]
+        targets.append(target)
+        insort(self._ordered, target)
 
     def _count(self, key: str) -> None:
         counts = self.totals.counts
@@ -72,10 +96,6 @@ class Tallies:
         self.totals.right[place] += right
         self.totals.confidence[place] += confidence
 
-    def saved(self) -> str:
-        """Return the totals as text."""
-        return msgspec.json.encode(self.totals).decode()
-
     def shown(self) -> dict[str, Any]:
         """Return what the page and the metrics show."""
         totals, recent = self.totals, list(self._recent)
@@ -83,8 +103,8 @@ class Tallies:
         errors, constants = ([each[k] for each in lately] for k in (0, 1))
         return {
             "examples": totals.examples,
-            "error": _mean_of(totals.error, totals.examples),
-            "constant": _mean_of(totals.constant, totals.examples),
+            "error": _mean_of(totals.error, totals.evaluated),
+            "constant": _mean_of(totals.constant, totals.evaluated),
             "lately": _mean_of(sum(errors), len(errors)),
             "constant_lately": _mean_of(sum(constants), len(constants)),
             "before": _mean_of(sum(each[0] for each in before), len(before)),
@@ -109,11 +129,11 @@ def drift(before: list[float], lately: list[float]) -> float | None:
 
 def _moments(values: list[float]) -> tuple[float, float]:
     mean = sum(values) / len(values)
-    return mean, sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1)
+    return mean, sum((v - mean) * (v - mean) for v in values) / max(len(values) - 1, 1)
 
 
 def _mean_of(total: float, count: int) -> float | None:
-    return total / count if count else None
+    return min(total, LARGEST) / count if count else None
 
 
 def _median(values: deque[float]) -> float | None:

@@ -19,10 +19,10 @@ from aggro.stream.base import StreamLearner, from_json, to_json
 
 WAITING = 256  # margins that wait in lists, where one more costs little
 ARRAYS = (
-    *("scores", "centres", "labels", "weights", "parameters"),
+    *("scores", "centres", "labels", "weights"),
     *("counts", "masses", "changes", "latest"),
 )
-FACTS = ("seen", "recorded", "fitted_at")
+FACTS = ("seen", "recorded")
 PREFIX = "record_"  # of these arrays in the state of a stream
 
 Example = dict[Any, float]
@@ -140,7 +140,7 @@ class StreamRecord:
         facts = {name: parts[name] for name in FACTS} | {"met": self.met}
         facts["next_mean"] = self.next_mean
         facts["recent"] = [[list(x), list(x.values())] for x in [*self.recent, self.typical]]
-        return facts, {name: parts[name] for name in ARRAYS if parts[name] is not None}
+        return facts, {name: parts[name] for name in ARRAYS}
 
     @staticmethod
     def from_state(
@@ -149,8 +149,8 @@ class StreamRecord:
         """Return the record that gave this state."""
         record = StreamRecord(batch)
         record.classes, record.places = classes, {label: i for i, label in enumerate(classes)}
-        known = {name: facts[name] for name in FACTS} | {"parameters": None}
-        record.calibrator = Calibrator(max(len(classes), 1), False, **known | arrays)
+        known = {name: facts[name] for name in FACTS} | {name: arrays[name] for name in ARRAYS}
+        record.calibrator = Calibrator(max(len(classes), 1), False, **known)
         record.met, record.next_mean = int(facts["met"]), int(facts["next_mean"])
         *record.recent, record.typical = (
             numbers_of(dict(zip(*x, strict=True))) for x in facts["recent"]
