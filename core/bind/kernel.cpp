@@ -125,6 +125,12 @@ void bind_kernel(nb::module_& m) {
             },
             "groups"_a, "Change the rules; what was learned stays.")
         .def(
+            "freeze",
+            [](KernelCore& self, bool frozen) {
+                self.guard.write([&] { self.model.frozen = frozen; });
+            },
+            "frozen"_a, "Tell whether the rows that come were learned before, or are new.")
+        .def(
             "support",
             [](KernelCore& self) {
                 nb::dict rows;
@@ -148,7 +154,7 @@ void bind_kernel(nb::module_& m) {
                 const KernelHistory h = self.guard.peek([&] { return self.model.history; });
                 return std::make_tuple(h.mistakes, h.updates, h.loss);
             },
-            "Mistakes, updates and loss, each example judged before it was learned.");
+            "Mistakes in new rows, updates and loss, each example judged before it was learned.");
 
     m.def("solve_batch", &solve_alone, "group"_a, "gram"_a, "scores"_a,
           "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),

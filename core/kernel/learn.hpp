@@ -43,6 +43,7 @@ struct KernelModel {
     Expansion expansion;
     Budget budget;
     KernelHistory history;
+    bool frozen = false;  ///< the rows that come were learned before: mistakes are not counted
 
     KernelModel(const KernelShape& s, std::vector<Group> g)
         : shape(s),
@@ -103,8 +104,10 @@ class KernelLearn {
 
     /// Counts what the predictor says of an example, before it is learned.
     void write_down(const Target& target, const double* said) {
-        m.history.mistakes += is_wrong(target, said);
-        m.history.ties += e.outputs == 1 && m.groups[0].task == Task::margin && said[0] == 0;
+        if (!m.frozen) {
+            m.history.mistakes += is_wrong(target, said);
+            m.history.ties += e.outputs == 1 && m.groups[0].task == Task::margin && said[0] == 0;
+        }
         if (margins) margins = std::copy_n(said, e.outputs, margins);
     }
 

@@ -469,6 +469,9 @@ class KernelModel:
     def set_groups(self, groups: Sequence[Group]) -> None:
         """Change the rules; what was learned stays."""
 
+    def freeze(self, frozen: bool) -> None:
+        """Tell whether the rows that come were learned before, or are new."""
+
     def support(self) -> dict:
         """
         The support vectors: `support`, or `data`, `indices` and `indptr`; nothing if they are kept outside.
@@ -485,7 +488,9 @@ class KernelModel:
 
     @property
     def history(self) -> tuple[int, int, float]:
-        """Mistakes, updates and loss, each example judged before it was learned."""
+        """
+        Mistakes in new rows, updates and loss, each example judged before it was learned.
+        """
 
 def solve_batch(group: Group, gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:
     """

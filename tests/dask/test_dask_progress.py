@@ -1,5 +1,6 @@
 """What is noted of each round of a training on a cluster."""
 
+import numpy as np
 import pytest
 
 from aggro.dask.progress import Progress
@@ -17,6 +18,14 @@ def test_rounds_are_noted_with_their_errors_and_speed(capsys):
     told = capsys.readouterr().err.splitlines()
     assert "round 1/2: 100 rows" in told[0] and "error so far 20.00%" in told[0]
     assert "round 2/2: 400 rows" in told[1] and "error so far 12.50%" in told[1]
+
+
+def test_later_passes_keep_the_error_of_the_first():
+    progress = Progress()
+    progress.tell(number=0, place=0, of=1, rows=100, made=20, seconds=1.0, sent=0)
+    progress.tell(number=1, place=0, of=1, rows=100, made=0, seconds=1.0, sent=0)
+    assert [each["error_so_far"] for each in progress.history] == [0.2, 0.2]
+    assert np.isnan(progress.history[1]["error"])
 
 
 def test_the_speed_is_that_since_the_beginning(capsys, monkeypatch):

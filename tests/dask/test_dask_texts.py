@@ -169,6 +169,10 @@ def test_several_passes_count_documents_once(client):
     model = TextClassifier(**FIXED, max_iter=3).fit(*bags(parts=2))
     assert model._learner.encoder.state()["text0_documents_0"][0] == len(TEXTS)
     assert model.t_ - 1 == 3 * len(TEXTS)
+    assert model._learner.repeated == 2 * len(TEXTS)
+    assert model.n_mistakes_ == round(
+        sum(e["error"] * e["rows"] for e in model.history_ if e["pass"] == 0)
+    )
     assert [each["pass"] for each in model.history_][-1] == 2
 
 

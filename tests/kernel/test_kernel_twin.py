@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from kernel_helpers import STRATEGIES, assert_same, both, data, scores
+from kernel_helpers import STRATEGIES, assert_same, both, data, estimator, scores
 
+from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.estimators.kernel import KernelPassiveAggressiveClassifier
-from aggro.reference import ReferenceLearner
+from aggro.reference import ReferenceKernelLearner, ReferenceLearner
 
 TASKS = ("binary", "multiclass", "regression")
 LOSSES = ("hinge", "squared_hinge", "hard")
@@ -96,6 +97,38 @@ def test_linear_kernel_is_the_linear_learner(task, loss, intercept):
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10 * max(1, np.abs(expected).max()))
     weights = linear.scores(np.eye(X.shape[1])) - linear.scores(np.zeros((1, X.shape[1])))
     np.testing.assert_allclose(model.coef_, weights.T, atol=1e-9 * max(1, np.abs(weights).max()))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("batch", [1, 4])
+def test_mistakes_are_those_of_the_first_pass(task, batch):
+    """In kernel models as in linear ones; losses and updates are those of all passes."""
+    X, y = data(task, seed=12)
+    common = {"C": 0.1, "batch_size": batch, "max_iter": 5, "tol": None, "shuffle": False}
+    model = estimator(task, kernel="linear", **common).fit(X, y)
+    line = PassiveAggressiveRegressor if task == "regression" else PassiveAggressiveClassifier
+    options = {"intercept_scaling": 1.0, "average": False, "early_stopping": False}
+    linear = line(**common, **options).fit(X, y)
+    assert model.n_mistakes_ == linear.n_mistakes_
+    assert model.n_updates_ == linear.n_updates_
+    assert model.cumulative_loss_ == pytest.approx(linear.cumulative_loss_, rel=1e-9)
+    once = estimator(task, kernel="linear", **common | {"max_iter": 1}).fit(X, y)
+    assert model.n_mistakes_ == once.n_mistakes_
+    model.partial_fit(X, y)  # rows that are new
+    linear.partial_fit(X, y)
+    assert model.n_mistakes_ == linear.n_mistakes_
+    assert model.n_mistakes_ >= once.n_mistakes_
+
+
+def test_the_reference_counts_mistakes_of_new_rows():
+    X, y = data("binary", seed=12)
+    twin = ReferenceKernelLearner("binary", X.shape[1], C=0.1)
+    twin.learn_stream(X, 2.0 * y - 1)
+    mistakes, loss = twin.n_mistakes, twin.cumulative_loss
+    twin.frozen = True
+    twin.learn_stream(X, 2.0 * y - 1)
+    assert twin.n_mistakes == mistakes > 0
+    assert twin.cumulative_loss > loss
 
 
 def test_one_vs_rest_is_one_binary_model_per_class():

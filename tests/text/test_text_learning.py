@@ -153,6 +153,24 @@ def test_frames_dicts_and_columns_are_one(tmp_path):
     )
 
 
+def test_errors_are_those_of_the_first_pass(tmp_path):
+    X, y = texts(300)
+    values = np.where(y == "spam", 5.0, -3.0) + np.random.default_rng(0).normal(0, 2.0, 300)
+    for estimator, answers, error in (
+        (TextClassifier, y, "n_mistakes_"),
+        (TextRegressor, values, "mean_error_"),
+    ):
+        one, many = (estimator(max_iter=k, random_state=0).fit(X, answers) for k in (1, 4))
+        assert getattr(many, error) == getattr(one, error) > 0
+        assert many.t_ - 1 == 4 * len(X)
+        many.save(tmp_path / "model.aggro")
+        again = estimator.load(tmp_path / "model.aggro")
+        assert getattr(again, error) == getattr(one, error)
+        for model in (many, again):  # new texts are judged
+            model.partial_fit(X[::-1], answers[::-1])
+        assert getattr(again, error) == getattr(many, error) != getattr(one, error)
+
+
 def test_numbers(tmp_path):
     X, y = texts(600)
     values = np.where(y == "spam", 5.0, -3.0) + np.random.default_rng(0).normal(0, 0.1, 600)

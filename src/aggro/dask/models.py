@@ -72,9 +72,8 @@ def merger_of(learner: Any, outcome: Outcome) -> Callable[[bool], Any]:
     """Return what merges all that a round has learned, as one of two kinds."""
     if not is_text(learner):
         return partial(merge_round, learner, outcome.changes)
-    return partial(
-        merge_text_round, *knowing(learner, outcome.words, outcome.changes, outcome.records)
-    )
+    known = knowing(learner, outcome.words, outcome.changes, outcome.records)
+    return partial(merge_text_round, *known, repeated=learner.repeated + outcome.repeated)
 
 
 def grow_model(model: Any, seen: Outcome) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from dataclasses import dataclass, field
@@ -20,9 +21,16 @@ class Progress:
     def tell(
         self, number: int, place: int, of: int, rows: int, made: float, seconds: float, sent: int
     ) -> None:
-        """Note a round: its rows, and the mistakes (or distances) made before they were learned."""
+        """Note a round: its rows, and the mistakes (or distances) made before they were learned.
+
+        Mistakes are counted in the first pass alone, so later passes keep its error.
+        """
         total = rows + sum(each["rows"] for each in self.history)
-        wrong = made + sum(each["error"] * each["rows"] for each in self.history)
+        first = [each for each in self.history if each["pass"] == 0]
+        judged = sum(each["rows"] for each in first)
+        wrong = sum(each["error"] * each["rows"] for each in first)
+        if number == 0:
+            judged, wrong = judged + rows, wrong + made
         self.history.append(
             {
                 "pass": number,
@@ -31,8 +39,8 @@ class Progress:
                 "seconds": seconds,
                 "rows_per_second": rows / max(seconds, 1e-9),
                 "bytes": sent,
-                "error": made / max(rows, 1),
-                "error_so_far": wrong / max(total, 1),
+                "error": made / max(rows, 1) if number == 0 else math.nan,
+                "error_so_far": wrong / max(judged, 1),
             }
         )
         if self.verbose:

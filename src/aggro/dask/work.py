@@ -46,6 +46,7 @@ class Outcome:
     """What came of some units: changes of each learner, or what the model must know first."""
 
     rows: int = 0
+    repeated: int = 0  # of these rows: learned in an earlier pass
     changes: tuple[Change, ...] = ()
     counts: Any = 0.0  # examples of each class, where classes are weighed
     records: tuple[Any, ...] = ()  # margins for probabilities
@@ -155,7 +156,8 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
     records: tuple[Any, ...] = ()
     if hasattr(apart, "_calibrator") and not unit.again:
         records = ((apart._calibrator, apart._typical),)
-    return Outcome(len(order), changes, counts, records)
+    repeated = len(order) if unit.again else 0
+    return Outcome(len(order), repeated, changes, counts, records)
 
 
 def _learn_texts(
@@ -167,7 +169,8 @@ def _learn_texts(
     end.learn(rows, lesson, again=unit.again, undo=False)
     records = () if end.calibrator is None or unit.again else (margins_of(end),)
     changes, words = changes_of(start, end), words_since(start, end)
-    return Outcome(len(table), changes, records=records, words=words)
+    repeated = len(table) if unit.again else 0
+    return Outcome(len(table), repeated, changes, records=records, words=words)
 
 
 def judge_unit(
@@ -284,6 +287,7 @@ def _all(learned: Sequence[Outcome]) -> Outcome:
     words = [each.words for each in learned if each.words is not None]
     return Outcome(
         sum(each.rows for each in learned),
+        sum(each.repeated for each in learned),
         tuple(add(*of_one) for of_one in zip(*(each.changes for each in learned), strict=True)),
         sum((each.counts for each in learned[1:]), learned[0].counts),
         tuple(record for each in learned for record in each.records),

@@ -210,17 +210,23 @@ class OnlineEstimator(Estimator):
 
     @property
     def n_mistakes_(self) -> int:
-        """Wrong predictions of what predicts, each made before its example was learned."""
+        """Wrong predictions, each made before its example was learned.
+
+        Later passes of ``fit`` over the same rows are not counted.
+        """
         return int(self._fitted("n_mistakes_", lambda: self._learner.progress.mistakes))
 
     @property
     def n_updates_(self) -> int:
-        """Examples that moved the model (for independent outputs: summed over outputs)."""
+        """Examples that moved the model, in all passes (summed over independent outputs)."""
         return int(self._fitted("n_updates_", lambda: self._learner.progress.updates))
 
     @property
     def cumulative_loss_(self) -> float:
-        """Sum of the losses that the last weights suffered, each before its example was learned."""
+        """Sum of the losses of the last weights, each before its example was learned.
+
+        Every pass of ``fit`` adds its own.
+        """
         return float(self._fitted("cumulative_loss_", lambda: self._learner.progress.loss))
 
     def _fitted(self, name: str, value: Callable[[], Any]) -> Any:

@@ -153,7 +153,8 @@ class KernelLearner:
         return csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=shape)
 
     def freeze_means(self, frozen: bool = True) -> None:
-        """Do nothing: a kernel learner has no class means that would go on or stop."""
+        """Tell whether the rows that come were learned before: their mistakes do not count."""
+        self.model.freeze(frozen)
 
     def before(self, X: Any, **lesson: Any) -> Callable[[], None]:
         """Return what undoes a lesson that is about to be learned in several calls."""

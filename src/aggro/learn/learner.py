@@ -117,7 +117,10 @@ class Learner:
         return slice(which * self.outputs, (which + 1) * self.outputs)
 
     def freeze_means(self, frozen: bool = True) -> None:
-        """Stop the class means from moving, or let them move again."""
+        """Tell whether the rows that come were learned before.
+
+        They are no fair test, so mistakes are not counted; and the class means stay.
+        """
         self.model.freeze_means(frozen)
 
     def configure(self, settings: Settings | Sequence[Settings]) -> None:

@@ -133,8 +133,12 @@ def _with_margins(start: TextLearner, records: Sequence[Any]) -> TextLearner:
     return _with(start, runners=runners, calibrator=join_calibrators(own, start.calibrator))
 
 
-def merge_text_round(start: TextLearner, changes: Sequence[Change], shaped: bool) -> TextLearner:
+def merge_text_round(
+    start: TextLearner, changes: Sequence[Change], shaped: bool, repeated: int = 0
+) -> TextLearner:
     """Return the start with what all shards of a round have learned; the race goes on.
+
+    ``repeated`` of its examples were then learned in a later pass.
 
     As soon as a representation leads, it goes on alone: the words of all others would have to be
     sent, and shards send them in each round.
@@ -143,7 +147,7 @@ def merge_text_round(start: TextLearner, changes: Sequence[Change], shaped: bool
     for runner in start.runners:
         own = tuple(next(rest) for _ in learners_of(runner.race))
         runners.append(replace(runner, race=merge_round(runner.race, own, shaped)))
-    merged = _with(start)
+    merged = _with(start, repeated=repeated)
     merged.go_on_with(runners, runners[0].race.examples)
     merged.leave_room()
     merged.follow_leader()

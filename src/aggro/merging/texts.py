@@ -102,10 +102,11 @@ def merge_text_learners(
         _merged(place, learners, start, weights, encoder)
         for place in _common([*learners, *([] if start is None else [start])])
     ]
-    before = np.zeros(3) if start is None else _counts(start)
+    before = np.zeros(4) if start is None else _counts(start)
     total = before + sum(_counts(each) - before for each in learners)
     merged = copy.copy(first)
-    merged.encoder, merged.examples, merged.runners = encoder, int(total[0]), runners
+    merged.encoder, merged.runners = encoder, runners
+    merged.examples, merged.repeated = int(total[0]), int(total[3])
     merged.leading = merged.best(runners)
     made = suffered(merged.leader.race)
     merged.counted = (float(total[1] - made[0]), float(total[2] - made[1]))
@@ -116,7 +117,7 @@ def merge_text_learners(
 
 
 def _counts(learner: TextLearner) -> Array:
-    return np.array([learner.examples, learner.mistakes, learner.distance])
+    return np.array([learner.examples, learner.mistakes, learner.distance, learner.repeated])
 
 
 def encoder_like(encoder: Encoder, state: dict[str, Array]) -> Encoder:

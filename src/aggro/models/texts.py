@@ -45,6 +45,7 @@ def encode_text_learner(learner: TextLearner, where: str, arrays: Arrays) -> dic
         **{name: int(getattr(learner, name)) for name in FACTS},
         "left": [row | {"ngram_range": list(row["ngram_range"])} for row in learner.left],
         "counted": [float(each) for each in (learner.mistakes, learner.distance)],
+        "repeated": int(learner.repeated),
         "earlier": [float(each) for each in learner.counted],  # leaders
         "settings": encode_settings(learner.settings, arrays),
         "options": encode(dataclasses.asdict(_plain(encoder.options)), f"{where}-options", arrays),
@@ -97,6 +98,7 @@ def decode_text_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Te
             "runners": runners,
             "calibrator": calibrator,
             "counted": (0.0, 0.0),
+            "repeated": int(facts.get("repeated", 0)),
             "left": _left(facts.get("left", [])),
         }
     )

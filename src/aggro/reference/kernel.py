@@ -114,6 +114,7 @@ class ReferenceKernelLearner:
     n_mistakes: int = field(default=0, init=False)
     n_updates: int = field(default=0, init=False)
     cumulative_loss: float = field(default=0.0, init=False)
+    frozen: bool = field(default=False, init=False)  # the rows that come were learned before
 
     def __post_init__(self) -> None:
         kind = self.multiclass if self.task == "multiclass" else self.task
@@ -143,7 +144,8 @@ class ReferenceKernelLearner:
         if self.budget is not None and len(rows) > self.budget:
             raise ValueError("a budget must hold at least one batch")
         scores = self.scores(rows)
-        self.n_mistakes += int(self.outputs.mistakes(scores, labels).sum())
+        if not self.frozen:
+            self.n_mistakes += int(self.outputs.mistakes(scores, labels).sum())
         rounding = self._rounding(rows)
         self.cumulative_loss += float(self.outputs.losses(scores, labels, rounding).sum())
         if not np.any(self.outputs.asks(scores, labels, rounding)):

@@ -296,5 +296,8 @@ binary, min_df, max_df
 
     @property
     def n_mistakes_(self) -> int:
-        """Wrong predictions, each made before its text was learned."""
+        """Wrong predictions, each made before its text was learned.
+
+        Later passes of ``fit`` over the same texts are not counted.
+        """
         return int(self._fitted().mistakes)

@@ -7,7 +7,8 @@ Each document is read once, and judged by all before it is learned (see ``aggro.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ class TextLearner:
     ) -> None:
         self.encoder, self.settings, self.memory = encoder, settings, memory
         self.classes, self.examples, self.leading = outputs, 0, 0
+        self.repeated = 0  # examples of later passes, which are not judged
         self.counted = (0.0, 0.0)  # mistakes and distance, less those of the leader itself
         self.left: list[dict[str, Any]] = []  # what is told of learners that are out of the race
         nothing = Typical.of(np.zeros(1))
@@ -87,13 +89,15 @@ class TextLearner:
         again: bool = False,
         undo: bool = True,
     ) -> None:
-        """Learn rows in their order; ``again``: documents that were counted before.
+        """Learn rows in their order; ``again``: documents that were learned before.
+
+        Those are not counted again, and neither are mistakes in them.
 
         Blocks end where the race is looked at, which depends on the number of examples alone. A
         block is learned wholly or not at all, by all; unless ``undo`` is false, because the caller
         will throw the learner away.
         """
-        with self.turns.take():
+        with self.turns.take(), self._frozen(again):
             start = 0
             while start < len(table):
                 end = min(start + self._until_next_look(), len(table))
@@ -107,6 +111,17 @@ class TextLearner:
                     self._teach(*self._given(block, threads, again), part, threads, again)
                     self.encoder.keep(prune=self.examples % PIECE == 0)
                 start = end
+
+    @contextmanager
+    def _frozen(self, again: bool) -> Iterator[None]:
+        """Freeze the learners, of which there is one, while known documents are learned."""
+        if again:
+            self.leader.race.freeze_means()
+        try:
+            yield
+        finally:
+            if again:
+                self.leader.race.freeze_means(False)
 
     def _until_next_look(self) -> int:
         """Return how many examples may pass; one learner alone has only its typical row renewed."""
@@ -170,6 +185,7 @@ class TextLearner:
             runners.append(dataclasses.replace(runner, typical=typical))
         if self.calibrator is not None and not self.examples:
             self._record(lesson, np.empty((0, 2, self.outputs)))
+        self.repeated += count if again else 0
         self.go_on_with(runners, self.examples + count)
 
     def go_on_with(self, runners: list[Runner], examples: int) -> None:

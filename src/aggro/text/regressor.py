@@ -154,6 +154,9 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
 
     @property
     def mean_error_(self) -> float:
-        """Mean absolute error of the predictions, each made before its text was learned."""
+        """Mean absolute error of the predictions, each made before its text was learned.
+
+        Later passes of ``fit`` over the same texts are not counted.
+        """
         learner = self._fitted()
-        return learner.distance / max(learner.examples, 1)
+        return learner.distance / max(learner.examples - learner.repeated, 1)
