@@ -4,7 +4,8 @@
 after each restart compares: every acknowledged lesson is in the journal once, the model is, bit
 for bit, the one that a plain learner makes of the same examples in the same order, and each
 snapshot that has its name is whole. ``--power`` cuts the power instead: what was not synced may be
-lost, all of it or a part.
+lost, all of it or a part. ``--steps`` kills between every two lines of the code that writes a
+snapshot, one after the other. ``--backups`` restores backups made at random moments under load.
 """
 
 import argparse
@@ -13,8 +14,10 @@ import time
 from pathlib import Path
 
 from crash_power import PowerTrial, compile_shim
+from crash_restore import BackupTrial
+from crash_steps import StepTrial
 from crash_trial import Trial
-from forked_server import Zygote
+from forked_server import Lost, Zygote
 
 MODELS = (
     ("PA-I", {"C": "auto"}),
@@ -56,6 +59,39 @@ def run_power(cuts, seed, folder, fault=None, say=lambda text: None):
         zygote.close()
 
 
+def run_steps(step, seed, folder, fault=None, say=lambda text: None):
+    """Kill at every ``step``-th line of the code that writes a snapshot, until one gets through."""
+    zygote = Zygote()
+    count, examples = 0, 0
+    try:
+        for line in range(1, 10_000, step):
+            place = Path(folder) / f"line-{line}"
+            trial = StepTrial(zygote, place, "PAR-I", {}, f"{seed}-{line}", fault)
+            died = trial.kill_at(line)
+            examples += len(trial.order)
+            if not died:
+                return {"times": count, "examples": examples}
+            count += 1
+            if count % 50 == 0:
+                say(f"{count} times, {examples:,} examples")
+        raise Lost("a snapshot has no end")
+    finally:
+        zygote.close()
+
+
+def run_backups(backups, seed, folder, fault=None, say=lambda text: None):
+    """Restore this many backups; raise Lost if one lacks what was acknowledged before it."""
+    zygote = Zygote()
+    try:
+        trials = [
+            BackupTrial(zygote, Path(folder) / f"backup-{k}", *model, f"{seed}-{k}", fault)
+            for k, model in enumerate(MODELS)
+        ]
+        return _run(trials, backups, say)
+    finally:
+        zygote.close()
+
+
 def _run(trials, times, say):
     for count in range(times):
         trials[count % len(trials)].kill_once()
@@ -75,9 +111,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--power", type=int, default=200)
+    parser.add_argument("--backups", type=int, default=50)
+    parser.add_argument(
+        "--steps", type=int, default=1, help="kill at every N-th line; 0: none", metavar="N"
+    )
     parser.add_argument("--seed", default="0")
     args = parser.parse_args()
-    for what, run, times in (("kill -9", run_kills, args.kills), ("power", run_power, args.power)):
+    runs = (
+        ("kill -9", run_kills, args.kills),
+        ("power", run_power, args.power),
+        ("backups", run_backups, args.backups),
+        ("kill at each line", run_steps, args.steps),
+    )
+    for what, run, times in runs:
+        if not times:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
             result = run(times, args.seed, folder, say=lambda text: print(text, flush=True))

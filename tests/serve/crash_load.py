@@ -12,12 +12,12 @@ HUGE = 1.7e308  # two of these, times weights near 1, are no number: the regress
 class Book:
     """What was sent under each id, and what is acknowledged."""
 
-    def __init__(self):
-        self.sent = {}  # id: features, label, weight
-        self.acknowledged = {}  # id: status
+    def __init__(self, sent=None, acknowledged=None, first=0):
+        self.sent = sent or {}  # id: features, label, weight
+        self.acknowledged = acknowledged or {}  # id: status
         self.wrong = []  # answers that should not have been
         self._lock = threading.Lock()
-        self._count = 0
+        self._count = first
 
     def new(self, features, label, weight=1.0):
         with self._lock:

@@ -4,7 +4,6 @@ import contextlib
 import json
 import random
 import sqlite3
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -13,23 +12,12 @@ from crash_load import Book, Caller
 from forked_server import Lost, kill
 
 import aggro
+from aggro.models.record import bytes_of
+from aggro.models.store import record_of
 from aggro.serve.start import first_model
 
 STEPS = 400  # of a client at most, so that a server that will not die ends too
 KEEPING = {"snapshot_examples": 40, "predictions": 500}
-
-
-def bytes_of(model, folder):
-    """Return all that a model knows, with a map to probabilities that is made here.
-
-    The last bits of that map depend on how many threads BLAS has, and the server has one.
-    """
-    if getattr(model, "probability", False):
-        model._record.calibrator.parameters = None
-        model.predict_proba_one({})
-    path = Path(folder) / "model.aggro"
-    aggro.save(model, path)
-    return path.read_bytes()
 
 
 class Trial:
@@ -42,7 +30,7 @@ class Trial:
         self.asked["fault"] = fault
         self.plain = first_model(model, params)[0]
         self.regression = model.startswith("PAR")
-        self.book, self.order, self.round = Book(), {}, 0
+        self.book, self.order, self.round, self.learned = Book(), {}, 0, 0
         self.port = 0
 
     def start(self):
@@ -81,14 +69,13 @@ class Trial:
             raise Lost(f"wrong answers: {self.book.wrong[:3]}")
         caller = Caller(self.port, self.book, 0, self.regression)
         try:
-            served = caller.get("/model/file")[1]
+            served, facts = caller.get("/model/file")[1], json.loads(caller.get("/model")[1])
         finally:
             caller.connection.close()
-        with tempfile.TemporaryDirectory() as place:
-            path = Path(place) / "served.aggro"
-            path.write_bytes(served)
-            if bytes_of(aggro.load(path), place) != bytes_of(self.plain, place):
-                raise Lost("the model is not the one that a plain learner makes")
+        if served != bytes_of(record_of(self.plain)):
+            raise Lost("the model is not the one that a plain learner makes")
+        if facts["examples"] != self.learned:
+            raise Lost(f"{facts['examples']} examples are evaluated, not {self.learned}")
 
     def follow_journal(self):
         """Teach the plain learner what the journal says was learned since the last check."""
@@ -108,6 +95,7 @@ class Trial:
             self.order[id] = seq
             with contextlib.suppress(ValueError):  # refused, as the server refused it
                 self.plain.learn_one(features, *truth)
+                self.learned += 1
 
     def check_snapshots(self):
         """Every snapshot that has its name is whole."""

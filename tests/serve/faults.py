@@ -2,9 +2,11 @@
 
 import time
 
+import msgspec
+
 from aggro import atomic
 from aggro.models import container
-from aggro.serve import journal, writer
+from aggro.serve import journal, learning, service, snapshots, tallies, writer
 
 
 def no_fsync():
@@ -75,6 +77,37 @@ def features_dropped_too_early():
     journal.Journal._save = save
 
 
+def rejections_outside_the_snapshot():
+    """A snapshot holds no rejections: they are written to the journal some time."""
+    plain = learning.Learning.freeze
+
+    def freeze(self, recorded=0):
+        frozen, seq, notes = plain(self, recorded)
+        return frozen, seq, msgspec.structs.replace(notes, rejected={})
+
+    learning.Learning.freeze = freeze
+    service.Service._note = lambda self, refusal: None
+
+
+def totals_outside_the_snapshot():
+    """The totals are in a file of their own, written after the snapshot."""
+    plain = snapshots.Snapshots.write, snapshots.Snapshots.newest
+
+    def write(self, frozen, seq, notes):
+        held = plain[0](self, frozen, seq, msgspec.structs.replace(notes, totals=tallies.Totals()))
+        (self.folder / f"totals-{seq}").write_bytes(msgspec.json.encode(notes.totals))
+        return held
+
+    def newest(self, journal):
+        found = plain[1](self, journal)
+        path = self.folder / f"totals-{found.seq if found else 0}"
+        if path.exists():
+            found.notes.totals = msgspec.json.decode(path.read_bytes(), type=tallies.Totals)
+        return found
+
+    snapshots.Snapshots.write, snapshots.Snapshots.newest = write, newest
+
+
 FAULTS = {
     fault.__name__: fault
     for fault in (
@@ -84,6 +117,9 @@ FAULTS = {
         replay_twice,
         snapshot_without_fsync,
         features_dropped_too_early,
+        rejections_outside_the_snapshot,
+        totals_outside_the_snapshot,
     )
 }
 NEED_POWER_CUT = ("no_fsync", "snapshot_without_fsync")
+NEED_STEPS = ("rejections_outside_the_snapshot", "totals_outside_the_snapshot")

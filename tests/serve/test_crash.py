@@ -7,8 +7,8 @@ import shutil
 import sys
 
 import pytest
-from crash import run_kills, run_power
-from faults import FAULTS, NEED_POWER_CUT
+from crash import run_backups, run_kills, run_power, run_steps
+from faults import FAULTS, NEED_POWER_CUT, NEED_STEPS
 from forked_server import Lost
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks and preloads, as Linux does")
@@ -26,9 +26,22 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path):
     assert result["acknowledged"] > 50
 
 
+def test_a_backup_made_under_load_can_be_restored(tmp_path):
+    result = run_backups(5, "test", tmp_path)
+    assert result["acknowledged"] > 100
+
+
+def test_a_kill_at_any_line_of_a_snapshot_loses_nothing(tmp_path):
+    result = run_steps(40, "test", tmp_path)
+    assert result["times"] > 5
+
+
 @compiler
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_suite_notices(fault, tmp_path):
     run = run_power if fault in NEED_POWER_CUT else run_kills
     with pytest.raises(Lost):
-        run(60, "fault", tmp_path, fault)
+        if fault in NEED_STEPS:
+            run_steps(5, "fault", tmp_path, fault)
+        else:
+            run(60, "fault", tmp_path, fault)

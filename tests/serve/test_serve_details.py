@@ -1,11 +1,14 @@
 """Small promises of the server that no call shows by itself: counts, waits, orders, limits."""
 
 import json
+import math
 import re
 import shlex
+import time
 from pathlib import Path
 
 import httpx
+import msgspec
 import numpy as np
 import pytest
 from closeness import assert_close
@@ -13,6 +16,7 @@ from serve_support import problem, running
 
 import aggro
 from aggro.cli.serve import parser, run
+from aggro.models import container
 from aggro.serve import client, start
 from aggro.serve.calls import CALLS
 from aggro.serve.client import Client
@@ -21,7 +25,7 @@ from aggro.serve.faces import ArrayFace, Said
 from aggro.serve.limits import MAX_FEATURES, Keeping, Limits
 from aggro.serve.messages import failure
 from aggro.serve.start import first_model
-from aggro.serve.tallies import Tallies
+from aggro.serve.tallies import Tallies, Totals
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +210,87 @@ def test_confidence_is_judged_from_nothing():
     ]
     again = Tallies(False, tallies.totals)
     assert again.shown()["calibration"] == tallies.shown()["calibration"]
+
+
+def test_absurd_targets_do_not_spoil_the_evaluation():
+    plain, spoiled = Tallies(regression=True), Tallies(regression=True)
+    for k in range(1200):
+        for each in (plain, spoiled):
+            each.judge(k % 7 + 1.0, None, float(k % 7), "")
+        if k in (50, 500, 900):
+            for target in (1.7e308, -1.7e308):
+                spoiled.judge(0.0, None, target, "")
+    found, expected = spoiled.shown(), plain.shown()
+    assert found["examples"] == expected["examples"] + 6
+    assert found["error"] == found["lately"] == 1.0
+    assert found["constant"] == pytest.approx(expected["constant"], rel=0.05)
+    assert found["constant_lately"] == pytest.approx(expected["constant_lately"], rel=0.05)
+
+
+def test_an_evaluation_stays_finite_whatever_the_model_answers():
+    tallies = Tallies(regression=True)
+    for answer in (math.inf, 1.7e308, math.nan, -1.7e308) * 300:
+        tallies.judge(answer, None, 1.0, "")
+    shown = tallies.shown()
+    assert all(math.isfinite(shown[name]) for name in ("error", "lately", "constant", "before"))
+    restored = msgspec.convert(msgspec.to_builtins(tallies.totals), Totals)
+    assert Tallies(True, restored).shown()["error"] == shown["error"]
+
+
+def test_metrics_stay_finite_after_a_huge_label(tmp_path):
+    with running(tmp_path, "PAR-I") as server:
+        for label in (1.0, 1.7e308, -1.7e308, *[2.0] * 20):
+            server.learn({"a": 1.0}, label)
+        text = server.http.get("/metrics").text
+        values = dict(re.findall(r"^(aggro_(?:error|lately|constant)) (\S+)$", text, re.M))
+        assert len(values) == 3 and all(math.isfinite(float(v)) for v in values.values())
+        assert float(values["aggro_constant"]) < 1.0
+
+
+def test_a_model_file_needs_no_disk(tmp_path, monkeypatch):
+    with running(tmp_path) as server:
+        server.learn({"a": 1.0}, "x")
+        server.learn({"a": -1.0}, "y")
+
+        def full(*args, **kwargs):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(container, "replacing", full)
+        answer = server.http.get("/model/file")
+        assert answer.status_code == 200
+        refused = server.post("/model/snapshot", {})
+        assert refused.status_code == 503 and "snapshot" in problem(refused)
+        monkeypatch.undo()
+    (tmp_path / "fetched").write_bytes(answer.content)
+    assert aggro.load(tmp_path / "fetched").predict_one({"a": -1.0}) == "y"
+
+
+@pytest.mark.parametrize("hours", ["nan", "inf", "-1", "1e300", "soon"])
+def test_hours_that_are_no_duration_are_rejected(hours, capsys):
+    with pytest.raises(SystemExit):
+        parser().parse_args(["PA-I", f"--keep-hours={hours}"])
+    assert hours in capsys.readouterr().err
+
+
+def test_only_pending_predictions_count_as_kept(tmp_path):
+    with running(tmp_path, keeping={"predictions": 10}) as server:
+
+        def predict():
+            id = server.post("/predict", {"features": {"a": 1.0}}).json()["id"]
+            while server.service.writer.waiting:
+                time.sleep(0.002)
+            return id
+
+        first = predict()
+        for _ in range(30):
+            answer = server.post("/label", {"id": predict(), "label": "x"})
+            assert answer.status_code == 200
+        assert server.service.journal.pending == 1
+        kept = [first] + [predict() for _ in range(9)]
+        predict()  # one too many: the oldest goes
+        assert server.service.journal.pending == 10
+        statuses = [server.post("/label", {"id": id, "label": "x"}).status_code for id in kept]
+        assert statuses == [404] + [200] * 9
 
 
 def test_the_log_has_what_the_client_need_not_know(caplog):

@@ -10,6 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
+import crash_steps
 from faults import FAULTS
 
 from aggro.serve import journal, start
@@ -24,6 +25,8 @@ def child(asked):
     journal.CHECKPOINT = 20  # pages: the log moves to the table all the time
     if asked.get("fault"):
         FAULTS[asked["fault"]]()
+    if asked.get("die_at"):
+        crash_steps.die_at(*asked["die_at"])
     plan = start.Plan(
         model=asked["model"],
         data=Path(asked["data"]),

@@ -16,13 +16,13 @@ def number(text: str) -> float:
         raise ArgumentTypeError(f"{text!r} is not a number") from None
 
 
-def between(least: float, most: float) -> Callable[[str], float]:
+def between(least: int, most: int) -> Callable[[str], float]:
     """Return what reads a number within bounds."""
 
     def read(text: str) -> float:
         value = number(text)
         if not least <= value <= most:  # also no number
-            raise ArgumentTypeError(f"{text} must be at least {least:g} and at most {most:g}")
+            raise ArgumentTypeError(f"{text!r} is not a number from {least:,} to {most:,}")
         return value
 
     return read

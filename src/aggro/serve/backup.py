@@ -80,7 +80,7 @@ def _copy(folder: Path, target: Path) -> None:
 
 
 def _open_snapshots(folder: Path, opened: contextlib.ExitStack) -> dict[int, IO[bytes]]:
-    files = {}
+    files: dict[int, IO[bytes]] = {}
     for seq in snapshot_numbers(folder):
         with contextlib.suppress(FileNotFoundError):
             files[seq] = opened.enter_context((folder / snapshot_name(seq)).open("rb"))
