@@ -6,7 +6,7 @@ import numpy as np
 
 from aggro import PassiveAggressiveClassifier
 from aggro.learn.learner import Learner, rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 from benchmarks.data import measurements, split, texts
 from benchmarks.peers import error_of, sklearn_fit
 from benchmarks.work import Rival, Work

@@ -7,10 +7,8 @@ import numpy as np
 from linear_support import ADAPTIVE_AXES, CASES
 
 import aggro
-from aggro.clashes import check_settings
-from aggro.kinds import losses_of
-from aggro.rules import OPEN, Settings
-from aggro.variants import ROWS
+from aggro.settings import SELECTABLE, Settings, check_settings
+from aggro.variants import ROWS, losses_of
 
 # The values of every parameter: those of the axes, and what only some learners know.
 VALUES = {
@@ -56,7 +54,7 @@ class Setting:
 
     @property
     def races(self):
-        return any(self.params.get(name) == "auto" for name in OPEN)
+        return any(self.params.get(name) == "auto" for name in SELECTABLE)
 
     @property
     def batch_size(self):
@@ -129,7 +127,7 @@ def _parameters(name, estimator):
 
 def _to_race(known, name):
     """What may be "auto": a stream races C alone, other linear learners all that is open."""
-    return [each for each in OPEN if each in known and (name[:6] != "Stream" or each == "C")]
+    return [each for each in SELECTABLE if each in known and (name[:6] != "Stream" or each == "C")]
 
 
 def _pick(rng, values):

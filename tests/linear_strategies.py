@@ -14,8 +14,7 @@ from linear_support import (
     teach,
 )
 
-from aggro.clashes import combine
-from aggro.rules import Settings
+from aggro.settings import Settings, are_compatible
 
 
 class Variant:
@@ -56,7 +55,7 @@ def variants(draw, cases=tuple(CASES), losses=range(4), n=30, d=6, **fixed):
     if loss == "hard" and choice["metric"] == "newton":
         choice["metric"] = "diagonal"
     settings = Settings(task=task, multiclass=multiclass, loss=loss, epsilon=0.1, **choice)
-    assert combine(settings)
+    assert are_compatible(settings)
     return Variant(settings, outputs, draw(st.integers(0, 10**6)), n, d)
 
 

@@ -8,13 +8,12 @@ import pickle
 import numpy as np
 import scipy.sparse as sp
 
-from aggro import rules
+from aggro import settings as table
 from aggro.checks import Flag
-from aggro.clashes import combine
 from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
-from aggro.rules import Settings, memory_of
+from aggro.settings import Settings, are_compatible, memory_of
 
 CLASS_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
 NUMBER_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard", "least_squares")
@@ -193,7 +192,7 @@ ELSEWHERE = {"loss", "multiclass", "C", "epsilon", "r", "eta", "reservoir_size",
 
 def values_of(name):
     """Values of an axis that the tests combine, the default first: all words, some numbers."""
-    kind, default = rules.AXES[name].kind, rules.DEFAULTS[name]
+    kind, default = table.AXES[name].kind, table.DEFAULTS[name]
     words = tuple(word for word in getattr(kind, "words", ()) if word != "auto")
     flags = (True, False) if isinstance(kind, Flag) else ()
     values = dict.fromkeys((default, *SAMPLES.get(name, ()), *words, *flags))
@@ -205,7 +204,7 @@ def values_of(name):
 ADAPTIVE_AXES = {
     "case": tuple(CASES),
     "loss": (0, 1, 2, 3),
-    **{name: values_of(name) for name in rules.AXES if name not in ELSEWHERE},
+    **{name: values_of(name) for name in table.AXES if name not in ELSEWHERE},
     "weighted": (False, True),
     "storage": STORAGES,
     "dtype": ("float64", "float32"),
@@ -232,7 +231,7 @@ def allowed(part):
     if "case" not in part:
         return True
     settings, _ = settings_of({"loss": 0, **part})
-    return combine(settings)
+    return are_compatible(settings)
 
 
 @functools.cache

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from linear_support import make_learner, teach
 
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 N, D, K = 150, 4, 4
 rng = np.random.default_rng(7)

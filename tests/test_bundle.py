@@ -7,7 +7,7 @@ from linear_support import SHAPES, make_problem, teach
 
 from aggro.learn.bundle import begin_anew, select
 from aggro.learn.learner import Learner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 MORE_SHAPES = [
     {"scale": "standard"},

@@ -18,7 +18,7 @@ from aggro.learn.typical import (
     kept,
     next_change,
 )
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 
 def margins(rows=400, classes=2, seed=0, slope=1.5):

@@ -10,7 +10,7 @@ import aggro
 from aggro.learn.grids import PLACES
 from aggro.learn.race import AutoLearner
 from aggro.plot.choice import draw_choice
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 WORDS = np.array([f"word{i}" for i in range(60)])
 

@@ -10,7 +10,7 @@ from linear_support import make_learner, teach
 import aggro
 from aggro.learn.bundle import select
 from aggro.learn.learner import Learner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 
 def far_from_zero(n, d=6, classes=2, seed=0, offset=1000.0):

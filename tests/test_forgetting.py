@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learn.learner import rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 # so strong a pull at every example that the model is the classifier of the nearest mean
 MEANS = {"class_mean": 1e13, "trigger": "always", "C": 1e-9}

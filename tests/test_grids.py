@@ -29,8 +29,7 @@ from aggro.learn.grids import (
 from aggro.learn.lanes import is_hopeless, who_stays
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.race import AutoLearner
-from aggro.metric import METRICS
-from aggro.rules import Settings, memory_of
+from aggro.settings import METRICS, Settings, memory_of
 
 STEP = np.log(10) / 2
 CAPPED = Settings(task="regression", loss="epsilon_insensitive")

@@ -9,7 +9,7 @@ from aggro.learn.growth import grow_classes, output_map
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.makers import grown
 from aggro.learn.race import AutoLearner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 
 @pytest.mark.parametrize("classes", [2, 3])

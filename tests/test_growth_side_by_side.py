@@ -11,7 +11,7 @@ from aggro.learn.bundle import select
 from aggro.learn.classes import Classes
 from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Learner, rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 PRICES = (0.01, 0.3, 10.0)
 AXES = [

@@ -15,7 +15,7 @@ from aggro.learn.bundle import begin_anew
 from aggro.learn.growth import grow_classes
 from aggro.learn.learner import Learner
 from aggro.models import load, save
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.7)

@@ -22,7 +22,7 @@ from interrupt_support import (
 import aggro
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
-from aggro.rules import Settings
+from aggro.settings import Settings
 from stress.anatomy import anatomy, differences
 
 

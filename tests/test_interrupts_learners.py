@@ -9,7 +9,7 @@ from aggro import _core
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 MOMENTS = (0.01, 0.03, 0.09, 0.15)
 

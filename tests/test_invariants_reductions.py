@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from linear_strategies import close, variants
 from linear_support import make_learner, same_state, teach, trained
 
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 NO_TIES = ("binary", "support", "ovr", "multilabel")
 SOFT = {"hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"}

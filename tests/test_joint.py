@@ -15,7 +15,7 @@ from aggro import AutoClassifier, PassiveAggressiveClassifier, _core
 from aggro.learn import joint
 from aggro.learn.learner import Learner, rows_of
 from aggro.reference import JointAnswer
-from aggro.rules import Settings, memory_of
+from aggro.settings import Settings, memory_of
 
 GRID = (0.01, 0.3, 10.0)
 

@@ -7,37 +7,35 @@ import pytest
 
 import aggro
 from aggro.checks import Choice
-from aggro.clashes import check_settings
 from aggro.cli.options import READERS, options
-from aggro.kinds import KINDS, LINEAR, losses_of
 from aggro.models.parameters import PARAMETERS
-from aggro.rules import AXES, DEFAULTS, LOSSES, Settings
-from aggro.variants import ROWS
+from aggro.settings import AXES, DEFAULTS, LOSSES, Settings, check_settings
+from aggro.variants import ESTIMATORS, LINEAR, ROWS, losses_of
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_constructor_has_the_axes_of_its_row_with_their_defaults(name):
-    kind, found = KINDS[name], inspect.signature(getattr(aggro, name).__init__).parameters
+    kind, found = ESTIMATORS[name], inspect.signature(getattr(aggro, name).__init__).parameters
     assert {axis for axis in AXES if axis in found} == set(kind.names)
     shown = {axis: found[axis].default for axis in kind.names}
     assert shown == {axis: {**DEFAULTS, **kind.defaults}[axis] for axis in kind.names}
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_settings_of_an_estimator_are_valid_and_of_its_losses(name):
     estimator = getattr(aggro, name)()
-    task = "regression" if KINDS[name].regression else "binary"
+    task = "regression" if ESTIMATORS[name].regression else "binary"
     settings = estimator._settings(task)
-    assert settings.loss in KINDS[name].losses
-    check_settings(settings, KINDS[name].losses)
-    for loss in KINDS[name].losses if "loss" in KINDS[name].names else ():
+    assert settings.loss in ESTIMATORS[name].losses
+    check_settings(settings, ESTIMATORS[name].losses)
+    for loss in ESTIMATORS[name].losses if "loss" in ESTIMATORS[name].names else ():
         assert getattr(aggro, name)(loss=loss)._settings(task).loss == loss
 
 
 def test_every_loss_belongs_to_an_estimator_and_every_variant_to_a_row():
     assert set(losses_of(False)) | set(losses_of(True)) == set(LOSSES)
-    assert {row.estimator for row in ROWS} <= KINDS.keys()
-    assert LINEAR.keys() == {name for name in KINDS if not name.startswith("Kernel")}
+    assert {row.estimator for row in ROWS} <= ESTIMATORS.keys()
+    assert LINEAR.keys() == {name for name in ESTIMATORS if not name.startswith("Kernel")}
 
 
 @pytest.mark.parametrize("name", AXES)
@@ -57,8 +55,8 @@ def test_an_axis_is_checked_saved_and_read_by_what_its_row_says(name):
 @pytest.mark.parametrize("name", AXES)
 def test_models_side_by_side_agree_in_all_that_makes_their_shape(name):
     axis, plain = AXES[name], Settings("multiclass", metric="diagonal")
-    if axis.shape is not None:
-        assert axis.joint is None and axis.shape(plain) == axis.shape(plain)
-    assert axis.open == (getattr(axis.kind, "auto", False) and name == "C") or "auto" in getattr(
-        axis.kind, "words", ()
-    )
+    if axis.layout is not None:
+        assert axis.shared is None and axis.layout(plain) == axis.layout(plain)
+    assert axis.selectable == (
+        getattr(axis.kind, "auto", False) and name == "C"
+    ) or "auto" in getattr(axis.kind, "words", ())

@@ -20,7 +20,7 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from aggro import _core
-from aggro.rules import Settings
+from aggro.settings import Settings
 from linear_support import CASES, make_problem, trained
 out = {}
 for case, (task, outputs, multiclass) in CASES.items():

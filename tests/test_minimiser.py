@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from linear_support import CLASS_LOSSES, NUMBER_LOSSES, make_learner, teach, teach_twin, twin_of
 
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 D = 5
 FORMS = {

@@ -74,7 +74,7 @@ def test_an_example_that_is_met_changes_nothing():
 
 @pytest.mark.parametrize("rule", [AROWClassifier, SoftConfidenceWeightedClassifier])
 def test_rules_with_a_gain_of_their_own_refuse_it(rule):
-    with pytest.raises(ValueError, match="tells by itself what its metric gains"):
+    with pytest.raises(ValueError, match="defines how its metric grows"):
         rule(metric="newton").partial_fit(X, Y, classes=[0, 1])
 
 

@@ -6,7 +6,7 @@ from linear_support import CASES, make_learner, make_problem, stored, teach
 
 import aggro
 from aggro.learn.learner import Learner, rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 AVERAGES = [False, True, 25, "reservoir"]
 AXES = [

@@ -12,7 +12,7 @@ from aggro.learn.learner import rows_of
 from aggro.learn.race import AutoLearner
 from aggro.models import ModelFileError
 from aggro.models.autos import decode_auto_learner, encode_auto_learner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 OPEN = {"C": "auto", "metric": "auto", "average": "auto"}
 

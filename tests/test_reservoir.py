@@ -5,7 +5,7 @@ import pytest
 from linear_support import make_learner, make_problem, teach
 
 from aggro import PassiveAggressiveClassifier
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 rng = np.random.default_rng(47)
 X, y = make_problem("binary", 1, rng, 150, 5)

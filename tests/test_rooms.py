@@ -13,11 +13,7 @@ PACKAGE = [
     "atomic",
     "extras",
     "checks",
-    "renamed",
-    "metric",
-    "rules",
-    "clashes",
-    "kinds",
+    "settings",
     "variants",
     "labels",
     "sklearn_api",
@@ -36,7 +32,16 @@ PACKAGE = [
     "serve",
     "cli",
 ]
-LIGHT = ["learn", "labels", "sklearn_api", "estimators", "sweeping", "rules", "variants", "stream"]
+LIGHT = [
+    "learn",
+    "labels",
+    "sklearn_api",
+    "estimators",
+    "sweeping",
+    "settings",
+    "variants",
+    "stream",
+]
 LIGHT += ["files", "cli"]
 
 

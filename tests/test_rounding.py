@@ -15,9 +15,8 @@ from linear_support import (
 )
 
 import aggro
-from aggro.clashes import combine
 from aggro.reference import ReferenceLearner
-from aggro.rules import Settings
+from aggro.settings import Settings, are_compatible
 
 METRICS = ("euclidean", "diagonal", "root", "full")  # that have hard margins
 SECOND_ORDER = ("arow", "cw", "cw_stdev", "scw1", "scw2", "perceptron")
@@ -95,7 +94,7 @@ def variants():
             for metric in METRICS:
                 axes = {"task": task, "multiclass": multiclass, "loss": loss, "metric": metric}
                 settings = Settings(**axes, C=0.7, epsilon=0.05)
-                if combine(settings):
+                if are_compatible(settings):
                     yield pytest.param(settings, outputs, id=f"{case}-{loss}-{metric}")
 
 

@@ -9,16 +9,17 @@ import pytest
 
 from aggro import _core
 from aggro.checks import check_choice, check_count, check_number, near
-from aggro.clashes import CLASHES, check_settings
-from aggro.rules import (
+from aggro.settings import (
     AXES,
     CLASSIFIER_LOSSES,
+    INCOMPATIBLE,
     LOSSES,
     MAX_BATCH,
     REGRESSOR_LOSSES,
     Settings,
-    check_same_shape,
-    left_open,
+    check_same_layout,
+    check_settings,
+    selected_axes,
 )
 
 ALL = tuple(LOSSES)
@@ -156,11 +157,11 @@ CLASHING = [  # settings that clash, what makes them fine, a word of the reason
     ({"class_mean": 0.1, "loss": "scw1"}, {"class_mean": 0.0}, "class means cannot pull"),
     ({"class_mean": 0.1, "loss": "perceptron"}, {"loss": "arow"}, "class means cannot pull"),
     *(
-        ({"metric": "newton", "loss": loss}, {"metric": "diagonal"}, "what its metric gains")
+        ({"metric": "newton", "loss": loss}, {"metric": "diagonal"}, "how its metric grows")
         for loss in ("arow", "perceptron", "cw", "scw1")
     ),
-    ({"metric": "newton", "loss": "hard"}, {"loss": "hinge"}, "a hard margin has no price"),
-    ({"metric": "newton", "C": np.inf}, {"C": 10.0}, "a hard margin has no price"),
+    ({"metric": "newton", "loss": "hard"}, {"loss": "hinge"}, "a hard margin has none"),
+    ({"metric": "newton", "C": np.inf}, {"C": 10.0}, "a hard margin has none"),
     ({"metric": "full", "forgetting": 0.1}, {"metric": "diagonal"}, "cannot forget"),
     ({"metric": "full", "forgetting": 0.1}, {"forgetting": 0.0}, "cannot forget"),
     ({"queue": 2, "mergeable": True}, {"mergeable": False}, "no last classifiers in common"),
@@ -176,13 +177,15 @@ def test_clashes(axes, remedy, why):
         check_settings(settings(**axes), ALL)
     assert str(caught.value)[0].isupper() and str(caught.value).endswith(".")
     check_settings(settings(**{**axes, **remedy}), ALL)
-    (found,) = (clash for clash in CLASHES if clash.when(settings(**axes)))
+    (found,) = (clash for clash in INCOMPATIBLE if clash.when(settings(**axes)))
     assert set(found.axes) <= {*axes, "multiclass", "loss"}
 
 
 def test_every_clash_is_met():
-    met = {clash for axes, _, _ in CLASHING for clash in CLASHES if clash.when(settings(**axes))}
-    assert met == set(CLASHES)
+    met = {
+        clash for axes, _, _ in CLASHING for clash in INCOMPATIBLE if clash.when(settings(**axes))
+    }
+    assert met == set(INCOMPATIBLE)
 
 
 # -- what may change, what is open -----------------------------------------------------------
@@ -200,20 +203,20 @@ def test_the_shape_of_a_model_stays(change):
     new = replace(old, **change)
     for before, after in ((old, new), (new, old)):
         with pytest.raises(ValueError, match=f"^{name} cannot change"):
-            check_same_shape(before, after)
-    check_same_shape(new, new)
+            check_same_layout(before, after)
+    check_same_layout(new, new)
 
 
 def test_prices_may_change():
     old = settings(class_mean=0.1, C=1.0)
     more = {"class_mean": 0.2, "C": 2.0, "r": 3.0, "epsilon": 0.3, "loss": "hard"}
-    check_same_shape(old, replace(old, **more, batch_size=4, trigger="always", reservoir_size=3))
+    check_same_layout(old, replace(old, **more, batch_size=4, trigger="always", reservoir_size=3))
 
 
 def test_a_reservoir_keeps_its_size():
     old = settings(average="reservoir", reservoir_size=3)
     with pytest.raises(ValueError, match="reservoir_size cannot change from 3 to 4"):
-        check_same_shape(old, replace(old, reservoir_size=4))
+        check_same_layout(old, replace(old, reservoir_size=4))
 
 
 def test_one_margin_each_stays_so():
@@ -223,15 +226,15 @@ def test_one_margin_each_stays_so():
         for before, after in ((old, new), (new, old)):
             if stays:
                 with pytest.raises(ValueError, match="multiclass cannot change"):
-                    check_same_shape(before, after)
+                    check_same_layout(before, after)
             else:
-                check_same_shape(before, after)
-    check_same_shape(settings(**SEVERAL), settings(**{**SEVERAL, "multiclass": "top"}))
+                check_same_layout(before, after)
+    check_same_layout(settings(**SEVERAL), settings(**{**SEVERAL, "multiclass": "top"}))
 
 
 def test_what_is_left_open():
-    assert left_open(settings()) == []
-    assert left_open(settings(C="auto", metric="auto", scale="auto", average="auto")) == [
+    assert selected_axes(settings()) == []
+    assert selected_axes(settings(C="auto", metric="auto", scale="auto", average="auto")) == [
         *("C", "metric", "scale")  # the average is chosen inside each learner
     ]
-    assert left_open(settings(scale="auto", average="reservoir")) == ["scale"]
+    assert selected_axes(settings(scale="auto", average="reservoir")) == ["scale"]

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import aggro
 from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 ORDER = "repeated rows are met at other times in a shuffled stream"
 WEIGHTS = {

@@ -20,7 +20,7 @@ from aggro.cli import main
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 # powers of two, which wrap around to nothing, and numbers that wrap around to a little
 WIDTHS = (2**40, 2**58, 2**60, 576460752303423491, 2**61 + 3, 2**62, 2**63 - 1)
@@ -150,7 +150,7 @@ SHORT_OF_MEMORY = """
     import numpy as np
     from linear_support import make_learner
     from aggro.learn.learner import rows_of
-    from aggro.rules import Settings
+    from aggro.settings import Settings
 
     LIMITS = resource.getrlimit(resource.RLIMIT_AS)
 

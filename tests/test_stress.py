@@ -90,8 +90,8 @@ def wrong_sparse_rows(monkeypatch):
 
 
 def wrong_price(monkeypatch):
-    rule = aggro.rules.LOSSES["hinge"]
-    monkeypatch.setitem(aggro.rules.LOSSES, "hinge", lambda s: rule(replace(s, C=1.01 * s.C)))
+    rule = aggro.settings.LOSSES["hinge"]
+    monkeypatch.setitem(aggro.settings.LOSSES, "hinge", lambda s: rule(replace(s, C=1.01 * s.C)))
 
 
 FAULTS = {

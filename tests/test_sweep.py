@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import aggro
 from aggro.learn.bundle import select
 from aggro.learn.learner import Learner, rows_of
-from aggro.rules import Settings, same_shape
+from aggro.settings import Settings, shared_layout
 from aggro.variants import ROWS
 
 
@@ -73,7 +73,7 @@ def test_settings_of_other_shapes_are_learned_too():
     X, y = problem()
     result = aggro.sweep(X, y, metric=["euclidean", "diagonal"], average=[False, True], C=0.1)
     assert len(result.rows) == 4
-    assert len({same_shape(row.settings) for row in result.rows}) == 4
+    assert len({shared_layout(row.settings) for row in result.rows}) == 4
     assert all(0 < row.error < 0.7 for row in result.rows)
 
 

@@ -15,7 +15,7 @@ from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import rows_of
 from aggro.learn.makers import make_learner as make_race
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 SECONDS = 0.15
 rng = np.random.default_rng(0)

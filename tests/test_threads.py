@@ -11,7 +11,7 @@ from linear_support import make_learner, same_state, stored, teach
 import aggro
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.threads import threads_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 THREADS = (2, 3, 7, 64)
 PRICES = [float(C) for C in np.logspace(-3, 2, 130)]

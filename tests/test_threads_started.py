@@ -20,7 +20,7 @@ WORK = """
     from linear_support import make_learner
     from aggro.text import HashingVectorizer
     from aggro.learn.learner import rows_of
-    from aggro.rules import Settings
+    from aggro.settings import Settings
 
     texts = [f"some words and number {k}" for k in range(1000)]
     X, y = np.random.default_rng(0).normal(size=(4000, 50)), np.arange(4000) % 128

@@ -6,7 +6,7 @@ from linear_support import make_learner, same_state, stored
 
 from aggro import _core
 from aggro.learn.learner import rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 # what one step changes: its own features, or all of them
 NARROW = (

@@ -22,8 +22,7 @@ from linear_support import (
 )
 
 from aggro.learn.learner import rows_of
-from aggro.metric import METRICS
-from aggro.rules import Settings
+from aggro.settings import METRICS, Settings
 
 COVER = cover()
 

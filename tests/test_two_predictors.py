@@ -16,7 +16,7 @@ from aggro.learn.bundle import select
 from aggro.learn.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.predictor import Contest, LateAverage
-from aggro.rules import Settings, memory_of
+from aggro.settings import Settings, memory_of
 
 
 def changing(rng, n=1500, d=6):

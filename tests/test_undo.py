@@ -7,8 +7,7 @@ import pytest
 from linear_support import CASES, make_learner, same_state, stored, teach
 
 import aggro
-from aggro.clashes import combine
-from aggro.rules import Settings
+from aggro.settings import Settings, are_compatible
 
 RULES = ("hinge", "squared_hinge", "hard", "least_squares", "perceptron", "arow", "cw", "cw_stdev",
          "scw1", "scw2")  # fmt: skip
@@ -36,7 +35,7 @@ def every_rule():
         task, outputs, multiclass = CASES[case]
         for loss, axes in itertools.product(RULES if task != "regression" else NUMBER_RULES, AXES):
             settings = Settings(task=task, loss=loss, multiclass=multiclass, **axes)
-            if combine(settings):
+            if are_compatible(settings):
                 name = "-".join(f"{k}={v}" for k, v in axes.items())
                 yield pytest.param(settings, outputs, id=f"{case}-{loss}-{name or 'plain'}")
 

@@ -12,7 +12,7 @@ from aggro import (
     PassiveAggressiveRegressor,
 )
 from aggro.learn.lessons import Lesson
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 rng = np.random.default_rng(8)
 DENSE = rng.normal(size=(50, 30)) * (rng.random((50, 30)) < 0.3)

@@ -7,7 +7,7 @@ from closeness import assert_close
 from aggro import _core
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.race import AutoLearner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 ROWS, FEATURES = 60, 5
 PRICES = (0.01, 0.1, 1.0)

@@ -11,7 +11,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,10 @@ class Estimator:
     """Parameters, representation, tags and metadata routing of a scikit-learn estimator."""
 
     _estimator_kind: ClassVar[str | None] = None  # "classifier", "regressor" or None
+
+    if TYPE_CHECKING:  # parameters and fitted attributes are set by name
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

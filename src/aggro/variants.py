@@ -1,4 +1,4 @@
-"""The published variants: one row each, with the keywords that make it and where it comes from."""
+"""Tables of the estimators and of the published variants: keywords, paper and equation of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,131 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aggro.checks import near
-from aggro.kinds import KINDS
+from aggro.settings import CLASSIFIER_LOSSES, REGRESSOR_LOSSES
+
+# -- the settings of each estimator; its constructor repeats the names, and a test compares them ---
+
+
+@dataclass(frozen=True)
+class EstimatorSettings:
+    """The settings of an estimator.
+
+    Parameters
+    ----------
+    axes : tuple
+        The axes that are keywords of the estimator.
+    losses : tuple
+        The losses that it offers.
+    regression, kernel : bool
+        Whether it is a regressor; whether it is a kernel estimator.
+    fixed : dict
+        Settings that are not keywords.
+    defaults : dict
+        Defaults of its keywords that differ from those of ``Settings``.
+    """
+
+    axes: tuple[str, ...]
+    losses: tuple[str, ...]
+    regression: bool = False
+    kernel: bool = False
+    fixed: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keywords that are settings: the axes, and the loss if there are several."""
+        chooses = len(self.losses) > 1 and "loss" not in self.axes
+        return (*self.axes, "loss") if chooses else self.axes
+
+    def keywords(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings for the given parameters, including defaults and fixed ones."""
+        return {**self.fixed, **self.defaults, **given}
+
+
+_ALL = ("fit_intercept", "average", "reservoir_size")
+_SIZED = (*_ALL, "intercept_scaling")
+_PA = (*_SIZED, "mergeable", "C", "loss", "metric", "queue", "batch_size", "scale", "forgetting")
+_KERNEL = ("fit_intercept", "average", "C", "loss", "batch_size")
+_DIAGONAL = {"intercept_scaling": "auto", "metric": "diagonal"}
+_CHOSEN = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
+
+ESTIMATORS: dict[str, EstimatorSettings] = {
+    "PassiveAggressiveClassifier": EstimatorSettings(
+        axes=(*_PA, "multiclass", "class_mean", "trigger"),
+        losses=CLASSIFIER_LOSSES,
+        defaults={"intercept_scaling": "auto", "average": "auto"},
+    ),
+    "PassiveAggressiveRegressor": EstimatorSettings(
+        axes=(*_PA, "epsilon", "relative_epsilon"),
+        losses=REGRESSOR_LOSSES,
+        regression=True,
+        defaults={"loss": "epsilon_insensitive", "epsilon": 0.1, "average": "auto"},
+    ),
+    "AutoClassifier": EstimatorSettings(
+        axes=("fit_intercept", "mergeable"),
+        losses=("squared_hinge",),
+        fixed={**_CHOSEN, "loss": "squared_hinge", "intercept_scaling": "auto"},
+    ),
+    "AutoRegressor": EstimatorSettings(
+        axes=("fit_intercept", "mergeable"),
+        losses=("epsilon_insensitive",),
+        regression=True,
+        fixed={**_CHOSEN, "loss": "epsilon_insensitive", "epsilon": 0.0},
+    ),
+    "Perceptron": EstimatorSettings(
+        axes=(*_ALL, "multiclass", "mergeable"),
+        losses=("perceptron",),
+        fixed={"loss": "perceptron"},
+        defaults={"multiclass": "top"},
+    ),
+    "AROWClassifier": EstimatorSettings(
+        axes=(*_SIZED, "r", "metric", "multiclass"),
+        losses=("arow",),
+        fixed={"loss": "arow"},
+        defaults={**_DIAGONAL, "multiclass": "ovr"},
+    ),
+    "AROWRegressor": EstimatorSettings(
+        axes=(*_SIZED, "r", "epsilon", "metric"),
+        losses=("arow",),
+        regression=True,
+        fixed={"loss": "arow"},
+        defaults={"metric": "diagonal"},
+    ),
+    "ConfidenceWeightedClassifier": EstimatorSettings(
+        axes=(*_SIZED, "eta", "metric"),
+        losses=("cw", "cw_stdev"),
+        fixed={"multiclass": "ovr"},
+        defaults={**_DIAGONAL, "loss": "cw"},
+    ),
+    "SoftConfidenceWeightedClassifier": EstimatorSettings(
+        axes=(*_SIZED, "C", "eta", "metric"),
+        losses=("scw1", "scw2"),
+        fixed={"multiclass": "ovr"},
+        defaults={**_DIAGONAL, "loss": "scw1"},
+    ),
+    "KernelPassiveAggressiveClassifier": EstimatorSettings(
+        axes=(*_KERNEL, "multiclass"), losses=CLASSIFIER_LOSSES, kernel=True
+    ),
+    "KernelPassiveAggressiveRegressor": EstimatorSettings(
+        axes=(*_KERNEL, "epsilon"),
+        losses=REGRESSOR_LOSSES,
+        regression=True,
+        kernel=True,
+        defaults={"loss": "epsilon_insensitive", "epsilon": 0.1},
+    ),
+}
+
+
+LINEAR = {name: row for name, row in ESTIMATORS.items() if not row.kernel}
+
+
+def losses_of(regression: bool) -> tuple[str, ...]:
+    """Return all losses of classification or of regression."""
+    rows = [row.losses for row in ESTIMATORS.values() if row.regression == regression]
+    return tuple(dict.fromkeys(loss for losses in rows for loss in losses))
+
+
+# -- published variants ------------------------------------------------------------------------
 
 CRAMMER = "Crammer et al., JMLR 7 (2006)"
 MEANS = "Passive-Aggressive with class means (PAm)"
@@ -32,7 +156,7 @@ class Variant:
 
     def __post_init__(self) -> None:
         """A published rule predicts with its last weights, whatever an estimator's default is."""
-        if "average" in KINDS[self.estimator].defaults:
+        if "average" in ESTIMATORS[self.estimator].defaults:
             self.params.setdefault("average", False)
 
     def make(self, **params: Any) -> Any:
@@ -192,8 +316,9 @@ def catalogue() -> list[Variant]:
     return list(ROWS)
 
 
-PLAIN = {False: "SPA-I", True: "PAR-I"}  # of a regression or not, where no variant is named
-RACED = {False: "SPA-II", True: "PAR-I"}  # the same where C, metric and scale are raced
+# The default variant, by whether it is a regression: of one model, and of a model selection.
+PLAIN = {False: "SPA-I", True: "PAR-I"}
+SELECTED = {False: "SPA-II", True: "PAR-I"}
 
 
 def from_name(name: str, **params: Any) -> Any:

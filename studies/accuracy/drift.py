@@ -14,8 +14,8 @@ from unittest import mock
 import numpy as np
 
 from aggro import PassiveAggressiveClassifier, datasets
-from aggro.kinds import KINDS
 from aggro.learn.race import AutoLearner
+from aggro.variants import ESTIMATORS
 
 ROWS, FEATURES, NOISE, SEEDS = 30_000, 20, 0.05, 5
 WINDOW = 500  # rows between two points of the picture
@@ -25,7 +25,7 @@ LATE = 16  # scikit-learn learns the generated streams in chunks: row by row tak
 EVERYTHING = 'everything "auto"'
 # What forgets: the precision of the metric, the class means, the record of the race.
 OURS: dict[str, dict[str, Any]] = {
-    EVERYTHING: dict(KINDS["AutoClassifier"].fixed),
+    EVERYTHING: dict(ESTIMATORS["AutoClassifier"].fixed),
     'metric="diagonal", C="auto"': {"metric": "diagonal", "C": "auto"},
     'metric="diagonal", C=0.1': {"metric": "diagonal", "C": 0.1},
     'class_mean=0.1, C="auto"': {"class_mean": 0.1, "C": "auto"},

@@ -34,7 +34,7 @@ from aggro.merging.shards import (
     trial_of,
 )
 from aggro.plot.style import COLOURS, close_figure, open_figure
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARDS = (4, 16, 64)

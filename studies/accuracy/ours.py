@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from aggro.kinds import KINDS
 from aggro.learn.grids import first_steps, grid_of
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.race import AutoLearner
-from aggro.rules import Settings
+from aggro.settings import Settings
+from aggro.variants import ESTIMATORS
 from studies.accuracy.data import Problem
 
 CHUNK = 16  # rows between two looks at who leads, as partial_fit on small batches would do
@@ -24,7 +24,9 @@ ALL = {"metric": "auto", "scale": "auto", "average": "auto"}
 LOSSES = {  # of classes, of numbers
     "plain": ("hinge", "epsilon_insensitive"),
     "squared": ("squared_hinge", "squared_epsilon_insensitive"),
-    "recommended": tuple(KINDS[kind].fixed["loss"] for kind in ("AutoClassifier", "AutoRegressor")),
+    "recommended": tuple(
+        ESTIMATORS[kind].fixed["loss"] for kind in ("AutoClassifier", "AutoRegressor")
+    ),
 }
 SPELLINGS: dict[str, dict[str, Any]] = {
     RECOMMENDED: ALL | {"loss": "recommended"},

@@ -14,7 +14,7 @@ from aggro.cli.shuffle import Shuffled, joined
 from aggro.cli.watch import Line
 from aggro.files import Batch
 from aggro.files.matrix import SparseRows
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("inside")
 

@@ -9,9 +9,9 @@ import pytest
 from cli_helpers import write_csv, write_jsonl, write_numbers, write_svmlight, write_vw
 
 import aggro
-from aggro.clashes import CLASHES
 from aggro.cli import main
 from aggro.cli.messages import in_words, translated
+from aggro.settings import INCOMPATIBLE
 
 PYTHON = re.compile(
     r"='|=\"|=True|=False|=None|std::|Traceback|kwarg|\b_\w+ value|_price|partial_fit|\bdtype\b"
@@ -151,7 +151,7 @@ def test_messages_are_in_the_words_of_the_command_line(line, capsys):
     assert sorted(path.name for path in Path().iterdir()) == before
 
 
-@pytest.mark.parametrize("clash", CLASHES, ids=lambda clash: " and ".join(clash.axes))
+@pytest.mark.parametrize("clash", INCOMPATIBLE, ids=lambda clash: " and ".join(clash.axes))
 def test_what_cannot_be_combined_is_said_in_options(clash):
     assert not PYTHON.search(translated(clash.why)), translated(clash.why)
     assert "--" in translated(clash.why)

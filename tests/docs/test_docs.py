@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from aggro.clashes import CLASHES
+from aggro.settings import INCOMPATIBLE
 from aggro.variants import ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -181,7 +181,7 @@ def combinations():
 
 
 def clashes():
-    rows = [[" × ".join(f"`{axis}`" for axis in clash.axes), clash.why] for clash in CLASHES]
+    rows = [[" × ".join(f"`{axis}`" for axis in clash.axes), clash.why] for clash in INCOMPATIBLE]
     return table(["axes", "why not"], rows)
 
 

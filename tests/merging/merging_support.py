@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from aggro.learn.learner import Learner, rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 
 def settings_of(metric="euclidean", classes=2, **more):

@@ -18,8 +18,8 @@ from aggro.merging.learners import blank_like, merge_learners, total
 from aggro.merging.parts import square, take_apart, widened
 from aggro.merging.shards import merge_round
 from aggro.merging.table import DERIVED, REFUSED, RULES
-from aggro.metric import METRICS as metric_table
-from aggro.rules import Settings
+from aggro.settings import METRICS as metric_table
+from aggro.settings import Settings
 
 SEEDS = st.integers(0, 2**16)
 METRICS = st.sampled_from(["euclidean", "diagonal", "newton", "full"])

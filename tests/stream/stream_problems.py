@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from aggro.kinds import LINEAR
-from aggro.variants import ROWS
+from aggro.variants import LINEAR, ROWS
 
 CLASSIFIERS = [
     row.name for row in ROWS if row.estimator in LINEAR and not LINEAR[row.estimator].regression

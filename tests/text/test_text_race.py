@@ -5,7 +5,7 @@ from text_support import texts
 
 from aggro import TextClassifier
 from aggro.learn.grids import price
-from aggro.rules import Settings
+from aggro.settings import Settings
 from aggro.text.race import make_race
 
 

@@ -22,11 +22,11 @@ ADDED = {
             '        case "huber_hinge":\n            return Slack(0.0, C, 1 / (2 * C))\n',
         ),
         (
-            "src/aggro/rules.py",
+            "src/aggro/settings.py",
             '    "perceptron": lambda s:',
             '    "huber_hinge": lambda s: {"cap": s.C, "ridge": _ridge(s.C)},\n',
         ),
-        ("src/aggro/rules.py", 'CLASSIFIER_LOSSES = ("hinge"', None),
+        ("src/aggro/settings.py", 'CLASSIFIER_LOSSES = ("hinge"', None),
         (
             "src/aggro/variants.py",
             "    *_three(('PAR'".replace("'", '"'),
@@ -94,7 +94,7 @@ struct MeanConstraint : TopConstraint {
             '            best_wrong = others if self.kind == "mean" else best_wrong\n',
         ),
         ("src/aggro/reference/task.py", 'CLASSES = ("support"', None),
-        ("src/aggro/rules.py", '        Choice(("support", "top"', None),
+        ("src/aggro/settings.py", '        Choice(("support", "top"', None),
     ],
     "a way to forget": [
         (

@@ -6,8 +6,7 @@ import argparse
 import json
 
 from aggro.cli.options import new_parser
-from aggro.kinds import LINEAR
-from aggro.variants import catalogue
+from aggro.variants import LINEAR, catalogue
 
 EXAMPLES = """
 aggro algorithms

@@ -15,11 +15,11 @@ from aggro.cli.model import LinearModel
 from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.files import Reader
 from aggro.files.labels import looks_continuous
-from aggro.kinds import KINDS
 from aggro.learn.beginners import is_sparse
 from aggro.learn.grids import race_tables
 from aggro.learn.learner import Array, rows_of
-from aggro.rules import Settings, left_open
+from aggro.settings import Settings, selected_axes
+from aggro.variants import ESTIMATORS
 
 CHOSEN = dict.fromkeys(("C", "metric", "scale", "average"), "auto")
 UNDECIDED = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting"}  # whatever is chosen
@@ -56,7 +56,7 @@ def new_model(
     if chooses:
         task = "regression" if is_regression(variant) else "classification"
         outputs = 1 if task == "regression" else len(np.unique(y))
-        axes = KINDS[variant.estimator].axes
+        axes = ESTIMATORS[variant.estimator].axes
         left = left_to_choose(X, task, outputs, args.auto)
         params = {name: value for name, value in left.items() if name in axes} | params
     return LinearModel.create(variant, params, X.dtype, args.seed or 0)
@@ -84,7 +84,7 @@ def left_to_choose(X: Any, task: str, outputs: int, insists: bool = False) -> di
 
 def choice_told(settings: Settings) -> str:
     """Return what is said about the choice before learning begins."""
-    names = left_open(settings)
+    names = selected_axes(settings)
     if names:
         return f"{', '.join(names)}: chosen while learning (--fast: one plain model)"
     return (

@@ -23,9 +23,8 @@ from aggro.cli.watch import Watch
 from aggro.files import Batch
 from aggro.files.labels import first_labels
 from aggro.files.sources import expand
-from aggro.kinds import KINDS
 from aggro.learn.learner import Array
-from aggro.variants import find
+from aggro.variants import ESTIMATORS, find
 
 EXAMPLES = """
 aggro compare data.svm --algorithms PA-I,SPA-I,PAM-I-diag,AROW --C 0.1
@@ -140,7 +139,7 @@ def _models(args: argparse.Namespace, X: Any, y: Array) -> list[LinearModel]:
     """Return a model for every name, and for every C where the variant has one."""
     models = []
     for name in dict.fromkeys(find(name).name for name in args.algorithms):
-        prices = (args.C or [None]) if "C" in KINDS[find(name).estimator].axes else [None]
+        prices = (args.C or [None]) if "C" in ESTIMATORS[find(name).estimator].axes else [None]
         for price in prices:
             given = argparse.Namespace(**{**vars(args), "C": price})
             models.append(new_model(given, name, X, y, strict=False))

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.clashes import check_settings
 from aggro.cli.reading import Reading
 from aggro.cli.variant import settings_for
-from aggro.kinds import LINEAR
 from aggro.labels import chosen, shown
 from aggro.learn.alike import AnyLearner, grow_features, suffered
 from aggro.learn.classes import Classes
@@ -28,8 +26,8 @@ from aggro.learn.recorder import Recorder
 from aggro.models.errors import ModelFileError
 from aggro.models.record import DAMAGED, REGRESSORS, Record, read_record, write_record
 from aggro.models.store import check_fitted
-from aggro.rules import LOSSES, Settings, Task, class_task
-from aggro.variants import Variant
+from aggro.settings import LOSSES, Settings, Task, check_settings, class_task
+from aggro.variants import LINEAR, Variant
 
 PRICES = ("C", "epsilon", "r", "eta")  # what may change when learning goes on
 

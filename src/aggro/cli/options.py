@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from aggro.checks import Choice, Count, Number
 from aggro.cli.values import LARGEST_SEED, at_least, average, number, pair, price, prices, whole
-from aggro.rules import AXES, Axis
+from aggro.settings import AXES, Axis
 
 FORMATS = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
 # How a kind of value is read on the command line.

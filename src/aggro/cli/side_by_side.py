@@ -8,7 +8,7 @@ from typing import Any
 from aggro.cli.model import LinearModel
 from aggro.cli.watch import Watch
 from aggro.learn.learner import Array, Learner, Progress
-from aggro.rules import Settings, left_open, same_shape
+from aggro.settings import Settings, selected_axes, shared_layout
 
 
 def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:
@@ -20,7 +20,7 @@ def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:
     for number, model in enumerate(models):
         s = model.settings
         draws = s.average == "reservoir"  # random numbers, which should not depend on company
-        key = number if left_open(s) or draws else same_shape(s)
+        key = number if selected_axes(s) or draws else shared_layout(s)
         groups.setdefault(key, []).append(model)
     return list(groups.values())
 

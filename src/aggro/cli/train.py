@@ -38,8 +38,8 @@ from aggro.files import Batch, Reader
 from aggro.files.labels import first_labels
 from aggro.files.raw import RawRows
 from aggro.files.sources import expand
-from aggro.kinds import LINEAR
 from aggro.learn.learner import Array
+from aggro.variants import LINEAR
 
 EXAMPLES = """
 aggro train data.svm -o model.aggro --test data.t

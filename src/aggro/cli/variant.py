@@ -6,10 +6,9 @@ from argparse import Namespace
 from typing import Any
 
 from aggro.cli.options import options
-from aggro.kinds import KINDS
-from aggro.rules import Settings
+from aggro.settings import Settings
 from aggro.stream.settings import keywords_of, settings_of
-from aggro.variants import PLAIN, RACED, Variant, find
+from aggro.variants import ESTIMATORS, PLAIN, SELECTED, Variant, find
 
 
 def given(args: Namespace) -> dict[str, Any]:
@@ -25,7 +24,7 @@ def given(args: Namespace) -> dict[str, Any]:
 
 def is_regression(variant: Variant) -> bool:
     """Tell whether a variant predicts numbers."""
-    return KINDS[variant.estimator].regression
+    return ESTIMATORS[variant.estimator].regression
 
 
 def choose(algorithm: str | None, task: str, looks_like: str, races: bool = False) -> Variant:
@@ -33,7 +32,7 @@ def choose(algorithm: str | None, task: str, looks_like: str, races: bool = Fals
     if task == "auto":
         named = None if algorithm is None else find(algorithm)
         task = looks_like if named is None else _task_of(named)
-    plain = (RACED if races else PLAIN)[task == "regression"]
+    plain = (SELECTED if races else PLAIN)[task == "regression"]
     variant = find(algorithm or plain)
     if _task_of(variant) != task:
         raise ValueError(f"{variant.name} is for {_task_of(variant)}; for {task} use e.g. {plain}.")
@@ -46,12 +45,12 @@ def _task_of(variant: Variant) -> str:
 
 def allowed(variant: Variant, params: dict[str, Any], *, strict: bool = True) -> dict[str, Any]:
     """Return the parameters that a variant has; one that it has not is an error if ``strict``."""
-    if KINDS[variant.estimator].kernel:
+    if ESTIMATORS[variant.estimator].kernel:
         raise ValueError(
             f"{variant.name} learns in a kernel's space, which the command line cannot do yet; use "
             f"aggro.{variant.estimator} in Python."
         )
-    choices = set(KINDS[variant.estimator].axes)
+    choices = set(ESTIMATORS[variant.estimator].axes)
     strange = sorted(params.keys() - choices)
     if strange and strict:
         listed = ", ".join(

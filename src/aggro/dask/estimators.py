@@ -24,7 +24,6 @@ from aggro.estimators.stopping import Patience
 from aggro.estimators.weights import LinearEstimator
 from aggro.merging.parts import without_news
 from aggro.merging.text_shards import counting
-from aggro.renamed import today
 from aggro.sklearn_api import store_parameters
 from aggro.text.table import check_columns
 
@@ -209,7 +208,7 @@ class DaskEstimator(OnCluster, LinearEstimator):
         return local
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
+        state = dict(self.__dict__)
         return {**state, "client": None, "_known_prices": None}  # which name the client
 
 
@@ -286,7 +285,7 @@ def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | Non
     own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in mine.items()]
 
     def __init__(self: Any, **params: Any) -> None:
-        bound = signature_of.bind(self, **today(name, params))
+        bound = signature_of.bind(self, **params)
         bound.apply_defaults()
         store_parameters(self, dict(bound.arguments))
 

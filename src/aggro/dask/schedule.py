@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from aggro.dask.work import Unit
-from aggro.metric import METRICS
+from aggro.settings import METRICS
 
 # Partitions that keep enough workers busy; with less, partitions are learned in slices. Less are
 # enough where models are dear, as those of texts: a slice costs as much as a model has words.

@@ -10,18 +10,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from aggro.clashes import check_settings
 from aggro.estimators.judges import ByLoss
 from aggro.estimators.passes import Passes, Teach
 from aggro.estimators.validation import FLOATS, is_sparse, read_columns
-from aggro.kinds import KINDS, Kind
 from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
 from aggro.learn.lessons import Lesson
 from aggro.learn.threads import threads_of
 from aggro.learn.turns import turns_of
-from aggro.rules import Settings, Task, same_values
+from aggro.settings import Settings, Task, check_settings, same_values
 from aggro.sklearn_api import Estimator
+from aggro.variants import ESTIMATORS, EstimatorSettings
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -104,9 +103,11 @@ class OnlineEstimator(Estimator):
 
     @classmethod
     @functools.cache
-    def _kind(cls) -> Kind:
+    def _kind(cls) -> EstimatorSettings:
         """Return the estimator's row of the table; a class of a user's own has its parent's."""
-        return next(KINDS[each.__name__] for each in cls.__mro__ if each.__name__ in KINDS)
+        return next(
+            ESTIMATORS[each.__name__] for each in cls.__mro__ if each.__name__ in ESTIMATORS
+        )
 
     def _settings(self, task: Task) -> Settings:
         """Return the point on every axis: the parameters that name one, and what is fixed."""

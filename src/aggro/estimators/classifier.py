@@ -27,7 +27,7 @@ from aggro.learn.classes import Classes, decode, encode_known
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.makers import grown, make_learner
-from aggro.rules import Settings, Task, class_task
+from aggro.settings import Settings, Task, class_task
 from aggro.sklearn_api import check_random_state
 
 

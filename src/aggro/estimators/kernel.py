@@ -9,7 +9,7 @@ from aggro.checks import check_choice
 from aggro.estimators.classifier import OnlineClassifier
 from aggro.estimators.kernel_base import KernelEstimator
 from aggro.estimators.regressor import OnlineRegressor
-from aggro.rules import Settings
+from aggro.settings import Settings
 from aggro.sklearn_api import store_parameters
 
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")

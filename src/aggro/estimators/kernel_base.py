@@ -11,7 +11,7 @@ from aggro.estimators.validation import check_finite, read_columns
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.learn.learner import Array
-from aggro.rules import Settings, check_unchanged
+from aggro.settings import Settings, check_unchanged
 from aggro.sklearn_api import check_fitted
 
 

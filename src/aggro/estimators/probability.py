@@ -14,7 +14,7 @@ from aggro.learn.lessons import Lesson
 from aggro.learn.race import AutoLearner
 from aggro.learn.recorder import Recorder
 from aggro.learn.typical import Typical
-from aggro.rules import Settings, Task
+from aggro.settings import Settings, Task
 from aggro.sklearn_api import available_if, check_fitted, exception
 
 

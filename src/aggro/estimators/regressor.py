@@ -14,7 +14,7 @@ from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.makers import make_learner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 
 class OnlineRegressor(OnlineEstimator):

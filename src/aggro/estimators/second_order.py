@@ -6,7 +6,6 @@ from typing import Any
 
 from aggro.estimators.classifier import LinearClassifier
 from aggro.estimators.regressor import LinearRegressor
-from aggro.renamed import old_keywords
 from aggro.sklearn_api import store_parameters
 
 
@@ -183,7 +182,6 @@ shuffle, verbose, n_jobs, random_state, warm_start, reservoir_size
         store_parameters(self, locals())
 
 
-@old_keywords
 class ConfidenceWeightedClassifier(LinearClassifier):
     """Confidence-weighted learning: be right on this example with probability eta.
 
@@ -248,7 +246,6 @@ reservoir_size, probability
         store_parameters(self, locals())
 
 
-@old_keywords
 class SoftConfidenceWeightedClassifier(LinearClassifier):
     """Soft confidence-weighted learning: the same probability, at a price C for missing it.
 

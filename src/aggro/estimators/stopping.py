@@ -142,4 +142,5 @@ def _shares(sizes: Array, draws: int, random: Any) -> Array:
         missing -= some
         if missing == 0:
             break
-    return counts.astype(int)
+    rows: Array = counts.astype(int)
+    return rows

@@ -18,7 +18,7 @@ from aggro.learn.choice import Choice
 from aggro.learn.learner import Array, Learner, rows_of
 from aggro.learn.race import AutoLearner
 from aggro.learn.threads import threads_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 from aggro.sklearn_api import check_fitted
 
 

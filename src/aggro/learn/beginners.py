@@ -12,7 +12,7 @@ from aggro.learn import joint
 from aggro.learn.bundle import select
 from aggro.learn.grids import FILLED, first_steps, places_of
 from aggro.learn.learner import Learner
-from aggro.rules import memory_of
+from aggro.settings import memory_of
 
 if TYPE_CHECKING:
     from aggro.learn.race import AutoLearner

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learn.learner import Array, Learner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 TALLIES = ("mistakes", "updates", "last_update", "loss")
 

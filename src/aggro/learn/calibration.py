@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from aggro.learn.growth import output_map
 from aggro.learn.probability_map import apply, bounded, fit
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 Array = npt.NDArray[Any]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from aggro.checks import near
 from aggro.labels import Array, check_same_kind, chosen, joined, places, shown, sorted_classes
-from aggro.rules import Task, class_task
+from aggro.settings import Task, class_task
 
 
 @dataclass(slots=True)  # made in every call: a frozen one would take three times as long

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from aggro.clashes import combine
 from aggro.learn.bundle import begin_anew, select
 from aggro.learn.learner import Learner
-from aggro.metric import DIAGONAL, METRICS
-from aggro.rules import SCALES, Settings, intercept_prior
+from aggro.settings import DIAGONAL, METRICS, SCALES, Settings, are_compatible, intercept_prior
 
 # Values of C are powers of the square root of ten; grids count them in steps from the unit.
 STEP = math.log(10.0) / 2
@@ -58,7 +56,7 @@ FAR = 24  # steps that the edges may move away from the unit
 
 
 def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
-    """Return the pairs of metric and scale to race, of those that combine with the other settings.
+    """Return the pairs of metric and scale to compare that are compatible with the other settings.
 
     Sparse rows are not centred: all would fill.
     """
@@ -74,7 +72,7 @@ def places_of(settings: Settings, sparse: bool) -> list[tuple[str, str]]:
         (metric, scale)
         for metric, scale in places
         if not (sparse and s.scale == "auto" and scale == "standard")
-        and combine(replace(s, metric=metric, scale=scale))
+        and are_compatible(replace(s, metric=metric, scale=scale))
     ]
 
 

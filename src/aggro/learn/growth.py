@@ -9,8 +9,7 @@ import numpy as np
 
 from aggro.learn.bundle import begin_intercepts
 from aggro.learn.learner import Array, Learner
-from aggro.metric import DIAGONAL
-from aggro.rules import Settings
+from aggro.settings import DIAGONAL, Settings
 
 LINEAR = ("lane", "slot", "output")  # kinds of arrays that change as the outputs do
 BUT = ("news", "bias_news", "bias_prior", "bias_variance")  # which are no weights

@@ -16,7 +16,7 @@ import numpy as np
 
 from aggro import _core
 from aggro.learn.learner import Array, Learner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 # Examples of a race that are answered jointly. On 19 sets of two classes that is worth almost as
 # much as joint answers without an end (0.965 and 0.961 times the mistakes of the leader). With

@@ -13,7 +13,7 @@ from aggro.learn.growth import output_map
 from aggro.learn.kernel_choice import KernelChoice, groups_of, vote_of
 from aggro.learn.learner import Array, Progress, rows_of
 from aggro.learn.turns import Turns
-from aggro.rules import Settings, check_same_shape
+from aggro.settings import Settings, check_same_layout
 
 SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
 ROWS_AT_ONCE = 64  # whose values are asked of a kernel from outside
@@ -111,7 +111,7 @@ class KernelLearner:
 
     def configure(self, settings: Settings) -> None:
         """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
-        check_same_shape(self.settings, settings)
+        check_same_layout(self.settings, settings)
         self.settings = settings
         self.model.set_groups(groups_of(settings, self.classes))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from aggro import _core
 from aggro.checks import check_choice, check_count, check_number
-from aggro.rules import Settings, compete
+from aggro.settings import Settings, classes_compete
 
 KERNELS = ("rbf", "poly", "linear", "sigmoid", "precomputed")
 STRATEGIES = ("simple", "nearest", "projection", "oldest")
@@ -75,7 +75,7 @@ def groups_of(s: Settings, outputs: int) -> list[Any]:
     rule, margin = s.rule(), _core.Task.margin
     if s.task == "binary":
         return [_core.Group(first=0, count=1, task=margin, positive=outputs - 1, rule=rule)]
-    if compete(s):
+    if classes_compete(s):
         task = getattr(_core.Task, s.multiclass)
         return [_core.Group(first=0, count=outputs, task=task, positive=0, rule=rule)]
     task = _core.Task.tube if s.task == "regression" else margin

@@ -9,7 +9,7 @@ from typing import Any
 
 from aggro.learn.grids import FAR_BEHIND, standing, staying
 from aggro.learn.learner import Learner
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 
 def lanes_of(learner: Learner) -> list[dict[str, Any]]:

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro import _core
-from aggro.metric import METRICS
-from aggro.rules import CORE, Settings, check_same_shape, compete, memory_of
+from aggro.settings import CORE, METRICS, Settings, check_same_layout, classes_compete, memory_of
 
 Array = npt.NDArray[Any]
 
@@ -127,7 +126,7 @@ class Learner:
         """Take over new prices (C, epsilon, class_mean ...) for what comes; the past stays."""
         fresh = (settings,) if isinstance(settings, Settings) else tuple(settings)
         for old, new in zip(self.all_settings, fresh, strict=True):
-            check_same_shape(old, new)
+            check_same_layout(old, new)
         self.all_settings = fresh
         self.model.set_groups(self._groups())
 
@@ -244,14 +243,14 @@ class Learner:
         reservoir = s.average == "reservoir"
         words = {"reservoir": "reservoir", "auto": "either"}
         predictor = words.get(str(s.average), "average" if s.average else "last")
-        one_margin = not compete(s)
+        one_margin = not classes_compete(s)
         sums = self.outputs if any(s.class_mean > 0 for s in self.all_settings) else 0
         shape = _core.Shape(
             features=features,
             outputs=self.outputs * self.models,
             intercept=s.fit_intercept,
             intercept_scale=0.0 if s.intercept_scaling == "auto" else float(s.intercept_scaling),
-            metric=getattr(_core.Metric, METRICS[s.metric].keeps),
+            metric=getattr(_core.Metric, METRICS[s.metric].storage),
             predictor=getattr(_core.Predictor, predictor),
             sums=sums,
             total=sums > 0 and one_margin,
@@ -279,7 +278,7 @@ class Learner:
         if s.task == "binary":
             last = self.classes - 1  # the second class, or the only one that is known
             return [_core.Group(first=first, count=1, task=margin, positive=last, **common)]
-        if compete(s):
+        if classes_compete(s):
             task = getattr(_core.Task, s.multiclass)
             return [_core.Group(first=first, count=self.outputs, task=task, positive=0, **common)]
         task = _core.Task.tube if s.task == "regression" else margin

@@ -12,7 +12,7 @@ from aggro.learn.kernel import KernelLearner
 from aggro.learn.lanes import chosen_of
 from aggro.learn.learner import Array, Learner
 from aggro.learn.race import AutoLearner
-from aggro.rules import Settings, left_open
+from aggro.settings import Settings, selected_axes
 
 Kind = TypeVar("Kind", bound=Learner | AutoLearner | KernelLearner)
 
@@ -21,7 +21,7 @@ def make_learner(
     settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
 ) -> AnyLearner:
     """Return a learner, or a race of them when something is left to be chosen."""
-    kind = AutoLearner if left_open(settings) else Learner
+    kind = AutoLearner if selected_axes(settings) else Learner
     return kind(settings, features, outputs, dtype, seed)
 
 

@@ -20,7 +20,7 @@ from aggro.learn.joint import Alone, Joint
 from aggro.learn.lanes import all_lanes, best_of, chosen_of, lanes_of, who_stays
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.turns import Turns
-from aggro.rules import AXES, Settings, check_same_shape, left_open
+from aggro.settings import AXES, Settings, check_same_layout, selected_axes
 
 
 class AutoLearner:
@@ -220,7 +220,7 @@ class AutoLearner:
         return learners[i], lane
 
     def _blank(self) -> Learner:
-        chosen = {name: getattr(Settings, name) for name in left_open(self.settings)}
+        chosen = {name: getattr(Settings, name) for name in selected_axes(self.settings)}
         settings = replace(self.settings, **chosen)
         return Learner(settings, self.features, self.classes, self.dtype, self.seed)
 
@@ -338,7 +338,7 @@ class AutoLearner:
 
     def configure(self, settings: Settings) -> None:
         """Take over new parameters other than those that are raced, for what comes."""
-        check_same_shape(self.settings, settings)
+        check_same_layout(self.settings, settings)
         for learner in self.learners:
             learner.configure([chosen_of(s, settings) for s in learner.all_settings])
         self.settings = settings

@@ -13,7 +13,7 @@ from aggro.learn.calibration import RING, Calibrator
 from aggro.learn.learner import Array
 from aggro.learn.lessons import Lesson
 from aggro.learn.typical import FEATURES, Typical, next_change
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 UNSEEN = 5  # the twin of a model of several passes leaves every fifth row for the last pass
 FEW = 1000  # margins; for less than that there are more twins

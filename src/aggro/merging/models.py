@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_number
-from aggro.clashes import check_settings
 from aggro.learn.alike import AnyLearner
 from aggro.learn.classes import Classes
 from aggro.learn.learner import Array
@@ -24,7 +23,7 @@ from aggro.merging.parts import wider
 from aggro.merging.streams import merge_streams
 from aggro.models.record import KERNELS, TEXTS, Record, read_record
 from aggro.models.streams import STREAMS
-from aggro.rules import LOSSES
+from aggro.settings import LOSSES, check_settings
 
 Path_ = (str, os.PathLike)
 SAME = ("_multilabel", "_flat", "_origin")  # of all models

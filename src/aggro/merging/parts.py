@@ -14,7 +14,7 @@ import numpy as np
 
 from aggro.learn.learner import Array, Learner
 from aggro.merging.table import DERIVED
-from aggro.metric import DIAGONAL
+from aggro.settings import DIAGONAL
 
 COUNTERS = ("examples", "averaged", "frozen", "random")
 RECORD = ("recent_examples", "chosen_mistakes", "chosen_error")

@@ -20,8 +20,7 @@ from aggro.learn.alike import AnyLearner, learners_of
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
 from aggro.merging.changes import Change, apply
-from aggro.metric import METRICS
-from aggro.rules import Settings
+from aggro.settings import METRICS, Settings
 
 PRICED = (
     *("hinge", "squared_hinge", "least_squares", "scw1", "scw2"),

@@ -7,13 +7,12 @@ from typing import Any, get_args
 
 import numpy as np
 
-from aggro.clashes import check_settings
 from aggro.learn.grids import KNOWN_UNIT, MOST_STEPS
 from aggro.learn.learner import Learner
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
-from aggro.rules import LOSSES, Settings, Task, left_open, same_shape
+from aggro.settings import LOSSES, Settings, Task, check_settings, selected_axes, shared_layout
 
 TABLES = ("lane", "slot", "feature")  # kinds of arrays that have one line for each feature
 # Files of old lack these: they begin at zero.
@@ -46,7 +45,7 @@ def encode_settings(settings: Settings, arrays: Arrays) -> dict[str, Any]:
 def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner:
     """Return the learner, or raise if its parts do not fit together."""
     settings = [decode_settings(each, arrays) for each in facts["settings"]]
-    if any(map(left_open, settings)) or len({same_shape(each) for each in settings}) != 1:
+    if any(map(selected_axes, settings)) or len({shared_layout(each) for each in settings}) != 1:
         raise ModelFileError("the settings cannot be those of one learner")
     for name, kind in FACTS.items():
         if type(facts[name]) is not kind:

@@ -7,7 +7,7 @@ from typing import Any
 
 from aggro.checks import near
 from aggro.models.errors import ModelFileError
-from aggro.rules import AXES
+from aggro.settings import AXES
 
 NUMBER = (int, float)
 PARAMETERS: dict[str, tuple[type, ...]] = {

@@ -12,7 +12,6 @@ import os
 from typing import Any
 
 import aggro
-from aggro.kinds import KINDS, LINEAR
 from aggro.learn.calibration import Calibrator
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.learner import Learner
@@ -32,7 +31,7 @@ from aggro.models.kernels import decode_kernel_learner, encode_kernel_learner
 from aggro.models.learners import decode_learner, encode_learner
 from aggro.models.parameters import check_type
 from aggro.models.values import Arrays, decode, encode
-from aggro.renamed import today
+from aggro.variants import ESTIMATORS, LINEAR
 
 FORMAT = 2
 OLDER = (1,)  # formats that are read, too
@@ -48,7 +47,7 @@ FORMER = {
 }
 CLASSIFIERS = tuple(name for name, kind in LINEAR.items() if not kind.regression)
 REGRESSORS = tuple(name for name, kind in LINEAR.items() if kind.regression)
-KERNELS = tuple(name for name, kind in KINDS.items() if kind.kernel)
+KERNELS = tuple(name for name, kind in ESTIMATORS.items() if kind.kernel)
 TEXTS = ("TextClassifier", "TextRegressor")
 DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, IndexError)
 
@@ -114,7 +113,7 @@ def read_record(path: str | os.PathLike[str]) -> Record:
             )
         former = FORMER.get(header["format"], {}).get(header["class"], {})
         params = {name: decode(value, arrays) for name, value in header["params"].items()}
-        params = today(str(header["class"]), former | params)
+        params = former | params
         for name, value in params.items():
             check_type(name, value)
         attributes = {

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 import aggro
-from aggro.kinds import KINDS
 from aggro.learn.calibration import Calibrator
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.learner import Learner
@@ -18,19 +17,17 @@ from aggro.learn.race import AutoLearner
 from aggro.learn.typical import Typical
 from aggro.models.errors import ModelFileError
 from aggro.models.record import (
-    CLASSIFIERS,
     DAMAGED,
     KERNELS,
-    REGRESSORS,
     TEXTS,
     Record,
     read_record,
     write_record,
 )
 from aggro.models.streams import STREAMS, stream_learner, stream_record
-from aggro.rules import Settings, class_task
+from aggro.settings import Settings, class_task
+from aggro.variants import ESTIMATORS
 
-ESTIMATORS = (*CLASSIFIERS, *REGRESSORS, *KERNELS)
 # Fitted attributes of the estimators, and what they must be.
 ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_learner": (Learner, AutoLearner, KernelLearner),
@@ -162,7 +159,7 @@ def _learned(model: Any) -> Settings:
     Early versions fixed another one; such a model goes on with today's.
     """
     settings: Settings = model._learner.settings
-    fixed = KINDS[type(model).__name__].fixed
+    fixed = ESTIMATORS[type(model).__name__].fixed
     return replace(settings, loss=fixed.get("loss", settings.loss))
 
 

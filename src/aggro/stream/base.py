@@ -8,7 +8,7 @@ import numpy as np
 
 from aggro.checks import check_count, check_number
 from aggro.learn.learner import Array, Learner
-from aggro.rules import Settings
+from aggro.settings import Settings
 from aggro.stream.frames import column_like, rows_of_frame, values_of
 from aggro.stream.race import RacingStream
 from aggro.stream.river import RiverProtocol

@@ -12,14 +12,12 @@ import numpy as np
 from aggro.learn.classes import in_order
 from aggro.learn.makers import grown
 from aggro.learn.probability_map import softmax_of_one
-from aggro.renamed import old_attributes
 from aggro.stream.base import StreamLearner
 from aggro.stream.frames import rows_of_frame, table_like
 from aggro.stream.probability import RecordingStream
 from aggro.variants import PLAIN
 
 
-@old_attributes
 class StreamClassifier(RecordingStream):
     """Passive-Aggressive classifier of a stream: features and classes may appear at any time.
 
@@ -141,7 +139,6 @@ def _owners(classes: list[Any]) -> list[Any]:
     return classes[1:] if len(classes) == 2 else classes
 
 
-@old_attributes
 class StreamRegressor(StreamLearner):
     """Passive-Aggressive regressor of a stream: features may appear at any time.
 

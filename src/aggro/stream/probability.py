@@ -14,7 +14,7 @@ from aggro.learn.growth import output_map
 from aggro.learn.learner import Array
 from aggro.learn.probability_map import bounded
 from aggro.learn.typical import RECENT, is_sample, kept, next_change
-from aggro.rules import Settings
+from aggro.settings import Settings
 from aggro.stream.base import StreamLearner, from_json, to_json
 
 WAITING = 256  # margins that wait in lists, where one more costs little

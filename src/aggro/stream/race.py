@@ -22,7 +22,7 @@ from aggro.learn.grids import (
     standing,
 )
 from aggro.learn.learner import Learner
-from aggro.rules import Settings, memory_of
+from aggro.settings import Settings, memory_of
 
 _core.give_signatures(_core.Stream)
 

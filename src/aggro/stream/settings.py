@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from aggro.checks import check_choice, check_count, near
-from aggro.clashes import check_settings
-from aggro.kinds import LINEAR, losses_of
-from aggro.rules import AXES, Settings, Task, class_task
-from aggro.variants import find
+from aggro.settings import AXES, Settings, Task, check_settings, class_task
+from aggro.variants import LINEAR, find, losses_of
 
 OVERFLOWS = ("drop", "hash")
 

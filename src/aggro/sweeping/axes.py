@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.clashes import check_settings
-from aggro.kinds import KINDS
-from aggro.rules import AXES, Settings, Task, left_open
+from aggro.settings import AXES, Settings, Task, check_settings, selected_axes
 from aggro.stream.settings import keywords_of
 from aggro.sweeping.result import SweepRow
-from aggro.variants import PLAIN, Variant, find
+from aggro.variants import ESTIMATORS, PLAIN, Variant, find
 
 NAMES = {*AXES, "algorithm"}
 
@@ -59,12 +57,12 @@ def rows_for(axes: dict[str, list[Any]], task: Task) -> list[SweepRow]:
 
 def _row(params: dict[str, Any], task: Task) -> SweepRow:
     variant, regression = _variant(params, task), task == "regression"
-    kind = KINDS[variant.estimator]
+    kind = ESTIMATORS[variant.estimator]
     # An axis that the variant does not have is no setting of it.
     params = {k: v for k, v in params.items() if k in {"algorithm", *kind.axes}}
     given = {k: v for k, v in params.items() if k != "algorithm"}
     settings = Settings(task=task, **keywords_of(variant.name, regression, given))
-    for name in left_open(settings):
+    for name in selected_axes(settings):
         raise ValueError(
             f"sweep compares values, and {name}='auto' is none; give a list of them, or use "
             f"{name}='auto' in an estimator, which chooses while it learns."
@@ -77,9 +75,9 @@ def _variant(params: dict[str, Any], task: Task) -> Variant:
     """Return the row of the catalogue that these parameters change."""
     regression = task == "regression"
     variant = find(params.get("algorithm", PLAIN[regression]))
-    if KINDS[variant.estimator].kernel:
+    if ESTIMATORS[variant.estimator].kernel:
         raise ValueError(f"{variant.name} is a kernel learner; sweep learns linear variants.")
-    if KINDS[variant.estimator].regression != regression:
+    if ESTIMATORS[variant.estimator].regression != regression:
         what, other = ("numbers", "classes") if regression else ("classes", "numbers")
         raise ValueError(
             f"{variant.name} learns {other}, and y holds {what}; choose variants such as "

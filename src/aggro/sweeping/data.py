@@ -18,7 +18,7 @@ from aggro.files.sources import STANDARD_INPUT
 from aggro.learn.classes import Classes
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
-from aggro.rules import Task, class_task
+from aggro.settings import Task, class_task
 
 
 @dataclass

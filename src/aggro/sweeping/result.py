@@ -10,7 +10,7 @@ import numpy as np
 
 from aggro.learn.bundle import select
 from aggro.learn.learner import Array, Learner
-from aggro.rules import Settings, Task
+from aggro.settings import Settings, Task
 from aggro.variants import PLAIN, find
 
 

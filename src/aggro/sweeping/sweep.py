@@ -10,7 +10,7 @@ import numpy as np
 from aggro.checks import check_choice, check_count
 from aggro.learn.learner import Array, Learner, rows_of
 from aggro.learn.threads import threads_of
-from aggro.rules import Task, same_shape
+from aggro.settings import Task, shared_layout
 from aggro.sweeping.axes import read_axes, rows_for
 from aggro.sweeping.data import Data, Part, open_data
 from aggro.sweeping.result import SweepResult, SweepRow
@@ -95,7 +95,7 @@ def _bundles(rows: list[SweepRow]) -> list[list[int]]:
     """Group the rows that can learn side by side."""
     groups: dict[Any, list[int]] = {}
     for i, row in enumerate(rows):
-        groups.setdefault(same_shape(row.settings), []).append(i)
+        groups.setdefault(shared_layout(row.settings), []).append(i)
     return list(groups.values())
 
 

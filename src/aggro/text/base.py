@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_count, check_flag, check_number
-from aggro.clashes import check_settings
-from aggro.kinds import Kind
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
-from aggro.rules import Settings
+from aggro.settings import Settings, check_settings
 from aggro.sklearn_api import Estimator, check_fitted
 from aggro.stream.river import RiverProtocol
 from aggro.text.encoder import IDF, TF, Encoder
@@ -25,6 +23,7 @@ from aggro.text.learner import TextLearner
 from aggro.text.names import MOST_NAMES
 from aggro.text.options import Options
 from aggro.text.table import Table, check_columns, table_of
+from aggro.variants import EstimatorSettings
 
 RANGES = {"auto": [(1, 1), (1, 2)]}
 WEIGHINGS: dict[Any, list[str]] = {"auto": [TF, IDF], True: [IDF], False: [TF]}
@@ -37,7 +36,7 @@ OPTIONS = (
 class TextEstimator(Estimator, RiverProtocol):
     """Strings in, answers out."""
 
-    _kind: Kind
+    _kind: EstimatorSettings
     _learner: TextLearner
     # parameters
     ngram_range: Any

@@ -8,23 +8,21 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_flag
-from aggro.kinds import KINDS
 from aggro.labels import plain_labels, shown
 from aggro.learn.classes import Classes, decode
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
-from aggro.renamed import old_keywords
-from aggro.rules import Settings, class_task
+from aggro.settings import Settings, class_task
 from aggro.sklearn_api import store_parameters
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.learner import MEMORY, TextLearner
 from aggro.text.options import WORDS
 from aggro.text.table import Table
+from aggro.variants import ESTIMATORS
 
 
-@old_keywords
 class TextClassifier(Explained, TextEstimator):
     """Learns classes from texts, in one pass and with nothing to choose.
 
@@ -82,7 +80,7 @@ binary, min_df, max_df
     'spam'
     """
 
-    _kind = KINDS["PassiveAggressiveClassifier"]
+    _kind = ESTIMATORS["PassiveAggressiveClassifier"]
     _river_base = "Classifier"
     classes_: Array
     _classes_given: bool

@@ -25,7 +25,7 @@ from aggro.learn.race import AutoLearner
 from aggro.learn.recorder import Recorder
 from aggro.learn.turns import Turns
 from aggro.learn.typical import Typical, next_change
-from aggro.rules import Settings
+from aggro.settings import Settings
 from aggro.text.encoder import Encoder, Rows
 from aggro.text.race import best_of, bytes_of, make_race, put_back, share_change, winner_of
 from aggro.text.runner import Runner, matrix_of, settings_of

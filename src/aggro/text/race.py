@@ -17,7 +17,7 @@ from aggro.learn.grids import price, tables_of
 from aggro.learn.lanes import record_of
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
-from aggro.rules import Settings, left_open, memory_of
+from aggro.settings import Settings, memory_of, selected_axes
 
 TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit of C
 
@@ -33,7 +33,7 @@ class TextRace(AutoLearner):
 
 def make_race(settings: Settings, outputs: int, dtype: str, seed: int) -> AnyLearner:
     """Return a race, or the one learner that there is when nothing is left to choose."""
-    if left_open(settings):
+    if selected_axes(settings):
         return TextRace(settings, 1, outputs, dtype, seed)
     learner = Learner(settings, 1, outputs, dtype, seed)
     learner.model.set_memory(memory_of(settings))

@@ -6,23 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from aggro.kinds import KINDS
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
 from aggro.learn.threads import threads_of
-from aggro.renamed import old_keywords
-from aggro.rules import Settings
+from aggro.settings import Settings
 from aggro.sklearn_api import store_parameters
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.learner import MEMORY
 from aggro.text.options import WORDS
 from aggro.text.table import Table
+from aggro.variants import ESTIMATORS
 
 LARGEST = 1e30  # of a target: the weights are single precision
 
 
-@old_keywords
 class TextRegressor(Explained, TextEstimator):
     """Learns numbers from texts, in one pass and with nothing to choose.
 
@@ -43,7 +41,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
     True
     """
 
-    _kind = KINDS["PassiveAggressiveRegressor"]
+    _kind = ESTIMATORS["PassiveAggressiveRegressor"]
     _river_base = "Regressor"
     epsilon: float
 

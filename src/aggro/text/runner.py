@@ -8,7 +8,7 @@ from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
 from aggro.learn.race import AutoLearner
 from aggro.learn.typical import Typical
-from aggro.rules import Settings
+from aggro.settings import Settings
 from aggro.text.encoder import Rows
 
 

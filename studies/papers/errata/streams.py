@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from aggro import datasets
 from aggro.learn.learner import Learner, rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggro.learn.learner import Learner, rows_of
-from aggro.rules import Settings
+from aggro.settings import Settings
 from studies.papers.experiment import Cell, Outcome
 from studies.papers.mahalanobis.data import SETS, TABLES, TWEETS, USERS, in_their_span, stream
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from aggro import datasets
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
-from aggro.rules import Settings
+from aggro.settings import Settings
 from studies.papers.experiment import Cell, Outcome
 from studies.papers.ties import middle, tied
 

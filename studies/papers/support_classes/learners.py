@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.rules import Settings
+from aggro.settings import Settings
 
 SLACKS = {"": "hard", "-I": "hinge", "-II": "squared_hinge"}
 READINGS = {"PA": "predicted", "MPA": "top", "SPA": "support"}  # which classes are constrained
