@@ -55,7 +55,7 @@ sanitize: $(VENV)/core  ## the core under the address, undefined-behaviour and t
 	  $(BIN)/python -m pytest -n 2 -p no:cacheprovider $(THREAD_TESTS)
 
 crash: $(VENV)/core  ## kill the server a thousand times, cut its power: nothing may be lost
-	$(BIN)/python tests/serve/crash.py --kills 1000 --power 200
+	$(BIN)/python tests/serve/crash.py --kills 1000 --power 200 --backups 50 --steps 1
 
 fuzz-serve: $(VENV)/core  ## ten thousand requests made up from the server's own description
 	$(BIN)/python tests/serve/fuzz.py --cases 10000

@@ -306,6 +306,31 @@ def test_rejections_are_written_with_the_next_snapshot(tmp_path):
         db.close()
 
 
+def test_a_replay_rejects_what_was_rejected(tmp_path):
+    """Memory may be short once: the answer stays, and so does the model."""
+    with running(tmp_path / "data") as server:
+        teach(server, 0, 5)
+        face = server.service.learning.face
+        learn = face.learn
+
+        def short(*example):
+            raise MemoryError
+
+        face.learn = short
+        assert server.post("/learn", update(5)).status_code == 422
+        face.learn = learn
+        teach(server, 6, 8)
+        before = model_file(server)
+        while server.service.writer.waiting:
+            time.sleep(0.01)
+        folder = crash(tmp_path / "data", tmp_path / "crashed")
+    with running(folder) as server:
+        assert server.service.replayed == 8
+        assert model_file(server) == before
+        assert server.post("/learn", update(5)).status_code == 422
+        assert server.http.get("/model").json()["examples"] == 7
+
+
 # -- the same model after a crash --------------------------------------------------------------
 
 TEXTS = ["free money", "lunch", "money for lunch", "free"]

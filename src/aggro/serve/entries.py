@@ -73,6 +73,7 @@ class Row(Struct, gc=False):
     features: bytes
     served: bytes | None = None
     checksum: int = 0  # of this row and all before it
+    refused: str | None = None  # why the model rejected it, in a replay
     delay: float | None = None
     x: Any = None  # the features as they were read, if they came with the lesson
 

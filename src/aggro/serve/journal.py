@@ -280,7 +280,7 @@ class Journal:
         DataFolderError
             If one is missing, or is not the one that was written.
         """
-        names = "seq, id, label, weight, features, served, checksum"
+        names = "seq, id, label, weight, features, served, checksum, refused"
         rows = self.db.execute(f"SELECT {names} FROM examples WHERE seq > ? ORDER BY seq", (seq,))
         checksum = self.checksum_at(seq)
         with readable(self.path):
@@ -289,7 +289,7 @@ class Journal:
                 if checksum is None or row.features is None or row.seq != number:
                     raise sqlite3.DatabaseError(f"update {number:,} or its features are missing")
                 with contextlib.suppress(TypeError, AttributeError, struct.error):
-                    checksum = chained(checksum, *found[1:-1])
+                    checksum = chained(checksum, *found[1:6])
                 if checksum != row.checksum:
                     raise sqlite3.DatabaseError(f"update {number:,} is not what was written")
                 yield row

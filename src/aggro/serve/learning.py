@@ -70,7 +70,14 @@ class Learning:
         return self.face.predict(x)
 
     def learn(self, row: Row) -> None:
-        """Learn the next row of the journal; a refused one counts, and teaches nothing."""
+        """Learn the next row of the journal; a rejected one counts, and changes no model.
+
+        A replay rejects what was rejected before, even for want of memory that is there now.
+        """
+        if row.refused is not None:
+            self.version, self.checksum = row.seq, row.checksum
+            self._refuse(row.seq, row.refused)
+            return
         x = self.read(row.features) if row.x is None else row.x
         label = msgspec.json.decode(row.label)
         said, confidence = self._before(x, row)
