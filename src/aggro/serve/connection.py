@@ -39,7 +39,8 @@ class Connection(asyncio.Protocol):
         self.loop = asyncio.get_running_loop()
         self.transport: Any = None
         self._parser = httptools.HttpRequestParser(self)
-        self._url, self._headers, self._in_head = b"", [], True
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._url, self._in_head = b"", True
         self._request: Request | None = None  # the one whose body is being received
         self._upgrade = False  # the client offers another protocol
         self._unparsed = 0  # bytes received since the last complete head or part of a body
