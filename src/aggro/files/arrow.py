@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from aggro.extras import optional
 from aggro.files.batch import Batch, Report
 from aggro.files.columns import Plan, check_names, chosen
+from aggro.files.contents import Contents
 from aggro.files.encode import Encoder
 from aggro.files.errors import ReadingError
 from aggro.files.options import Options
@@ -43,7 +45,8 @@ def _parquet(path: str, options: Options, report: Report) -> Iterator[tuple[Plan
     rows = options.batch_rows or DEFAULT_ROWS
     # Without these settings pyarrow reads whole row groups ahead, and the whole file if it has one.
     with parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
-        plan = _plan(file.schema_arrow, path, options, report)
+        first = file.iter_batches(rows, use_threads=False)
+        plan = _plan(file.schema_arrow, first, path, options, report)
         for group in range(file.num_row_groups):
             for table in file.iter_batches(
                 rows, row_groups=[group], columns=plan.used, use_threads=False
@@ -62,14 +65,17 @@ def _arrow(path: str, options: Options, report: Report) -> Iterator[tuple[Plan, 
                     "or write Arrow's stream format instead",
                 )
             with ipc.open_file(path) as reader:
-                plan = _plan(reader.schema, path, options, report)
+                tables = map(reader.get_batch, range(reader.num_record_batches))
+                plan = _plan(reader.schema, tables, path, options, report)
                 for number in range(reader.num_record_batches):
                     yield plan, reader.get_batch(number)
             return
         while True:
             reader = ipc.open_stream(stream)  # closing it would close the stream
-            plan = _plan(reader.schema, path, options, report)
-            for table in reader:
+            tables = iter(reader)
+            held = list(islice(tables, 1))
+            plan = _plan(reader.schema, iter(held), path, options, report)
+            for table in chain(held, tables):
                 yield plan, table
             if stream.at_end:
                 raise ReadingError(
@@ -116,13 +122,25 @@ OPENED: dict[str, Callable[[str, Options, Report], Iterator[tuple[Plan, Any]]]] 
 }
 
 
-def _plan(schema: Any, path: str, options: Options, report: Report) -> Plan:
-    """Return what becomes of the columns: as in the files before, as asked, or as their types."""
+def _plan(
+    schema: Any, tables: Iterator[Any], path: str, options: Options, report: Report
+) -> Plan:
+    """Return what becomes of the columns: as in the files before, as asked, or as their types.
+
+    Of the ``tables`` only the first is read, to describe columns that may be wrong.
+    """
     check_names(list(schema.names), path)
     found = report.found
-    if found.columns is None:
-        kinds = {field.name: kind_of(field.type) for field in schema}
-        found.columns = dict(options.kinds or ()) or chosen(kinds, options, path)
+    if found.columns is None and options.kinds is not None:
+        found.columns = dict(options.kinds)
+    elif found.columns is None:
+        empty = {field.name: Contents(np.empty(0), [], kind_of(field.type)) for field in schema}
+        first = next(tables, None)
+        if first is not None:
+            rows = first.slice(0, options.batch_rows or DEFAULT_ROWS)
+            known = [name for name, each in empty.items() if each.type in ("number", "category")]
+            empty |= {name: ArrowColumn(rows.column(name)).contents() for name in known}
+        found.columns = chosen(empty, options, path, found)
     plan = Plan.of(found.columns, options).for_table(schema.names, path)
     for name in plan.used:  # a column of another type may have the right name
         if name in schema.names and kind_of(schema.field(name).type) not in ("number", "category"):
@@ -192,9 +210,24 @@ class ArrowColumn:
         return ~self.missing & (not _is_string(self.column.type))
 
     @property
-    def kind(self) -> str:
-        """What becomes of the column."""
-        return kind_of(self.column.type)
+    def gaps(self) -> NDArray[np.bool_]:
+        """Where there is no number."""
+        return self._as_strings.gaps if _is_string(self.column.type) else self.missing
+
+    @property
+    def malformed(self) -> NDArray[np.bool_]:
+        """Where a string is something else than a number."""
+        if _is_string(self.column.type):
+            return self._as_strings.malformed
+        return np.zeros(len(self.column), bool)
+
+    def contents(self) -> Contents:
+        """Return what the column holds."""
+        kind = kind_of(self.column.type)
+        if kind == "category":
+            return self._as_strings.contents(kind)
+        numbers = self.values[~self.missing] if kind == "number" else np.empty(0)
+        return Contents(numbers, [], kind)
 
     @property
     def label_kind(self) -> str | None:

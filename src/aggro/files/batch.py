@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from aggro.files.errors import BadLine
 from aggro.files.matrix import SparseRows
+from aggro.files.names import Names
 
 MOST_KEPT_PROBLEMS = 10
 
@@ -45,6 +46,7 @@ class Findings:
     labels: str | None = None  # text or number; in tables text, bool, int or float
     columns: dict[str, str] | None = None  # tables and JSON: what becomes of each column
     wordy: dict[str, bool] = dataclasses.field(default_factory=dict)  # categories like texts
+    notes: list[str] = dataclasses.field(default_factory=list)  # on columns; options in braces
 
 
 @dataclasses.dataclass
@@ -63,6 +65,7 @@ class Report:
     n_initials: int = 0  # initial predictions of Vowpal Wabbit's format
     found: Findings = dataclasses.field(default_factory=Findings)
     bad_lines: list[BadLine] = dataclasses.field(default_factory=list)
+    names: Names = dataclasses.field(default_factory=Names)  # of hashed columns
 
     def add_bad(self, *problems: BadLine, count: int | None = None) -> None:
         """Count bad lines, of which some are given; the first few are kept."""

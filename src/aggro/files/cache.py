@@ -23,6 +23,7 @@ import numpy as np
 from aggro.atomic import replacing
 from aggro.files.batch import Batch, Findings, Report
 from aggro.files.errors import BadLine, ReadingError
+from aggro.files.names import Names
 from aggro.files.native import core
 from aggro.files.options import Options
 from aggro.files.pack import pack, unpack
@@ -165,10 +166,12 @@ FACTS = ("n_bad", "n_features", "n_initials")
 
 def _facts(report: Report) -> dict[str, Any]:
     bad_lines = [bad.parts() for bad in report.bad_lines]
-    return {"bad_lines": bad_lines, **{name: getattr(report, name) for name in FACTS}}
+    named = list(report.names)
+    return {"bad_lines": bad_lines, "names": named, **{name: getattr(report, name) for name in FACTS}}
 
 
 def _restore(report: Report, facts: dict[str, Any]) -> None:
     report.bad_lines = [BadLine.rebuilt(*parts) for parts in facts["bad_lines"]]
+    report.names = Names(facts["names"])
     for name in FACTS:
         setattr(report, name, facts[name])

@@ -13,6 +13,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from aggro.files.batch import Findings
+from aggro.files.contents import Contents
 from aggro.files.errors import ReadingError
 from aggro.files.options import KINDS, Options
 
@@ -97,18 +99,20 @@ def check_names(names: list[str], path: str) -> None:
         raise ReadingError(path, f"two columns are called {twice[0]!r}; rename one of them")
 
 
-def chosen(found: Mapping[str, str], options: Options, path: str) -> dict[str, str]:
-    """Return what becomes of the columns that were asked for, of all that a file has."""
+def chosen(
+    contents: Mapping[str, Contents], options: Options, path: str, found: Findings
+) -> dict[str, str]:
+    """Return what becomes of the columns that were asked for, of all that a table has."""
     features: Iterable[str] | None = options.features
     if features is None:
-        features = [name for name in found if name not in (options.label, options.weight)]
-    wanted: list[Any] = [options.label, options.weight, *features, *options.text]
-    absent = [name for name in wanted if name is not None and name not in found]
-    if absent and OTHERS not in found:
-        listed = ", ".join(map(repr, found))
+        features = [name for name in contents if name not in (options.label, options.weight)]
+    named = (*features, *options.text, *options.categorical)
+    wanted: list[Any] = [options.label, options.weight, *named]
+    absent = [name for name in wanted if name is not None and name not in contents]
+    if absent:
+        listed = ", ".join(map(repr, contents))
         raise ReadingError(path, f"no column {absent[0]!r}; its columns are {listed}")
-    kinds = {name: found.get(name, "hashed") for name in features}
-    kinds.update(dict.fromkeys(options.text, "text"))
+    kinds = with_asked({name: contents[name].kind for name in features}, contents, options, found)
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise ReadingError(
@@ -117,3 +121,38 @@ def chosen(found: Mapping[str, str], options: Options, path: str) -> dict[str, s
                 "; leave it out by naming the others in {features}",
             )
     return kinds
+
+
+def with_asked(
+    kinds: dict[str, str], contents: Mapping[str, Contents], options: Options, found: Findings
+) -> dict[str, str]:
+    """Return the kinds with those that were asked for, and note what is odd about the columns.
+
+    Columns without information about a row are ignored if the options say so, unless they were
+    named, or nothing else would be left.
+    """
+    kinds = {
+        **kinds,
+        **dict.fromkeys(options.text, "text"),
+        **dict.fromkeys(options.categorical, "category"),
+    }
+    for name, each in contents.items():
+        is_label = name == options.label
+        is_asked_for = name in (*options.text, *options.categorical) or kinds.get(name) == "ignored"
+        if name in kinds or (is_label and options.labels == "auto"):
+            found.notes += each.remarks(name, is_asked_for=is_asked_for, is_label=is_label)
+    if options.uninformative == "keep" or options.features is not None:
+        return kinds
+    reasons = {
+        name: contents[name].reason_to_leave_out()
+        for name in kinds
+        if name in contents and name not in (*options.text, *options.categorical)
+    }
+    useless = {name: reason for name, reason in reasons.items() if reason is not None}
+    if len(useless) == len([name for name in kinds if name != OTHERS]):
+        return kinds
+    for name, reason in useless.items():
+        found.notes.append(
+            f"column {name!r} {reason}; it is left out; name it in {{features}} to learn from it"
+        )
+    return {**kinds, **dict.fromkeys(useless, "ignored")}

@@ -90,8 +90,8 @@ class _Table:
         values: dict[str, StringColumn] = {}
         if found.columns is None and options.kinds is None:
             values = self._read_sample(sample, self.names)
-            kinds = {name: column.kind for name, column in values.items()}
-            found.columns = chosen(kinds, options, self.path)
+            contents = {name: column.contents() for name, column in values.items()}
+            found.columns = chosen(contents, options, self.path, found)
         elif found.columns is None:
             found.columns = dict(options.kinds or ())
         plan = Plan.of(found.columns, options).for_table(self.names, self.path)

@@ -13,9 +13,9 @@ from aggro.files.batch import MOST_KEPT_PROBLEMS, Batch, Report
 from aggro.files.columns import Plan
 from aggro.files.errors import BadLine
 from aggro.files.matrix import from_entries
-from aggro.files.options import Options
+from aggro.files.options import MOST_HASH_BITS, Options
 from aggro.files.raw import RawRows, Strings
-from aggro.files.strings import Buffers, lowered, wordy
+from aggro.files.strings import Buffers, StringColumn, lowered, wordy
 
 EXPECTED_LABELS = {
     "text": "a label",
@@ -23,6 +23,11 @@ EXPECTED_LABELS = {
     "int": "a number of at most 64 bits, as before",
     "float": "a finite number, as before",
 }
+NOT_A_NUMBER = (
+    "; expected a number, as in the rest of the column; correct the cell"
+    "; {skip_bad=True} leaves out such rows"
+    "; name the column in {categorical} if its values are names"
+)
 NAMES_ADVICE = " (class names need {labels=text})"
 Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # row, column, value
 
@@ -43,8 +48,12 @@ class Column(Protocol):
         """Where a value is a number or a boolean."""
 
     @property
-    def kind(self) -> str:
-        """What becomes of the column: number or category; or the name of a type that is neither."""
+    def gaps(self) -> NDArray[np.bool_]:
+        """Where a number is missing."""
+
+    @property
+    def malformed(self) -> NDArray[np.bool_]:
+        """Where a string is something else than a number."""
 
     @property
     def label_kind(self) -> str | None:
@@ -105,11 +114,13 @@ class Encoder:
             column = columns[name]
             values = column.values
             if self.options.missing == "zero":
-                values = np.where(column.missing, 0.0, values)
+                values = np.where(column.gaps, 0.0, values)
             with np.errstate(over="ignore"):
                 matrix[:, place] = values
+            malformed = column.malformed
+            faults.add(malformed, column, name, NOT_A_NUMBER)
             faults.add(
-                ~np.isfinite(matrix[:, place]),
+                ~np.isfinite(matrix[:, place]) & ~malformed,
                 column,
                 name,
                 f"; expected a finite {self.options.dtype}; "
@@ -166,7 +177,9 @@ class Encoder:
             column = columns[name]
             parts.append(self._one_hot(name, column, ~(column.missing | column.numeric)))
             present = np.flatnonzero(column.numeric & np.isfinite(column.values))
-            place = self._hashed(hashing.hash_names([name], self.options.hash_bits))
+            key = hashing.hash_names([name], MOST_HASH_BITS)
+            self.report.names.add(key, lambda _, name=name: name)
+            place = self._hashed(key)
             parts.append((present, place.repeat(len(present)), column.values[present]))
         rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         shape = (len(numbers), self.plan.width(self.options))
@@ -187,8 +200,10 @@ class Encoder:
         strings, found = column.strings(), self.report.found.wordy
         if name not in found:
             found[name] = wordy(strings)
-        indices = hashing.hash_strings(strings, f"{name}=", self.options.hash_bits)
-        return rows, self._hashed(indices[rows]), np.ones(len(rows))
+        keys = hashing.hash_strings(strings, f"{name}=", MOST_HASH_BITS)[rows]
+        values = StringColumn(*strings)
+        self.report.names.add(keys, lambda i: f"{name}={values.text(rows[i])}")
+        return rows, self._hashed(keys), np.ones(len(rows))
 
     def _words(self, name: str, column: Column) -> Entries:
         words = lowered(column.strings())
@@ -197,8 +212,9 @@ class Encoder:
         there = ~column.missing[rows]  # "NA" is no word
         return rows[there], self._hashed(indices[there]), counts[there]
 
-    def _hashed(self, indices: NDArray[np.int32]) -> NDArray[np.int64]:
-        return indices.astype(np.int64) + len(self.plan.numbers)
+    def _hashed(self, keys: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the columns of hashes, which may have more bits than there are columns."""
+        return (keys & (self.options.n_hashed - 1)).astype(np.int64) + len(self.plan.numbers)
 
     def _raise_or_count(
         self, faults: _Faults, lines: NDArray[np.int64], others: Sequence[BadLine], n_others: int

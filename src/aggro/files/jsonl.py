@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.files.batch import Batch, Report
+from aggro.files.batch import Batch, Findings, Report
 from aggro.files.blocks import Block, Sample, blocks_of, long_line, sampled
-from aggro.files.columns import OTHERS, Plan
+from aggro.files.columns import OTHERS, Plan, with_asked
+from aggro.files.contents import FEW, contents_of_cells
 from aggro.files.encode import Encoder
 from aggro.files.errors import BadLine
 from aggro.files.objects import BadObject, ObjectRows, leaves
@@ -141,7 +142,7 @@ def _plan(sample: Sample, path: str, options: Options, report: Report) -> Plan:
     if found.columns is None or (found.labels is None and options.label is not None):
         records = list(_good_records(sample, options))
         if found.columns is None:
-            found.columns = _kinds(records, path, options)
+            found.columns = _kinds(records, options, found)
         labels = [record.get(str(options.label)) for record in records]
         found.labels = found.labels or settled(_label_kind(labels), options.labels)
     return Plan.of(found.columns, options)
@@ -155,33 +156,37 @@ def _good_records(sample: Sample, options: Options) -> Iterator[dict[str, Any]]:
             continue
 
 
-def _kinds(records: list[dict[str, Any]], path: str, options: Options) -> dict[str, str]:
-    """Return the kinds of the keys: one is a category as soon as one of its values is a string."""
+def _kinds(records: list[dict[str, Any]], options: Options, found: Findings) -> dict[str, str]:
+    """Return the kinds of the keys, by their values; keys that come later are hashed."""
     apart = (options.label, options.weight, *options.text)
-    kinds: dict[str, str] = {}
+    cells: dict[str, list[Any]] = {}
     for record in records:
         for key, value in record.items():
             if key in apart or (options.features is not None and key not in options.features):
                 continue
             for name, part in leaves(key, value):
-                if isinstance(part, str):
-                    kinds[name] = "category"
-                elif part is not None:
-                    kinds.setdefault(name, "number")
+                if part is not None:
+                    cells.setdefault(name, []).append(part)
+    contents = {name: contents_of_cells(values) for name, values in cells.items()}
+    kinds = {name: each.kind for name, each in contents.items()}
+    if options.label is not None:
+        contents[options.label] = contents_of_cells([r.get(options.label) for r in records])
     rest = (OTHERS,) if options.features is None else options.features
-    others = {name: "hashed" for name in rest if name not in (*kinds, *options.text)}
-    return {**kinds, **dict.fromkeys(options.text, "text"), **others}
+    kinds = with_asked(kinds, contents, options, found)
+    return {**kinds, **{name: "hashed" for name in rest if name not in kinds}}
 
 
 def _label_kind(values: list[Any]) -> str | None:
-    """Say which type labels have, as StringColumn.label_kind does."""
+    """Return the type of labels, as StringColumn.label_kind does."""
     usable: list[Any] = [value for value in values if isinstance(value, (str, bool, int, float))]
     if not usable:
         return None
-    if any(isinstance(value, str) for value in usable):
+    if contents_of_cells(usable).kind == "category":
         return "text"
+    usable = [value for value in usable if not isinstance(value, str)]
     if all(isinstance(value, bool) for value in usable):
         return "bool"
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in usable):
         return "float"
-    return "int" if all(-(2**63) <= value < 2**63 for value in usable) else "text"
+    beyond = sum(not -(2**63) <= value < 2**63 for value in usable)
+    return "text" if beyond > FEW * len(usable) else "int"

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from aggro.files import hashing
 from aggro.files.batch import Batch, Report
 from aggro.files.columns import Plan
-from aggro.files.encode import EXPECTED_LABELS, NAMES_ADVICE, Entries
+from aggro.files.contents import is_gap
+from aggro.files.encode import EXPECTED_LABELS, NAMES_ADVICE, NOT_A_NUMBER, Entries
 from aggro.files.matrix import from_entries
-from aggro.files.options import Options
+from aggro.files.options import MOST_HASH_BITS, Options
 from aggro.files.strings import buffers_of, lowered
 
 MOST_SHOWN = 60  # letters of what a file has
@@ -114,7 +115,7 @@ class ObjectRows:
         texts: dict[str, str] = {}
         for name, value in found.items():
             if name in self.place:
-                numbers[self.place[name]] = self._finite(name, value)
+                numbers[self.place[name]] = self._number(name, value)
             elif name in self.texts:
                 texts[name] = _as_text(value)
             elif isinstance(value, str) or (name in self.categories and _is_finite(value)):
@@ -169,6 +170,16 @@ class ObjectRows:
                 elif self.options.missing == "error":
                     raise _missing(name)
 
+    def _number(self, name: str, value: Any) -> float:
+        """Return the value of a key of numbers, which may be a gap."""
+        if not isinstance(value, str):
+            return self._finite(name, value)
+        if not is_gap(value):
+            raise BadObject(f"{name!r} is {_short(value)}", NOT_A_NUMBER)
+        if self.options.missing == "error":
+            raise _missing(name)
+        return 0.0
+
     def _finite(self, name: str, value: Any) -> float:
         if not _is_finite(value) or abs(value) > self.largest:
             kinds = "a boolean, a string or an object"
@@ -183,7 +194,9 @@ class ObjectRows:
         if not self.count:
             return
         options, shape = self.options, (self.count, self.plan.width(self.options))
-        indices = hashing.hash_names(self.names.keys, options.hash_bits)
+        keys = hashing.hash_names(self.names.keys, MOST_HASH_BITS)
+        self.report.names.add(keys, lambda i: str(self.names.keys[i]))
+        indices = keys & (options.n_hashed - 1)
         parts = [
             self.numbers.arrays(np.array(self.numbers.keys, np.int64)),
             self.names.arrays(indices.astype(np.int64) + len(self.plan.numbers)),

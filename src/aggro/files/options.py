@@ -31,6 +31,8 @@ class Options:
     features: tuple[str, ...] | None = None
     kinds: tuple[tuple[str, str], ...] | None = None
     text: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    uninformative: Literal["keep", "ignore"] = "keep"
     labels: Literal["auto", "number", "text"] = "auto"
     multilabel: bool = False
     header: bool = True
@@ -55,6 +57,8 @@ class Options:
         _one_of("missing", self.missing, ("error", "zero"))
         _one_of("unseen", self.unseen, ("error", "ignore"))
         _one_of("unlabelled", self.unlabelled, ("keep", "error"))
+        _one_of("uninformative", self.uninformative, ("keep", "ignore"))
+        self._check_columns()
         for name, kind in self.kinds or ():
             _one_of(f"features[{name!r}]", kind, KINDS)
         _at_least_one("batch_rows", self.batch_rows)
@@ -68,6 +72,31 @@ class Options:
             )
         if self.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise ValueError(f"dtype={self.dtype}: expected float32 or float64")
+
+    def _check_columns(self) -> None:
+        """Raise if a column has two uses that exclude each other."""
+        kinds = dict(self.kinds or ())
+        learned = [name for name, kind in kinds.items() if kind != "ignored"]
+        uses = {
+            "features": self.features if self.kinds is None else learned,
+            "text": self.text,
+            "categorical": self.categorical,
+        }
+        for use, columns in uses.items():
+            if self.label is not None and self.label in (columns or ()):
+                raise ValueError(
+                    f"{use}={self.label!r} is the column of the label (label={self.label!r}), "
+                    f"which must not be learned from; leave it out of {use}"
+                )
+        if self.label is not None and self.label == self.weight:
+            raise ValueError(
+                f"label={self.label!r} and weight={self.weight!r} are one column; name two"
+            )
+        both = [name for name in self.categorical if name in self.text]
+        if both:
+            raise ValueError(
+                f"categorical={both[0]!r} and text={both[0]!r} are one column; give one of them"
+            )
 
     @property
     def n_hashed(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aggro.files.contents import FEW, Contents, is_gap
 from aggro.files.native import core
 
 TEXT, NUMBER, WHOLE, BOOLEAN, MISSING = range(5)  # as the core tells them apart
@@ -19,7 +20,7 @@ class StringColumn:
     """Strings as Arrow lays them out: all bytes in one array, string i from offset i to i + 1.
 
     >>> column = StringColumn.of(["1.5", "", "true"])
-    >>> column.values, column.kind
+    >>> column.values, column.contents().kind
     (array([1.5, nan, 1. ]), 'number')
     """
 
@@ -52,34 +53,49 @@ class StringColumn:
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Which strings say that there is no value."""
-        return np.asarray(self.kinds == MISSING)
+        return np.equal(self.kinds, MISSING)
 
     @property
     def numeric(self) -> NDArray[np.bool_]:
         """Which strings are numbers."""
         return np.isin(self.kinds, (NUMBER, WHOLE, BOOLEAN))
 
+    @cached_property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Which strings say that there is no number: the missing ones, and words such as "?"."""
+        gaps = self.missing
+        for i in np.flatnonzero(self.kinds == TEXT).tolist():
+            gaps[i] = is_gap(self.text(i))
+        return gaps
+
     @property
-    def kind(self) -> str:
-        """What becomes of such a column."""
-        return "category" if np.any(self.kinds == TEXT) else "number"
+    def malformed(self) -> NDArray[np.bool_]:
+        """Which strings stand for something else than a number or a gap."""
+        return np.asarray((self.kinds == TEXT) & ~self.gaps)
+
+    def contents(self, type: str | None = None) -> Contents:
+        """Return what the column holds; ``type`` is the kind that its format gives it."""
+        texts = [self.text(i) for i in np.flatnonzero(self.kinds == TEXT).tolist()]
+        return Contents(self.values[self.numeric], texts, type)
 
     @property
     def label_kind(self) -> str | None:
-        """Say which type labels like these have: text, bool, int or float; None if there are none.
+        """Return the type of such labels: text, bool, int or float; None if there are none.
 
-        Whole numbers beyond 64 bits are names, since a float would make several of them one.
+        Whole numbers beyond 64 bits are names, since a float would make several of them one. A few
+        labels of another type do not count: they are errors.
         """
         present = self.kinds[~self.missing]
         if len(present) == 0:
             return None
-        if np.any(present == TEXT):
+        if self.contents().kind == "category":
             return "text"
+        present = present[present != TEXT]
         if np.all(present == BOOLEAN):
             return "bool"
         if not np.all(present == WHOLE):
             return "float"
-        return "text" if np.any(self._beyond_64_bits()) else "int"
+        return "text" if np.mean(self._beyond_64_bits()) > FEW else "int"
 
     def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the strings as labels of a type, and which of them are none."""
@@ -116,10 +132,12 @@ class StringColumn:
 
     def at(self, row: int) -> Any:
         """Return a value as a message shows it; None where there is none."""
-        text = bytes(self.data[self.offsets[row] : self.offsets[row + 1]]).decode(
-            "utf-8", "replace"
-        )
-        return text or None
+        return self.text(row) or None
+
+    def text(self, row: int) -> str:
+        """Return a string as Python's."""
+        start, stop = self.offsets[row : row + 2].tolist()
+        return bytes(self.data[start:stop]).decode("utf-8", "replace")
 
     def tolist(self) -> list[str]:
         """Return the strings as Python's."""
