@@ -12,7 +12,7 @@ from cli_helpers import aggro, write_csv, write_jsonl, write_svmlight, write_vw
 from closeness import assert_close
 
 from aggro.cli import main
-from aggro.cli.info import feature_name
+from aggro.cli.feature_names import FeatureNames
 from aggro.cli.model import LinearModel
 from aggro.cli.reading import Reading
 from aggro.cli.texts import load_model
@@ -163,13 +163,13 @@ def test_info_names_the_right_columns(inside, capsys):
     assert run("info m.aggro --top 4") == 0
     assert re.search(r"  b: .*signal \+", capsys.readouterr().out)
     reading = LinearModel.load("m.aggro")[1]
-    assert [feature_name(j, reading, 2 + 2**18) for j in range(3)] == ["noise", "signal", "#2"]
+    assert [FeatureNames(reading, 2 + 2**18)[j] for j in range(3)] == ["noise", "signal", "#2"]
     older = Reading(label="y", made_by="table", features=("name", "noise", "signal"))
-    assert feature_name(1, older, 2 + 2**18) == "#1"
-    assert feature_name(1, older, 3) == "noise"
-    assert feature_name(1, Reading(made_by="svmlight", zero_based=False), 9) == "2"
-    assert feature_name(1, Reading(made_by="svmlight", zero_based=True), 9) == "1"
-    assert feature_name(1, Reading(made_by="vw"), 9) == "#1"
+    assert FeatureNames(older, 2 + 2**18)[1] == "#1"
+    assert FeatureNames(older, 3)[1] == "noise"
+    assert FeatureNames(Reading(made_by="svmlight", zero_based=False), 9)[1] == "2"
+    assert FeatureNames(Reading(made_by="svmlight", zero_based=True), 9)[1] == "1"
+    assert FeatureNames(Reading(made_by="vw"), 9)[1] == "#1"
 
 
 # -- its own words ---------------------------------------------------------------------------

@@ -16,7 +16,7 @@ COMMANDS = {
     "train": "learn a model from files of any size",
     "predict": "apply a model to data",
     "evaluate": "measure a model on labelled data",
-    "explain": "show which words of a text decided",
+    "explain": "show which words or columns decided",
     "info": "show what a model is and what it has learned",
     "algorithms": "list the published variants",
     "compare": "race several variants over one reading of the data",

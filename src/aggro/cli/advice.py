@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggro.cli.metrics import label_text
+from aggro.cli.metrics import Classification, Regression, label_text
 from aggro.learn.learner import Array
 
 if TYPE_CHECKING:
     from aggro.cli.watch import Line
 
 ENOUGH = 100  # examples before anything is said
+ENOUGH_TESTS = 20  # of test data
 LONG = 5  # times as long as chance would make them: runs of one label
 
 
@@ -87,6 +88,22 @@ def of_error(
     yield (
         "the model is no better than answering {2} always: its error is {0}, that of the constant "
         "{1}; try {3}, or other features".format(*shown, what, " or ".join(advice))
+    )
+
+
+def of_test(figures: Classification | Regression) -> Iterable[str]:
+    """Yield a warning if predictions for test data are worse than the best constant answer."""
+    if figures.count < ENOUGH_TESTS or figures.error <= figures.constant_error:
+        return
+    if isinstance(figures, Classification):
+        what, shown = "the most frequent class", "{:.1%}"
+    else:
+        what, shown = "the median", "{:.4g} on average"
+    yield (
+        f"on the test data the model is worse than answering {what} always: its error is "
+        f"{shown.format(figures.error)}, that of the constant "
+        f"{shown.format(figures.constant_error)}; check that the test data are like those "
+        "that were learned, or try --shuffle, --passes 5 or other --features"
     )
 
 

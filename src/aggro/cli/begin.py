@@ -25,7 +25,7 @@ CHOSEN = dict.fromkeys(("C", "metric", "scale", "average"), "auto")
 UNDECIDED = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting"}  # whatever is chosen
 # Of wide sparse rows, such as texts, one metric is raced, which takes a quarter of the memory.
 CHOSEN_OF_WIDE = {
-    "classification": {"C": "auto", "metric": "newton", "average": "auto"},
+    "classification": {"C": "auto", "metric": "newton", "scale": "auto", "average": "auto"},
     "regression": {"C": "auto", "scale": "auto", "average": "auto"},
 }
 WIDE = 1 << 16  # columns

@@ -92,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
     reading = Reading.from_arguments(args)
     reading.check_label(args.data)
     dtype = np.float32 if args.float32 else np.float64
-    reader = reading.open(args.data, skip_bad=args.skip_bad, cache=args.cache, dtype=dtype)
+    how: dict[str, Any] = {"skip_bad": args.skip_bad, "cache": args.cache, "dtype": dtype}
+    reader = reading.open(args.data, uninformative="ignore", **how)
     runners: list[Runner] = []
     with Console(guess_rows(args.data, reading.format), args.quiet) as console:
         with Interrupt() as interrupt:
@@ -125,6 +126,7 @@ def run(args: argparse.Namespace) -> int:
         results = [{**result, "test": test} for result, test in zip(results, tests, strict=True)]
         _show(console, results, percent=not models[0].regression)
         console.tell_bad_lines(reader)
+        console.show_notes(reader)
     if args.json:
         write_report(args.json, results)
     if args.plot:

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from aggro.cli.messages import skipped_in_words
+from aggro.cli.messages import ADVICE, skipped_in_words
 from aggro.files import Reader
+from aggro.files.errors import advise
 from aggro.files.reader import initials_note
 from aggro.files.sources import STANDARD_INPUT
 
@@ -69,6 +70,11 @@ class Console:
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
             print(text, file=sys.stderr, flush=True)
+
+    def show_notes(self, reader: Reader) -> None:
+        """Print the remarks on columns."""
+        for note in reader.notes:
+            self.note(f"note: {advise(note, ADVICE)}")
 
     def tell_bad_lines(self, reader: Reader) -> None:
         """Say how many lines were skipped, and why the first one was."""

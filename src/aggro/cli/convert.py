@@ -7,7 +7,7 @@ import contextlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -48,7 +48,11 @@ def run(args: argparse.Namespace) -> int:
     reading = Reading.from_arguments(args)
     reading.check_label([args.data])
     stored = args.output if cache else args.cache
-    reader = reading.open([args.data], skip_bad=args.skip_bad, cache=stored)
+    # A cache holds what aggro train reads.
+    useless: Literal["keep", "ignore"] = "ignore" if cache else "keep"
+    reader = reading.open(
+        [args.data], skip_bad=args.skip_bad, cache=stored, uninformative=useless
+    )
     if cache:
         for _ in reader:
             pass
@@ -58,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     console = Console(bar=False)
     console.note(f"{reader.n_rows:,} examples, {reader.n_features:,} features")
     console.tell_bad_lines(reader)
+    console.show_notes(reader)
     return 0
 
 

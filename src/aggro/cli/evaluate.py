@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.cli.advice import of_test
 from aggro.cli.begin import no_labels
 from aggro.cli.console import Console
 from aggro.cli.metrics import Classification, Regression, metrics_for
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     reading = reading.but(args.format)
     figures = measure(console, model, reading, args.data, args.skip_bad, args.cache)
     print("\n".join(figures.lines()))
+    for warning in of_test(figures):
+        console.note(f"note: {warning}")
     if args.json:
         write_report(args.json, figures.report())
     return 0

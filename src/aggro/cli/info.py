@@ -11,7 +11,8 @@ import numpy as np
 from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import new_parser
-from aggro.cli.reading import SVMLIGHT, Reading
+from aggro.cli.feature_names import FeatureNames
+from aggro.cli.reading import Reading
 from aggro.cli.texts import TextModel
 from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
@@ -116,25 +117,11 @@ def strongest(model: LinearModel, reading: Reading, top: int) -> list[str]:
         heads = [label_text(model.classes[1])]
     else:
         heads = [label_text(label) for label in model.classes.tolist()]
+    named_by = FeatureNames(reading, model.features, model.names)
     lines = ["strongest features"]
     for head, weights in list(zip(heads, coef, strict=True))[:FEW_CLASSES]:
         best = np.argsort(-np.abs(weights), kind="stable")[:top]
-        named = (
-            f"{feature_name(int(j), reading, model.features)} {weights[j]:+.4g}"
-            for j in best
-            if weights[j]
-        )
+        named = (f"{named_by[int(j)]} {weights[j]:+.4g}" for j in best if weights[j])
         lines.append(f"  {head}: {', '.join(named) or 'none'}")
     return lines
 
-
-def feature_name(column: int, reading: Reading, width: int) -> str:
-    """Return a feature's name as the data show it; hashed ones have a number only."""
-    if reading.columns is not None:
-        numbers = [name for name, kind in reading.columns.items() if kind == "number"]
-        return numbers[column] if column < len(numbers) else f"#{column}"
-    if reading.features is not None and len(reading.features) == width:  # all of them are numbers
-        return reading.features[column]
-    if reading.made_by != SVMLIGHT and (reading.made_by is not None or reading.hashes_json):
-        return f"#{column}"
-    return str(column + (reading.zero_based is False))

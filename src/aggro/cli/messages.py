@@ -12,7 +12,10 @@ from argparse import ArgumentParser
 from aggro.cli.options import options
 from aggro.files.errors import ReadingError
 
-READING = ("format", "label", "weight", "text", "features", "labels", "hash_bits", "cache")
+READING = (
+    *("format", "label", "weight", "text", "categorical", "features", "labels", "hash_bits"),
+    "cache",
+)
 OPTIONS = (*options(), *READING, "passes", "seed")
 FLAGS = {
     "missing='zero'": "--missing-zero",

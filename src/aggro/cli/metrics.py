@@ -11,6 +11,7 @@ from aggro.cli.model import LinearModel
 from aggro.learn.learner import Array
 
 FEW_CLASSES = 12
+MOST_VALUES = 1 << 20  # targets that are kept
 
 
 def label_text(label: Any) -> str:
@@ -35,14 +36,35 @@ class Classification:
             true, guess = divmod(pair, len(model.classes))
             self.pairs[label_text(names[true]), label_text(model.classes[guess])] += count
 
+    @property
+    def count(self) -> int:
+        """The number of examples."""
+        return sum(self.pairs.values())
+
+    @property
+    def error(self) -> float:
+        """The share of wrong predictions."""
+        return (self.count - self._right) / max(self.count, 1)
+
+    @property
+    def _right(self) -> int:
+        return sum(count for (true, guess), count in self.pairs.items() if true == guess)
+
+    @property
+    def constant_error(self) -> float:
+        """The error of the best constant answer: the most frequent class."""
+        classes: Counter[str] = Counter()
+        for (true, _), count in self.pairs.items():
+            classes[true] += count
+        return 1 - max(classes.values(), default=0) / max(self.count, 1)
+
     def report(self) -> dict[str, Any]:
         """Return the figures by name."""
-        total = sum(self.pairs.values())
-        right = sum(count for (true, guess), count in self.pairs.items() if true == guess)
+        total = self.count
         scores = {name: self._f1(name) for name in self._names()}
         return {
             "examples": total,
-            "accuracy": right / max(total, 1),
+            "accuracy": self._right / max(total, 1),
             "macro_f1": float(np.mean(list(scores.values()))) if scores else 0.0,
             "f1": scores,
             "confusion": [[true, guess, n] for (true, guess), n in sorted(self.pairs.items())],
@@ -89,10 +111,24 @@ class Regression:
     def __init__(self) -> None:
         self.count, self.absolute, self.squared = 0, 0.0, 0.0
         self.mean, self.spread = 0.0, 0.0
+        self.values: list[Array] = []  # the first targets, for their median
+
+    @property
+    def error(self) -> float:
+        """The mean absolute error."""
+        return self.absolute / max(self.count, 1)
+
+    @property
+    def constant_error(self) -> float:
+        """The error of the best constant answer: the median, of the first million targets."""
+        values = np.concatenate(self.values) if self.values else np.zeros(1)
+        return float(np.abs(values - np.median(values)).mean())
 
     def add(self, model: LinearModel, scores: Array, y: Array) -> None:
         """Take in the predictions for some examples and their true values."""
         error = np.asarray(y, np.float64) - scores[:, 0]
+        if self.count < MOST_VALUES:
+            self.values.append(np.asarray(y, np.float64))
         self.absolute += float(np.abs(error).sum())
         self.squared += float((error**2).sum())
         # Means and spreads of two parts together (Chan, Golub, LeVeque 1983).

@@ -7,12 +7,15 @@ them; but it needs no scikit-learn, whose import alone takes longer than most of
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from aggro.cli.reading import Reading
 from aggro.cli.variant import settings_for
+from aggro.files.names import MOST_NAMES
 from aggro.labels import chosen, shown
 from aggro.learn.alike import AnyLearner, grow_features, suffered
 from aggro.learn.classes import Classes
@@ -232,6 +235,17 @@ class LinearModel:
         return chosen
 
     # -- files ------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> list[str]:
+        """Names behind hashed columns, such as "city=Oslo"."""
+        return list(self.record.attributes.get("_names", ()))
+
+    def keep_names(self, new: Iterable[str]) -> None:
+        """Add names behind hashed columns, as many as a model keeps."""
+        known = dict.fromkeys((*self.names, *new))
+        if known:
+            self.record.attributes["_names"] = list(islice(known, MOST_NAMES))
 
     def save(self, path: str, reading: Reading, passes: int) -> None:
         """Write the model, as the estimator that it is."""

@@ -58,6 +58,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--text", metavar="COLUMN", action="append", help="column to read as words; may repeat"
     )
     group.add_argument(
+        "--categorical",
+        metavar="COLUMN",
+        action="append",
+        help="column whose values are names, whatever they look like; may repeat",
+    )
+    group.add_argument(
         "--features", metavar="COLUMN,...", help="columns to learn from; default: all others"
     )
     group.add_argument("--no-header", action="store_true", help="columns of the csv are f0, f1 ...")

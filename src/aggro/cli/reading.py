@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Reading:
     label: str | None = None
     weight: str | None = None
     text: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
     columns: dict[str, str] | None = None  # what becomes of each, once it is known
     made_by: str | None = None  # SVMLIGHT, VW or TABLE, once it is known
@@ -57,6 +58,7 @@ class Reading:
             label=args.label,
             weight=args.weight,
             text=tuple(args.text or ()),
+            categorical=tuple(args.categorical or ()),
             features=None if args.features is None else tuple(args.features.split(",")),
             header=not args.no_header,
             missing_zero=args.missing_zero,
@@ -163,10 +165,11 @@ class Reading:
         cache: Any = None,
         dtype: Any = float,
         raw: bool = False,
+        uninformative: Literal["keep", "ignore"] = "keep",
     ) -> Reader:
         """Return a reader; ``width`` makes it drop the features that a model does not know.
 
-        ``raw``: texts are to be left as they are.
+        ``raw``: texts are to be left as they are. ``uninformative``: see ``files.read``.
         """
         self.check(paths)
         columns = self._columns(paths)
@@ -176,6 +179,8 @@ class Reading:
             label=self.label,
             features=self.features if columns is None else columns,
             text=self.text,
+            categorical=self.categorical,
+            uninformative=uninformative,
             weight=self.weight,
             labels=self.labels,  # type: ignore[arg-type]
             header=self.header,

@@ -251,6 +251,7 @@ def resume_texts(args: Namespace) -> tuple[TextModel, Reading]:
     asked = [name for name in named if getattr(args, name)] + sorted(given(args))
     asked += ["text"] if args.text and tuple(args.text) != tuple(kept.text) else []
     asked += ["label"] if args.label and args.label != kept.label else []
+    asked += ["categorical"] if tuple(args.categorical or ()) != tuple(kept.categorical) else []
     if asked:
         option = asked[0].replace("fit_intercept", "no_intercept").replace("_", "-")
         raise ValueError(

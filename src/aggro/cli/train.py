@@ -95,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
     dtype = model.dtype if model else np.float32 if args.float32 else np.float64
     raw = model.raw if model else wants_words(args)
     how = {"skip_bad": args.skip_bad, "cache": args.cache, "dtype": dtype, "raw": raw}
+    how["uninformative"] = "keep" if args.shuffle else "ignore"
     reader = reading.open(args.data, **how)
     expected = guess_rows(args.data, reading.format)
     total = None if expected is None else expected * args.passes
@@ -149,6 +150,8 @@ class Training:
             self.console.line(line.text(not self._model.regression))
         if not self.interrupted_in:
             self._end()
+        if isinstance(self._model, LinearModel):
+            self._model.keep_names(self.reader.names)
         self._model.save(self.args.output, self._final_reading(), self.args.passes)
 
     def _end(self) -> None:
@@ -263,6 +266,7 @@ class Training:
             f"in {seconds:.2f} s ({watch.examples / seconds:,.0f} examples/s)"
         )
         console.tell_bad_lines(self.reader)
+        console.show_notes(self.reader)
         for warning in self._warnings(watch):
             console.note(f"note: {warning}")
         report = {
@@ -281,6 +285,8 @@ class Training:
             report["test"] = figures.report()
             for line in ["", "test", *figures.lines()]:
                 console.line(line)
+            for warning in advice.of_test(figures):
+                console.note(f"note: {warning}")
         if self.args.json:
             write_report(self.args.json, report)
         if self.args.plot:

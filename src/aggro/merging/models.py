@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_number
+from aggro.files.names import MOST_NAMES
 from aggro.learn.alike import AnyLearner
 from aggro.learn.classes import Classes
 from aggro.learn.learner import Array
@@ -173,6 +174,9 @@ def _merge_linear(
     merged["_known_prices"] = all(each.get("_known_prices") is True for each in fitted)
     if names is not None:
         merged["feature_names_in_"] = names
+    hashed = sorted({name for each in known for name in each.get("_names", ())})
+    if hashed:
+        merged["_names"] = hashed[:MOST_NAMES]
     if classes is not None:
         _merge_classes(merged, fitted, begin, classes)
     return Record(first.name, first.params, {k: v for k, v in merged.items() if v is not None})

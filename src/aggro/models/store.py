@@ -44,6 +44,7 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_calibrator": Calibrator,
     "_typical": Typical,
     "_origin": dict,  # how the command line read the data
+    "_names": list,  # behind hashed columns of tables
 }
 # Kept as a flag each: they follow from the rest.
 FLAGS = ("_known_prices", "_sparse_coef")
