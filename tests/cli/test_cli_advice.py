@@ -66,7 +66,7 @@ def test_a_race_that_would_take_too_much_is_left_out():
     left = left_to_choose(np.ones((2, 3)), classes, 1)
     assert left == dict.fromkeys(("C", "metric", "scale", "average"), "auto")
     left = left_to_choose(wide, classes, 1)
-    assert left == {"C": "auto", "metric": "newton", "average": "auto"}
+    assert left == {"C": "auto", "metric": "newton", "scale": "auto", "average": "auto"}
     assert set(left_to_choose(wide, numbers, 1)) == {"C", "scale", "average"}
     assert left_to_choose(wide, classes, 60) == {}
     assert "more than 2 GiB" in choice_told(Settings("binary"))

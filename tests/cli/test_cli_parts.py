@@ -14,7 +14,7 @@ from cli_helpers import run, write_numbers, write_svmlight
 
 from aggro.cli import compare, plots
 from aggro.cli.console import Console
-from aggro.cli.explain import row_of
+from aggro.cli.explain import row_of_text
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.reading import guess_rows
 from aggro.cli.watch import Constant, Line
@@ -84,7 +84,7 @@ def test_curves_go_through_the_errors(regression, scale, monkeypatch):
 def test_a_text_to_explain_stands_in_the_first_column_of_text():
     columns = {"price": "number", "title": "text", "shop": "category", "body": "text"}
     row = {"price": 0.0, "title": "cheap", "shop": None, "body": ""}
-    assert row_of("cheap", columns) == row
+    assert row_of_text("cheap", columns) == row
 
 
 def test_a_merge_replaces_none_of_its_own_files(inside, capsys):

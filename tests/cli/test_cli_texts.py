@@ -98,7 +98,7 @@ def test_learning_goes_on():
         (f"{TRAIN} --ngrams 1,2 --algorithm PA-I", "--ngrams is for texts"),
         ("train data.csv --label kind -o m.aggro --idf", "--idf is for texts"),
         (f"{TRAIN} --C -1", "--C -1.0"),
-        ("explain counts.aggro words", "does not know words"),
+        ("explain counts.aggro words", "was not trained with --text"),
         ("train new.csv --resume old.aggro -o n.aggro --idf", "--idf is part of the model"),
         ("train new.csv --resume old.aggro -o n.aggro --C 2", "--C is part of the model"),
     ],

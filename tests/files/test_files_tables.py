@@ -134,9 +134,7 @@ def test_bad_csv_values_and_rows(tmp_path):
     ):
         list(files.read(path, label="y"))
     path.write_text("a\n" + "2\n" * 600_000 + "x\n")
-    with pytest.raises(
-        files.BadLine, match="line 600002: column 'a' is 'x'; expected a number"
-    ):
+    with pytest.raises(files.BadLine, match="line 600002: column 'a' is 'x'; expected a number"):
         list(files.read(path))
 
 

@@ -50,9 +50,7 @@ def run(args: argparse.Namespace) -> int:
     stored = args.output if cache else args.cache
     # A cache holds what aggro train reads.
     useless: Literal["keep", "ignore"] = "ignore" if cache else "keep"
-    reader = reading.open(
-        [args.data], skip_bad=args.skip_bad, cache=stored, uninformative=useless
-    )
+    reader = reading.open([args.data], skip_bad=args.skip_bad, cache=stored, uninformative=useless)
     if cache:
         for _ in reader:
             pass

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from aggro.cli.feature_names import FeatureNames
 from aggro.cli.metrics import label_text
 from aggro.cli.model import LinearModel
 from aggro.cli.options import new_parser
-from aggro.cli.feature_names import FeatureNames
 from aggro.cli.reading import Reading
 from aggro.cli.texts import TextModel
 from aggro.cli.values import at_least
@@ -124,4 +124,3 @@ def strongest(model: LinearModel, reading: Reading, top: int) -> list[str]:
         named = (f"{named_by[int(j)]} {weights[j]:+.4g}" for j in best if weights[j])
         lines.append(f"  {head}: {', '.join(named) or 'none'}")
     return lines
-

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggro._core import permutation
+from aggro.estimators import counters
 from aggro.estimators.base import NoExample, all_or_nothing
 from aggro.estimators.judges import (
     ByHeldOutRows,
@@ -37,6 +38,7 @@ class OnlineClassifier(Probabilities):
     _estimator_kind = "classifier"
     classes_: Array
     _multilabel: bool
+    _counters: counters.Counters
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: one per row for two classes, else one per row and class."""
@@ -80,6 +82,8 @@ class OnlineClassifier(Probabilities):
     def _fit(self, X: Any, y: Any, sample_weight: Any, coef_init: Any, intercept_init: Any) -> Any:
         self._check_schedule()
         before = (self.classes_, self._multilabel) if self._continues() else None
+        if before is None:
+            self.__dict__.pop("_counters", None)
         X = self._read(X, reset=before is None)
         y, self._multilabel = read_classes(y, X.shape[0])
         lesson = self._begin_classes(y)
@@ -122,6 +126,7 @@ class OnlineClassifier(Probabilities):
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
         weights = read_weights(sample_weight, X.shape[0])
+        X = self._without_counters(X, weights, first)
         if first:
             self._look_at(X, weights)
         parts = self._meet(X, y, classes, first, weights)
@@ -137,6 +142,21 @@ class OnlineClassifier(Probabilities):
         else:
             lesson.teach(self._learner, undo=True)
         return self
+
+    def _without_counters(self, X: Any, weights: Array | None, first: bool) -> Any:
+        """Return rows of a stream as they are to be learned: columns of counters count as zero.
+
+        Only where the scale of the features is "auto", and learning began with ``partial_fit``.
+        """
+        if first and self._checked_settings("binary").scale == "auto":
+            self._counters = counters.begin(X)
+        known = self.__dict__.get("_counters")
+        if known is None:
+            return X
+        self._counters, X = counters.follow(known, X, weights)
+        if known["rows"] < counters.ROWS:
+            counters.warn(self._counters, getattr(self, "feature_names_in_", None))
+        return X
 
     # -- classes ----------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro.checks import check_number
+from aggro.estimators import counters
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
 from aggro.learn.alike import AnyLearner
 from aggro.learn.choice import Choice
@@ -97,7 +98,8 @@ class LinearEstimator(OnlineEstimator):
     def _scores(self, X: Any) -> Array:
         if not hasattr(self, "_learner"):
             check_fitted(self)
-        rows = rows_of(self._read(X, reset=False))
+        X = counters.without(self.__dict__.get("_counters"), self._read(X, reset=False))
+        rows = rows_of(X)
         return self._learner.scores(rows, threads=threads_of(self.n_jobs))
 
     def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
@@ -132,8 +134,13 @@ class LinearEstimator(OnlineEstimator):
         self.__dict__.pop("_sparse_coef", None)
 
     def _coef(self) -> Array:
-        coef: Array = read_only(self._learner.coef())
-        return coef
+        coef: Array = self._learner.coef()
+        ignored = counters.found(self.__dict__.get("_counters"))
+        if len(ignored):
+            coef = coef.copy()
+            coef[:, ignored] = 0.0
+        shown: Array = read_only(coef)
+        return shown
 
     @property
     def intercept_(self) -> Array:

@@ -122,9 +122,7 @@ OPENED: dict[str, Callable[[str, Options, Report], Iterator[tuple[Plan, Any]]]] 
 }
 
 
-def _plan(
-    schema: Any, tables: Iterator[Any], path: str, options: Options, report: Report
-) -> Plan:
+def _plan(schema: Any, tables: Iterator[Any], path: str, options: Options, report: Report) -> Plan:
     """Return what becomes of the columns: as in the files before, as asked, or as their types.
 
     Of the ``tables`` only the first is read, to describe columns that may be wrong.

@@ -167,7 +167,11 @@ FACTS = ("n_bad", "n_features", "n_initials")
 def _facts(report: Report) -> dict[str, Any]:
     bad_lines = [bad.parts() for bad in report.bad_lines]
     named = list(report.names)
-    return {"bad_lines": bad_lines, "names": named, **{name: getattr(report, name) for name in FACTS}}
+    return {
+        "bad_lines": bad_lines,
+        "names": named,
+        **{name: getattr(report, name) for name in FACTS},
+    }
 
 
 def _restore(report: Report, facts: dict[str, Any]) -> None:

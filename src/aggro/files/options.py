@@ -86,7 +86,7 @@ class Options:
             if self.label is not None and self.label in (columns or ()):
                 raise ValueError(
                     f"{use}={self.label!r} is the column of the label (label={self.label!r}), "
-                    f"which must not be learned from; leave it out of {use}"
+                    "which must not be learned from; leave it out"
                 )
         if self.label is not None and self.label == self.weight:
             raise ValueError(

@@ -94,7 +94,7 @@ def _require_linear(model: Any) -> None:
 
 def _dense_coef(model: Any) -> Array:
     """Return a copy, outputs x features: the estimator's own is a view that learns on."""
-    return np.array(model._learner.coef(), order="C")
+    return np.array(model._coef(), order="C").reshape(model._learner.outputs, -1)
 
 
 def _classes(coef: Array, intercept: Array, model: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import aggro
+from aggro.estimators import counters
 from aggro.learn.calibration import Calibrator
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.learner import Learner
@@ -44,6 +45,7 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_calibrator": Calibrator,
     "_typical": Typical,
     "_origin": dict,  # how the command line read the data
+    "_counters": dict,  # columns that only rise or fall, see estimators/counters.py
     "_names": list,  # behind hashed columns of tables
 }
 # Kept as a flag each: they follow from the rest.
@@ -170,6 +172,7 @@ def check_fitted(record: Record) -> None:
     names = fitted.get("feature_names_in_")
     fits = fitted["n_features_in_"] == learner.features
     fits &= isinstance(learner, (Learner, AutoLearner)) == (record.name not in KERNELS)
+    fits &= "_counters" not in fitted or counters.fit(fitted["_counters"], learner.features)
     fits &= names is None or (names.dtype == object and names.shape == (learner.features,))
     if record.name.endswith("Regressor"):
         fits &= learner.settings.task == "regression" and (
