@@ -74,12 +74,13 @@ def left_to_choose(X: Any, task: str, outputs: int, insists: bool = False) -> di
     Who ``insists`` lets it take more.
     """
     sparse = hasattr(X, "indptr")
-    left: dict[str, Any] = CHOSEN_OF_WIDE[task] if sparse and X.shape[1] > WIDE else CHOSEN
+    full: dict[str, Any] = CHOSEN_OF_WIDE[task] if sparse and X.shape[1] > WIDE else CHOSEN
     unfilled = X.shape[0] > 0 and is_sparse(rows_of(X), 0)
-    tables = outputs * race_tables(Settings(task="binary", **left), unfilled)
-    if X.shape[1] * tables * X.dtype.itemsize > MOST_MEMORY and not insists:
-        return {}
-    return left
+    for left in (full, {name: value for name, value in full.items() if name != "scale"}):
+        tables = outputs * race_tables(Settings(task="binary", **left), unfilled)
+        if insists or X.shape[1] * tables * X.dtype.itemsize <= MOST_MEMORY:
+            return left
+    return {}
 
 
 def choice_told(settings: Settings) -> str:

@@ -99,7 +99,7 @@ class Contents:
         steps = np.diff(self.numbers)
         if not (np.all(steps >= 0) or np.all(steps <= 0)):
             return False
-        return np.count_nonzero(steps) >= ENOUGH_RISES
+        return int(np.count_nonzero(steps)) >= ENOUGH_RISES
 
     @property
     def is_constant(self) -> bool:
@@ -128,8 +128,8 @@ class Contents:
         what = "are read as names of classes" if is_label else "are read as categories"
         way_out = "{labels=text} says so" if is_label else "name it in {categorical}"
         yield (
-            f"column {name!r}: most values are numbers{unlike}, but they {what}; correct the others "
-            f"if it is a column of numbers; if it is not, {way_out}"
+            f"column {name!r}: most values are numbers{unlike}, but they {what}; correct the "
+            f"others if it is a column of numbers; if it is not, {way_out}"
         )
 
     def reason_to_leave_out(self) -> str | None:

@@ -178,7 +178,7 @@ class Encoder:
             parts.append(self._one_hot(name, column, ~(column.missing | column.numeric)))
             present = np.flatnonzero(column.numeric & np.isfinite(column.values))
             key = hashing.hash_names([name], MOST_HASH_BITS)
-            self.report.names.add(key, lambda _, name=name: name)
+            self.report.names.add(key, [name].__getitem__)
             place = self._hashed(key)
             parts.append((present, place.repeat(len(present)), column.values[present]))
         rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))

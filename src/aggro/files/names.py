@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ class Names:
         keys = hashing.hash_names(listed, MOST_HASH_BITS).tolist() if listed else []
         self.known = dict(zip(keys, listed, strict=True))
 
-    def __iter__(self) -> Iterable[str]:
+    def __iter__(self) -> Iterator[str]:
         return iter(self.known.values())
 
     def add(self, keys: NDArray[np.int32], name_of: Callable[[int], str]) -> None:

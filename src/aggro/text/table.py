@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from aggro.files.strings import StringColumn
 from aggro.learn.learner import Array
 from aggro.text.sources import Listed, Texts, texts_of
 
@@ -110,7 +111,25 @@ def _category(column: Any, name: str) -> list[str]:
     ]
 
 
+def _first_text(column: Any) -> tuple[int, str] | None:
+    """Return the first string that is no number, and its row.
+
+    NumPy takes some strings for numbers that no reader of files does, such as "1_000".
+    """
+    if getattr(getattr(column, "dtype", None), "kind", None) in tuple("biuf"):
+        return None
+    texts = [(row, value) for row, value in enumerate(column) if isinstance(value, str)]
+    numeric = StringColumn.of([value for _, value in texts]).numeric
+    return next((each for each, good in zip(texts, numeric, strict=True) if not good), None)
+
+
 def _number(column: Any, name: str) -> Array:
+    wrong = _first_text(column)
+    if wrong is not None:
+        raise ValueError(
+            f"column {name!r} must hold numbers, but row {wrong[0]} is {wrong[1]!r}; put a number "
+            f"there, leave the row out, or take the column as {{{name!r}: 'category'}}."
+        )
     try:
         numbers = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
