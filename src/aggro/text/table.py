@@ -124,10 +124,10 @@ def _first_text(column: Any) -> tuple[int, str] | None:
 
 
 def _number(column: Any, name: str) -> Array:
-    wrong = _first_text(column)
-    if wrong is not None:
+    text = _first_text(column)
+    if text is not None:
         raise ValueError(
-            f"column {name!r} must hold numbers, but row {wrong[0]} is {wrong[1]!r}; put a number "
+            f"column {name!r} must hold numbers, but row {text[0]} is {text[1]!r}; put a number "
             f"there, leave the row out, or take the column as {{{name!r}: 'category'}}."
         )
     try:

@@ -1,0 +1,165 @@
+"""Ordinary tables on the command line: bad cells, leaks, useless columns, names of categories."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from cli_helpers import run
+
+import aggro
+from aggro.cli import main
+from aggro.cli.reading import Reading
+from aggro.files import read
+
+TRAIN = "train data.csv --label churn -o m.aggro"
+
+
+def write_customers(path, n=2000, seed=0, gap=0.08):
+    """Customers with a running number, a date, categories and numbers with gaps."""
+    rng = random.Random(seed)
+    with path.open("w") as stream:
+        stream.write("id,since,city,plan,age,calls,churn\n")
+        for number in range(1, n + 1):
+            city, plan = rng.choice(["Oslo", "Rome", "Paris"]), rng.choice(["basic", "plus"])
+            age, calls = rng.gauss(45, 15), rng.randrange(6)
+            score = 0.7 * (calls - 2.5) - 0.02 * (age - 45) + 1.5 * (city == "Oslo") - 1.4
+            churn = "yes" if rng.random() < 1 / (1 + np.exp(-2 * score)) else "no"
+            cells = ["" if rng.random() < gap else each for each in (f"{age:.1f}", calls)]
+            day = np.datetime64("2019-01-01") + rng.randrange(1800)
+            stream.write(",".join(map(str, [number, day, city, plan, *cells, churn])) + "\n")
+    return path
+
+
+def accuracy(path):
+    return json.loads(path.read_text())["test"]["accuracy"]
+
+
+@pytest.fixture
+def customers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_customers(tmp_path / "data.csv")
+
+
+def test_a_malformed_cell_is_an_error_with_a_way_out(customers, capsys):
+    text = customers.read_text().splitlines()
+    cells = text[1000].split(",")
+    text[1000] = ",".join([*cells[:4], "1_000", *cells[5:]])
+    customers.write_text("\n".join(text) + "\n")
+    run(f"{TRAIN} --missing-zero", code=1)
+    said = capsys.readouterr().err
+    assert "data.csv, line 1001: column 'age' is '1_000'" in said
+    assert "--skip-bad" in said
+    assert "--categorical" in said
+    run(f"{TRAIN} --missing-zero --skip-bad --fast")
+    run(f"{TRAIN} --missing-zero --categorical age --fast")
+    run("predict m.aggro data.csv -o /dev/null")
+    run("train data.csv --resume m.aggro -o m.aggro --categorical city", code=1)
+
+
+@pytest.mark.parametrize("role", ["--features churn,age", "--text churn", "--categorical churn"])
+@pytest.mark.parametrize("command", ["train data.csv -o m.aggro", "convert data.csv m.svm"])
+def test_the_label_among_the_features_is_an_error(customers, capsys, role, command):
+    assert main(f"{command} --label churn --missing-zero {role}".split()) == 1
+    assert "is the column of the label (--label churn)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", ["", "--fast", "--algorithm PA-I"])
+def test_a_running_number_does_not_spoil_a_mixed_table(customers, tmp_path, capsys, options):
+    write_customers(tmp_path / "test.csv", n=700, seed=1)
+    run(f"{TRAIN} --missing-zero --test test.csv --json report.json {options}")
+    assert "column 'id' only rises or only falls" in capsys.readouterr().err
+    answers = [line.rsplit(",", 1)[1] for line in (tmp_path / "test.csv").read_text().split()]
+    constant = max(answers.count("yes"), answers.count("no")) / (len(answers) - 1)
+    assert accuracy(tmp_path / "report.json") > constant - 0.03
+
+
+def test_counters_stay_if_they_are_named_or_rows_are_shuffled(customers, capsys):
+    for options in ("--features id,age,calls", "--shuffle"):
+        run(f"{TRAIN} --missing-zero --fast {options}")
+        assert "'id' only rises" not in capsys.readouterr().err
+
+
+def test_worse_than_a_constant_on_test_data(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(400)
+    for name, sign in (("data", 1), ("test", -1)):
+        rows = [f"{'yes' if sign * v > -1 else 'no'},{v:.4f}" for v in a]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["churn,a", *rows]) + "\n")
+        rows = [f"{sign * v + 0.5:.4f},{v:.4f}" for v in a]
+        (tmp_path / f"{name}-n.csv").write_text("\n".join(["churn,a", *rows]) + "\n")
+    run(f"{TRAIN} --test test.csv")
+    assert "worse than answering the most frequent class always" in capsys.readouterr().err
+    run("evaluate m.aggro data.csv")
+    assert "worse" not in capsys.readouterr().err
+    run("train data-n.csv --label churn -o n.aggro --fast --test test-n.csv")
+    assert "worse than answering the median always" in capsys.readouterr().err
+    run("evaluate n.aggro test-n.csv")
+    assert "worse than answering the median always" in capsys.readouterr().err
+
+
+def test_info_and_explain_name_categories(customers, tmp_path, capsys):
+    run(f"{TRAIN} --missing-zero --fast --quiet")
+    run("info m.aggro --top 10")
+    said = capsys.readouterr().out
+    assert "city=Oslo" in said
+    assert "#" not in said
+    run("explain m.aggro data.csv --row 2 --top 20")
+    said = capsys.readouterr().out
+    row = dict(zip(*(line.split(",") for line in customers.read_text().splitlines()[:3:2]),
+                   strict=True))  # fmt: skip
+    assert f"city={row['city']}" in said
+    assert "what speaks for" in said
+    run("explain m.aggro data.csv --row 9999", code=1)
+    assert "there is no row 9999; it has 2,000" in capsys.readouterr().err
+    run("explain m.aggro words", code=1)
+    assert "was not trained with --text" in capsys.readouterr().err
+
+
+def test_explained_parts_add_up_to_the_score(customers, tmp_path):
+    from aggro.cli.explain import explain_row, row_of_file
+    from aggro.cli.feature_names import FeatureNames
+    from aggro.cli.model import LinearModel
+
+    run(f"{TRAIN} --missing-zero --quiet")
+    model, reading = LinearModel.load("m.aggro")
+    X = row_of_file(model, reading, "data.csv", 5)
+    names = FeatureNames(reading, model.features, model.names)
+    _, _, reasons = explain_row(model, X, names)
+    assert reasons["yes"].total == pytest.approx(float(model.scores(X)[0, 0]), abs=1e-9)
+    assert reasons["no"].total == -reasons["yes"].total
+
+
+def test_explain_reads_rows_for_models_of_texts(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{'spam' if i % 2 else 'ham'},{'free money' if i % 2 else 'see you'},{i % 5},c{i % 3}"
+            for i in range(200)]  # fmt: skip
+    (tmp_path / "data.csv").write_text("\n".join(["kind,body,size,city", *rows]) + "\n")
+    run("train data.csv --label kind --text body -o m.aggro --quiet")
+    run("explain m.aggro data.csv --row 2")
+    said = capsys.readouterr().out
+    assert said.startswith("spam")
+    assert "money" in said
+
+
+def test_names_survive_resuming_and_merging(customers, tmp_path):
+    run(f"{TRAIN} --missing-zero --fast --mergeable")
+    run("train data.csv --resume m.aggro -o more.aggro")
+    run("merge m.aggro more.aggro -o both.aggro")
+    for path in ("more.aggro", "both.aggro"):
+        assert "city=Oslo" in aggro.load(path)._names
+
+
+def test_the_number_of_names_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("aggro.files.names.MOST_NAMES", 10)
+    rows = [f"{i % 2},c{i % 100}" for i in range(1000)]
+    (tmp_path / "data.csv").write_text("\n".join(["y,c", *rows]) + "\n")
+    reader = read(tmp_path / "data.csv", label="y")
+    assert sum(batch.n_rows for batch in reader) == 1000
+    assert len(reader.names) == 10
+
+
+def test_a_reading_remembers_categorical_columns():
+    reading = Reading(categorical=("zip",))
+    assert Reading.from_origin(reading.origin(), 3).categorical == ("zip",)

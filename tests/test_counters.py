@@ -1,0 +1,95 @@
+"""Columns that only rise while rows come in order do not spoil models that scale features."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+
+import aggro
+from aggro import AutoClassifier, PassiveAggressiveClassifier
+
+pytestmark = pytest.mark.filterwarnings("ignore:X only rises")
+
+
+def customers(n, seed, start=1.0):
+    """Rows whose first column counts them, and labels of which 70 % are the same."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([start + np.arange(n), rng.integers(1800, size=n),
+                         rng.standard_normal((n, 4))])  # fmt: skip
+    y = X[:, 2] - X[:, 3] + rng.standard_normal(n) * 2 > 1.3
+    return X, np.where(y, "yes", "no")
+
+
+def learned(X, y, step=500, kind=AutoClassifier, **params):
+    model = kind(random_state=0, **params)
+    for start in range(0, len(y), step):
+        part = slice(start, start + step)
+        model.partial_fit(X[part], y[part], classes=["no", "yes"])
+    return model
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stream_with_a_counter_is_not_worse_than_a_constant(kind, seed):
+    as_rows = sp.csr_matrix if kind == "sparse" else np.asarray
+    X, y = customers(6000, seed)
+    test, truth = customers(1500, seed + 100)
+    model = learned(as_rows(X), y)
+    assert model.score(as_rows(test), truth) > np.mean(truth == "no") - 0.02
+    assert not model.coef_[:, 0].any()
+
+
+def test_calls_do_not_matter():
+    X, y = customers(400, 0)
+    whole = learned(X, y, step=400)
+    for step in (1, 7, 63, 64, 65):
+        parts = learned(X, y, step=step)
+        assert_array_equal(parts.coef_, whole.coef_)
+        assert_array_equal(parts.decision_function(X), whole.decision_function(X))
+
+
+def test_rows_without_weight_were_never_there():
+    X, y = customers(300, 0)
+    more = np.insert(X, 10, -1.0, axis=0)
+    labels, weights = np.insert(y, 10, "no"), np.insert(np.ones(300), 10, 0.0)
+    one = AutoClassifier(random_state=0).partial_fit(X, y)
+    two = AutoClassifier(random_state=0).partial_fit(more, labels, sample_weight=weights)
+    assert_array_equal(one.coef_, two.coef_)
+
+
+def test_a_warning_names_the_column():
+    X, y = customers(100, 0)
+    with pytest.warns(UserWarning, match="only rises or only falls in column 0"):
+        AutoClassifier().partial_fit(X, y)
+
+
+@pytest.mark.parametrize("given", [{"C": 0.1}, {"C": "auto", "scale": "none"}])
+def test_other_models_keep_all_columns(given):
+    X, y = customers(100, 0)
+    model = learned(X, y, kind=PassiveAggressiveClassifier, **given)
+    assert model.coef_[:, 0].any()
+
+
+def test_shuffled_rows_and_lone_columns_are_features():
+    X, y = customers(300, 0)
+    order = np.random.default_rng(0).permutation(300)
+    assert learned(X[order], y[order]).coef_[:, 0].any()
+    alone = X[:, :1]
+    assert learned(alone, np.where(alone[:, 0] > 150, "yes", "no")).coef_.any()
+
+
+def test_files_copies_and_exports_know_of_them(tmp_path):
+    X, y = customers(500, 0)
+    model = learned(X, y)
+    aggro.save(model, tmp_path / "m.aggro")
+    loaded = aggro.load(tmp_path / "m.aggro")
+    test, _ = customers(50, 1, start=1e6)
+    expected = model.decision_function(test)
+    assert_array_equal(loaded.decision_function(test), expected)
+    plain = aggro.to_sklearn(model)
+    np.testing.assert_allclose(plain.decision_function(test), expected, atol=1e-9)
+    model.settle()
+    np.testing.assert_allclose(model.decision_function(test), test @ model.coef_[0]
+                               + model.intercept_[0], atol=1e-9)  # fmt: skip
+    model.fit(X, y)
+    assert "_counters" not in vars(model)
