@@ -21,7 +21,7 @@ class Names:
     >>> names = Names()
     >>> names.add(hashing.hash_names(["city=Oslo"], MOST_HASH_BITS), lambda i: "city=Oslo")
     >>> list(names), by_column(names, bits=18, first=2)
-    (['city=Oslo'], {4742: 'city=Oslo'})
+    (['city=Oslo'], {223139: 'city=Oslo'})
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
