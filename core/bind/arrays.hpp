@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "linear/record.hpp"
+#include "named_array.hpp"
 #include "rows/examples.hpp"
 
 namespace aggro {

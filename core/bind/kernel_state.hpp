@@ -30,8 +30,7 @@ inline void put(nb::dict& state, const char* name, std::vector<T> values) {
 
 template <class T>
 std::vector<T> get(const nb::dict& state, const char* name, std::size_t size) {
-    if (!state.contains(name)) throw nb::key_error(name);
-    const auto array = nb::cast<Column<T>>(state[name]);
+    const auto array = array_of<Column<T>>(state, name);
     if (array.size() != size)
         throw nb::value_error((std::string(name) + " has the wrong size").c_str());
     return {array.data(), array.data() + size};
@@ -80,15 +79,15 @@ inline void load_matrix(Store& s, const Matrix& x, const std::vector<double>& no
 }
 
 inline void load_rows(const nb::dict& state, DenseStore& s, std::size_t slots) {
-    const Rows rows(nb::cast<AnyArray>(state["support"]));
+    const Rows rows(array_of<AnyArray>(state, "support"));
     if (rows.matrix.rows != slots || rows.matrix.features != s.width())
         throw nb::value_error("support has the wrong shape");
     load_matrix(s, rows.matrix, get<double>(state, "norms", slots));
 }
 
 inline void load_rows(const nb::dict& state, SparseStore& s, std::size_t slots) {
-    const Rows rows(nb::cast<AnyArray>(state["data"]), nb::cast<AnyArray>(state["indices"]),
-                    nb::cast<AnyArray>(state["indptr"]), s.width());
+    const Rows rows(array_of<AnyArray>(state, "data"), array_of<AnyArray>(state, "indices"),
+                    array_of<AnyArray>(state, "indptr"), s.width());
     if (rows.matrix.rows != slots) throw nb::value_error("support has the wrong shape");
     load_matrix(s, rows.matrix, get<double>(state, "norms", slots));
 }
@@ -135,8 +134,7 @@ inline void load_budget(const nb::dict& state, Budget& b, std::size_t slots) {
 inline void load_state(KernelCore& core, const nb::dict& state) {
     auto [m, store] = core.guard.read([&] { return std::pair(core.model, core.store); });
     Expansion& e = m.expansion;
-    if (!state.contains("ids")) throw nb::key_error("ids");
-    const std::size_t slots = nb::cast<Column<std::int64_t>>(state["ids"]).size();
+    const std::size_t slots = array_of<Column<std::int64_t>>(state, "ids").size();
     e.coefs = padded_again(e, get<double>(state, "coef", slots * e.outputs).data(), slots);
     if (e.average)
         e.trails = padded_again(e, get<double>(state, "trail", slots * e.outputs).data(), slots);

@@ -27,7 +27,7 @@ struct Bounds {
 /// A copy of the array of this name.
 template <class V>
 inline std::vector<V> column(const nb::dict& arrays, const char* name) {
-    const auto array = nb::cast<Column<V>>(arrays[name]);
+    const auto array = array_of<Column<V>>(arrays, name);
     return {array.data(), array.data() + array.size()};
 }
 
@@ -64,7 +64,13 @@ struct Knowledge {
                                  ///< -1 before the first
 
     Knowledge copy() const {
-        return {features, classes, recency, model->copy(), waiting, prices, next_look};
+        Knowledge all = copy_without_model();
+        all.model = model->copy();
+        return all;
+    }
+    /// The same for who keeps the model itself: it is going to be replaced, not changed.
+    Knowledge copy_without_model() const {
+        return {features, classes, recency, nullptr, waiting, prices, next_look};
     }
 
     /// Gives slots to the features of a reading that were never met before.
@@ -148,6 +154,17 @@ struct Knowledge {
         return nb::make_tuple(features.list(), classes.list(),
                               to_numpy(std::move(out), {slots, outputs}),
                               to_numpy(std::move(mine), {outputs}));
+    }
+
+    /// Adds weight x value of each entry of a row to `sums`, one for each output that predicts.
+    void add_contributions(const StreamRow& x, const std::vector<bool>& averaged,
+                           double* sums) const {
+        const Model<double>& m = model->model;
+        const std::size_t outputs = model->outputs(), first = model->chosen() * outputs;
+        for (std::size_t i = 0; i < x.size; ++i)
+            each_weight_of(m, averaged, x.feature(i), [&](std::size_t k, double weight) {
+                if (k >= first && k < first + outputs) sums[k - first] += weight * x.values[i];
+            });
     }
 
     Records records() const { return list_of(model->model.record); }

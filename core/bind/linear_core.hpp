@@ -15,6 +15,7 @@
 #include "arrays.hpp"
 #include "guard.hpp"
 #include "lesson.hpp"
+#include "linear/add_classes.hpp"
 #include "linear/select.hpp"
 #include "linear/together.hpp"
 
@@ -125,7 +126,7 @@ class LinearCore {
                     throw nb::key_error(name);
                 return arrays.push_back(nb::none());
             }
-            const auto array = nb::cast<Column<V>>(state[name]);
+            const auto array = array_of<Column<V>>(state, name);
             if (array.size() != size)
                 throw nb::value_error((std::string(name) + " has " + std::to_string(array.size()) +
                                        " values, expected " + std::to_string(size))
@@ -152,6 +153,14 @@ class LinearCore {
                 own.outputs * other.models != other.outputs * own.models)
                 throw std::invalid_argument("these models have another shape");
             aggro::continue_models(model, from.model, models);
+        });
+    }
+
+    /// Goes on where another core is, with more classes: see `NewClasses`.
+    void add_classes(LinearCore& from, std::vector<std::size_t> position,
+                     std::vector<double> change) {
+        Guard::alone_with_all({&guard, &from.guard}, [&] {
+            aggro::add_classes(model, from.model, {std::move(position), std::move(change)});
         });
     }
 

@@ -79,6 +79,9 @@ void bind_model(nb::module_& m, const char* name) {
              "Put back what state() gave; what does not fit raises and changes nothing.")
         .def("continue_models", &G::continue_models, "source"_a, "models"_a,
              "Let model i go on where model models[i] of another core is.")
+        .def("add_classes", &G::add_classes, "source"_a, "position"_a, "change"_a,
+             "Go on where another core is, with more classes: position[c] is the new number of the "
+             "class c, and change turns the outputs of a model into the new ones, row by row.")
         .def("weights_view", &G::weights_view, "The last weights in place, features x outputs.")
         .def("weights", &G::weights, "The weights that predict, features x outputs.")
         .def("bias", &G::bias, "The intercepts that predict.")

@@ -83,13 +83,22 @@ void bind_stream(nb::module_& m) {
              "Learn the examples that wait for their mini-batch to be full.")
         .def("_margins", &Stream::margins, "x"_a.none(),
              nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
-        .def("_rebuild", &Stream::rebuild, "classes"_a, "position"_a, "shape"_a, "groups"_a,
-             "own_sum"_a, "average_from"_a, "memory"_a, "arrays"_a, "prices"_a, "next_look"_a,
-             nb::sig(
-                 "def _rebuild(self, classes: list[typing.Any], position: list[int], shape: Shape, "
-                 "groups: list[Group], own_sum: list[int], average_from: int, memory: float, "
-                 "arrays: dict[str, typing.Any], prices: collections.abc.Sequence[float], "
-                 "next_look: int) -> None"))
+        .def("_contributions", &Stream::contributions, "x"_a,
+             nb::sig("def _contributions(self, x: dict[typing.Any, typing.Any]) -> typing.Any"))
+        .def("_rebuild", &Stream::rebuild, "classes"_a, "shape"_a, "groups"_a, "own_sum"_a,
+             "average_from"_a, "memory"_a, "arrays"_a, "prices"_a, "next_look"_a,
+             nb::sig("def _rebuild(self, classes: list[typing.Any], shape: Shape, groups: "
+                     "list[Group], own_sum: list[int], average_from: int, memory: float, arrays: "
+                     "dict[str, typing.Any], prices: collections.abc.Sequence[float], next_look: "
+                     "int) -> None"))
+        .def("_add_first_class", &Stream::add_first_class, "label"_a,
+             nb::sig("def _add_first_class(self, label: typing.Any) -> None"))
+        .def("_add_classes", &Stream::add_classes, "classes"_a, "position"_a, "change"_a, "shape"_a,
+             "groups"_a, "own_sum"_a, "average_from"_a, "memory"_a,
+             nb::sig("def _add_classes(self, classes: list[typing.Any], position: "
+                     "collections.abc.Sequence[int], change: collections.abc.Sequence[float], "
+                     "shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, "
+                     "memory: float) -> None"))
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
              nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
                      "None"))

@@ -7,6 +7,7 @@
 
 #include "guard.hpp"
 #include "knowledge.hpp"
+#include "linear/add_classes.hpp"
 
 namespace aggro {
 
@@ -43,7 +44,7 @@ class Stream {
         if (!first && !stranger && !look_is_due() && moderate(target, weight)) {
             take_in(label, target, weight);
         } else {
-            all_or_nothing([&] {
+            all_or_nothing(stranger && known_.classes.size() > 0, [&] {
                 look_if_due(self);  // the last look was interrupted
                 if (first) self.attr("_begin_race")(x, y);
                 if (stranger) label = admit(self, y);
@@ -77,30 +78,69 @@ class Stream {
         return nb::make_tuple(classes(), scores);
     }
 
+    /// What each item of x adds to the scores of the outputs: items x outputs.
+    nb::ndarray<nb::numpy, double> contributions(const nb::dict& x) {
+        Look look(*this);
+        const std::size_t outputs = known_.model->outputs();
+        const std::vector<bool> averaged = predicts_by_mean(known_.model->model);
+        std::vector<double> sums(x.size() * outputs);
+        double* row = sums.data();
+        for (const auto& [name, value] : x) {
+            nb::dict item;
+            item[name] = value;
+            known_.add_contributions(look.read(item), averaged, row);
+            row += outputs;
+        }
+        return to_numpy(std::move(sums), {x.size(), outputs});
+    }
+
     void flush() {
         const Turn turn(*this);
-        all_or_nothing([&] { known_.learn_waiting(); });
+        all_or_nothing(false, [&] { known_.learn_waiting(); });
     }
 
     // -- what was learned --------------------------------------------------------------------
 
-    /// A model of another shape goes on; `position[c]` is the new number of class c.
-    void rebuild(const nb::list& classes, const std::vector<std::int64_t>& position,
-                 const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum,
-                 std::int64_t average_from, double memory, const nb::dict& arrays,
-                 std::vector<double> prices, std::int64_t next_look) {
+    /// A model of another shape goes on, with the same classes if there are any yet.
+    void rebuild(const nb::list& classes, const Shape& shape, std::vector<Group> groups,
+                 std::vector<std::size_t> own_sum, std::int64_t average_from, double memory,
+                 const nb::dict& arrays, std::vector<double> prices, std::int64_t next_look) {
         const Guard::Hold hold(guard_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
         load(model->model, arrays);
         model->survey();
         Vocabulary names = vocabulary_of(classes);
-        for (std::int64_t& label : known_.waiting.labels)
-            if (label >= 0) label = position.at(static_cast<std::size_t>(label));
-        known_.model = std::move(model);
+        replace_model(std::move(model));
         known_.classes = std::move(names);
         known_.prices = std::move(prices);
         known_.next_look = next_look;
+    }
+
+    /// The first class: the model is one of two classes already.
+    void add_first_class(nb::handle label) {
+        const Guard::Hold hold(guard_);
+        known_.classes.add(label, Vocabulary::hash_of(label));
+    }
+
+    /// The model goes on with more classes; `position[c]` is the new number of class c.
+    void add_classes(const nb::list& classes, std::vector<std::size_t> position,
+                     std::vector<double> change, const Shape& shape, std::vector<Group> groups,
+                     std::vector<std::size_t> own_sum, std::int64_t average_from, double memory) {
+        const Guard::Hold hold(guard_);
+        auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
+                                                   average_from, memory);
+        Vocabulary names = vocabulary_of(classes);
+        for (const std::int64_t label : known_.waiting.labels)
+            if (label >= static_cast<std::int64_t>(position.size()))
+                throw nb::value_error("a class that waits has no new place");
+        aggro::add_classes(model->model, known_.model->model, {position, std::move(change)});
+        model->take_extreme_from(*known_.model);
+        for (std::int64_t& label : known_.waiting.labels)
+            if (label >= 0)
+                label = static_cast<std::int64_t>(position[static_cast<std::size_t>(label)]);
+        replace_model(std::move(model));
+        known_.classes = std::move(names);
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
@@ -246,21 +286,37 @@ class Stream {
                weight <= Limits::score && known_.model->moderate(reading_.row());
     }
 
+    /// Runs `body` and undoes it if it raises. `replaces`: it replaces the model before it changes
+    /// anything, so that the model itself can be kept instead of a copy.
     template <class Body>
-    void all_or_nothing(Body&& body) {
-        Knowledge before = known_.copy();
+    void all_or_nothing(bool replaces, Body&& body) {
+        Knowledge before = replaces ? known_.copy_without_model() : known_.copy();
+        before_ = &before;
         try {
             body();
             if (!known_.model->survey())
                 throw BadExample("the model overflows; scale the features or the target");
         } catch (const BadExample& bad) {
-            known_ = std::move(before);
+            undo();
             throw nb::value_error(
                 (std::string("this example cannot be learned: ") + bad.what()).c_str());
         } catch (...) {
-            known_ = std::move(before);
+            undo();
             throw;
         }
+        before_ = nullptr;
+    }
+
+    void undo() {
+        Knowledge& before = *std::exchange(before_, nullptr);
+        if (!before.model) before.model = std::move(known_.model);  // it was not replaced yet
+        known_ = std::move(before);
+    }
+
+    /// Goes on with another model; the first that is replaced is kept to be put back.
+    void replace_model(std::unique_ptr<StreamModel> model) {
+        std::swap(known_.model, model);
+        if (before_ && !before_->model) before_->model = std::move(model);
     }
 
     bool look_is_due() { return known_.next_look > 0 && examples() >= known_.next_look; }
@@ -268,7 +324,7 @@ class Stream {
         if (look_is_due()) self.attr("_look")();
     }
 
-    /// A class never seen: the Python side makes a model with room for it.
+    /// A class never seen: the Python side says what the model looks like with it.
     std::int64_t admit(nb::handle self, nb::handle label) {
         self.attr("_admit")(label);
         return known_.classes.find(label, Vocabulary::hash_of(label));
@@ -300,8 +356,9 @@ class Stream {
     Knowledge known_;
     Reading reading_;
     Guard guard_;
-    bool busy_ = false;      ///< a call of this thread is using `reading_`
-    bool settling_ = false;  ///< what is known is between two examples
+    Knowledge* before_ = nullptr;  ///< what is put back if the example cannot be learned
+    bool busy_ = false;            ///< a call of this thread is using `reading_`
+    bool settling_ = false;        ///< what is known is between two examples
 };
 
 /// Keeps other threads out of a stream for several calls.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "documents.hpp"
+#include "named_array.hpp"
 
 namespace aggro::words {
 
@@ -112,8 +113,7 @@ inline nb::dict state_of(Words& self) {
 
 template <class T>
 Input<T> part(const nb::dict& state, const std::string& name) {
-    if (!state.contains(name.c_str())) throw nb::key_error(name.c_str());
-    return nb::cast<Input<T>>(state[name.c_str()]);
+    return array_of<Input<T>>(state, name.c_str());
 }
 
 inline void load_range(Range& range, const std::string& number, const nb::dict& state,

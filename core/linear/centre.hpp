@@ -46,21 +46,26 @@ inline std::vector<bool> predicts_by_mean(const Model<T>& m) {
     return found;
 }
 
+/// Calls use(k, weight) with the weights of feature j, as `each_weight` does.
+template <class T, class Use>
+inline void each_weight_of(const Model<T>& m, const std::vector<bool>& averaged, std::size_t j,
+                           Use&& use) {
+    const double factor = m.sizes.factor(j);
+    for (std::size_t g = 0; g < m.groups.size(); ++g) {
+        const bool pooled = m.shape.reservoir > 0 && m.pool_fill[g] > 0;
+        for (std::size_t k = m.groups[g].first; k < m.groups[g].first + m.groups[g].count; ++k)
+            use(k, factor * (pooled        ? static_cast<double>(m.pool_mean.row(j)[k])
+                             : averaged[k] ? average_at(m, j, k)
+                                           : weight_at(m, j, k)));
+    }
+}
+
 /// Calls use(j, k, weight) with all weights, or their mean where it predicts, whatever they are
 /// made of, for features as they are given: their scale is in the weight.
 template <class T, class Use>
 inline void each_weight(const Model<T>& m, const std::vector<bool>& averaged, Use&& use) {
-    for (std::size_t j = 0; j < m.shape.features; ++j) {
-        const double factor = m.sizes.factor(j);
-        for (std::size_t g = 0; g < m.groups.size(); ++g) {
-            const bool pooled = m.shape.reservoir > 0 && m.pool_fill[g] > 0;
-            for (std::size_t k = m.groups[g].first; k < m.groups[g].first + m.groups[g].count; ++k)
-                use(j, k,
-                    factor * (pooled        ? static_cast<double>(m.pool_mean.row(j)[k])
-                              : averaged[k] ? average_at(m, j, k)
-                                            : weight_at(m, j, k)));
-        }
-    }
+    for (std::size_t j = 0; j < m.shape.features; ++j)
+        each_weight_of(m, averaged, j, [&](std::size_t k, double weight) { use(j, k, weight); });
 }
 
 /// The weights that predict, features x outputs.

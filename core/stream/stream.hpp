@@ -159,6 +159,8 @@ class StreamModel {
         return finite;
     }
 
+    void take_extreme_from(const StreamModel& other) { extreme_ = other.extreme_; }
+
     std::unique_ptr<StreamModel> copy() {
         auto twin = std::make_unique<StreamModel>(model.shape, model.groups, model.own_sum,
                                                   model.average_from, model.record.memory);

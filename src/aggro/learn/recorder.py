@@ -38,10 +38,13 @@ class Recorder:
 
     def probabilities(self, learner: Any, scores: Array) -> Array:
         """Return the probability of each class, or label, for the scores of a learner."""
-        centre = np.zeros(learner.outputs)
-        if self.typical is not None:
-            centre = learner.scores(self.typical.rows(learner.features))[0]
-        return self.calibrator.probabilities(scores, centre)
+        return self.calibrator.probabilities(scores, self.centre(learner))
+
+    def centre(self, learner: Any) -> Array:
+        """Return the scores of the typical row."""
+        if self.typical is None:
+            return np.zeros(learner.outputs)
+        return np.asarray(learner.scores(self.typical.rows(learner.features))[0])
 
     def grown(self, old: Settings, new: Settings, position: Array, classes: int) -> Recorder:
         """Return the record with more classes (see ``output_map``)."""

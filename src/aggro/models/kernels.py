@@ -12,9 +12,11 @@ from aggro.learn.kernel_choice import KernelChoice
 from aggro.models.errors import ModelFileError
 from aggro.models.learners import MOST_FEATURES, decode_settings, encode_settings
 from aggro.models.parameters import check_type
+from aggro.models.schema import check_arrays, kernel_fields
 from aggro.models.values import Arrays, decode, encode
 
 FACTS = {"features": int, "outputs": int, "sparse": bool, "next_id": int, "gamma": float}
+OLD = ("ties", "root", "inverse")  # that one version or another has not
 MOST_OUTPUTS_OF_NOTHING = 2**16
 
 
@@ -56,6 +58,11 @@ def decode_kernel_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> 
     classes = facts["outputs"] if settings.task != "binary" else 1 if one else 2
     shape = (facts["features"], classes, facts["sparse"])
     learner = KernelLearner(settings, choice, facts["gamma"], *shape)
+    check_arrays(
+        state, kernel_fields(learner.model.state(), facts["features"], facts["outputs"], state), OLD
+    )
+    if len(np.unique(state["ids"])) != len(state["ids"]):
+        raise ModelFileError("ids names a support vector twice")
     if counted:  # what was known of the one class is how often it came
         state = {**learner.model.state(), "counters": state["counters"] * [1, 0, 0, 0, 0]}
     learner.load_state(state)

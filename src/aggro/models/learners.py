@@ -11,10 +11,16 @@ from aggro.learn.grids import KNOWN_UNIT, MOST_STEPS
 from aggro.learn.learner import Learner
 from aggro.models.errors import ModelFileError
 from aggro.models.parameters import check_type
+from aggro.models.schema import (
+    TABLES,
+    check_arrays,
+    check_counters,
+    check_last_updates,
+    linear_fields,
+)
 from aggro.models.values import Arrays, decode, encode
 from aggro.settings import LOSSES, Settings, Task, check_settings, selected_axes, shared_layout
 
-TABLES = ("lane", "slot", "feature")  # kinds of arrays that have one line for each feature
 # Files of old lack these: they begin at zero.
 LATER = ("class_sum_rest", "joint_part", "margin_size", "margin_loss")
 FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
@@ -54,11 +60,11 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
         raise ModelFileError(f"dtype={facts['dtype']!r} is neither float32 nor float64")
     prefix = f"{where}."
     state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
-    state = {name: array.ravel() for name, array in state.items()}
     if len(settings) > 1:
         state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
     outputs = _outputs(facts, settings, state)
     _check_sizes(facts, settings, outputs, state)
+    state = {name: array.ravel() for name, array in state.items()}
     learner = Learner(settings, facts["features"], outputs, facts["dtype"])
     learner.model.set_memory(facts["memory"])
     learner.load_state(state)
@@ -123,20 +129,15 @@ def _check_sizes(
         if count > 1 and len(state[name]) != count * lanes:
             raise ModelFileError(f"{name} does not fit the settings")
     one = Learner(all_settings, 1, classes, facts["dtype"])
-    pattern, kinds = one.state(), one.model.layout()
-    side = features + settings.fit_intercept
-    for name, line in pattern.items():
-        if name in LATER and name not in state:
-            continue
-        size = len(line) * features if kinds[name] in TABLES else len(line)
-        if kinds[name] == "matrix":
-            size = side * (side + 1) // 2
-        found = state.get(name, np.empty(0, line.dtype))
-        if found.size != size or found.dtype != line.dtype:
-            raise ModelFileError(f"{name} has {found.size} values of {found.dtype}, not {size}")
-    if state.keys() - pattern.keys():
-        raise ModelFileError(f"an unknown array: {min(state.keys() - pattern.keys())}")
-    check_places(settings.queue, settings.reservoir_size, state)
+    check_arrays(state, linear_fields(one, features, lines=True), LATER)
+    check_linear(settings.queue, settings.reservoir_size, state)
+
+
+def check_linear(queue: int, reservoir_size: int, state: Arrays) -> None:
+    """Raise unless the numbers in the arrays of a linear model fit together."""
+    check_counters(state["counters"])
+    check_last_updates(state)
+    check_places(queue, reservoir_size, state)
     check_unit(state)
 
 

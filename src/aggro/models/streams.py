@@ -12,8 +12,9 @@ from aggro.learn.learner import Learner
 from aggro.learn.typical import next_change
 from aggro.models.calibrators import check_calibrator, with_tallies
 from aggro.models.errors import ModelFileError
-from aggro.models.learners import check_places, check_unit, counted_only
+from aggro.models.learners import LATER, check_linear, counted_only
 from aggro.models.record import Record
+from aggro.models.schema import COUNT, POSITIVE, Field, check_array, check_arrays, linear_fields
 from aggro.models.values import Arrays
 from aggro.stream.probability import ARRAYS, FACTS, PREFIX
 from aggro.stream.settings import keywords_of
@@ -48,6 +49,7 @@ def stream_learner(record: Record) -> Any:
         state = _with_one_class(params, len(names), state)
     if params.get("probability") and "record_counts" not in state:
         description["record"], state = _with_tallies(fitted, state)
+    _check_arrays(record.name, params, names, fitted["classes"], state)
     model = getattr(aggro, record.name).from_state(description, state)
     if params.get("probability"):
         check_calibrator(model._record.calibrator)
@@ -82,6 +84,35 @@ def _with_tallies(fitted: dict[str, Any], state: Arrays) -> tuple[dict[str, Any]
     return {**facts, **told}, {**others, **margins}
 
 
+def _check_arrays(
+    name: str, params: dict[str, Any], names: list[Any], classes: list[Any], state: Arrays
+) -> None:
+    """Raise unless all arrays are those of a stream of so many features and classes."""
+    model, count = getattr(aggro, name)(**params), max(len(classes), 1)
+    prices = state["prices"] if model._races else None
+    if prices is not None:
+        check_array("prices", prices, Field(np.float64, (None,), *POSITIVE))
+    lanes = model._lanes(len(classes), () if prices is None else prices.tolist())
+    fields = linear_fields(Learner(lanes, 1, count), max(len(names), model._slots), lines=False)
+    waiting = len(state["waiting_ends"])
+    fields |= {
+        "waiting_values": Field(np.float64, (None,)),
+        "waiting_slots": Field(np.int32, (None,), *COUNT),
+        "waiting_ends": Field(np.int64, (waiting,), *COUNT),
+        "waiting_labels": Field(np.int64, (waiting,), -1, count),
+        "waiting_targets": Field(np.float64, (waiting,)),
+        "waiting_weights": Field(np.float64, (waiting,), *POSITIVE),
+        "recency": Field(np.int32, (None,), *COUNT),
+    }
+    if prices is not None:
+        fields["prices"] = Field(np.float64, (len(lanes),), *POSITIVE)
+        fields["next_look"] = Field(np.int64, (1,), -1)
+    found = {key: array for key, array in state.items() if not key.startswith(PREFIX)}
+    check_arrays(found, fields, LATER)
+    settings = lanes[0]
+    check_linear(settings.queue, settings.reservoir_size, state)
+
+
 def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
     """Refuse numbers that would make the learner ask for more memory than the file has."""
     own = {key: value for key, value in params.items() if key not in NOT_SETTINGS}
@@ -96,11 +127,9 @@ def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
     for key, (asked, most) in limits.items():
         if asked > most:
             raise ModelFileError(f"{key}={asked!r} does not fit the arrays")
-    check_places(queue, slots, state)
     if "prices" in state:
         state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
         _check_next_look(state)
-    check_unit(state)
 
 
 def _check_next_look(state: Arrays) -> None:

@@ -24,6 +24,7 @@ from aggro.models.learners import (
     encode_learner,
     encode_settings,
 )
+from aggro.models.schema import check_words
 from aggro.models.values import Arrays, decode, encode
 from aggro.text.encoder import Encoder
 from aggro.text.learner import TextLearner
@@ -80,7 +81,9 @@ def decode_text_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Te
     shape = (texts, bool(categories), numbers, int(facts["names"]))
     encoder = Encoder(options, ranges, facts["kinds"], *shape)
     prefix = f"{where}-words."
-    encoder.load_state({n[len(prefix) :]: a for n, a in arrays.items() if n.startswith(prefix)})
+    words = {n[len(prefix) :]: a for n, a in arrays.items() if n.startswith(prefix)}
+    check_words(words, numbers)
+    encoder.load_state(words)
     settings = decode_settings(facts["settings"], arrays)
     learner = TextLearner.__new__(TextLearner)
     runners = [

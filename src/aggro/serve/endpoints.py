@@ -162,11 +162,11 @@ class Endpoints:
         learning = self.service.learning
         rows = oip.examples(asked, learning.face, self.limits)
         try:
-            said = [learning.predict(x) async for x in in_slices(rows)]
+            values = [learning.face.guess(x) async for x in in_slices(rows)]
         except REFUSALS as error:
             raise Refused(422, str(error)) from error
-        learning.pulse.counts["predictions"] += len(said)
-        return json(oip.answer(asked, NAME, self.service.version, said))
+        learning.pulse.counts["predictions"] += len(values)
+        return json(oip.answer(asked, NAME, self.service.version, values))
 
 
 def _check_name(request: Request) -> None:

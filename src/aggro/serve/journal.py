@@ -23,6 +23,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from aggro.atomic import sync_folder
 from aggro.serve.entries import (
     Again,
@@ -55,6 +57,7 @@ SYNCHRONOUS = "FULL"
 CHECKPOINT = 500  # pages of the write-ahead log before they move to the table
 ROWS_AT_ONCE = 2000  # that one transaction tidies up, so that nobody waits long for it
 STATEMENTS = 400  # that stay prepared: some kinds, each for every number of rows up to 64
+pack_sorted = msgspec.msgpack.Encoder(order="sorted").encode
 FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 SCHEMA = """
 CREATE TABLE pending (
@@ -205,7 +208,7 @@ class Journal:
         if not entry.new:
             known = group.known.get(entry.id)
             if known is not None:
-                same = known[3] == digest_of(entry.features)
+                same = known[3] == digest_of(entry.features, entry.x)
                 return _again(known, entry) if same else Conflict(entry.id)
             group.drop(entry.id)
         row = self._append(entry, entry.features, None, group)
@@ -219,7 +222,7 @@ class Journal:
         self.checksum = chained(self.checksum, *rest)
         self.last += 1
         row = Row(self.last, *rest, self.checksum)
-        group.learned(row, digest_of(features))
+        group.learned(row, digest_of(features, entry.x if isinstance(entry, Lesson) else None))
         return row
 
     def _find(self, entry: Question, group: Group) -> Outcome:
@@ -332,14 +335,27 @@ class Journal:
 
 def _again(known: tuple[Any, ...], entry: Truth | Lesson) -> Outcome:
     seq, label, weight, _, refused = known
-    if (label, weight) != (entry.label, entry.weight):
+    if weight != entry.weight or not _is_same_label(label, entry.label):
         return Conflict(entry.id)
     return Again(entry.id, seq, refused)
 
 
-def digest_of(features: bytes) -> bytes:
-    """Return a short digest of an example."""
-    return sha256(features).digest()[:16]
+def _is_same_label(one: bytes, other: bytes) -> bool:
+    """Tell whether two labels in JSON are one class: 1, 1.0 and true are, "1" is another."""
+    return one == other or bool(msgspec.json.decode(one) == msgspec.json.decode(other))
+
+
+def digest_of(features: bytes, x: Any = None) -> bytes:
+    """Return a short digest of what an example says, however its JSON was written.
+
+    The order of names does not count, nor whether a number is written as 1, 1.0, true or -0.
+    """
+    x = msgspec.msgpack.decode(features) if x is None else x
+    if isinstance(x, dict):
+        x = {name: v if isinstance(v, str) else v + 0.0 for name, v in x.items()}
+    elif isinstance(x, list):
+        x = [v + 0.0 for v in x]
+    return sha256(pack_sorted(x)).digest()[:16]
 
 
 def chained(

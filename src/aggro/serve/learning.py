@@ -48,9 +48,16 @@ class Learning:
     """A model that learns the rows of the journal, and what became of each."""
 
     def __init__(
-        self, face: Face, input_type: Any, tallies: Tallies, version: int, checksum: int
+        self,
+        face: Face,
+        input_type: Any,
+        tallies: Tallies,
+        version: int,
+        checksum: int,
+        max_classes: int,
     ) -> None:
-        self.face, self.tallies = face, tallies
+        self.face, self.tallies, self.max_classes = face, tallies, max_classes
+        self._classes = set(face.classes())  # that were learned; 1, 1.0 and true are one class
         self.version, self.checksum = version, checksum  # of the last row of the journal
         self.pulse = Pulse()
         self.on_refusal: Callable[[Refusal], None] = lambda refusal: None
@@ -81,14 +88,7 @@ class Learning:
         x = self.read(row.features) if row.x is None else row.x
         label = msgspec.json.decode(row.label)
         said, confidence = self._before(x, row)
-        reason = None
-        try:
-            self.face.learn(x, label, row.weight)
-        except REFUSALS as error:
-            reason = str(error) or "The example needs more memory than there is."
-        except Exception:  # a refused call leaves a model as it was, whatever the reason
-            log.exception("example %d is refused", row.seq)
-            reason = "The model cannot learn this example."
+        reason = self._learn(row, x, label)
         self.version, self.checksum = row.seq, row.checksum
         if reason is not None:
             self._refuse(row.seq, reason)
@@ -97,6 +97,32 @@ class Learning:
         self.tallies.judge(said, confidence, label, row.label.decode())
         if row.delay is not None:
             self.tallies.delays.append(row.delay)
+
+    def _learn(self, row: Row, x: Any, label: Any) -> str | None:
+        """Let the model learn an example; return why it was rejected, or None."""
+        reason = self.check_class(label)
+        if reason is not None:
+            return reason
+        try:
+            self.face.learn(x, label, row.weight)
+        except REFUSALS as error:
+            return str(error) or "The example needs more memory than there is."
+        except Exception:  # a rejected call leaves a model as it was, whatever the reason
+            log.exception("example %d is rejected", row.seq)
+            return "The model cannot learn this example."
+        if not self.face.regression and row.weight > 0:
+            self._classes.add(label)
+        return None
+
+    def check_class(self, label: Any) -> str | None:
+        """Return why a label would be one class too many, or None.
+
+        Only learned classes count. Several requests may bring the last class at the same time, so
+        this is checked when a request arrives and again when its turn comes.
+        """
+        if self.face.regression or label in self._classes or len(self._classes) < self.max_classes:
+            return None
+        return f"There are {self.max_classes:,} classes already."
 
     def _refuse(self, seq: int, reason: str) -> None:
         self.pulse.counts["refused"] += 1

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 import aggro
 from aggro.serve.errors import Refused
-from aggro.serve.faces import ArrayFace, Face, Said
+from aggro.serve.faces import ArrayFace, Face
 from aggro.serve.limits import Limits
 
 WHOLE = ("INT64", "INT32", "INT16", "INT8")
@@ -97,9 +97,8 @@ def _rows(tensor: Tensor, limits: Limits) -> int:
     return tensor.shape[0]
 
 
-def answer(asked: Infer, name: str, version: int, said: list[Said]) -> dict[str, Any]:
-    """Return the answer of the protocol."""
-    values = [each.prediction for each in said]
+def answer(asked: Infer, name: str, version: int, values: list[Any]) -> dict[str, Any]:
+    """Return the answer of the protocol for these predictions."""
     numeric = all(isinstance(v, float) for v in values)
     data = values if numeric else ["" if v is None else str(v) for v in values]
     output = {"name": "prediction", "shape": [len(data)], "data": data}

@@ -1,7 +1,9 @@
-"""Probabilities that nobody waits for: the map from margins to them is fitted in another thread.
+"""Probabilities without a wait: the map from margins to probabilities is fitted in another thread.
 
-A stream fits its map when it is asked, after every 256 examples or so, which takes some tens of
-milliseconds. Here a copy is fitted, and predictions use the last one that is ready.
+A model fits its map when it is asked, after every few hundred examples, which takes up to a second
+where there are many classes. Here a copy is fitted, and predictions use the last map that is ready.
+Only small maps are fitted at once. Until the first map of some classes is ready, their margins are
+turned into probabilities by a softmax.
 """
 
 from __future__ import annotations
@@ -12,55 +14,51 @@ from typing import Any
 
 import numpy as np
 
-YOUNG = 300  # examples whose map is fitted in a moment
+from aggro.learn.calibration import Calibrator
+from aggro.learn.probability_map import bounded, softmax
+
+QUICK = 4000  # margins times squared classes: a map of these is fitted in some milliseconds
 EVERY = 256  # examples from one fit to the next
 
 
 class Probabilities:
-    """What a ``StreamClassifier(probability=True)`` says, without a wait."""
+    """The maps of one model."""
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self._fitted: Any = None  # a calibrator whose map is ready
-        self._fitted_at = 0
-        self._under_way: Future[Any] | None = None
+    def __init__(self, calibrator: Calibrator | None = None) -> None:
+        self._fitted = None if calibrator is None else _fit(calibrator)
+        self._under_way: Future[Calibrator] | None = None
         self._thread = ThreadPoolExecutor(1, "calibration")
 
-    def predict(self, x: Any) -> dict[Any, float]:
-        """Return the probability of each class."""
-        record = self.model._record
-        if record.met < YOUNG or len(record.classes) < 2:
-            known: dict[Any, float] = self.model.predict_proba_one(x)
-            return known
-        self._refresh(record)
-        classes, margins = self.model._margins(x)
-        if self._fitted.classes != len(classes):  # a class has just come
-            self._fit_now(record)
-        centre = self.model._margins(record.typical)[1]
-        row = self._fitted.probabilities(np.array([margins]), np.array(centre))[0]
-        return dict(zip(classes, row.tolist(), strict=True))
+    def of(self, calibrator: Calibrator, scores: Any, centre: Any) -> list[float]:
+        """Return the probability of each class for the scores of one example.
 
-    def _refresh(self, record: Any) -> None:
-        if self._fitted is None:
-            self._fit_now(record)
+        ``centre`` are the scores of the reference row.
+        """
+        ready, row = self._ready(calibrator), np.array([scores])
+        found = softmax(bounded(row)) if ready is None else ready.probabilities(row, centre)
+        shares: list[float] = found[0].tolist()
+        return shares
+
+    def _ready(self, calibrator: Calibrator) -> Calibrator | None:
+        """Return a calibrator of the same classes whose map costs little; None if there is none."""
+        if len(calibrator.weights) * calibrator.classes**2 <= QUICK or calibrator.classes == 1:
+            self._fitted = calibrator
+            return calibrator
         if self._under_way is not None and self._under_way.done():
             self._fitted, self._under_way = self._under_way.result(), None
-        if self._under_way is None and record.met - self._fitted_at >= EVERY:
-            self._fitted_at = record.met
-            self._under_way = self._thread.submit(_fit, _copy_of(record))
-
-    def _fit_now(self, record: Any) -> None:
-        self._fitted, self._fitted_at = _fit(_copy_of(record)), record.met
-        self._under_way = None
-
-
-def _copy_of(record: Any) -> Any:
-    record.settle()
-    return copy.copy(record.calibrator)
+        fitted = self._fitted
+        if fitted is not None and fitted.classes != calibrator.classes:
+            fitted = None
+        if self._under_way is None and (
+            fitted is None or calibrator.recorded - fitted.recorded >= EVERY
+        ):
+            self._under_way = self._thread.submit(_fit, calibrator)
+        return fitted
 
 
-def _fit(calibrator: Any) -> Any:
-    """Return the calibrator with its map: it is made by the first question."""
+def _fit(calibrator: Calibrator) -> Calibrator:
+    """Return a copy of a calibrator with its map, which the first question makes."""
+    fitted = copy.copy(calibrator)
     zero = np.zeros((1, calibrator.scores.shape[1]))
-    calibrator.probabilities(zero, zero[0])
-    return calibrator
+    fitted.probabilities(zero, zero[0])
+    return fitted

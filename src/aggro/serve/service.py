@@ -29,7 +29,7 @@ from aggro.serve.entries import (
     Unknown,
 )
 from aggro.serve.errors import Refused
-from aggro.serve.faces import face_of, text_of
+from aggro.serve.faces import face_of
 from aggro.serve.ids import Ids
 from aggro.serve.journal import Journal
 from aggro.serve.learning import REFUSALS, Learning, Served
@@ -71,14 +71,15 @@ class Service:
         begin = self._begin(model, origin)
         face, notes, saved = face_of(begin.model), begin.notes, begin.seq
         tallies = Tallies(face.regression, notes.totals)
-        self.learning = Learning(face, face.input_type(limits), tallies, saved, notes.checksum)
+        self.learning = Learning(
+            face, face.input_type(limits), tallies, saved, notes.checksum, limits.classes
+        )
         self.replayed = self._replay(begin)
         self.journal.accept()
         self.writer = Writer(self.journal, limits.waiting)
         self.stopping, self.ids = False, Ids()
         self.saver = Saver(self.snapshots, self.learning, self.writer, keeping, saved)
         self.learning.after_turn = self.saver.save_if_due
-        self._known = set(face.classes())  # classes that were admitted
 
     def _begin(self, model: Any, origin: str | None) -> Snapshot:
         """Return the newest snapshot; write the first one if there is none."""
@@ -173,13 +174,12 @@ class Service:
         return Truth(one.id, self._label(one.label), one.weight)
 
     def _label(self, label: Any) -> bytes:
-        """Return a label as the journal holds it; one class too many is refused."""
+        """Return a label as the journal holds it; one class too many is rejected."""
         if self.learning.face.regression:
             return encode(float(label))
-        if label not in self._known:  # as Python has it: 1, 1.0 and true are one class
-            if len(self._known) >= self.limits.classes:
-                raise Refused(422, f"There are {self.limits.classes:,} classes already.")
-            self._known.add(label)
+        too_many = self.learning.check_class(label)
+        if too_many is not None:
+            raise Refused(422, too_many)
         return encode(label)
 
     def teach(self, entries: list[Any], answer: Tell) -> None:
@@ -288,7 +288,7 @@ class Service:
             "input": face.field,
             "task": "regression" if face.regression else "classification",
             **face.facts(),
-            "classes": [text_of(label) for label in face.classes()],
+            "classes": face.classes(),
             "examples": self.learning.tallies.totals.examples,
             "version": self.version,
             "snapshot": self.saver.saved,

@@ -44,7 +44,7 @@ class StreamLearner(RacingStream, RiverProtocol):
         )
         self._enter(settings)
         blank = Learner(self._first_lanes(), self._buckets or 1, 1, seed=seed)
-        self._install([], [], blank, -1 if self._races else 0)
+        self._install([], blank, -1 if self._races else 0)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a table one after another; all of them, or none if one is bad.
@@ -110,15 +110,17 @@ class StreamLearner(RacingStream, RiverProtocol):
     def _settings(self, classes: int) -> Settings:
         return settings_of(self._keywords, self._regression, classes)
 
-    def _install(
-        self, classes: list[Any], position: list[int], learner: Learner, look: int | None = None
-    ) -> None:
-        """Go on with what this learner knows; the next look is due then, or when it was."""
-        shape, own_sum = learner._shape(learner.features)
-        blueprint = (shape, learner._groups(), own_sum, learner._average_from(), self._memory)
+    def _blueprint(self, learner: Learner, features: int) -> tuple[Any, ...]:
+        """Return what the core makes a model of: that of a learner, with so many features."""
+        shape, own_sum = learner._shape(features)
+        return shape, learner._groups(), own_sum, learner._average_from(), self._memory
+
+    def _install(self, classes: list[Any], learner: Learner, look: int | None = None) -> None:
+        """Continue with what this learner knows; the next evaluation is due then, or as before."""
+        blueprint = self._blueprint(learner, learner.features)
         prices = [float(lane.C) for lane in learner.all_settings]
         look = self._next_look if look is None else look
-        self._rebuild(classes, position, *blueprint, learner.state(), prices, look)
+        self._rebuild(classes, *blueprint, learner.state(), prices, look)
 
     def _learner(self, classes: int) -> Learner:
         """Return a learner that knows what this one knows."""
@@ -196,7 +198,7 @@ def _revive(
     lanes = model._lanes(len(classes), prices)
     learner = Learner(lanes, max(len(names), model._slots), max(len(classes), 1))
     learner.load_state(arrays)
-    model._install(classes, [], learner)
+    model._install(classes, learner)
     model._resume(names, arrays)
     if model._races:
         model._next_look = int(arrays["next_look"][0])

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from aggro.learn.classes import in_order
-from aggro.learn.makers import grown
+from aggro.learn.growth import output_map
+from aggro.learn.learner import Learner
 from aggro.learn.probability_map import softmax_of_one
 from aggro.stream.base import StreamLearner
 from aggro.stream.frames import rows_of_frame, table_like
@@ -124,14 +125,17 @@ class StreamClassifier(RecordingStream):
         if label is None or label != label:
             raise ValueError(f"y is {label!r}; give a class.")
         classes = self.classes_
+        if not classes:
+            self._add_first_class(label)
+            return
         everybody = in_order([*classes, label])
         places = {known: place for place, known in enumerate(everybody)}
         position = [places[known] for known in classes]
-        learner = self._learner(len(classes))
-        if classes:
-            settings = self._lanes(len(everybody))
-            learner = grown(learner, settings, np.array(position), len(everybody))
-        self._install(everybody, position, learner)
+        count = len(everybody)
+        settings = self._settings(len(classes)), self._settings(count)
+        change = output_map(*settings, np.array(position), count)
+        blueprint = self._blueprint(Learner(self._lanes(count), 1, count), self._slots)
+        self._add_classes(everybody, position, change.ravel().tolist(), *blueprint)
 
 
 def _owners(classes: list[Any]) -> list[Any]:

@@ -85,8 +85,7 @@ class RacingStream(_core.Stream):
             self._next_look = look
 
     def _go_on(self, learner: Learner, look: int) -> None:
-        classes = self._classes()
-        self._install(classes, list(range(len(classes))), learner, look)
+        self._install(self._classes(), learner, look)
 
     def settle(self) -> None:
         """End the race: keep the leader alone, with its C, as if there had been no other.

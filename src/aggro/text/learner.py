@@ -363,9 +363,13 @@ class TextLearner:
 
     def probabilities(self, scores: Array) -> Array:
         """Return the probability of each class, by the margins given before learning."""
+        return self.record.probabilities(self.leader.race, scores)
+
+    @property
+    def record(self) -> Recorder:
+        """The margins given before learning, and the typical row of the leader."""
         assert self.calibrator is not None
-        record = Recorder(self.calibrator, self.leader.typical)
-        return record.probabilities(self.leader.race, scores)
+        return Recorder(self.calibrator, self.leader.typical)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "turns"}

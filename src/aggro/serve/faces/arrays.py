@@ -10,10 +10,15 @@ from msgspec import Meta
 from aggro.models.record import KERNELS
 from aggro.serve.faces.base import Face, Said, Why, text_of
 from aggro.serve.limits import Limits
+from aggro.serve.probability import Probabilities
 
 
 class ArrayFace(Face):
     """Lists of numbers: the estimators that learn by ``partial_fit``."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self._probabilities = Probabilities(getattr(model, "_calibrator", None))
 
     @staticmethod
     def input_type(limits: Limits) -> Any:
@@ -22,19 +27,27 @@ class ArrayFace(Face):
 
     def predict(self, x: Any) -> Said:
         """Predict one example."""
-        if not hasattr(self.model, "_learner"):
-            return Said(0.0 if self.regression else None)
+        prediction = self.guess(x)
+        if self.regression or not hasattr(self.model, "_learner"):
+            return Said(prediction)
         row = np.array([x])
-        prediction = self.model.predict(row)[0]
-        if self.regression:
-            return Said(float(prediction))
-        plain = prediction.item() if hasattr(prediction, "item") else prediction
         if getattr(self.model, "probability", False):
-            found = self.model.predict_proba(row)[0].tolist()
+            record, (scores,) = self.model._record, self.model._scores(row)
+            centre = record.centre(self.model._learner)
+            found = self._probabilities.of(record.calibrator, scores, centre)
             names = map(text_of, self.classes())
-            return Said(plain, None, dict(zip(names, found, strict=True)))
+            return Said(prediction, None, dict(zip(names, found, strict=True)))
         scores = np.atleast_1d(self.model.decision_function(row)[0]).tolist()
-        return Said(plain, self._named(scores))
+        return Said(prediction, self._named(scores))
+
+    def guess(self, x: Any) -> Any:
+        """Predict one example, and nothing more."""
+        if not hasattr(self.model, "_learner"):
+            return 0.0 if self.regression else None
+        prediction = self.model.predict(np.array([x]))[0]
+        if self.regression:
+            return float(prediction)
+        return prediction.item() if hasattr(prediction, "item") else prediction
 
     def _named(self, scores: list[float]) -> dict[str, float]:
         names = list(map(text_of, self.classes()))
@@ -50,22 +63,29 @@ class ArrayFace(Face):
         """What each feature adds."""
         if type(self.model).__name__ in KERNELS:
             raise ValueError("A kernel's score is not a sum over features; it is not explained.")
-        rows = np.vstack([np.array([x]), np.zeros((1, len(x))), np.diag(x)])
-        if self.regression:
-            label, scores = None, self.model.predict(rows)
-        else:
-            said = self.predict(x)
-            label = said.prediction
-            table = self.model.decision_function(rows)
-            place = list(self.classes()).index(label)
-            sign = -1.0 if len(self.classes()) == 2 and place == 0 else 1.0
-            scores = sign * (table if table.ndim == 1 else table[:, place])
-        score, intercept, *parts = (float(s) for s in scores)
-        names = self._names(len(x))
-        whole = [
-            (name, value, s - intercept) for name, value, s in zip(names, x, parts, strict=True)
-        ]
-        return Why(label, score, intercept, whole)
+        label, row, sign = None, 0, 1.0
+        if not self.regression:
+            label = self.predict(x).prediction
+            if label is not None:
+                row = self.classes().index(label)
+            if len(self.classes()) <= 2:  # one row of weights, which are those of the last class
+                row, sign = 0, 1.0 if row == len(self.classes()) - 1 else -1.0
+        weights, intercept = self._weights_of(row, len(x))
+        parts = sign * weights * np.array(x)
+        score = float(parts.sum() + sign * intercept)
+        whole = list(zip(self._names(len(x)), x, parts.tolist(), strict=True))
+        return Why(label, score, float(sign * intercept), whole)
+
+    def _weights_of(self, row: int, width: int) -> tuple[Any, float]:
+        """Return the weights and the intercept of one output; zeros before anything is learned."""
+        if not hasattr(self.model, "_learner"):
+            return np.zeros(width), 0.0
+        if width != self.model.n_features_in_:
+            raise ValueError(
+                f"The model has {self.model.n_features_in_} features, but the example {width}."
+            )
+        weights = np.atleast_2d(self.model._coef())[row].astype(np.float64)
+        return weights, float(np.atleast_1d(self.model.intercept_)[row])
 
     def _names(self, width: int) -> list[str]:
         names = getattr(self.model, "feature_names_in_", range(width))
@@ -75,7 +95,7 @@ class ArrayFace(Face):
         """The features with the largest weights."""
         if not hasattr(self.model, "_learner") or type(self.model).__name__ in KERNELS:
             return []
-        coef = np.atleast_2d(np.asarray(self.model.coef_))
+        coef = np.atleast_2d(self.model._coef())
         classes = self.classes()
         owners = classes[1:] if len(classes) == 2 else classes
         owners = [""] * len(coef) if self.regression else list(map(text_of, owners))

@@ -14,6 +14,8 @@ from aggro.serve.faces.base import Face, Said, Why, text_of
 from aggro.serve.limits import Limits
 from aggro.serve.probability import Probabilities
 
+YOUNG = 300  # examples whose margins are recorded one by one
+
 
 class StreamFace(Face):
     """Dicts of names to numbers or texts: ``StreamClassifier`` and ``StreamRegressor``."""
@@ -21,7 +23,7 @@ class StreamFace(Face):
     def __init__(self, model: Any) -> None:
         super().__init__(model)
         told = getattr(model, "probability", False)
-        self._probabilities = Probabilities(model) if told else None
+        self._probabilities = Probabilities(model._record.calibrator) if told else None
 
     @staticmethod
     def input_type(limits: Limits) -> Any:
@@ -34,11 +36,21 @@ class StreamFace(Face):
         if self.regression:
             return Said(self.model.predict_one(x))
         if self._probabilities is not None:
-            found = self._probabilities.predict(x)
-            told = {text_of(label): p for label, p in found.items()}
-            return Said(self.model.predict_one(x), None, told)
+            return Said(self.model.predict_one(x), None, self._told(x, self._probabilities))
         classes, margins = self.model._margins(x)
         return Said(_winner(classes, margins), _named(classes, margins))
+
+    def _told(self, x: Any, probabilities: Probabilities) -> dict[str, float]:
+        """Return the probability of each class."""
+        record = self.model._recorded()
+        classes, margins = self.model._margins(x)
+        if len(classes) < 2:
+            return {text_of(label): 1.0 for label in classes}
+        if record.met < YOUNG:
+            record.settle()
+        centre = np.array(self.model._margins(record.typical)[1])
+        found = probabilities.of(record.calibrator, margins, centre)
+        return dict(zip(map(text_of, classes), found, strict=True))
 
     def guess(self, x: Any) -> Any:
         """Predict one example, and nothing more."""
@@ -49,11 +61,18 @@ class StreamFace(Face):
         self.model.learn_one(x, label, weight)
 
     def explain(self, x: Any) -> Why:
-        """Scores are affine: a feature adds what the score of it alone has more than none."""
+        """Return weight x value of each feature, and the score of no feature as the intercept."""
         label = None if self.regression else self.model.predict_one(x)
-        score, intercept = self._score(x, label), self._score({}, label)
-        parts = [(k, v, self._score({k: v}, label) - intercept) for k, v in x.items()]
-        return Why(label, score, intercept, parts)
+        column, sign = 0, 1.0
+        if not self.regression and len(classes := self.classes()) > 0:
+            place = classes.index(label)
+            if len(classes) == 2:  # one output, which is that of the second class
+                sign = 1.0 if place == 1 else -1.0
+            else:
+                column = place
+        added = (sign * self.model._contributions(x)[:, column]).tolist()
+        parts = list(zip(x, x.values(), added, strict=True))
+        return Why(label, self._score(x, label), self._score({}, label), parts)
 
     def _score(self, x: Any, label: Any) -> float:
         if self.regression:

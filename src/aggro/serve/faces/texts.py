@@ -7,14 +7,21 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
+from aggro.learn.classes import decode
 from aggro.serve.faces.base import Face, Said, Why, text_of
 from aggro.serve.limits import Limits
+from aggro.serve.probability import Probabilities
 
 
 class TextFace(Face):
     """Texts as they are: ``TextClassifier`` and ``TextRegressor``."""
 
     field = "text"
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        calibrator = model._learner.calibrator if self._learned else None
+        self._probabilities = Probabilities(calibrator)
 
     @staticmethod
     def input_type(limits: Limits) -> Any:
@@ -31,9 +38,16 @@ class TextFace(Face):
             return Said(0.0 if self.regression else None)
         if self.regression:
             return Said(float(self.model.predict_one(x)))
-        found = self.model.predict_proba_one(x)
-        told = {text_of(label): float(p) for label, p in found.items()}
-        return Said(self.guess(x), None, told)
+        learner = self.model._learner
+        (scores,) = learner.scores(self.model._table([x]))
+        prediction = decode(self.model.classes_, scores[None]).tolist()[0]
+        names = list(map(text_of, self.classes()))
+        if learner.calibrator is None:
+            scores = [-scores[0], scores[0]] if len(names) == 2 else scores
+            return Said(prediction, dict(zip(names, map(float, scores), strict=True)))
+        centre = learner.record.centre(learner.leader.race)
+        found = self._probabilities.of(learner.calibrator, scores, centre)
+        return Said(prediction, None, dict(zip(names, found, strict=True)))
 
     def guess(self, x: Any) -> Any:
         """Predict one example, and nothing more."""

@@ -205,12 +205,34 @@ function problem(error) {
   put("problem", error.message);
 }
 
+// A label has the type of the class it names: "1", 1 and true are three classes. A new class has
+// the type of the others, and is a text where there are none.
+function labelOf(text, model) {
+  const word = text.trim();
+  const number = word === "" ? NaN : Number(word);
+  if (model.task === "regression") {
+    if (!Number.isFinite(number)) throw new Error("Give a number: the model predicts numbers.");
+    return number;
+  }
+  const known = model.classes;
+  for (const wanted of [text, word]) {
+    if (known.includes(wanted)) return wanted;
+  }
+  const same = known.find((label) => typeof label === "number" ? label === number : String(label) === word);
+  if (same !== undefined) return same;
+  if (known.length === 0 || known.some((label) => typeof label === "string")) return text;
+  if (known.every((label) => typeof label === "boolean")) {
+    throw new Error("Give true or false, as the classes of the model are.");
+  }
+  if (!Number.isFinite(number)) throw new Error("Give a number, as the classes of the model are.");
+  return number;
+}
+
 async function teach(event) {
   event.preventDefault();
   const text = el("truth").value;
-  const number = text.trim() !== "" && Number.isFinite(Number(text));
   try {
-    const told = await call("/label", { id: lastId, label: number ? Number(text) : text });
+    const told = await call("/label", { id: lastId, label: labelOf(text, await call("/model")) });
     put("learned", told.again ? "That was learned already." : "Learned; it is on the disk.");
   } catch (error) {
     put("learned", error.message);

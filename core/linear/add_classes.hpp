@@ -1,0 +1,292 @@
+// New classes in the middle of a stream: a model with more outputs that continues another one.
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "linear/centre.hpp"
+
+namespace aggro {
+
+/// What the outputs of a model become when it gets more classes. `position[c]` is the new number
+/// of the old class c; `change`, a row for each new output, is the matrix that turns the old
+/// outputs of one model into the new ones. A row has one entry at most that is not zero.
+struct NewClasses {
+    std::vector<std::size_t> position;
+    std::vector<double> change;
+};
+
+/// Moves the state of `from` into `to`, a fresh model of the same features and settings with more
+/// classes. `from` must be folded.
+template <class T>
+class AddClasses {
+  public:
+    AddClasses(Model<T>& new_model, Model<T>& old_model, const NewClasses& new_classes)
+        : to(new_model),
+          from(old_model),
+          position(new_classes.position),
+          models(to.shape.models),
+          had(from.shape.outputs / models),
+          has(to.shape.outputs / models),
+          groups_before(from.groups_per_model()),
+          groups(to.groups_per_model()) {
+        if (from.shape.models != models || from.shape.features != to.shape.features ||
+            new_classes.change.size() != had * has)
+            throw std::invalid_argument("these models have another shape");
+        for (std::size_t k = 0; k < has; ++k)
+            for (std::size_t c = 0; c < had; ++c)
+                if (const double factor = new_classes.change[k * had + c]; factor != 0)
+                    for (std::size_t i = 0; i < models; ++i)
+                        moves.push_back({i * has + k, i * had + c, factor});
+    }
+
+    /// The second class: the model has learned the first against it, so it stays as it is, but for
+    /// its sign where the first class turns out to be the first of the two.
+    void add_second() {
+        copy_arrays([](const char*, Per) { return true; });
+        to.full = from.full;
+        settle_first(to);
+        if (position[0] == 0) turn();
+    }
+
+    /// Further classes begin with zero weights.
+    void add_further() {
+        add_weights();
+        add_biases();
+        add_variances();
+        if (to.means.count.size() > 0) add_sums();
+        add_groups();
+        copy_arrays([](const char* name, Per per) {
+            const bool sums =
+                std::strncmp(name, "class_", 6) == 0 && std::strcmp(name, "class_emphasis") != 0;
+            return !sums && (per == Per::model || per == Per::feature || per == Per::shared);
+        });
+        if (from.shape.one_class) settle_first(to);
+        to.record.memory = from.record.memory;
+    }
+
+  private:
+    struct Move {
+        std::size_t to, from;
+        double factor;
+    };
+
+    /// Copies the arrays that both models have, by name.
+    template <class Wanted>
+    void copy_arrays(Wanted&& wanted) {
+        from.visit([&](const char* name, Per per, auto* source, std::size_t size) {
+            using Values = decltype(source);
+            if (size == 0 || !wanted(name, per)) return;
+            to.visit([&](const char* other, Per, auto* target, std::size_t room) {
+                if constexpr (std::is_same_v<Values, decltype(target)>)
+                    if (room == size && std::strcmp(name, other) == 0)
+                        std::copy_n(source, size, target);
+            });
+        });
+        to.record.memory = from.record.memory;
+    }
+
+    /// Keeps the record that holds now that the known class has its place. A score of zero predicts
+    /// the first class: ties were mistakes, unless that class was known.
+    void settle_first(Model<T>& m) const {
+        if (position[0] != 0) return;
+        const Record& turned = from.turned;
+        for (std::size_t i = 0; i < models; ++i)
+            m.tally.mistakes[i * m.groups_per_model()] -=
+                static_cast<std::int64_t>(from.record.mistakes[i] - turned.mistakes[i]);
+        m.record.mistakes = turned.mistakes;
+        m.record.recent_mistakes = turned.recent_mistakes;
+        m.record.chosen_mistakes = turned.chosen_mistakes;
+    }
+
+    /// Turns the sign of every output, which rounding does not depend on. The class sum is that of
+    /// the positive class, which has no examples now.
+    void turn() {
+        const auto negate = [](auto* values, std::size_t size) {
+            for (std::size_t i = 0; i < size; ++i) values[i] = 0 - values[i];
+        };
+        for (std::size_t j = 0; j < to.shape.features; ++j) {
+            T* lanes = to.weights.row(j);
+            negate(lanes, to.shape.outputs);
+            if (to.shape.sums == 0) continue;
+            lanes[to.shape.outputs] = 0;
+            if (to.sum_rest.stride() > 0) to.sum_rest.row(j)[0] = 0;
+        }
+        for (Block<T>* block : {&to.trail, &to.ring, &to.pool, &to.pool_mean})
+            negate(block->data(), block->size());
+        for (auto* values :
+             {&to.bias, &to.bias_sum, &to.ring_bias, &to.pool_bias, &to.pool_mean_bias})
+            negate(values->data(), values->size());
+        for (Mixture& mix : to.mix)
+            mix = {mix.scale,     0 - mix.rest,     0 - mix.own,
+                   mix.scale_sum, 0 - mix.rest_sum, 0 - mix.own_sum};
+        for (auto* values : {&to.means.count, &to.means.norm, &to.means.cross})
+            std::fill(values->begin(), values->end(), 0.0);
+    }
+
+    /// The outputs of one line become those of another.
+    template <class V>
+    void move(const V* source, V* target) const {
+        for (const Move& m : moves)
+            target[m.to] = static_cast<V>(0.0 + m.factor * static_cast<double>(source[m.from]));
+    }
+
+    template <class V>
+    void move_lines(const V* source, std::size_t size, V* target) const {
+        for (const V* end = source + size; source < end;
+             source += from.shape.outputs, target += to.shape.outputs)
+            move(source, target);
+    }
+
+    void add_weights() {
+        for (std::size_t j = 0; j < to.shape.features; ++j)
+            move(from.weights.row(j), to.weights.row(j));
+        for (auto block : {&Model<T>::trail, &Model<T>::pool_mean})
+            for (std::size_t j = 0; j < (from.*block).rows(); ++j)
+                move((from.*block).row(j), (to.*block).row(j));
+        for (auto block : {&Model<T>::ring, &Model<T>::pool})
+            move_lines((from.*block).data(), (from.*block).size(), (to.*block).data());
+        for (std::size_t j = 0; j < from.news.rows(); ++j)  // what moved an output moved its heirs
+            for (const Move& m : moves) to.news.row(j)[m.to] = from.news.row(j)[m.from];
+    }
+
+    void add_biases() {
+        for (auto values : {&Model<T>::bias, &Model<T>::bias_sum, &Model<T>::ring_bias,
+                            &Model<T>::pool_bias, &Model<T>::pool_mean_bias})
+            move_lines((from.*values).data(), (from.*values).size(), (to.*values).data());
+        for (const Move& m : moves)
+            if (!from.bias_news.empty()) to.bias_news[m.to] = from.bias_news[m.from];
+        if (from.bias_prior.empty() || from.bias_prior[0] == 0) return;
+        const double prior = from.bias_prior[0];  // all outputs have met the same rows
+        std::fill(to.bias_prior.begin(), to.bias_prior.end(), prior);
+        std::fill(to.bias_variance.begin(), to.bias_variance.end(), prior);
+        for (FullMetric<T>& metric : to.full) metric.set_intercept(prior);
+    }
+
+    /// For each of `count` new outputs or groups of a model, the old one it continues. One that is
+    /// shared continues in all; of independent ones, each class has its own.
+    std::vector<std::pair<std::size_t, std::size_t>> heirs(std::size_t count, std::size_t before,
+                                                           bool own) const {
+        std::vector<std::pair<std::size_t, std::size_t>> pairs;
+        for (std::size_t i = 0; i < models; ++i) {
+            if (!own)
+                for (std::size_t k = 0; k < count; ++k)
+                    pairs.push_back({i * count + k, i * before});
+            else
+                for (std::size_t c = 0; c < position.size(); ++c)
+                    pairs.push_back({i * count + position[c], i * before + (before == 1 ? 0 : c)});
+        }
+        return pairs;
+    }
+    bool independent() const { return groups > 1 && position.size() > 1; }
+
+    void add_variances() {
+        const auto pairs = heirs(has, had, independent());
+        for (const auto& [mine, old] : pairs) to.bias_variance[mine] = from.bias_variance[old];
+        for (std::size_t j = 0; to.diagonal() && j < to.shape.features; ++j)
+            for (const auto& [mine, old] : pairs)
+                to.weights.row(j)[to.lanes + mine] = from.weights.row(j)[from.lanes + old];
+        if (to.full.empty()) return;
+        for (const auto& [mine, old] : heirs(groups, groups_before, independent()))
+            to.full[mine] = from.full[old];
+    }
+
+    /// Class sums, with all their digits, in the order of the new classes; and their norms.
+    void add_sums() {
+        const bool pair = position.size() == 2;  // the sum of the first is the total less the other
+        const double all = from.means.total.count;
+        for (std::size_t c = 0; c < position.size(); ++c)
+            to.means.count[position[c]] = !pair    ? from.means.count[c]
+                                          : c == 0 ? all - from.means.count[0]
+                                                   : from.means.count[0];
+        to.means.total.count = 0;
+        for (const double count : to.means.count) to.means.total.count += count;
+        to.means.total.norm = 0;
+        std::fill(to.means.norm.begin(), to.means.norm.end(), 0.0);
+        std::fill(to.means.cross.begin(), to.means.cross.end(), 0.0);
+        std::vector<double> sums(to.shape.sums + 1);
+        for (std::size_t j = 0; j < to.shape.features; ++j) {
+            std::fill(sums.begin(), sums.end(), 0.0);
+            double& total = sums.back();
+            for (std::size_t c = 0; c < position.size(); ++c) {
+                const double value = !pair    ? sum_at(j, c)
+                                     : c == 0 ? sum_at(j, 1) - sum_at(j, 0)
+                                              : sum_at(j, 0);
+                sums[position[c]] = value;
+                total += value;
+            }
+            write_sums(j, sums);
+            for (std::size_t c = 0; c < to.shape.sums; ++c) {
+                to.means.norm[c] += sums[c] * sums[c];
+                to.means.cross[c] += total * sums[c];
+            }
+            to.means.total.norm += total * total;
+        }
+    }
+
+    double sum_at(std::size_t j, std::size_t c) const {
+        const double rest =
+            from.sum_rest.stride() > 0 ? static_cast<double>(from.sum_rest.row(j)[c]) : 0;
+        return static_cast<double>(from.weights.row(j)[from.shape.outputs + c]) + rest;
+    }
+
+    void write_sums(std::size_t j, const std::vector<double>& sums) {
+        T* lanes = to.weights.row(j) + to.shape.outputs;
+        for (std::size_t c = 0; c < to.shape.sums + (to.shape.total ? 1 : 0); ++c) {
+            lanes[c] = static_cast<T>(sums[c]);
+            if (to.sum_rest.stride() > 0)
+                to.sum_rest.row(j)[c] = static_cast<T>(sums[c] - static_cast<double>(lanes[c]));
+        }
+    }
+
+    /// What a model's groups have counted moves to its first one; the rest goes to their heirs.
+    void add_groups() {
+        for (std::size_t i = 0; i < models; ++i) {
+            for (std::size_t g = i * groups_before; g < (i + 1) * groups_before; ++g) {
+                to.tally.mistakes[i * groups] += from.tally.mistakes[g];
+                to.tally.updates[i * groups] += from.tally.updates[g];
+                to.tally.loss[i * groups] += from.tally.loss[g];
+            }
+            const auto begin =
+                from.tally.last_update.begin() + static_cast<std::ptrdiff_t>(i * groups_before);
+            std::fill_n(
+                to.tally.last_update.begin() + static_cast<std::ptrdiff_t>(i * groups), groups,
+                *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(groups_before)));
+        }
+        const std::size_t keys = to.shape.reservoir;
+        for (const auto& [mine, old] : heirs(groups, groups_before, independent())) {
+            to.tally.last_update[mine] = from.tally.last_update[old];
+            for (auto places : {&Model<T>::ring_fill, &Model<T>::ring_next, &Model<T>::pool_fill})
+                if (!(from.*places).empty()) (to.*places)[mine] = (from.*places)[old];
+            if (!from.pool_key.empty())
+                std::copy_n(from.pool_key.data() + old * keys, keys,
+                            to.pool_key.data() + mine * keys);
+        }
+    }
+
+    Model<T>&to, &from;
+    const std::vector<std::size_t>& position;
+    std::size_t models, had, has, groups_before, groups;
+    std::vector<Move> moves;
+};
+
+/// Lets `to`, which knows nothing yet, go on where `from` is, with more classes; `from` stays.
+template <class T>
+void add_classes(Model<T>& to, Model<T>& from, const NewClasses& classes) {
+    if (from.shape.one_class && to.shape.outputs == to.shape.models)
+        return AddClasses<T>(to, from, classes).add_second();
+    const auto written_out = [](const Mixture& mix) {
+        return mix.scale == 1 && mix.own == 0 && mix.rest == 0;
+    };
+    if (from.trail.stride() == 0 && std::all_of(from.mix.begin(), from.mix.end(), written_out))
+        return AddClasses<T>(to, from, classes).add_further();
+    Model<T> folded = from;
+    folded.detach();
+    for (const Group& group : folded.groups) fold(folded, group);
+    AddClasses<T>(to, folded, classes).add_further();
+}
+
+}  // namespace aggro
