@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-level: str = 'baseline'
+level: str = 'avx512'
 
 def machine_memory() -> float:
     """The memory of the machine in bytes; infinity where it cannot be told."""
@@ -153,6 +153,11 @@ class Model32:
 
     def continue_models(self, source: Model32, models: Sequence[int]) -> None:
         """Let model i go on where model models[i] of another core is."""
+
+    def add_classes(self, source: Model32, position: Sequence[int], change: Sequence[float]) -> None:
+        """
+        Go on where another core is, with more classes: position[c] is the new number of the class c, and change turns the outputs of a model into the new ones, row by row.
+        """
 
     def weights_view(self) -> NDArray[numpy.float32]:
         """The last weights in place, features x outputs."""
@@ -316,6 +321,11 @@ class Model64:
 
     def continue_models(self, source: Model64, models: Sequence[int]) -> None:
         """Let model i go on where model models[i] of another core is."""
+
+    def add_classes(self, source: Model64, position: Sequence[int], change: Sequence[float]) -> None:
+        """
+        Go on where another core is, with more classes: position[c] is the new number of the class c, and change turns the outputs of a model into the new ones, row by row.
+        """
 
     def weights_view(self) -> NDArray[numpy.float64]:
         """The last weights in place, features x outputs."""
@@ -535,7 +545,13 @@ class Stream:
 
     def _margins(self, x: Any) -> tuple[list[Any], list[float]]: ...
 
-    def _rebuild(self, classes: list[Any], position: list[int], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any], prices: Sequence[float], next_look: int) -> None: ...
+    def _contributions(self, x: dict[Any, Any]) -> Any: ...
+
+    def _rebuild(self, classes: list[Any], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any], prices: Sequence[float], next_look: int) -> None: ...
+
+    def _add_first_class(self, label: Any) -> None: ...
+
+    def _add_classes(self, classes: list[Any], position: Sequence[int], change: Sequence[float], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float) -> None: ...
 
     def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
 

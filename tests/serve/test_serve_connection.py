@@ -24,6 +24,7 @@ from aggro.serve.group import ROWS_AT_ONCE, parts
 from aggro.serve.ids import Ids
 from aggro.serve.journal import Journal
 from aggro.serve.limits import Keeping
+from aggro.serve.service import pack
 
 ASK = b'{"features": {"a": 1.0, "b": "red"}}'
 LESSON = b'{"features": {"a": 1.0, "b": "red"}, "label": "x"}'
@@ -326,7 +327,7 @@ def test_entries_of_one_group_know_of_each_other(tmp_path):
         Truth("q", b'"y"', 1.0),
         Lesson(*lesson),
         Lesson(*lesson),
-        Lesson("l", b'"x"', 1.0, b"other"),
+        Lesson("l", b'"x"', 1.0, pack("other")),
         Prediction("q", time.time(), b"3", b"s"),
     )
     kinds = [None, None, Row, Again, Conflict, Unknown, Row, Again, Conflict, None]
@@ -338,13 +339,13 @@ def test_entries_of_one_group_know_of_each_other(tmp_path):
 def test_a_later_group_knows_what_an_earlier_one_wrote(tmp_path):
     count = 2 * ROWS_AT_ONCE + 5
     lessons = [Lesson(f"l{k}", b"1", 1.0, b"f") for k in range(count)]
-    asked = [Prediction(f"p{k}", time.time(), b"%d" % k, b"s") for k in range(count)]
+    asked = [Prediction(f"p{k}", time.time(), pack(k), b"s") for k in range(count)]
     outcomes, pending = group_of(tmp_path, *lessons, *asked)
     assert [row.seq for row in outcomes[:count]] == list(range(1, count + 1)) and pending == count
     truths = [Truth(f"p{k}", b"1", 1.0) for k in range(0, count, 2)]
     outcomes, pending = group_of(tmp_path, *lessons, *truths)
     assert all(isinstance(each, Again) for each in outcomes[:count])
-    assert [row.features for row in outcomes[count:]] == [b"%d" % k for k in range(0, count, 2)]
+    assert [row.features for row in outcomes[count:]] == [pack(k) for k in range(0, count, 2)]
     assert pending == count // 2
 
 

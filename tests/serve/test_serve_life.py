@@ -17,6 +17,7 @@ from aggro.serve import start
 from aggro.serve.entries import Lesson, Row
 from aggro.serve.journal import Journal
 from aggro.serve.limits import Keeping
+from aggro.serve.service import pack
 from aggro.serve.writer import Writer
 
 
@@ -151,7 +152,7 @@ def test_many_callers_share_a_commit(tmp_path):
 
         writer.start()
         for k in range(500):
-            writer.give([Lesson(f"{k}", b'"x"', 1.0, b"{}")], note)
+            writer.give([Lesson(f"{k}", b'"x"', 1.0, pack({}))], note)
         await asyncio.wait_for(done.wait(), 20)
         await writer.stop()
         journal.close()
@@ -173,7 +174,7 @@ def test_one_entry_cannot_spoil_the_others_of_its_group(tmp_path):
             if len(told) == 3:
                 done.set()
 
-        good, bad = (b'"x"', 1.0, b"{}"), (b'"x"', object(), b"{}")  # no number for SQLite
+        good, bad = (b'"x"', 1.0, pack({})), (b'"x"', object(), pack({}))  # no number for SQLite
         for name, rest in (("a", good), ("b", bad), ("c", good)):
             writer.give([Lesson(name, *rest)], lambda *news, name=name: note(name, *news))
         writer.start()

@@ -143,3 +143,58 @@ def test_a_token_is_asked_for_and_kept_in_the_tab(tmp_path, browser):
         page.keyboard.press("Enter")
         page.wait_for_selector("#link.live")
         page.close()
+
+
+def teach_by_the_page(browser, server, truth, features="{}"):
+    """Type a truth into the page of a server; return what the page says."""
+    page = browser.new_page()
+    page.goto(server.address)
+    page.fill("#input", features)
+    page.click("#predict-form button")
+    page.wait_for_selector("#answer:not([hidden])")
+    page.fill("#truth", truth)
+    page.focus("#truth")
+    page.keyboard.press("Enter")
+    expect(page.locator("#learned")).to_have_text(re.compile("."), timeout=20_000)
+    told = page.text_content("#learned")
+    page.close()
+    return told
+
+
+@pytest.mark.parametrize(
+    ("classes", "truth", "after"),
+    [
+        (["0", "1"], "1", ["0", "1"]),
+        ([0, 1], "1", [0, 1]),
+        ([0, 1], "1.0", [0, 1]),
+        ([0, 1], "2", [0, 1, 2]),
+        ([False, True], "true", [False, True]),
+        (["true", "x"], "true", ["true", "x"]),
+        (["0", "1"], "2", ["0", "1", "2"]),
+        (["a b", "c"], " c ", ["a b", "c"]),
+        ([], "7", ["7"]),
+    ],
+    ids=str,
+)
+def test_the_page_sends_labels_of_the_type_of_the_classes(classes, truth, after, tmp_path, browser):
+    with running(tmp_path) as server:
+        for label in classes:
+            server.learn({"a": 1.0}, label)
+        assert teach_by_the_page(browser, server, truth).startswith("Learned")
+        found = server.http.get("/model").json()["classes"]
+        assert found == after and list(map(type, found)) == list(map(type, after))
+
+
+@pytest.mark.parametrize(("classes", "truth"), [([0, 1], "x"), ([False, True], "1.5")], ids=str)
+def test_the_page_rejects_labels_of_another_type(classes, truth, tmp_path, browser):
+    with running(tmp_path) as server:
+        for label in classes:
+            server.learn({"a": 1.0}, label)
+        assert teach_by_the_page(browser, server, truth).startswith("Give ")
+        assert server.http.get("/model").json()["examples"] == 2
+
+
+def test_the_page_sends_numbers_to_a_regressor(tmp_path, browser):
+    with running(tmp_path, "PAR") as server:
+        assert teach_by_the_page(browser, server, "x").startswith("Give a number")
+        assert teach_by_the_page(browser, server, "3").startswith("Learned")

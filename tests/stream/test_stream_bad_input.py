@@ -47,6 +47,26 @@ def test_values(value, error, bounds):
     assert everything(model) == before
 
 
+@pytest.mark.parametrize("classes", [1, 2, 3])
+@pytest.mark.parametrize(
+    "params",
+    [{"scale": "online"}, {"scale": "online", "C": "auto"}, {"class_mean": 0.5}],
+    ids=str,
+)
+def test_a_new_class_whose_example_overflows(params, classes):
+    """The model has grown before it turns out that the example cannot be learned."""
+    model = StreamClassifier(**params)
+    for k in range(30):
+        model.learn_one({"a": 1.0 + k, "b": k % 3}, "pqr"[k % classes])
+    before = everything(model)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"overflows|too large"):
+            model.learn_one({"a": 1e300, "new": 1e300}, "a class")
+        assert everything(model) == before
+    model.learn_one({"a": 1.0, "new": 1.0}, "a class")
+    assert "a class" in model.classes_ and model.examples == 31
+
+
 @pytest.mark.parametrize("x", [None, 3, [1.0], "a", {"a"}, np.ones(3)])
 def test_things_that_are_no_dict(x):
     model = taught()

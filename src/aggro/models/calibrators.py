@@ -108,7 +108,7 @@ def _values_fit(found: Calibrator) -> bool:
         all(bool(np.isfinite(part).all()) for part in numbers)
         and bool((found.weights > 0).all())
         and bool(((found.labels >= 0) & (found.labels < highest)).all())
-        and bool((found.counts >= 0).all() and (found.masses >= 0).all())
+        and all(bool((part >= 0).all()) for part in (found.counts, found.masses, found.changes))
         and bool(((found.latest >= -1) & (found.latest < highest)).all())
         and found.seen >= found.recorded >= len(found.weights)
     )

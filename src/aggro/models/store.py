@@ -25,6 +25,7 @@ from aggro.models.record import (
     read_record,
     write_record,
 )
+from aggro.models.schema import POSITIVE, Field, check_array
 from aggro.models.streams import STREAMS, stream_learner, stream_record
 from aggro.settings import Settings, class_task
 from aggro.variants import ESTIMATORS
@@ -186,13 +187,13 @@ def check_fitted(record: Record) -> None:
 
 def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
     classes, count = fitted["classes_"], len(fitted["classes_"])
+    check_array("_counts", fitted["_counts"], Field(np.float64, (count,), *POSITIVE))
     task = "multilabel" if fitted["_multilabel"] else class_task(count)
     return (
         learner.settings.task == task
         and learner.classes == count
         and learner.outputs == (1 if task == "binary" else count)
-        and fitted["_counts"].shape == classes.shape == (count,)
-        and fitted["_counts"].dtype == np.float64
+        and classes.shape == (count,)
         and bool(np.all(classes[:-1] < classes[1:]))
         and type(fitted["_classes_given"]) is bool
         and _record_fits(fitted, learner)

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from aggro import _core
 from aggro.checks import check_count, check_number
 from aggro.learn.learner import Array, Learner
 from aggro.settings import Settings
@@ -110,7 +111,9 @@ class StreamLearner(RacingStream, RiverProtocol):
     def _settings(self, classes: int) -> Settings:
         return settings_of(self._keywords, self._regression, classes)
 
-    def _blueprint(self, learner: Learner, features: int) -> tuple[Any, ...]:
+    def _blueprint(
+        self, learner: Learner, features: int
+    ) -> tuple[_core.Shape, list[_core.Group], list[int], int, float]:
         """Return what the core makes a model of: that of a learner, with so many features."""
         shape, own_sum = learner._shape(features)
         return shape, learner._groups(), own_sum, learner._average_from(), self._memory

@@ -65,7 +65,7 @@ class ArrayFace(Face):
             raise ValueError("A kernel's score is not a sum over features; it is not explained.")
         label, row, sign = None, 0, 1.0
         if not self.regression:
-            label = self.predict(x).prediction
+            label = self.guess(x)
             if label is not None:
                 row = self.classes().index(label)
             if len(self.classes()) <= 2:  # one row of weights, which are those of the last class

@@ -1,0 +1,207 @@
+"""New classes in NumPy: the reference of ``core/linear/add_classes.hpp``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+
+from aggro.learn.bundle import begin_intercepts
+from aggro.learn.growth import output_map
+from aggro.learn.learner import Array, Learner
+from aggro.settings import DIAGONAL, Settings
+
+LINEAR = ("lane", "slot", "output")  # kinds of arrays that change as the outputs do
+BUT = ("news", "bias_news", "bias_prior", "bias_variance")  # which are no weights
+SUMS = ("class_sum_rest", "class_weight_seen", "class_sum_norm", "class_sum_cross", "class_total")
+COUNTED = ("mistakes", "updates", "loss")  # by each group
+State = dict[str, Array]
+
+
+def grow_classes(
+    old: Learner, settings: Settings | Sequence[Settings], position: Array, classes: int
+) -> Learner:
+    """Return a learner of ``classes`` classes that continues ``old``.
+
+    ``position[c]`` is the new index of the old class c. A learner of one class has learned it
+    against the class to come: the second one finds the model that knew both from the beginning,
+    to the last bit. Further classes enter with zero weights (see ``output_map``).
+    """
+    new = Learner(settings, old.features, classes, old.dtype)
+    new.model.set_memory(old.model.memory)
+    if old.classes == 1 and classes == 2:
+        state = _settled(old.state(), first=position[0] == 0)
+        new.load_state(_turned(old, state) if position[0] == 0 else state)
+        return new
+    old = copy.deepcopy(old)  # the call that brought a class may yet be refused
+    old.model.fold()
+    before, after = old.state(), new.state()
+    if old.classes == 1:
+        before = _settled(before, first=position[0] == 0)
+    one = output_map(old.settings, new.settings, position, classes)
+    change = np.kron(np.eye(old.models), one)
+    for name, kind in _weights_of(old):
+        if kind == "lane":
+            source, target = _by_feature(old, before[name]), _by_feature(new, after[name])
+            target[:, : change.shape[0]] = source[:, : change.shape[1]] @ change.T
+        else:  # several classifiers side by side
+            moved = before[name].reshape(-1, change.shape[1]) @ change.T
+            after[name] = moved.ravel().astype(before[name].dtype)
+    begin_intercepts(before, after)
+    _move_variances(before, after, old, new, position)
+    _move_update_counts(before, after, old, new, np.abs(change) > 0)
+    if "class_weight_seen" in after:
+        _move_sums(before, after, old, new, position)
+    _move_histories(before, after, old, new, position)
+    new.load_state(after)
+    return new
+
+
+# -- the second class ------------------------------------------------------------------------
+
+
+def _settled(state: State, first: bool) -> State:
+    """Return the state with the record that holds now that the known class has its place.
+
+    A score of zero predicts the first class: ties were mistakes, unless that class was known.
+    """
+    kept = {name: array for name, array in state.items() if not name.startswith("turned_")}
+    if first:
+        kept["mistakes"] -= (state["joint_mistakes"] - state["turned_mistakes"]).astype(np.int64)
+        kept["joint_mistakes"] = state["turned_mistakes"]
+        kept["recent_mistakes"] = state["turned_recent"]
+        kept["record"][1:2] = state["turned_chosen"]
+    return kept
+
+
+def _turned(old: Learner, state: State) -> State:
+    """Return the state with the sign of every output turned: rounding knows no sign.
+
+    The class sum is that of the positive class, which has no examples now.
+    """
+    sums = state["weights"].reshape(old.features, -1)[:, old.models : old.model.lanes].copy()
+    variances = state["weights"].reshape(old.features, -1)[:, old.model.lanes :].copy()
+    for name, _ in _weights_of(old):
+        state[name] = 0.0 - state[name]
+    table = state["weights"].reshape(old.features, -1)
+    table[:, old.models : old.model.lanes], table[:, old.model.lanes :] = sums, variances
+    mixture = state["mixture"].reshape(-1, 2, 3)  # of the weights, and of their sums over rounds
+    mixture[:, :, 1:] = 0.0 - mixture[:, :, :0:-1]
+    if "class_weight_seen" in state:
+        table[:, old.models] = 0.0
+        if "class_sum_rest" in state:
+            _by_feature(old, state["class_sum_rest"])[:, 0] = 0.0
+        for name in ("class_weight_seen", "class_sum_norm", "class_sum_cross"):  # not the total
+            state[name][:] = 0.0
+    return state
+
+
+# -- more than two ---------------------------------------------------------------------------
+
+
+def _weights_of(learner: Learner) -> list[tuple[str, str]]:
+    """Return the names and kinds of the arrays that hold weights of the outputs."""
+    kinds = learner.model.layout()
+    return [(n, kind) for n, kind in kinds.items() if kind in LINEAR and n not in BUT]
+
+
+def _by_feature(learner: Learner, array: Array) -> Array:
+    return array.reshape(learner.features, -1)
+
+
+def _move_update_counts(
+    before: State, after: State, old: Learner, new: Learner, source: Array
+) -> None:
+    """Update counts of an output are those of all outputs that it becomes."""
+    if "news" in before:
+        known = _by_feature(old, before["news"])[:, : source.shape[1]] @ source.T
+        _by_feature(new, after["news"])[:, : source.shape[0]] = known
+        after["bias_news"] = (source @ before["bias_news"]).astype(np.float64)
+
+
+def _move_variances(
+    before: State, after: State, old: Learner, new: Learner, position: Array
+) -> None:
+    """A shared metric is every class's; independent outputs bring their own."""
+    one_vs_rest = new.settings.multiclass == "ovr"
+    source = np.full(new.outputs, -1 if one_vs_rest and old.classes > 1 else 0)
+    if one_vs_rest:
+        source[position] = 0 if old.outputs == 1 else np.arange(old.outputs)
+    to = [m * new.outputs + k for m in range(old.models) for k in np.flatnonzero(source >= 0)]
+    of = [
+        m * old.outputs + source[k] for m in range(old.models) for k in np.flatnonzero(source >= 0)
+    ]
+    after["bias_variance"][to] = before["bias_variance"][of]
+    if new.settings.metric in DIAGONAL:
+        variance = _by_feature(new, after["weights"])[:, new.model.lanes :]
+        variance[:, to] = _by_feature(old, before["weights"])[:, old.model.lanes :][:, of]
+    if new.settings.metric == "full":
+        _move_matrices(before, after, old, source)
+
+
+def _move_matrices(before: State, after: State, old: Learner, source: Array) -> None:
+    groups_before, groups_after = (sum(n.startswith("full_") for n in s) for s in (before, after))
+    each, was = groups_after // old.models, groups_before // old.models
+    for model in range(old.models):
+        for group in range(each):
+            if source[group] >= 0:
+                of = model * was + (0 if was == 1 else source[group])
+                after[f"full_{model * each + group}"] = before[f"full_{of}"]
+
+
+def _move_sums(before: State, after: State, old: Learner, new: Learner, position: Array) -> None:
+    """Class sums and their norms, in the order of the new classes."""
+    table = _sums(before, old)
+    sums, counts = table[:, : old.outputs], before["class_weight_seen"]
+    if old.classes == 2:
+        sums = np.column_stack([table[:, old.outputs] - table[:, 0], table[:, 0]])
+        counts = np.array([before["class_total"][0] - counts[0], counts[0]])
+    width = len(after["class_weight_seen"])
+    everything, seen = np.zeros((old.features, width), dtype=np.float64), np.zeros(width)
+    everything[:, position], seen[position] = sums, counts
+    total = sums.sum(axis=1, dtype=np.float64)
+    lanes = _by_feature(new, after["weights"])
+    first = new.outputs * new.models
+    if new.model.keeps_total:
+        everything = np.column_stack([everything, total])
+    sums = lanes[:, first : first + everything.shape[1]]
+    sums[:] = everything
+    if "class_sum_rest" in after:
+        after["class_sum_rest"] = (everything - sums).astype(old.dtype).ravel()
+    everything = everything[:, :width]
+    after["class_weight_seen"] = seen
+    after["class_sum_norm"] = (everything**2).sum(axis=0)
+    after["class_sum_cross"] = total @ everything
+    after["class_total"] = np.array([counts.sum(), total @ total])
+
+
+def _sums(state: State, learner: Learner) -> Array:
+    """Return the class sums and, where it is kept, their total, with all their digits."""
+    lanes = _by_feature(learner, state["weights"])[:, learner.outputs * learner.models :]
+    sums = lanes[:, : learner.outputs + learner.model.keeps_total].astype(np.float64)
+    if "class_sum_rest" in state:
+        sums += _by_feature(learner, state["class_sum_rest"])
+    return sums
+
+
+def _move_histories(
+    before: State, after: State, old: Learner, new: Learner, position: Array
+) -> None:
+    """All else goes on, by its kind; what a model's groups have counted moves to its first one."""
+    was, each = (len(state["updates"]) // old.models for state in (before, after))
+    after["last_update"] = np.repeat(before["last_update"].reshape(-1, was).max(axis=1), each)
+    source = np.zeros(each, int)  # of the groups of a model; one class was learned against all
+    if each > 1 and old.classes > 1:
+        source[:] = -1
+        source[position] = 0 if was == 1 else np.arange(was)
+    to = np.flatnonzero(np.tile(source >= 0, old.models))
+    of = (np.arange(old.models)[:, None] * was + source[source >= 0]).ravel()
+    for name, kind in new.model.layout().items():
+        if name in COUNTED:
+            after[name][::each] = before[name].reshape(old.models, -1).sum(axis=1)
+        elif kind == "group":
+            lines = before[name].reshape(was * old.models, -1)
+            after[name].reshape(each * old.models, -1)[to] = lines[of]
+        elif kind in ("model", "feature", "shared") and name not in SUMS:
+            after[name] = before[name]

@@ -1,0 +1,40 @@
+"""Growing classes in the core is equal to the reference in NumPy, array by array."""
+
+import growth_reference
+import numpy as np
+import pytest
+from test_growth_side_by_side import AXES, GROWTHS, lanes, problem
+
+from aggro.learn.growth import grow_classes
+from aggro.learn.learner import Learner, rows_of
+from aggro.settings import Settings
+
+MORE = [
+    *({"metric": "root"}, {"mergeable": True}, {"intercept_scaling": "auto"}),
+    *({"intercept_scaling": "auto", "metric": "full"}, {"average": "auto"}),
+    {"scale": "standard", "metric": "diagonal", "average": True},
+]
+ROUNDED = ("class_sum_norm", "class_sum_cross", "class_total")  # sums in another order
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("multiclass", ["support", "top", "ovr"])
+@pytest.mark.parametrize("axes", [*AXES, *MORE], ids=str)
+def test_grown_learners_are_equal(axes, multiclass, dtype):
+    settings = Settings(task="binary", loss="hinge", multiclass=multiclass, **axes)
+    for labels, classes, position in GROWTHS:
+        X, y = problem(labels)
+        old = Learner(lanes(settings, len(labels)), 4, len(labels), dtype)
+        old.model.set_memory(0.9)
+        old.learn(rows_of(X.astype(dtype)), labels=y)
+        before = {name: array.tobytes() for name, array in old.state().items()}
+        wider, place = lanes(settings, classes), np.array(position)
+        expected = growth_reference.grow_classes(old, wider, place, classes)
+        found = grow_classes(old, wider, place, classes)
+        assert before == {name: array.tobytes() for name, array in old.state().items()}
+        assert found.model.memory == expected.model.memory
+        for name, array in expected.state().items():
+            if name in ROUNDED:
+                np.testing.assert_allclose(found.state()[name], array, rtol=1e-12, atol=1e-12)
+            else:
+                assert np.array_equal(found.state()[name], array), name
