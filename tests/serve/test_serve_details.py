@@ -265,6 +265,24 @@ def test_a_model_file_needs_no_disk(tmp_path, monkeypatch):
     assert aggro.load(tmp_path / "fetched").predict_one({"a": -1.0}) == "y"
 
 
+@pytest.mark.parametrize("error", [MemoryError(), OSError(28, "No space left on device")])
+def test_a_model_that_cannot_be_copied_is_no_failure_of_the_server(tmp_path, monkeypatch, error):
+    def full(*args, **kwargs):
+        raise error
+
+    with running(tmp_path) as server:
+        server.learn({"a": 1.0}, "x")
+        for place in ("aggro.serve.endpoints.bytes_of", "aggro.serve.snapshots.write_record"):
+            monkeypatch.setattr(place, full)
+        for answer in (server.http.get("/model/file"), server.post("/model/snapshot", {})):
+            assert answer.status_code == 503 and "full" in problem(answer)
+            assert answer.headers["retry-after"] == "1"
+        assert not list(tmp_path.glob(".model-*"))
+        monkeypatch.undo()
+        assert server.http.get("/model/file").status_code == 200
+        assert server.post("/model/snapshot", {}).json() == {"snapshot": 1}
+
+
 @pytest.mark.parametrize("hours", ["nan", "inf", "-1", "1e300", "soon"])
 def test_hours_that_are_no_duration_are_rejected(hours, capsys):
     with pytest.raises(SystemExit):

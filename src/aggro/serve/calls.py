@@ -150,7 +150,7 @@ CALLS = (
          (*READ, 404, 422, 429, 503), Explanation),
     Call("GET", "/model", "model", "What the model is and what it has learned.", READ, dict),
     Call("GET", "/model/file", "file", "The model as a file, consistent and complete.",
-         READ, content="application/octet-stream"),
+         (*READ, 503), content="application/octet-stream"),
     Call("POST", "/model/snapshot", "snapshot", "Write a snapshot now.",
          (*READ, 503), Snapshot, writes=True),
     Call("GET", "/metrics", "metrics", "Counters and latencies for Prometheus.",

@@ -11,11 +11,11 @@ import msgspec
 
 from aggro.models.record import bytes_of
 from aggro.serve import calls, metrics, oip
-from aggro.serve.errors import Refused
+from aggro.serve.errors import NO_FILE, Refused
 from aggro.serve.events import Events
 from aggro.serve.learning import REFUSALS
 from aggro.serve.limits import Limits
-from aggro.serve.messages import Reply, Request, encode, json
+from aggro.serve.messages import Reply, Request, encode, json, log
 from aggro.serve.openapi import describe
 from aggro.serve.saver import settle
 from aggro.serve.service import Service, in_slices
@@ -102,9 +102,13 @@ class Endpoints:
     async def file(self, request: Request) -> Reply:
         """The model of this moment; the file is made in another thread."""
         async with self._downloads:
-            frozen, version, _ = self.service.learning.freeze()
             loop = asyncio.get_running_loop()
-            body = await loop.run_in_executor(None, lambda: bytes_of(frozen()))
+            try:
+                frozen, version, _ = self.service.learning.freeze()
+                body = await loop.run_in_executor(None, lambda: bytes_of(frozen()))
+            except (OSError, MemoryError) as error:
+                log.error("no model file was made: %r", error)
+                raise Refused(503, NO_FILE, retry_after=1) from error
         name = f'attachment; filename="model-{version}.aggro"'.encode()
         headers = ((b"content-disposition", name), (b"x-aggro-version", str(version).encode()))
         return Reply(body, 200, b"application/octet-stream", headers)

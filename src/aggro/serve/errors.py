@@ -39,6 +39,12 @@ FAILED = "The server failed; its log says why."
 BUSY = "Too many lessons wait for the disk; try again."
 STOPPING = "The server is stopping; try again."
 NO_DISK = "The journal cannot be written now; nothing was learned. Try again."
+NO_FILE = (
+    "The model file cannot be made: the memory or the disk is full. Free some, then try again."
+)
+NO_SNAPSHOT = (
+    "The snapshot cannot be written: the disk or the memory is full. Free some; try again."
+)
 UNKNOWN = (
     "There is no prediction of this id that waits for its truth: it was never made, or it has "
     "expired. Send features and label to /learn."

@@ -58,6 +58,7 @@ CHECKPOINT = 500  # pages of the write-ahead log before they move to the table
 ROWS_AT_ONCE = 2000  # that one transaction tidies up, so that nobody waits long for it
 STATEMENTS = 400  # that stay prepared: some kinds, each for every number of rows up to 64
 pack_sorted = msgspec.msgpack.Encoder(order="sorted").encode
+SEVERAL_WAYS = frozenset((0.0, 1.0))  # numbers that are also written as -0, false and true
 FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 SCHEMA = """
 CREATE TABLE pending (
@@ -351,9 +352,9 @@ def digest_of(features: bytes, x: Any = None) -> bytes:
     The order of names does not count, nor whether a number is written as 1, 1.0, true or -0.
     """
     x = msgspec.msgpack.decode(features) if x is None else x
-    if isinstance(x, dict):
+    if isinstance(x, dict) and not SEVERAL_WAYS.isdisjoint(x.values()):
         x = {name: v if isinstance(v, str) else v + 0.0 for name, v in x.items()}
-    elif isinstance(x, list):
+    elif isinstance(x, list) and not SEVERAL_WAYS.isdisjoint(x):
         x = [v + 0.0 for v in x]
     return sha256(pack_sorted(x)).digest()[:16]
 

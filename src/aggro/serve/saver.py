@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from aggro.serve.entries import Refusal, Saved
-from aggro.serve.errors import Refused
+from aggro.serve.errors import NO_SNAPSHOT, Refused
 from aggro.serve.learning import Learning
 from aggro.serve.limits import Keeping
 from aggro.serve.snapshots import Snapshots
@@ -52,9 +52,9 @@ class Saver:
         self._saving = saving = asyncio.ensure_future(self._save())
         try:
             return await asyncio.shield(saving)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             _report(saving)
-            raise Refused(503, "The snapshot cannot be written now.", retry_after=1) from error
+            raise Refused(503, NO_SNAPSHOT, retry_after=1) from error
 
     async def _save(self) -> int:
         """The model is copied here, between two lessons; another thread writes the file."""
