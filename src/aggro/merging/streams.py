@@ -110,7 +110,7 @@ def _stream_of(
     """Return a stream like the first around a learner."""
     merged = type(first)(**first._get_params())
     look = next_look(learner.examples) if first._races else 0
-    merged._install(classes, [], learner, look)
+    merged._install(classes, learner, look)
     empty = {name: array for name, array in dumps[0][2].items() if name.startswith("waiting_")}
     order = np.empty(0, np.int32)
     if first.max_features and not first._buckets:
