@@ -10,12 +10,13 @@ from aggro._core import permutation
 from aggro.estimators import counters
 from aggro.estimators.base import NoExample, all_or_nothing
 from aggro.estimators.judges import (
+    BestPass,
     ByHeldOutRows,
     ByLoss,
-    ByRowsKeptBack,
+    Qualities,
     Quality,
-    bounded_loss,
-    rows_to_keep_back,
+    rows_to_hold_out,
+    scaled_log_loss,
 )
 from aggro.estimators.passes import Passes
 from aggro.estimators.probability import Probabilities
@@ -23,7 +24,7 @@ from aggro.estimators.stopping import hold_out, mean_of
 from aggro.estimators.targets import class_weights, read_classes
 from aggro.estimators.weights import LinearEstimator
 from aggro.labels import shown, sorted_classes
-from aggro.learn.alike import AnyLearner
+from aggro.learn.alike import AnyLearner, candidate_scores
 from aggro.learn.classes import Classes, decode, encode_known
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
@@ -315,13 +316,14 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
     def _judge(
         self, learner: AnyLearner, X: Any, y: Array, lesson: dict[str, Any], weights: Array | None
     ) -> ByLoss:
-        """Return what tells when the passes end: their loss, rows held out, or rows kept back."""
+        """Return the rule that ends the passes: by their loss, or by held-out rows."""
         schedule = Passes.of(self)
         patience = schedule.needed, schedule.n_iter_no_change
         if self.early_stopping == "auto":
-            kept = self._kept_back(learner, lesson)
-            if kept is not None:
-                return ByRowsKeptBack(kept, self._closeness(X, kept, lesson), *patience)
+            rows = self._held_out_for_now(learner, lesson)
+            if rows is not None:
+                snapshot = self._lesson(X, lesson).snapshot
+                return BestPass(rows, self._qualities(X, rows, lesson), snapshot, *patience)
         elif self.early_stopping:
             held_out = self._held_out(y)
             return ByHeldOutRows(held_out, self._accuracy(X, held_out, y, weights), *patience)
@@ -332,15 +334,15 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         classes = None if self._multilabel else np.unique(y, return_inverse=True)[1]
         return hold_out(len(y), self.validation_fraction, self.random_state, classes)
 
-    def _kept_back(self, learner: AnyLearner, lesson: dict[str, Any]) -> Array | None:
-        """Return the rows that are learned later, if a new learner chooses what predicts."""
+    def _held_out_for_now(self, learner: AnyLearner, lesson: dict[str, Any]) -> Array | None:
+        """Return the rows that are learned at the end, if a new learner chooses what predicts."""
         several = self.max_iter > 1 and self.tol is not None
         new = learner.examples == 0 and learner.settings.average == "auto"
         if not (several and new):
             return None
         classes = lesson["labels"] if "labels" in lesson else np.zeros(len(lesson["values"]), int)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return rows_to_keep_back(classes, permutation(len(classes), seed))
+        return rows_to_hold_out(classes, permutation(len(classes), seed))
 
     def _accuracy(self, X: Any, rows: Array, y: Array, weights: Array | None) -> Quality:
         """Return what tells the share of rows that a learner answers rightly."""
@@ -354,8 +356,14 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
 
         return accuracy
 
-    def _closeness(self, X: Any, rows: Array, lesson: dict[str, Any]) -> Quality:
-        """Return what tells how small the bounded loss of a learner is."""
-        scores, targets = self._score_held_out(X, rows), self._lesson(X, lesson).targets[rows]
+    def _qualities(self, X: Any, rows: Array, lesson: dict[str, Any]) -> Qualities:
+        """Return what evaluates the candidates of a learner on rows: minus their log loss."""
+        scores = self._score_held_out(X, rows, candidate_scores)
+        targets = self._lesson(X, lesson).targets[rows]
         some = None if lesson["weights"] is None else lesson["weights"][rows]
-        return lambda learner: -mean_of(bounded_loss(scores(learner), targets), some)
+
+        def qualities(learner: AnyLearner) -> dict[int, float]:
+            found = scores(learner)
+            return {which: -scaled_log_loss(each, targets, some) for which, each in found.items()}
+
+        return qualities

@@ -1,4 +1,4 @@
-"""What tells after each pass of ``fit`` whether another one is worth it."""
+"""Stopping rules of ``fit``: when the passes end, and which pass the model is kept from."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from aggro.estimators.stopping import Patience
+from aggro.estimators.stopping import Patience, mean_of
+from aggro.learn.alike import choose
 from aggro.learn.learner import Array
 
 Quality = Callable[[Any], float]  # how well a learner does on rows that it does not learn
+Qualities = Callable[[Any], dict[int, float]]  # the same for each of its candidates
+Snapshot = Callable[[Any], Callable[[], None]]  # returns what restores a learner
 
 
 class ByLoss:
@@ -25,9 +28,15 @@ class ByLoss:
         """Take what a pass has led to; tell whether it was the last one."""
         return self.patience.ends_with(-loss)
 
-    def newcomers(self, *, last: bool) -> Array | None:
-        """Return rows that were held out so far and are to be learned now; ``last``: or never."""
-        return None
+    def before_pass(self, learner: Any) -> None:
+        """Prepare for a pass that is about to begin."""
+
+    def finish(self, learner: Any, passes: int, learn: Callable[[Array], None]) -> int:
+        """Leave the learner as it is to be kept; return how many passes it has made.
+
+        ``learn`` makes it learn rows that were held out from the passes.
+        """
+        return passes
 
 
 class ByHeldOutRows(ByLoss):
@@ -42,55 +51,65 @@ class ByHeldOutRows(ByLoss):
         return self.patience.ends_with(self.quality(learner))
 
 
-class ByRowsKeptBack(ByLoss):
-    """A few rows that are learned later: they tell when more passes would learn the noise.
+class BestPass(ByLoss):
+    """Rows that are held out from the passes, choose among them, and are learned at the end.
 
-    The passes end when the quality on these rows has fallen twice in a row, but not before there
-    were more than ``passes``: of few passes chance tells as much. When the quality has not risen by
-    ``tol`` twice in a row, the rows have told enough: they are learned as well, and the passes end
-    ``passes`` after the last one that was better. The loss ends them, too, as it always does.
+    After each pass they evaluate the candidates that ``fit`` still considers. The passes end when
+    ``passes`` of them in a row have not improved the best quality by ``tol``, or by the training
+    loss. The learner then goes back to the pass, and the candidate, of the best quality, and learns
+    the held-out rows. At most one copy of what the passes change is kept at a time.
     """
 
-    TWICE = 2
-
-    def __init__(self, held_out: Array, quality: Quality, tol: float, passes: int) -> None:
+    def __init__(
+        self, held_out: Array, qualities: Qualities, snapshot: Snapshot, tol: float, passes: int
+    ) -> None:
         super().__init__(tol, passes)
-        self.held_out, self.quality = held_out, quality
-        self.falls, self.rests = Patience(0.0, self.TWICE), Patience(tol, self.TWICE)
-        self.least, self.after = passes + 1, max(passes - self.TWICE, 0)
-        self.made, self.last, self.rested = 0, 0, False
+        self.held_out, self.qualities, self.snapshot = held_out, qualities, snapshot
+        self.improvement = Patience(tol, passes)
+        self.made, self.best = 0, -np.inf
+        self.best_pass, self.candidate = 1, 0
+        self.restore: Callable[[], None] | None = None
+
+    def before_pass(self, learner: Any) -> None:
+        """Keep a copy of the learner if the pass before was the best so far."""
+        if self.made and self.best_pass == self.made:
+            self.restore = None  # frees the older copy first
+            self.restore = self.snapshot(learner)
 
     def ends(self, learner: Any, loss: float) -> bool:
-        """Take what a pass has led to; tell whether it was the last one."""
+        """Evaluate the candidates after a pass; return whether it was the last one."""
         converged = super().ends(learner, loss)
         self.made += 1
-        if self.held_out is None:
-            return converged or self.made >= self.last
-        quality = self.quality(learner)
-        self.rested, self.last = self.rests.ends_with(quality), self.made + self.after
-        return converged or (self.falls.ends_with(quality) and self.made >= self.least)
+        qualities = self.qualities(learner)
+        candidate = max(qualities, key=qualities.__getitem__)
+        if self.made == 1 or qualities[candidate] > self.best:
+            self.best, self.best_pass = qualities[candidate], self.made
+            self.candidate = candidate
+        return self.improvement.ends_with(qualities[candidate]) or converged
 
-    def newcomers(self, *, last: bool) -> Array | None:
-        """Return the rows that were kept back when they have told enough."""
-        if self.held_out is None or not (last or self.rested):
-            return None
-        rows, self.held_out = self.held_out, None
-        return rows
+    def finish(self, learner: Any, passes: int, learn: Callable[[Array], None]) -> int:
+        """Go back to the best pass and learn the held-out rows."""
+        if self.restore is not None and self.best_pass < self.made:
+            self.restore()
+        learner.freeze_means(False)  # the held-out rows are new
+        choose(learner, self.candidate)
+        learn(self.held_out)
+        return self.best_pass
 
 
-SHARE, LEAST, MOST = 20, 150, 1000  # every so manieth row is kept back; so many at least, at most
+SHARE, LEAST, MOST = 20, 150, 1000  # one row in SHARE is held out, between LEAST and MOST of them
 
 
-def rows_to_keep_back(classes: Array, order: Array) -> Array | None:
-    """Return a few rows, the first of this order; none where there are not many.
+def rows_to_hold_out(classes: Array, order: Array) -> Array | None:
+    """Return the first few rows of this order, or None if there are too few rows for that.
 
-    A class with fewer rows than ``SHARE`` gives none away.
+    No row is held out of a class with fewer rows than ``SHARE``.
 
     >>> classes = np.repeat([0, 1, 2], [3000, 600, 5])
-    >>> kept = rows_to_keep_back(classes, np.arange(3605)[::-1])
+    >>> kept = rows_to_hold_out(classes, np.arange(3605)[::-1])
     >>> len(kept), np.bincount(classes[kept]).tolist()
     (175, [0, 175])
-    >>> rows_to_keep_back(classes[:600], np.arange(600)) is None
+    >>> rows_to_hold_out(classes[:600], np.arange(600)) is None
     True
     """
     if len(classes) < SHARE * LEAST:
@@ -100,21 +119,43 @@ def rows_to_keep_back(classes: Array, order: Array) -> Array | None:
     return np.sort(first[many[classes[first]]])
 
 
-def bounded_loss(scores: Array, targets: Array) -> Array:
-    """Return the loss of each row, from 0, right by the margin, to 1, wrong by the margin.
+def scaled_log_loss(scores: Array, targets: Array, weights: Array | None = None) -> float:
+    """Return the mean log loss of scores, multiplied by the one factor that makes it smallest.
 
+    Margins grow from pass to pass and with C, which says nothing of how good they are: a loss of
+    the margins themselves would prefer more passes and a larger C.
     ``targets`` are the numbers of the classes, or 0 and 1 for each of several labels.
 
-    >>> bounded_loss(np.array([[2.0], [0.0], [-9.0]]), np.array([1, 1, 1])).tolist()
-    [0.0, 0.5, 1.0]
-    >>> bounded_loss(np.array([[0.5, 0.0, -1.0]]), np.array([0])).tolist()
-    [0.25]
+    >>> scores, classes = np.array([[2.0], [1.0], [-3.0], [1.0]]), np.array([1, 1, 0, 0])
+    >>> round(scaled_log_loss(scores, classes), 3), round(scaled_log_loss(9 * scores, classes), 3)
+    (0.481, 0.481)
     """
+    size = float(np.abs(scores).mean())
+    if not 0.0 < size < np.inf:
+        return np.inf if size else np.log(max(scores.shape[1], 2))
+    scores = scores / size
     if targets.ndim == 2 or scores.shape[1] == 1:
         margins = np.where(targets.reshape(scores.shape) > 0, scores, -scores)
+
+        def losses(factor: float) -> Array:
+            return np.logaddexp(0.0, -factor * margins).mean(axis=1)
+
     else:
-        rows, rivals = np.arange(len(scores)), scores.copy()
-        rivals[rows, targets] = -np.inf
-        margins = (scores[rows, targets] - rivals.max(axis=1))[:, None]
-    losses: Array = np.clip((1 - margins) / 2, 0, 1).mean(axis=1)
-    return losses
+        behind = scores - scores[np.arange(len(scores)), targets][:, None]
+
+        def losses(factor: float) -> Array:
+            scaled = factor * behind
+            largest = scaled.max(axis=1)
+            return largest + np.log(np.exp(scaled - largest[:, None]).sum(axis=1))
+
+    def loss(power: float) -> float:
+        return mean_of(losses(2.0**power), weights)
+
+    low, high = POWERS
+    for _ in range(STEPS):  # the loss is convex in the factor, so it has one minimum
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if loss(left) < loss(right) else (left, high)
+    return loss((low + high) / 2)
+
+
+POWERS, STEPS = (-8.0, 8.0), 16  # of two; STEPS thirds leave an interval of 0.02

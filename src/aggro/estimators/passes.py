@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -55,28 +56,24 @@ class Passes:
         return -np.inf if self.tol is None else self.tol
 
     def run(self, learner: Any, rows: int, teach: Teach, judge: ByLoss | None = None) -> int:
-        """Learn pass after pass until nothing improves; return the number of passes."""
+        """Learn pass after pass until nothing improves; return the passes that the model has made."""
         random, judge = check_random_state(self.random_state), judge or self.by_loss()
         for epoch in range(1, self.max_iter + 1):
             before, order = learner.progress.loss, self._order(random, rows, judge.held_out)
+            judge.before_pass(learner)
             teach(order, again=epoch > 1)
             last = epoch == self.max_iter
             learner.freeze_means(not last)  # the same rows may come again
             loss = (learner.progress.loss - before) / (rows if order is None else len(order))
             self._report(epoch, learner, loss)
             over = judge.ends(learner, loss) and self.tol is not None
-            newcomers = judge.newcomers(last=over or last)
-            if newcomers is not None:
-                learner.freeze_means(False)
-                teach(newcomers, again=True)
-                learner.freeze_means(not last)
             if over:
                 break
         else:
             if self.tol is not None:
                 self.warn_of_end()
         learner.freeze_means(False)  # what comes later is new
-        return epoch
+        return judge.finish(learner, epoch, functools.partial(teach, again=True))
 
     def _order(self, random: Any, rows: int, held_out: Array | None) -> Array | None:
         """Return the order of a pass over the rows that are not held out; None: as they are."""

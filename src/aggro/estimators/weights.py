@@ -14,7 +14,7 @@ import numpy.typing as npt
 from aggro.checks import check_number
 from aggro.estimators import counters
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
-from aggro.learn.alike import AnyLearner
+from aggro.learn.alike import AnyLearner, scores_of
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array, Learner, rows_of
 from aggro.learn.race import AutoLearner
@@ -81,13 +81,15 @@ class LinearEstimator(OnlineEstimator):
         learner.configure(self._settings_to_go_on(settings.task))
         return learner
 
-    def _score_held_out(self, X: Any, held_out: Array) -> Callable[[AnyLearner], Array]:
-        """Return what scores the held-out rows; its errors name a row as the caller counts."""
+    def _score_held_out(
+        self, X: Any, held_out: Array, score: Callable[[AnyLearner, Any], Any] = scores_of
+    ) -> Callable[[AnyLearner], Any]:
+        """Return a function that scores held-out rows; its errors count rows as the caller does."""
         rows = rows_of(X[held_out])
 
-        def scores(learner: AnyLearner) -> Array:
+        def scores(learner: AnyLearner) -> Any:
             try:
-                return learner.scores(rows)
+                return score(learner, rows)
             except ValueError as error:
                 place = re.compile(r"^row (\d+)")
                 words = place.sub(lambda found: f"row {held_out[int(found[1])]}", str(error))

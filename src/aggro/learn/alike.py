@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from aggro.learn.learner import Learner
+from aggro import _core
+from aggro.learn.learner import Array, Learner
 from aggro.learn.race import AutoLearner
 
 AnyLearner = Learner | AutoLearner
@@ -27,3 +28,21 @@ def suffered(learner: AnyLearner) -> tuple[float, float]:
         return learner.mistakes, learner.distance
     mistakes, distance = learner.model.chosen_record
     return mistakes, distance
+
+
+def scores_of(learner: AnyLearner, rows: _core.Rows) -> Array:
+    """Return the scores of what predicts, one column for each output."""
+    return learner.scores(rows)
+
+
+def candidate_scores(learner: AnyLearner, rows: _core.Rows) -> dict[int, Array]:
+    """Return the scores of the candidates that ``fit`` considers in every pass."""
+    if isinstance(learner, AutoLearner):
+        return learner.candidate_scores(rows)
+    return {0: learner.scores(rows)}
+
+
+def choose(learner: AnyLearner, candidate: int) -> None:
+    """Let this one of the candidates predict."""
+    if isinstance(learner, AutoLearner):
+        learner.choose(candidate)

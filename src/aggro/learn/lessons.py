@@ -12,6 +12,7 @@ import numpy as np
 from aggro import _core
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.learner import Array, rows_of
+from aggro.learn.race import AutoLearner
 from aggro.learn.typical import Typical
 
 
@@ -75,6 +76,8 @@ class Lesson:
             learner.learn_rows(self.X, self.parts, order, again, **watch)
         else:
             rows, parts = self.known_rows if again else self.rows, self.parts
+            if again and isinstance(learner, AutoLearner):
+                watch["again"] = True
             learner.learn(rows, order=order, undo=undo, threads=self.threads, **parts, **watch)
 
     def watch(self, learner: Any, typical: Typical | None, order: Array, again: bool) -> Array:
@@ -91,8 +94,16 @@ class Lesson:
 
     def undone_if_cut(self, learner: Any) -> UndoneIfCut:
         """Undo what a learner has learned of some rows when the learning of all of them ends."""
+        return UndoneIfCut(self.snapshot(learner))
+
+    def snapshot(self, learner: Any) -> Callable[[], None]:
+        """Return what restores a learner after it has learned the rows, any number of times.
+
+        It keeps a copy of what these rows change: at most of everything the learner knows.
+        """
         rows = self.X if isinstance(learner, KernelLearner) else self.rows
-        return UndoneIfCut(learner.before(rows, **self.parts))
+        restore: Callable[[], None] = learner.before(rows, **self.parts)
+        return restore
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def grown(learner: Kind, settings: Any, position: Array, classes: int) -> Kind:
 
 def _grown_race(race: AutoLearner, settings: Any, position: Array, classes: int) -> AutoLearner:
     new = type(race)(settings, race.features, classes, race.dtype, race.seed)
-    for name in ("fixed", "left", "leading", "counted", "course"):
+    for name in ("fixed", "frozen", "left", "leading", "counted", "course"):
         setattr(new, name, getattr(race, name))
     for old in race.learners:
         lanes = [chosen_of(each, settings) for each in old.all_settings]

@@ -47,7 +47,8 @@ class AutoLearner:
         self.classes, self.seed = outputs, seed
         self.outputs = 1 if settings.task == "binary" else outputs
         self.features, self.dtype = features, np.dtype(dtype)
-        self.fixed: tuple[int, int] | None = None
+        self.fixed: tuple[int, int] | None = None  # what predicts, where the choice is made
+        self.frozen = False  # while rows that were learned before are learned again
         self.left: list[dict[str, Any]] = []  # what is told of learners that are out of this race
         # What only a look changes; all else is known to the models.
         self.learners: list[Learner] = []
@@ -67,6 +68,7 @@ class AutoLearner:
         threads: int = 1,
         typical: _core.Rows | None = None,
         margins: Array | None = None,
+        again: bool = False,
         **lesson: Any,
     ) -> None:
         """Learn rows in all lanes; raise without a trace when one of them is refused.
@@ -74,10 +76,12 @@ class AutoLearner:
         An interrupt leaves all lanes at the same example. Rows without weight were never there.
         Threads share the learners: what is learned is the same for any number of them. ``margins``
         is filled with the answer to each row, and to the ``typical`` one, before it is learned.
+        Unless these rows take part in a choice (``again``, or frozen), they reopen it.
         """
         order = np.arange(rows.count, dtype=np.int64) if order is None else order
         with self.turns.take():
-            self._learn(rows, order, undo, threads, (typical, margins), lesson)
+            reopens = not (again or self.frozen)
+            self._learn(rows, order, undo, threads, (typical, margins), lesson, reopens)
 
     def _learn(
         self,
@@ -87,6 +91,7 @@ class AutoLearner:
         threads: int,
         watch: tuple[_core.Rows | None, Array | None],
         lesson: dict[str, Any],
+        reopens: bool,
     ) -> None:
         typical, margins = watch
         weights = lesson.get("weights")
@@ -96,6 +101,8 @@ class AutoLearner:
             return self._blank().learn(rows, order=order, **lesson)  # which may refuse it
         restore = self.before(rows, order=order, **lesson) if undo else None
         try:
+            if reopens and counts.any():
+                self.fixed = None
             if not self.examples:
                 self.learners = beginners(self, rows, lesson, order[counts.argmax()])
             elif counts.any():
@@ -333,8 +340,23 @@ class AutoLearner:
             joint.join(self.learners, jointly=False)
         elif not frozen:
             self.fixed = None
+        self.frozen = frozen
         for learner in self.learners:
             learner.freeze_means(frozen)
+
+    def candidate_scores(self, rows: _core.Rows) -> dict[int, Array]:
+        """Return the scores of the best candidate and of the next smaller C, by their lanes.
+
+        A C that is best in one pass may be too large for several.
+        """
+        learner, lane = self._leader()
+        scores = learner.model.score(rows)
+        each = learner.outputs
+        return {k: scores[:, k * each : (k + 1) * each] for k in range(max(lane - 1, 0), lane + 1)}
+
+    def choose(self, lane: int) -> None:
+        """Let this candidate of the best learner predict, until new rows are learned."""
+        self.fixed = (self.best[0], lane)
 
     def configure(self, settings: Settings) -> None:
         """Take over new parameters other than those that are raced, for what comes."""
