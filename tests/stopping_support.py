@@ -8,11 +8,21 @@ class Scripted:
 
     def __init__(self, losses):
         self.losses, self.progress, self.examples = list(losses), SimpleNamespace(loss=0.0), 0
+        self.passes = 0
 
     def learn(self, *_, **__):
         self.progress.loss += self.losses.pop(0)
+        self.passes += 1
 
     learn_rows = learn
 
     def freeze_means(self, frozen=True):
         self.frozen = frozen
+
+    def snapshot(self, _=None):
+        passes = self.passes
+
+        def restore():
+            self.passes = passes
+
+        return restore

@@ -1,5 +1,6 @@
-"""Rows kept back end fit before noise is learned, and then they are learned too."""
+"""Held-out rows choose the pass that fit keeps, and then they are learned too."""
 
+import copy
 import warnings
 from types import SimpleNamespace
 
@@ -11,7 +12,8 @@ from stopping_support import Scripted
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.estimators.judges import ByRowsKeptBack
+from aggro.estimators import judges
+from aggro.estimators.judges import ByRowsLearnedLast, scaled_log_loss
 
 MANY = 3000  # rows from which some are kept back
 
@@ -33,38 +35,90 @@ def test_the_passes_end_before_noise_is_learned():
     assert model.score(new, truth) > plain.score(new, truth) + 0.01
 
 
-# Qualities on the rows kept back, and losses; the passes after which they join, and which end it.
+# Qualities of two candidates on the held-out rows, losses of the passes, the passes that are made,
+# and the pass and the candidate that are kept.
 FALLING = [9, 8, 7, 6, 5, 4, 3, 2, 1]
-KEPT_BACK = {
-    "it falls twice": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.4, 0.3], FALLING, 8, 8),
-    "it falls, and recovers": ([0.1, 0.2, 0.1, 0.3, 0.2, 0.4, 0.5, 0.4, 0.4], FALLING, 9, 9),
-    "it falls early": ([0.5, 0.4, 0.3], FALLING, 3, 6),
-    "it rests twice, and is learned": ([0.5, 0.6, 0.6, 0.6], FALLING, 4, 7),
-    "the loss ends it first": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [9, 8, 8, 8, 8, 8, 8], 7, 7),
-    "the loss ends it when they have joined": ([0.1, 0.2, 0.2, 0.2], [9, 9, 9, 9, 9, 9], 4, 6),
+WORSE = [0] * 9
+HELD_OUT = {
+    "the first pass is the best": ([0.5, 0.4, 0.3, 0.2, 0.1, 0.1], WORSE, FALLING, 6, 1, 0),
+    "a later pass is the best": ([0.1, 0.3, 0.2, 0.2, 0.2, 0.2, 0.2], WORSE, FALLING, 7, 2, 0),
+    "less than tol is still better": ([0.5, 0.5, 0.5, 0.5, 0.52, 0.5], WORSE, FALLING, 6, 5, 0),
+    "the last pass is the best": ([0.1, 0.2, 0.3], WORSE, [9, 9, 9, 9, 9, 9], 6, 6, 0),
+    "the other candidate": ([0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1], [0.6, *WORSE], FALLING, 6, 1, 1),
 }
 
 
-@pytest.mark.parametrize("name", KEPT_BACK)
-def test_the_rule_of_rows_kept_back(name):
-    qualities, losses, joined, last = KEPT_BACK[name]
-    qualities = iter([*qualities, *np.arange(0.7, 9, 0.1)])
-    judge = ByRowsKeptBack(np.array([1, 3]), lambda _: next(qualities), 0.05, 5)
-    taught = []
+@pytest.mark.parametrize("name", HELD_OUT)
+def test_held_out_rows_choose_the_pass_and_the_candidate(name, monkeypatch):
+    first, second, losses, made, kept, candidate = HELD_OUT[name]
+    first = iter([*first, *np.arange(0.7, 9, 0.1)])
+    second, chosen, learned = iter(second), [], []
+    monkeypatch.setattr(judges, "choose", lambda _, which: chosen.append(which))
 
-    class Told(Scripted):
+    class Recorded(Scripted):
         frozen = False
 
         def learn(self, rows, order, **_):
-            taught.append((sorted(order), self.frozen))
-            if len(order) != 2 or sorted(order) != [1, 3]:
-                self.progress.loss += self.losses.pop(0) * len(order)
+            learned.append((sorted(order), self.frozen, self.passes))
+            if sorted(order) != [1, 3]:
+                super().learn()
+                self.progress.loss += 3 * self.losses_made[self.passes - 1]
 
+    learner = Recorded(losses)
+    learner.losses_made = list(losses)
+    judge = ByRowsLearnedLast(
+        np.array([1, 3]), lambda _: {0: next(first), 1: next(second)}, learner.snapshot, 0.05, 5
+    )
     model = PassiveAggressiveClassifier(tol=0.05, max_iter=50, random_state=0)
-    assert model._run_epochs(Told(losses), ROWS[:6], {"weights": None}, judge) == last
-    before = [([0, 2, 4, 5], i > 0) for i in range(joined)]
-    after = [([0, 1, 2, 3, 4, 5], True)] * (last - joined)
-    assert taught == [*before, ([1, 3], False), *after]  # they are new when they come
+    assert model._run_epochs(learner, ROWS[:6], {"weights": None}, judge) == made
+    assert chosen == [candidate]
+    passes = [([0, 2, 4, 5], i > 0, i) for i in range(made)]
+    assert learned == [*passes, ([1, 3], False, kept)]  # they are new when they come
+
+
+def test_fit_is_not_worse_than_one_pass_of_noisy_rows():
+    """Each further pass with the C of the first one learns more of the noise by heart."""
+    X, y, _ = noisy_rows(6000, 4000)
+    new, _, truth = noisy_rows(2000, 4000, seed=4)
+    once = aggro.AutoClassifier(random_state=0).partial_fit(X, y).score(new, truth)
+    assert aggro.AutoClassifier(random_state=0).fit(X, y).score(new, truth) > once - 0.005
+
+
+def test_the_choice_of_fit_lasts_until_new_rows_are_learned(tmp_path):
+    X, y, _ = noisy_rows(4000)
+    model = aggro.AutoClassifier(random_state=0).fit(X[:3500], y[:3500])
+    race = model._learner
+    assert race.fixed is not None
+    C, scores = model.C_, model.decision_function(X)
+    aggro.save(model, tmp_path / "model.aggro")
+    assert np.array_equal(aggro.load(tmp_path / "model.aggro").decision_function(X), scores)
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((1, X.shape[1]), np.nan), y[:1])
+    assert np.array_equal(model.decision_function(X), scores)
+    settled = copy.deepcopy(model).settle()
+    assert settled.C_ == C
+    np.testing.assert_allclose(settled.decision_function(X), scores, rtol=1e-9, atol=1e-12)
+    model.partial_fit(X[3500:], y[3500:])
+    assert race.fixed is None
+
+
+@pytest.mark.parametrize("classes", [2, 3, "labels"])
+def test_the_log_loss_does_not_depend_on_the_size_of_scores(classes):
+    random = np.random.default_rng(0)
+    scores = random.normal(size=(50, 1 if classes == 2 else 3))
+    targets = (
+        random.integers(0, 2, (50, 3)) if classes == "labels" else random.integers(0, classes, 50)
+    )
+    scores += (
+        (targets > 0) if classes == "labels" else np.eye(classes)[targets][:, -scores.shape[1] :]
+    )
+    loss = scaled_log_loss(scores, targets)
+    assert loss == pytest.approx(scaled_log_loss(1e-3 * scores, targets), rel=1e-6)
+    assert loss == pytest.approx(scaled_log_loss(1e5 * scores, targets), rel=1e-6)
+    assert scaled_log_loss(0 * scores, targets) >= loss  # nothing is worse than to know nothing
+    bad = scores.copy()
+    bad[0] = np.inf
+    assert scaled_log_loss(bad, targets) == np.inf
 
 
 @pytest.mark.parametrize(
@@ -107,9 +161,8 @@ def test_every_row_is_learned(kind):
     model = cls(random_state=0, **({"class_mean": 0.1} if kind == "means" else {}))
     model.fit(X, truth.get(kind, y))
     kept = MANY // 20
-    passes = (model.t_ - 1) / MANY
-    assert model.n_iter_ - 1 < passes < model.n_iter_  # some passes were shorter
-    assert (model.t_ - 1) % (MANY - kept) % kept == 0
+    passes, rest = divmod(model.t_ - 1 - kept, MANY - kept)
+    assert 1 <= passes <= model.n_iter_ and rest == 0
     if kind == "means":
         plain = PassiveAggressiveClassifier(class_mean=0.1, early_stopping=False).fit(X, y)
         seen = [each._learner.state()["class_weight_seen"] for each in (model, plain)]

@@ -38,7 +38,7 @@ def test_the_rule_on_held_out_rows():
     """Quality counts, not loss; tol is not multiplied by the number of rows."""
     qualities = [0.5, 0.625, 0.75, 0.874, 0.86, 0.874]
     model = PassiveAggressiveClassifier(tol=0.125, n_iter_no_change=3, max_iter=50)
-    judge = ByHeldOutRows(np.array([1]), lambda _: qualities.pop(0), 0.125, 3)
+    judge = ByHeldOutRows(np.array([1]), lambda _: {0: qualities.pop(0)}, 0.125, 3)
     assert model._run_epochs(Scripted([1] * 50), ROWS[:4], {"weights": None}, judge) == 6
 
 

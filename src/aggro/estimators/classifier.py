@@ -10,11 +10,10 @@ from aggro._core import permutation
 from aggro.estimators import counters
 from aggro.estimators.base import NoExample, all_or_nothing
 from aggro.estimators.judges import (
-    BestPass,
     ByHeldOutRows,
     ByLoss,
+    ByRowsLearnedLast,
     Qualities,
-    Quality,
     rows_to_hold_out,
     scaled_log_loss,
 )
@@ -24,7 +23,7 @@ from aggro.estimators.stopping import hold_out, mean_of
 from aggro.estimators.targets import class_weights, read_classes
 from aggro.estimators.weights import LinearEstimator
 from aggro.labels import shown, sorted_classes
-from aggro.learn.alike import AnyLearner, candidate_scores
+from aggro.learn.alike import AnyLearner, keep_smaller_C
 from aggro.learn.classes import Classes, decode, encode_known
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
@@ -322,11 +321,13 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         if self.early_stopping == "auto":
             rows = self._held_out_for_now(learner, lesson)
             if rows is not None:
+                keep_smaller_C(learner)
+                qualities = self._closeness(X, rows, lesson)
                 snapshot = self._lesson(X, lesson).snapshot
-                return BestPass(rows, self._qualities(X, rows, lesson), snapshot, *patience)
+                return ByRowsLearnedLast(rows, qualities, snapshot, *patience)
         elif self.early_stopping:
-            held_out = self._held_out(y)
-            return ByHeldOutRows(held_out, self._accuracy(X, held_out, y, weights), *patience)
+            rows = self._held_out(y)
+            return ByHeldOutRows(rows, self._accuracy(X, rows, y, weights), *patience)
         return ByLoss(*patience)
 
     def _held_out(self, y: Array) -> Array:
@@ -344,26 +345,19 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return rows_to_hold_out(classes, permutation(len(classes), seed))
 
-    def _accuracy(self, X: Any, rows: Array, y: Array, weights: Array | None) -> Quality:
-        """Return what tells the share of rows that a learner answers rightly."""
-        scores, truth = self._score_held_out(X, rows), y[rows]
-        some = None if weights is None else weights[rows]
+    def _accuracy(self, X: Any, rows: Array, y: Array, weights: Array | None) -> Qualities:
+        """Return the accuracy on rows, as a function of a learner."""
+        truth, some = y[rows], None if weights is None else weights[rows]
 
-        def accuracy(learner: AnyLearner) -> float:
-            answers = self._answers(scores(learner))
+        def accuracy(scores: Array) -> float:
+            answers = self._answers(scores)
             right = (answers == (truth > 0)).all(axis=1) if self._multilabel else answers == truth
             return mean_of(right, some)
 
-        return accuracy
+        return self._qualities_on(X, rows, accuracy)
 
-    def _qualities(self, X: Any, rows: Array, lesson: dict[str, Any]) -> Qualities:
-        """Return what evaluates the candidates of a learner on rows: minus their log loss."""
-        scores = self._score_held_out(X, rows, candidate_scores)
+    def _closeness(self, X: Any, rows: Array, lesson: dict[str, Any]) -> Qualities:
+        """Return minus the log loss on rows, as a function of a learner."""
         targets = self._lesson(X, lesson).targets[rows]
         some = None if lesson["weights"] is None else lesson["weights"][rows]
-
-        def qualities(learner: AnyLearner) -> dict[int, float]:
-            found = scores(learner)
-            return {which: -scaled_log_loss(each, targets, some) for which, each in found.items()}
-
-        return qualities
+        return self._qualities_on(X, rows, lambda each: -scaled_log_loss(each, targets, some))

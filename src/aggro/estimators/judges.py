@@ -11,15 +11,15 @@ from aggro.estimators.stopping import Patience, mean_of
 from aggro.learn.alike import choose
 from aggro.learn.learner import Array
 
-Quality = Callable[[Any], float]  # how well a learner does on rows that it does not learn
-Qualities = Callable[[Any], dict[int, float]]  # the same for each of its candidates
+# How well the candidates of a learner predict held-out rows; the first is the one that predicts.
+Qualities = Callable[[Any], dict[int, float]]
 Snapshot = Callable[[Any], Callable[[], None]]  # returns what restores a learner
 
 
 class ByLoss:
     """The mean loss of the last weights in the pass, each row judged before it was learned."""
 
-    held_out: Array | None = None  #: rows that the next pass leaves out
+    held_out: Array | None = None  #: rows that the passes do not learn
 
     def __init__(self, tol: float, passes: int) -> None:
         self.patience = Patience(tol, passes)
@@ -31,33 +31,30 @@ class ByLoss:
     def before_pass(self, learner: Any) -> None:
         """Prepare for a pass that is about to begin."""
 
-    def finish(self, learner: Any, passes: int, learn: Callable[[Array], None]) -> int:
-        """Leave the learner as it is to be kept; return how many passes it has made.
-
-        ``learn`` makes it learn rows that were held out from the passes.
-        """
-        return passes
+    def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
+        """Leave the learner as it is to be kept; ``learn`` makes it learn held-out rows."""
 
 
 class ByHeldOutRows(ByLoss):
-    """Rows that are never learned."""
+    """Rows that are never learned; scikit-learn's rule, which keeps the last pass."""
 
-    def __init__(self, held_out: Array, quality: Quality, tol: float, passes: int) -> None:
+    def __init__(self, held_out: Array, qualities: Qualities, tol: float, passes: int) -> None:
         super().__init__(tol, passes)
-        self.held_out, self.quality = held_out, quality
+        self.held_out, self.qualities = held_out, qualities
 
     def ends(self, learner: Any, loss: float) -> bool:
         """Take what a pass has led to; tell whether it was the last one."""
-        return self.patience.ends_with(self.quality(learner))
+        predicts, *_ = self.qualities(learner).values()
+        return self.patience.ends_with(predicts)
 
 
-class BestPass(ByLoss):
-    """Rows that are held out from the passes, choose among them, and are learned at the end.
+class ByRowsLearnedLast(ByLoss):
+    """Rows that choose among the passes, one included, and are learned at the end.
 
-    After each pass they evaluate the candidates that ``fit`` still considers. The passes end when
+    After each pass these rows evaluate the candidates that ``fit`` considers. The passes end when
     ``passes`` of them in a row have not improved the best quality by ``tol``, or by the training
-    loss. The learner then goes back to the pass, and the candidate, of the best quality, and learns
-    the held-out rows. At most one copy of what the passes change is kept at a time.
+    loss. The learner then goes back to the pass, and to the candidate, of the best quality, and
+    learns the held-out rows. At most one copy of what the passes change is kept at a time.
     """
 
     def __init__(
@@ -78,23 +75,23 @@ class BestPass(ByLoss):
 
     def ends(self, learner: Any, loss: float) -> bool:
         """Evaluate the candidates after a pass; return whether it was the last one."""
-        converged = super().ends(learner, loss)
         self.made += 1
         qualities = self.qualities(learner)
         candidate = max(qualities, key=qualities.__getitem__)
         if self.made == 1 or qualities[candidate] > self.best:
             self.best, self.best_pass = qualities[candidate], self.made
             self.candidate = candidate
+        converged = super().ends(learner, loss)
         return self.improvement.ends_with(qualities[candidate]) or converged
 
-    def finish(self, learner: Any, passes: int, learn: Callable[[Array], None]) -> int:
+    def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
         """Go back to the best pass and learn the held-out rows."""
         if self.restore is not None and self.best_pass < self.made:
             self.restore()
         learner.freeze_means(False)  # the held-out rows are new
         choose(learner, self.candidate)
+        assert self.held_out is not None
         learn(self.held_out)
-        return self.best_pass
 
 
 SHARE, LEAST, MOST = 20, 150, 1000  # one row in SHARE is held out, between LEAST and MOST of them
@@ -131,14 +128,17 @@ def scaled_log_loss(scores: Array, targets: Array, weights: Array | None = None)
     (0.481, 0.481)
     """
     size = float(np.abs(scores).mean())
-    if not 0.0 < size < np.inf:
-        return np.inf if size else np.log(max(scores.shape[1], 2))
+    if size == 0.0:
+        size = 1.0
+    if not np.isfinite(size):
+        return np.inf
     scores = scores / size
     if targets.ndim == 2 or scores.shape[1] == 1:
         margins = np.where(targets.reshape(scores.shape) > 0, scores, -scores)
 
         def losses(factor: float) -> Array:
-            return np.logaddexp(0.0, -factor * margins).mean(axis=1)
+            each: Array = np.logaddexp(0.0, -factor * margins).mean(axis=1)
+            return each
 
     else:
         behind = scores - scores[np.arange(len(scores)), targets][:, None]
@@ -146,7 +146,8 @@ def scaled_log_loss(scores: Array, targets: Array, weights: Array | None = None)
         def losses(factor: float) -> Array:
             scaled = factor * behind
             largest = scaled.max(axis=1)
-            return largest + np.log(np.exp(scaled - largest[:, None]).sum(axis=1))
+            each: Array = largest + np.log(np.exp(scaled - largest[:, None]).sum(axis=1))
+            return each
 
     def loss(power: float) -> float:
         return mean_of(losses(2.0**power), weights)

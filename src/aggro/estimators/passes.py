@@ -56,7 +56,7 @@ class Passes:
         return -np.inf if self.tol is None else self.tol
 
     def run(self, learner: Any, rows: int, teach: Teach, judge: ByLoss | None = None) -> int:
-        """Learn pass after pass until nothing improves; return the passes that the model has made."""
+        """Learn pass after pass until nothing improves; return the number of passes."""
         random, judge = check_random_state(self.random_state), judge or self.by_loss()
         for epoch in range(1, self.max_iter + 1):
             before, order = learner.progress.loss, self._order(random, rows, judge.held_out)
@@ -73,7 +73,8 @@ class Passes:
             if self.tol is not None:
                 self.warn_of_end()
         learner.freeze_means(False)  # what comes later is new
-        return judge.finish(learner, epoch, functools.partial(teach, again=True))
+        judge.finish(learner, functools.partial(teach, again=True))
+        return epoch
 
     def _order(self, random: Any, rows: int, held_out: Array | None) -> Array | None:
         """Return the order of a pass over the rows that are not held out; None: as they are."""

@@ -138,11 +138,6 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         if not self.early_stopping:
             return schedule.by_loss()
         held_out = hold_out(len(y), self.validation_fraction, self.random_state)
-        scores = self._score_held_out(X, held_out)
         some = None if weights is None else weights[held_out]
-        determination = Determination(y[held_out], y, some)
-
-        def quality(learner: AnyLearner) -> float:
-            return determination(scores(learner))
-
-        return ByHeldOutRows(held_out, quality, schedule.needed, schedule.n_iter_no_change)
+        qualities = self._qualities_on(X, held_out, Determination(y[held_out], y, some))
+        return ByHeldOutRows(held_out, qualities, schedule.needed, schedule.n_iter_no_change)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from aggro.checks import check_number
 from aggro.estimators import counters
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
-from aggro.learn.alike import AnyLearner, scores_of
+from aggro.estimators.judges import Qualities
+from aggro.learn.alike import AnyLearner, candidate_scores
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array, Learner, rows_of
 from aggro.learn.race import AutoLearner
@@ -81,21 +82,22 @@ class LinearEstimator(OnlineEstimator):
         learner.configure(self._settings_to_go_on(settings.task))
         return learner
 
-    def _score_held_out(
-        self, X: Any, held_out: Array, score: Callable[[AnyLearner, Any], Any] = scores_of
-    ) -> Callable[[AnyLearner], Any]:
-        """Return a function that scores held-out rows; its errors count rows as the caller does."""
+    def _qualities_on(
+        self, X: Any, held_out: Array, quality: Callable[[Array], float]
+    ) -> Qualities:
+        """Return the quality of the scores of held-out rows, for the candidates of a learner."""
         rows = rows_of(X[held_out])
 
-        def scores(learner: AnyLearner) -> Any:
+        def qualities(learner: AnyLearner) -> dict[int, float]:
             try:
-                return score(learner, rows)
-            except ValueError as error:
+                scores = candidate_scores(learner, rows)
+            except ValueError as error:  # the caller counts all rows
                 place = re.compile(r"^row (\d+)")
                 words = place.sub(lambda found: f"row {held_out[int(found[1])]}", str(error))
                 raise ValueError(words) from None
+            return {candidate: quality(each) for candidate, each in scores.items()}
 
-        return scores
+        return qualities
 
     def _scores(self, X: Any) -> Array:
         if not hasattr(self, "_learner"):

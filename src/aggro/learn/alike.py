@@ -7,6 +7,7 @@ from aggro.learn.learner import Array, Learner
 from aggro.learn.race import AutoLearner
 
 AnyLearner = Learner | AutoLearner
+SMALLER = 2  # values of C below the best one that ``fit`` keeps in addition
 
 
 def learners_of(learner: AnyLearner) -> list[Learner]:
@@ -30,11 +31,6 @@ def suffered(learner: AnyLearner) -> tuple[float, float]:
     return mistakes, distance
 
 
-def scores_of(learner: AnyLearner, rows: _core.Rows) -> Array:
-    """Return the scores of what predicts, one column for each output."""
-    return learner.scores(rows)
-
-
 def candidate_scores(learner: AnyLearner, rows: _core.Rows) -> dict[int, Array]:
     """Return the scores of the candidates that ``fit`` considers in every pass."""
     if isinstance(learner, AutoLearner):
@@ -46,3 +42,9 @@ def choose(learner: AnyLearner, candidate: int) -> None:
     """Let this one of the candidates predict."""
     if isinstance(learner, AutoLearner):
         learner.choose(candidate)
+
+
+def keep_smaller_C(learner: AnyLearner) -> None:
+    """Keep some values of C below the best one: they may suit several passes better."""
+    if isinstance(learner, AutoLearner):
+        learner.below = SMALLER

@@ -185,23 +185,28 @@ def leads_clearly(records: Sequence[Sequence[float]], chosen: int, s: Settings) 
     return s.task == "regression" or mistakes - fewest > math.sqrt(fewest)
 
 
-def is_wide(lanes: int, examples: int) -> bool:
-    """Tell whether a grid has lanes that a race does without after so many examples."""
-    return lanes > 2 * staying(examples)[1] + 1
+def is_wide(lanes: int, examples: int, below: int = 0) -> bool:
+    """Return whether a grid has more values of C than are kept after so many examples.
+
+    ``below`` are the values below the best one that are kept in addition.
+    """
+    return lanes > 2 * staying(examples)[1] + 1 + below
 
 
-def narrowed(learner: Learner, examples: int) -> Learner:
-    """Return the learner with the best lane and its neighbours alone; the grid still moves."""
-    if not is_wide(learner.models, examples):
+def narrowed(learner: Learner, examples: int, below: int = 0) -> Learner:
+    """Return the learner with the best C and its neighbours alone; the grid still moves."""
+    if not is_wide(learner.models, examples, below):
         return learner
     neighbours = staying(examples)[1]
-    width = 2 * neighbours + 1
-    first = min(max(learner.model.chosen - neighbours, 0), learner.models - width)
+    width = 2 * neighbours + 1 + below
+    first = min(max(learner.model.chosen - neighbours - below, 0), learner.models - width)
     lanes = range(first, first + width)
     return select(learner, lanes, [learner.all_settings[lane] for lane in lanes])
 
 
-def move_grid(learner: Learner, settled: bool, examples: int | None = None) -> Learner:
+def move_grid(
+    learner: Learner, settled: bool, examples: int | None = None, below: int = 0
+) -> Learner:
     """Return the learner with its grid where it should be: at the unit, or a step off its edge.
 
     ``examples`` tells how long it has raced, if that is not for as long as it learns.
@@ -209,7 +214,7 @@ def move_grid(learner: Learner, settled: bool, examples: int | None = None) -> L
     if learner.models == 1:  # one C that was given
         return learner
     if settled:
-        learner = narrowed(learner, learner.examples if examples is None else examples)
+        learner = narrowed(learner, learner.examples if examples is None else examples, below)
     unit, chosen = learner.model.unit, learner.model.chosen
     follow = off_unit(learner.settings, unit)
     away = follow

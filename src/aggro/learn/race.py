@@ -48,6 +48,7 @@ class AutoLearner:
         self.outputs = 1 if settings.task == "binary" else outputs
         self.features, self.dtype = features, np.dtype(dtype)
         self.fixed: tuple[int, int] | None = None  # what predicts, where the choice is made
+        self.below = 0  # values of C below the best one that are kept in addition
         self.frozen = False  # while rows that were learned before are learned again
         self.left: list[dict[str, Any]] = []  # what is told of learners that are out of this race
         # What only a look changes; all else is known to the models.
@@ -171,7 +172,7 @@ class AutoLearner:
         if settled:
             course = course.after_settling(now, self.cost, self._regression)
         stay = who_stays(learners, raced, self._regression) if settled else learners
-        moved = [move_grid(each, settled, raced) for each in stay]
+        moved = [move_grid(each, settled, raced, self.below) for each in stay]
         if joint.answers(learners):
             joint.join(moved, jointly=raced < joint.EXAMPLES)
         self.go_on_with(moved, [each for each in learners if each not in stay], course)
@@ -345,18 +346,16 @@ class AutoLearner:
             learner.freeze_means(frozen)
 
     def candidate_scores(self, rows: _core.Rows) -> dict[int, Array]:
-        """Return the scores of the best candidate and of the next smaller C, by their lanes.
+        """Return the scores of the best candidate and then of the next smaller C, by their lanes.
 
         A C that is best in one pass may be too large for several.
         """
-        learner, lane = self._leader()
-        scores = learner.model.score(rows)
-        each = learner.outputs
-        return {k: scores[:, k * each : (k + 1) * each] for k in range(max(lane - 1, 0), lane + 1)}
+        learner, best = self._leader()
+        return {lane: learner.scores(rows, lane) for lane in range(best, max(best - 2, -1), -1)}
 
     def choose(self, lane: int) -> None:
         """Let this candidate of the best learner predict, until new rows are learned."""
-        self.fixed = (self.best[0], lane)
+        self.fixed, self.below = (self.best[0], lane), 0
 
     def configure(self, settings: Settings) -> None:
         """Take over new parameters other than those that are raced, for what comes."""
