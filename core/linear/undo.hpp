@@ -123,6 +123,12 @@ class Undo final : private SweepWatcher {
         m.watchers.push_back(this);
         if (!keeps) return;
         groups = m.groups;
+        std::size_t bytes = 0;
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            bytes += sizeof(*data) * (width == 0 ? size : lines.size() * width);
+        });
+        rest.reserve(bytes);  // what grows step by step takes up to three times as much
         m.visit([&](const char*, Per, auto* data, std::size_t size) {
             const std::size_t width = width_of(data);
             if (width == 0) return keep(rest, data, size);
@@ -178,6 +184,11 @@ class Undo final : private SweepWatcher {
         if (swept || !by_lines) return;
         swept = true;
         if (!keeps) return;
+        std::size_t bytes = 0;
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
+            if (width_of(data) > 0) bytes += size * sizeof(*data);
+        });
+        tables.reserve(bytes);
         m.visit([&](const char*, Per, auto* data, std::size_t size) {
             if (width_of(data) > 0) keep(tables, data, size);
         });

@@ -1,14 +1,16 @@
 """Values that people give: what is valid, and what to say when one is not.
 
-A kind (``Number``, ``Count``, ``Choice``, ``Flag``, ``Either``) says all about the values of a
+A kind (``Number``, ``Count``, ``Choice``, ``Flag``, ``Memory`` ...) says all about the values of a
 parameter: how one is checked, its types in a model file, and its words on the command line.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 
@@ -133,4 +135,45 @@ class Average:
             check_count(name, value, least=0)
 
 
-Kind = Number | Count | Choice | Flag | Average
+UNITS = {
+    **{f"{prefix}B": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))},
+    **{f"{prefix}iB": 1024**power for power, prefix in enumerate(("K", "M", "G", "T"), 1)},
+}
+
+
+def bytes_of(name: str, value: Any) -> int:
+    """Return a number of bytes, given as a number or with a unit.
+
+    >>> bytes_of("memory", "1.5GiB"), bytes_of("memory", "200 MB"), bytes_of("memory", 2e6)
+    (1610612736, 200000000, 2000000)
+    """
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", value, re.IGNORECASE)
+        units = {unit.lower(): size for unit, size in UNITS.items()} | {"": 1}
+        if found is not None and found[2].lower() in units:
+            size = float(found[1]) * units[found[2].lower()]
+            if 1 <= size < 2**63:
+                return int(size)
+    else:
+        real = isinstance(value, (int, float)) or getattr(value, "ndim", 1) == 0
+        if real and not isinstance(value, bool) and 1 <= value < 2**63:
+            return int(value)
+    raise ValueError(
+        f"{name}={value!r} is not valid; give a number of bytes of at least 1, or a size such as "
+        "'512MiB' or '2GB'."
+    )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A number of bytes, a size with a unit, or None for the default."""
+
+    types = (int, float, str, NoneType)
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise unless the value is valid."""
+        if value is not None:
+            bytes_of(name, value)
+
+
+Kind = Number | Count | Choice | Flag | Average | Memory

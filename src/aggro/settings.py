@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from aggro import _core
-from aggro.checks import Average, Choice, Count, Flag, Kind, Number, check_choice
+from aggro.checks import Average, Choice, Count, Flag, Kind, Memory, Number, bytes_of, check_choice
 
 Task = Literal["binary", "multiclass", "multilabel", "regression"]
 
@@ -212,6 +212,7 @@ class Settings:
         in_core=True,
     )
     mergeable: bool = _axis(False, Flag(), fixed=True, in_core=True)  # keeps update counts
+    memory: Any = _axis(None, Memory(), "memory of a model selection, such as 512MiB")
 
     def rule(self) -> _core.Rule:
         """Return the numbers of this loss."""
@@ -250,6 +251,7 @@ LOSSES: dict[str, Callable[[Settings], dict[str, Any]]] = {
 # Examples after which an error record has decayed to 1/e: long enough to be reliable, short enough
 # to follow a changing stream.
 MEMORY = 5000
+DEFAULT_MEMORY = 2**30  # bytes of a model selection
 
 
 def class_task(classes: int) -> Task:
@@ -260,6 +262,16 @@ def class_task(classes: int) -> Task:
 def memory_of(s: Settings) -> float:
     """Return the factor by which each example discounts the error records."""
     return 1.0 - (s.forgetting or 1.0 / MEMORY)
+
+
+def memory_limit(memory: Any) -> int:
+    """Return how many bytes a model selection may take.
+
+    By default that is a gibibyte, or a quarter of the machine's memory if that is less.
+    """
+    if memory is None:
+        return int(min(DEFAULT_MEMORY, _core.machine_memory() / 4))
+    return bytes_of("memory", memory)
 
 
 def intercept_prior(s: Settings, square: float) -> float:

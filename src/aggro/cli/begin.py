@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,20 @@ from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.files import Reader
 from aggro.files.labels import looks_continuous
 from aggro.learn.beginners import is_sparse
-from aggro.learn.grids import race_tables
+from aggro.learn.budget import affordable, by_importance
+from aggro.learn.grids import places_of
 from aggro.learn.learner import Array, rows_of
 from aggro.settings import Settings, selected_axes
 from aggro.variants import ESTIMATORS
 
 CHOSEN = dict.fromkeys(("C", "metric", "scale", "average"), "auto")
-UNDECIDED = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting"}  # whatever is chosen
-# Of wide sparse rows, such as texts, one metric is raced, which takes a quarter of the memory.
+UNDECIDED = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting", "memory"}  # whatever is chosen
+# Of wide sparse rows, such as texts, one metric is selected from, which takes less memory.
 CHOSEN_OF_WIDE = {
     "classification": {"C": "auto", "metric": "newton", "scale": "auto", "average": "auto"},
     "regression": {"C": "auto", "scale": "auto", "average": "auto"},
 }
 WIDE = 1 << 16  # columns
-MOST_MEMORY = 1 << 31  # bytes that the choice may take
 
 
 def new_model(
@@ -57,7 +58,7 @@ def new_model(
         task = "regression" if is_regression(variant) else "classification"
         outputs = 1 if task == "regression" else len(np.unique(y))
         axes = ESTIMATORS[variant.estimator].axes
-        left = left_to_choose(X, task, outputs, args.auto)
+        left = {} if is_too_large(X, task, outputs, args) else left_to_choose(X, task)
         params = {name: value for name, value in left.items() if name in axes} | params
     return LinearModel.create(variant, params, X.dtype, args.seed or 0)
 
@@ -68,19 +69,22 @@ def leaves_choice(args: argparse.Namespace) -> bool:
     return bool(args.auto or not plain)
 
 
-def left_to_choose(X: Any, task: str, outputs: int, insists: bool = False) -> dict[str, Any]:
-    """Return the settings of a race that suits rows like these, with the memory it may use.
-
-    Who ``insists`` lets it take more.
-    """
+def left_to_choose(X: Any, task: str) -> dict[str, Any]:
+    """Return the settings that are selected for rows like these."""
     sparse = hasattr(X, "indptr")
-    full: dict[str, Any] = CHOSEN_OF_WIDE[task] if sparse and X.shape[1] > WIDE else CHOSEN
-    unfilled = X.shape[0] > 0 and is_sparse(rows_of(X), 0)
-    for left in (full, {name: value for name, value in full.items() if name != "scale"}):
-        tables = outputs * race_tables(Settings(task="binary", **left), unfilled)
-        if insists or X.shape[1] * tables * X.dtype.itemsize <= MOST_MEMORY:
-            return left
-    return {}
+    left: dict[str, Any] = CHOSEN_OF_WIDE[task] if sparse and X.shape[1] > WIDE else CHOSEN
+    return left
+
+
+def is_too_large(X: Any, task: str, outputs: int, args: argparse.Namespace) -> bool:
+    """Return whether the memory limit leaves nothing to select from; ``--auto`` insists."""
+    left = left_to_choose(X, task)
+    settings = Settings(task="binary", **{**left, "memory": args.memory})
+    pairs = places_of(settings, X.shape[0] > 0 and is_sparse(rows_of(X), 0))
+    places = [replace(settings, metric=metric, scale=scale) for metric, scale in pairs]
+    shape = (X.shape[1], 1 if outputs == 2 else outputs, X.dtype.itemsize)
+    _, values = affordable(by_importance(places), *shape)
+    return values == 1 and not args.auto
 
 
 def choice_told(settings: Settings) -> str:
@@ -89,8 +93,8 @@ def choice_told(settings: Settings) -> str:
     if names:
         return f"{', '.join(names)}: chosen while learning (--fast: one plain model)"
     return (
-        f"one plain model: with so many features and classes the choice of its settings would take "
-        f"more than {MOST_MEMORY >> 30} GiB (--auto insists)"
+        "one plain model: with so many features and classes the memory limit leaves no choice of "
+        "its settings (--memory raises it, --auto insists)"
     )
 
 

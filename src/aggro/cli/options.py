@@ -5,13 +5,23 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
-from aggro.checks import Choice, Count, Number
-from aggro.cli.values import LARGEST_SEED, at_least, average, number, pair, price, prices, whole
+from aggro.checks import Choice, Count, Memory, Number
+from aggro.cli.values import (
+    LARGEST_SEED,
+    at_least,
+    average,
+    number,
+    pair,
+    price,
+    prices,
+    size,
+    whole,
+)
 from aggro.settings import AXES, Axis
 
 FORMATS = ("svmlight", "vw", "csv", "tsv", "parquet", "arrow", "jsonl")
 # How a kind of value is read on the command line.
-READERS: dict[type, Any] = {Number: number, Count: whole, Choice: str}
+READERS: dict[type, Any] = {Number: number, Count: whole, Choice: str, Memory: size}
 APART = ("C", "average")  # options with a form of their own
 
 

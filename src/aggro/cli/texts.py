@@ -23,7 +23,9 @@ from aggro.text.classifier import TextClassifier
 from aggro.text.files import table_of_rows
 from aggro.text.regressor import TextRegressor
 
-LEARNING = ("C", "metric", "average", "multiclass", "forgetting", "epsilon", "mergeable")
+LEARNING = (
+    *("C", "metric", "average", "multiclass", "forgetting", "epsilon", "mergeable", "memory"),
+)
 READS = ("csv", "tsv", "parquet", "arrow", "jsonl")  # which have columns
 
 

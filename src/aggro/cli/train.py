@@ -66,8 +66,8 @@ def parser() -> argparse.ArgumentParser:
                         help="save all that 'auto' raced, to go on to the last bit")  # fmt: skip
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--auto", action="store_true",
-                        help="choose all settings while learning, whatever memory it takes "
-                        "(the default where it takes little)")  # fmt: skip
+                        help="choose all settings while learning, even if no option says so "
+                        "(the default within --memory)")  # fmt: skip
     choice.add_argument("--fast", action="store_true",
                         help="one plain model: choose nothing while learning")  # fmt: skip
     parser.add_argument("--shuffle", action="store_true",

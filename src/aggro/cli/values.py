@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 
+from aggro.checks import bytes_of
+
 LARGEST_SEED = 2**32 - 1
 
 
@@ -26,6 +28,15 @@ def between(least: int, most: int) -> Callable[[str], float]:
         return value
 
     return read
+
+
+def size(text: str) -> str:
+    """Read a number of bytes with or without a unit."""
+    try:
+        bytes_of("memory", text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a size, such as 512MiB or 2GB") from None
+    return text
 
 
 def whole(text: str) -> int:

@@ -55,6 +55,7 @@ n_jobs, random_state, warm_start, class_weight, probability, mergeable
         class_weight: Any = None,
         probability: bool = False,
         mergeable: bool = False,
+        memory: int | float | str | None = None,
     ) -> None:
         store_parameters(self, locals())
 
@@ -99,5 +100,6 @@ n_jobs, random_state, warm_start, mergeable
         random_state: Any = None,
         warm_start: bool = False,
         mergeable: bool = False,
+        memory: int | float | str | None = None,
     ) -> None:
         store_parameters(self, locals())

@@ -155,6 +155,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         intercept_scaling: float | str = "auto",
         probability: bool = False,
         mergeable: bool = False,
+        memory: int | float | str | None = None,
     ) -> None:
         store_parameters(self, locals())
 
@@ -229,5 +230,6 @@ default="epsilon_insensitive"
         forgetting: float = 0.0,
         intercept_scaling: float | str = 1.0,
         mergeable: bool = False,
+        memory: int | float | str | None = None,
     ) -> None:
         store_parameters(self, locals())

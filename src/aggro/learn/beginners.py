@@ -9,6 +9,7 @@ import numpy as np
 
 from aggro import _core
 from aggro.learn import joint
+from aggro.learn.budget import by_importance, learner_bytes
 from aggro.learn.bundle import select
 from aggro.learn.grids import FILLED, first_steps, places_of
 from aggro.learn.learner import Learner
@@ -27,11 +28,15 @@ def beginners(
     """
     s, shape = race.settings, (race.features, race.classes, race.dtype, race.seed)
     target = np.abs(lesson["values"][first]).max() if s.task == "regression" else 1.0
+    pairs = places_of(s, is_sparse(rows, first))
+    places = [replace(s, metric=metric, scale=scale) for metric, scale in pairs]
+    spent = learner_bytes(race.learners[race.leading]) if race.learners else 0  # it stays
+    kept, values = race.affordable(by_importance(places), spent)
     learners = []
-    for metric, scale in places_of(s, is_sparse(rows, first)):
-        place = replace(s, metric=metric, scale=scale)
+    for place in (place for place in places if place in kept):
+        scale = place.scale
         steps = first_steps(place, rows.square(first, getattr(_core.Scale, scale)), target)
-        prices = race.grid(place, steps) if s.C == "auto" else [s.C]
+        prices = race.grid(place, steps, values) if s.C == "auto" else [s.C]
         learner = Learner([replace(place, C=c) for c in prices], *shape)
         learner.model.set_memory(memory_of(s))
         if learner.models > 1:

@@ -52,6 +52,7 @@ SETTLED = HALVINGS[1][0]  # from here on somebody may leave, and grids may move
 FAR_BEHIND = 1.2  # so many times the error of the leader
 KNOWN_UNIT = (1024.0, 0.0, 1024.0, 0.0, 0.0)  # of a grid that was laid out once and for all
 NEAR = 0.8  # steps that the unit may be away from where the grid was put
+MOST_VALUES = max(len(metric.grid) for metric in METRICS.values())  # of C in a grid
 FAR = 24  # steps that the edges may move away from the unit
 
 
@@ -81,20 +82,23 @@ def tables_of(s: Settings) -> int:
     return 1 + (s.average not in (False, 0)) + (s.metric in DIAGONAL)
 
 
-def race_tables(s: Settings, sparse: bool) -> int:
-    """Return how many numbers all lanes of a race keep of a feature, for each output.
+def limited_grid(metric: str, values: int) -> range:
+    """Return the places of at most so many values of C, around the one above the middle.
 
-    >>> auto = dict.fromkeys(("C", "metric", "scale", "average"), "auto")
-    >>> race_tables(Settings("binary", **auto), sparse=False), 20 * 13
-    (260, 260)
+    >>> list(limited_grid("newton", 5)), len(limited_grid("newton", 99))
+    ([-1, 0, 1, 2, 3], 13)
     """
-    places = [replace(s, metric=metric, scale=scale) for metric, scale in places_of(s, sparse)]
-    return sum(len(METRICS[place.metric].grid) * tables_of(place) for place in places)
+    grid = METRICS[metric].grid
+    if values >= len(grid):
+        return grid
+    first = (grid.start + grid.stop) // 2 + 1 - (values - 1) // 2
+    first = min(max(first, grid.start), grid.stop - values)
+    return range(first, first + values)
 
 
-def grid_of(s: Settings, steps: int) -> list[float]:
-    """Return the grid of C around a unit that is so many steps away from one."""
-    return [price(place + steps) for place in METRICS[s.metric].grid]
+def grid_of(s: Settings, steps: int, values: int = MOST_VALUES) -> list[float]:
+    """Return a grid of at most so many values of C around a unit, so many steps away from one."""
+    return [price(place + steps) for place in limited_grid(s.metric, values)]
 
 
 def price(place: int) -> float:
@@ -185,22 +189,31 @@ def leads_clearly(records: Sequence[Sequence[float]], chosen: int, s: Settings) 
     return s.task == "regression" or mistakes - fewest > math.sqrt(fewest)
 
 
-def is_wide(lanes: int, examples: int, below: int = 0) -> bool:
-    """Return whether a grid has more values of C than are kept after so many examples.
+def most_values(examples: int, below: int = 0) -> int:
+    """Return how many values of C a grid keeps after so many examples.
 
     ``below`` are the values below the best one that are kept in addition.
     """
-    return lanes > 2 * staying(examples)[1] + 1 + below
+    return 2 * staying(examples)[1] + 1 + below
 
 
-def narrowed(learner: Learner, examples: int, below: int = 0) -> Learner:
-    """Return the learner with the best C and its neighbours alone; the grid still moves."""
-    if not is_wide(learner.models, examples, below):
+def narrowed(learner: Learner, values: int, below: int = 0) -> Learner:
+    """Return the learner with so many values of C around the best one; the grid still moves."""
+    if learner.models <= values:
         return learner
-    neighbours = staying(examples)[1]
-    width = 2 * neighbours + 1 + below
-    first = min(max(learner.model.chosen - neighbours - below, 0), learner.models - width)
-    lanes = range(first, first + width)
+    before = values - 1 - max(values - 1 - below, 0) // 2
+    first = min(max(learner.model.chosen - before, 0), learner.models - values)
+    lanes = range(first, first + values)
+    return select(learner, lanes, [learner.all_settings[lane] for lane in lanes])
+
+
+def within_grid(learner: Learner, values: int) -> Learner:
+    """Return the learner with the values of C that a limited grid begins with."""
+    if learner.models <= values:
+        return learner
+    metric = learner.settings.metric
+    first = limited_grid(metric, values).start - limited_grid(metric, learner.models).start
+    lanes = range(first, first + values)
     return select(learner, lanes, [learner.all_settings[lane] for lane in lanes])
 
 
@@ -214,7 +227,8 @@ def move_grid(
     if learner.models == 1:  # one C that was given
         return learner
     if settled:
-        learner = narrowed(learner, learner.examples if examples is None else examples, below)
+        raced = learner.examples if examples is None else examples
+        learner = narrowed(learner, most_values(raced, below), below)
     unit, chosen = learner.model.unit, learner.model.chosen
     follow = off_unit(learner.settings, unit)
     away = follow

@@ -43,7 +43,11 @@ def _grown_race(race: AutoLearner, settings: Any, position: Array, classes: int)
     new = type(race)(settings, race.features, classes, race.dtype, race.seed)
     for name in ("fixed", "frozen", "left", "leading", "counted", "course"):
         setattr(new, name, getattr(race, name))
-    for old in race.learners:
+    new.learners = race.learners
+    new.fit_into_memory()  # before they grow
+    grown = []
+    for old in new.learners:
         lanes = [chosen_of(each, settings) for each in old.all_settings]
-        new.learners.append(grow_classes(old, lanes, position, classes))
+        grown.append(grow_classes(old, lanes, position, classes))
+    new.learners = grown
     return new

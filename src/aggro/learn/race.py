@@ -12,12 +12,20 @@ import numpy as np
 from aggro import _core
 from aggro.learn import joint
 from aggro.learn.beginners import beginners, judged_anew
+from aggro.learn.budget import affordable, by_importance
 from aggro.learn.bundle import select
 from aggro.learn.choice import Choice, choice_of, leaving
 from aggro.learn.course import Course
-from aggro.learn.grids import grid_of, move_grid
+from aggro.learn.grids import (
+    MOST_VALUES,
+    SETTLED,
+    grid_of,
+    move_grid,
+    narrowed,
+    within_grid,
+)
 from aggro.learn.joint import Alone, Joint
-from aggro.learn.lanes import all_lanes, best_of, chosen_of, lanes_of, who_stays
+from aggro.learn.lanes import all_lanes, best_of, chosen_of, lanes_of, record_of, who_stays
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.turns import Turns
 from aggro.settings import AXES, Settings, check_same_layout, selected_axes
@@ -159,9 +167,34 @@ class AutoLearner:
         batch = self.settings.batch_size
         return -(-max(self.course.next_look - self.examples, 1) // batch) * batch
 
-    def grid(self, place: Settings, steps: int) -> list[float]:
+    def affordable(self, places: Sequence[Settings], spent: int = 0) -> tuple[list[Settings], int]:
+        """Return the pairs of metric and scale that fit into memory, and how many values of C."""
+        return affordable(places, self.features, self.outputs, self.dtype.itemsize, spent)
+
+    def fit_into_memory(self) -> None:
+        """Drop the candidates that the memory limit does not allow with the present outputs.
+
+        Those that are left are the same as if there had been so many outputs from the beginning,
+        until the first of them leave by their records; from then on the best are left.
+        """
+        learners, chosen_by_record = self.learners, self.course.raced(self.examples) >= SETTLED
+        if not learners:
+            return
+        best_first = [each.settings for each in sorted(learners, key=record_of)]
+        kept, values = self.affordable(
+            best_first if chosen_by_record else by_importance(best_first)
+        )
+        if len(kept) == len(learners) and all(each.models <= values for each in learners):
+            return
+        narrow = narrowed if chosen_by_record else within_grid
+        stay = [narrow(each, values) for each in learners if each.settings in kept]
+        course = self.course
+        self.go_on_with(stay, [each for each in learners if each.settings not in kept])
+        self.course, self.fixed = course, None
+
+    def grid(self, place: Settings, steps: int, values: int = MOST_VALUES) -> list[float]:
         """Return the values of C to begin with, around a unit so many steps away from one."""
-        return grid_of(place, steps)
+        return grid_of(place, steps, values)
 
     def _look_if_due(self) -> None:
         """Look who leads and who is far behind, and let the grids follow."""

@@ -49,7 +49,6 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
     "max_df": NUMBER,
     "columns": (dict, NoneType),
     "keep_names": (bool, int),
-    "memory": (int, float),
 }
 
 

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from aggro import _core
+from aggro.learn.budget import affordable
 from aggro.learn.bundle import select
 from aggro.learn.grids import (
     first_steps,
     grid_of,
     is_settled,
-    is_wide,
     leads_clearly,
+    most_values,
     move_grid,
+    narrowed,
     next_look,
     off_edge,
     off_unit,
@@ -77,10 +79,13 @@ class RacingStream(_core.Stream):
         settled, classes = is_settled(self.examples, self._next_look), len(self._classes())
         settings = self._settings(classes)
         off = off_unit(settings, unit)
-        wide = settled and is_wide(len(self._prices), self.examples)
+        slots, prices = max(self._slots, 1), len(self._prices)
+        affords = affordable([settings], slots, classes if classes > 2 else 1, 8)[1]
+        wide = prices > affords or (settled and prices > most_values(self.examples))
         edge = settled and off_edge(self._prices, self._chosen, unit)
         if off or wide or (edge and leads_clearly(self._records(), self._chosen, settings)):
-            self._go_on(move_grid(self._learner(classes), settled), look)
+            learner = narrowed(self._learner(classes), max(affords, 1))
+            self._go_on(move_grid(learner, settled), look)
         else:
             self._next_look = look
 

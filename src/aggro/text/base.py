@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from aggro.checks import check_count, check_flag, check_number
+from aggro.checks import check_count, check_flag
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
-from aggro.settings import Settings, check_settings
+from aggro.settings import Settings, check_settings, memory_limit
 from aggro.sklearn_api import Estimator, check_fitted
 from aggro.stream.river import RiverProtocol
 from aggro.text.encoder import IDF, TF, Encoder
@@ -50,7 +50,7 @@ class TextEstimator(Estimator, RiverProtocol):
     shuffle: bool
     forgetting: float
     keep_names: bool | int
-    memory: int
+    memory: Any
     mergeable: bool
     n_jobs: int | None
     random_state: int
@@ -76,7 +76,6 @@ class TextEstimator(Estimator, RiverProtocol):
         check_settings(settings, self._kind.losses)
         check_count("max_iter", self.max_iter)
         check_flag("shuffle", self.shuffle)
-        check_number("memory", self.memory, above=0)
         return settings
 
     def _new_learner(self, outputs: int) -> TextLearner:
@@ -108,7 +107,7 @@ class TextEstimator(Estimator, RiverProtocol):
             names,
         )
         seed = int(np.random.default_rng(self.random_state).integers(2**31 - 1))
-        return TextLearner(encoder, settings, outputs, seed, int(self.memory))
+        return TextLearner(encoder, settings, outputs, seed, memory_limit(self.memory))
 
     def _table(self, X: Any) -> Table:
         if isinstance(X, Table):

@@ -17,7 +17,7 @@ from aggro.settings import Settings, class_task
 from aggro.sklearn_api import store_parameters
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
-from aggro.text.learner import MEMORY, TextLearner
+from aggro.text.learner import TextLearner
 from aggro.text.options import WORDS
 from aggro.text.table import Table
 from aggro.variants import ESTIMATORS
@@ -59,9 +59,10 @@ binary, min_df, max_df
         given number.
     probability : bool, default=True
         Record margins while learning, for ``predict_proba``. The model learned is the same.
-    memory : int, default=1073741824
-        Bytes that the tables of the race may take. When words and classes ask for more, the worst
-        learner leaves.
+    memory : int, float or str, default=None
+        Bytes that the tables of the candidates may take, or a size such as "512MiB"; by default one
+        GiB, or a quarter of the machine's memory if that is less. When words and classes ask for
+        more, the worst candidate leaves.
     mergeable : bool, default=False
         Count the steps that move each weight, for ``aggro.merge``. The model learned is the same.
     n_jobs : int, default=None
@@ -112,7 +113,7 @@ binary, min_df, max_df
         forgetting: float = 0.0,
         keep_names: bool | int = True,
         probability: bool = True,
-        memory: int = MEMORY,
+        memory: int | float | str | None = None,
         mergeable: bool = False,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -241,6 +242,7 @@ binary, min_df, max_df
             multiclass=self.multiclass,
             forgetting=self.forgetting,
             mergeable=self.mergeable,
+            memory=self.memory,
             intercept_scaling="auto",  # rows have length one: a constant 1 takes half of each step
         )
 

@@ -25,21 +25,25 @@ from aggro.learn.race import AutoLearner
 from aggro.learn.recorder import Recorder
 from aggro.learn.turns import Turns
 from aggro.learn.typical import Typical, next_change
-from aggro.settings import Settings
+from aggro.settings import DEFAULT_MEMORY, Settings
 from aggro.text.encoder import Encoder, Rows
 from aggro.text.race import best_of, bytes_of, make_race, put_back, share_change, winner_of
 from aggro.text.runner import Runner, matrix_of, settings_of
 from aggro.text.table import Table
 
 PATIENCE = 3 * PIECE  # examples before a representation may leave: long n-grams begin slowly
-MEMORY = 2**30  # bytes that the tables of a race may take
 
 
 class TextLearner:
     """Learns from tables of texts, by class or by value."""
 
     def __init__(
-        self, encoder: Encoder, settings: Settings, outputs: int, seed: int, memory: int = MEMORY
+        self,
+        encoder: Encoder,
+        settings: Settings,
+        outputs: int,
+        seed: int,
+        memory: int = DEFAULT_MEMORY,
     ) -> None:
         self.encoder, self.settings, self.memory = encoder, settings, memory
         self.classes, self.examples, self.leading = outputs, 0, 0

@@ -13,7 +13,7 @@ from typing import Any
 
 from aggro.learn.alike import AnyLearner, learners_of
 from aggro.learn.bundle import select
-from aggro.learn.grids import price, tables_of
+from aggro.learn.grids import MOST_VALUES, price, tables_of
 from aggro.learn.lanes import record_of
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
@@ -25,7 +25,11 @@ TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit
 class TextRace(AutoLearner):
     """A race with a short grid; all representations begin anew together (see ``TextLearner``)."""
 
-    def grid(self, place: Settings, steps: int) -> list[float]:
+    def affordable(self, places: Sequence[Settings], spent: int = 0) -> tuple[list[Settings], int]:
+        """Return all: the memory is that of all representations (see ``TextLearner``)."""
+        return list(places), MOST_VALUES
+
+    def grid(self, place: Settings, steps: int, values: int = MOST_VALUES) -> list[float]:
         """Return a short grid."""
         steps_of_C = TWO_CLASSES if self.outputs == 1 else MORE_CLASSES
         return [price(step + steps) for step in steps_of_C]

@@ -13,7 +13,6 @@ from aggro.settings import Settings
 from aggro.sklearn_api import store_parameters
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
-from aggro.text.learner import MEMORY
 from aggro.text.options import WORDS
 from aggro.text.table import Table
 from aggro.variants import ESTIMATORS
@@ -69,7 +68,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         shuffle: bool = True,
         forgetting: float = 0.0,
         keep_names: bool | int = True,
-        memory: int = MEMORY,
+        memory: int | float | str | None = None,
         mergeable: bool = False,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -130,6 +129,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
             average=self.average,
             forgetting=self.forgetting,
             mergeable=self.mergeable,
+            memory=self.memory,
         )
 
     def predict(self, X: Any) -> Array:
