@@ -187,7 +187,17 @@ SAMPLES = {
     "forgetting": (0.05,),
 }
 # Axes that are covered in another way: by cases and numbers of losses, or by tests of their own.
-ELSEWHERE = {"loss", "multiclass", "C", "epsilon", "r", "eta", "reservoir_size", "mergeable"}
+ELSEWHERE = {
+    "loss",
+    "multiclass",
+    "C",
+    "epsilon",
+    "r",
+    "eta",
+    "reservoir_size",
+    "mergeable",
+    "memory",
+}
 
 
 def values_of(name):

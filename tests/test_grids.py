@@ -21,13 +21,11 @@ from aggro.learn.grids import (
     off_edge,
     off_unit,
     price,
-    race_tables,
     staying,
     steps_of,
-    tables_of,
 )
 from aggro.learn.lanes import is_hopeless, who_stays
-from aggro.learn.learner import Learner, rows_of
+from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
 from aggro.settings import METRICS, Settings, memory_of
 
@@ -313,13 +311,3 @@ def test_a_settled_race_keeps_the_neighbours_of_its_leader():
     assert leader in kept and set(kept) <= set(before)
     alone = PassiveAggressiveClassifier(C=model.C_).partial_fit(X[:SETTLED], y[:SETTLED])
     assert_close(model.coef_, alone.coef_, rtol=1e-9)  # a lane is a model
-
-
-@pytest.mark.parametrize("left", [("C",), ("C", "scale", "average"), ("C", "metric", "scale")])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_the_tables_of_a_race_are_counted_before_it_begins(left, sparse):
-    settings = Settings(task="binary", **dict.fromkeys(left, "auto"))
-    race, X = AutoLearner(settings, 9, 2), np.eye(1, 9)
-    race.learn(rows_of(csr_matrix(X) if sparse else X), labels=np.zeros(1, np.int64))
-    tables = sum(tables_of(each.settings) * each.models for each in race.learners)
-    assert race_tables(settings, sparse) == tables

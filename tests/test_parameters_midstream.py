@@ -33,6 +33,7 @@ IS_FOR_FIT = {
     "reservoir_size": [5],  # no reservoir is kept
     "trigger": ["always"],  # no class mean pulls
     "fit_intercept": [np.True_],
+    "memory": ["1MiB"],  # nothing is selected
 }
 IS_REFUSED = {
     "C": ["auto"],

@@ -1,6 +1,7 @@
 """What the command line chooses by itself, and what it says in words."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from cli_helpers import run, states, write_csv, write_numbers, write_svmlight, w
 
 import aggro
 from aggro.cli.advice import Runs, error_since_half
-from aggro.cli.begin import choice_told, left_to_choose
+from aggro.cli.begin import choice_told, is_too_large, left_to_choose
 from aggro.cli.shuffle import Shuffled, joined
 from aggro.cli.watch import Line
 from aggro.files import Batch
@@ -60,16 +61,21 @@ def test_a_price_of_features_of_several_sizes(inside, capsys):
     assert "constant" in told(capsys, "train houses.csv --label price --fast -o m.aggro")
 
 
-def test_a_race_that_would_take_too_much_is_left_out():
+def test_a_selection_is_left_out_where_the_memory_limit_leaves_no_choice():
     wide = SparseRows(np.ones(1), np.zeros(1, np.int32), np.array([0, 1]), (1, 1 << 18))
     classes, numbers = "classification", "regression"
-    left = left_to_choose(np.ones((2, 3)), classes, 1)
+    left = left_to_choose(np.ones((2, 3)), classes)
     assert left == dict.fromkeys(("C", "metric", "scale", "average"), "auto")
-    left = left_to_choose(wide, classes, 1)
+    left = left_to_choose(wide, classes)
     assert left == {"C": "auto", "metric": "newton", "scale": "auto", "average": "auto"}
-    assert set(left_to_choose(wide, numbers, 1)) == {"C", "scale", "average"}
-    assert left_to_choose(wide, classes, 60) == {}
-    assert "more than 2 GiB" in choice_told(Settings("binary"))
+    assert set(left_to_choose(wide, numbers)) == {"C", "scale", "average"}
+    plain, insists = Namespace(memory=None, auto=False), Namespace(memory=None, auto=True)
+    more = Namespace(memory="64GiB", auto=False)
+    assert not is_too_large(wide, classes, 20, plain)
+    assert is_too_large(wide, classes, 200, plain)
+    assert not is_too_large(wide, classes, 200, insists)
+    assert not is_too_large(wide, classes, 200, more)
+    assert "--memory" in choice_told(Settings("binary"))
 
 
 # -- notes -----------------------------------------------------------------------------------

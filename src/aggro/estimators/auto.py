@@ -23,8 +23,9 @@ class AutoClassifier(LinearClassifier):
     fit_intercept : bool, default=True
         Whether an intercept is learned.
     max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, verbose, \
-n_jobs, random_state, warm_start, class_weight, probability, mergeable
-        As in ``PassiveAggressiveClassifier``. The choice falls in the first pass of ``fit``.
+n_jobs, random_state, warm_start, class_weight, probability, mergeable, memory
+        As in ``PassiveAggressiveClassifier``. ``fit`` selects in its first pass; held-out rows then
+        choose the number of passes, and between the best C and the next smaller one.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class AutoRegressor(LinearRegressor):
     Parameters
     ----------
     fit_intercept, max_iter, tol, validation_fraction, n_iter_no_change, shuffle, verbose, \
-n_jobs, random_state, warm_start, mergeable
+n_jobs, random_state, warm_start, mergeable, memory
         As in ``AutoClassifier``.
     early_stopping : bool, default=False
         Whether R² on held-out rows tells when to stop, instead of the loss.

@@ -39,10 +39,11 @@ class PassiveAggressiveClassifier(LinearClassifier):
         ``n_iter_no_change`` passes. With None it makes all ``max_iter`` passes.
     early_stopping : bool or "auto", default="auto"
         True: the accuracy on held-out rows tells when to stop, instead of the loss. "auto": ``fit``
-        on 3000 rows or more keeps a twentieth of them (at most 1000) back for a while. It stops
-        when the predictor gets worse on them, and learns them when they have told enough. It is
-        the same as False with fewer rows, without ``tol``, when ``fit`` continues a model, and
-        unless ``average="auto"``.
+        on 3000 rows or more holds a twentieth of them (at most 1000) out. The model goes back to
+        the pass, the first included, in which their log loss was smallest, and then learns them.
+        For that, one copy of what the passes change is kept at a time. ``n_iter_`` counts all
+        passes, ``t_`` the examples that the model has learned. It is the same as False with fewer
+        rows, without ``tol``, when ``fit`` continues a model, and unless ``average="auto"``.
     validation_fraction : float, default=0.1
         Fraction of the rows that is held out for ``early_stopping``.
     n_iter_no_change : int, default=5
@@ -111,6 +112,10 @@ class PassiveAggressiveClassifier(LinearClassifier):
         Whether the steps that move each weight are counted, so that ``aggro.merge`` can be used.
         The model itself does not change. It takes twice the memory in the Euclidean metric, and no
         more in the others.
+    memory : int, float or str, default=None
+        Bytes, or a size such as "512MiB", that the selection of what is "auto" may take, copies
+        included; by default one GiB, or a quarter of the machine's memory if that is less. Wide
+        rows or many classes then mean fewer candidates. Without a selection it has no effect.
 
     Examples
     --------
@@ -175,7 +180,7 @@ class PassiveAggressiveRegressor(LinearRegressor):
 n_jobs, random_state, warm_start, average, metric, queue, batch_size, \
 reservoir_size
         As in ``PassiveAggressiveClassifier``.
-    scale, forgetting, mergeable
+    scale, forgetting, mergeable, memory
         As in ``PassiveAggressiveClassifier``.
     early_stopping : bool, default=False
         Whether R² on held-out rows tells when to stop, instead of the loss.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aggro.learn.grids import PLACES, PLACES_OF_NUMBERS, Places
+from aggro.learn.grids import PLACES, PLACES_OF_NUMBERS, Places, tables_of
 from aggro.learn.learner import Learner
-from aggro.settings import DIAGONAL, METRICS, Settings, memory_limit
+from aggro.settings import METRICS, Settings, memory_limit
 
 VECTOR = 64  # bytes to which the outputs of a feature are padded
 FEWEST = 5  # values of C for each pair of metric and scale, as long as there are several pairs
@@ -31,8 +31,9 @@ def state_bytes(s: Settings, features: int, outputs: int, models: int, itemsize:
     192000
     """
     width = -(-outputs * models * itemsize // VECTOR) * VECTOR
-    tables = 1 + (s.average not in (False, 0)) + (s.metric in DIAGONAL)
-    tables += s.queue * (s.queue > 1) + (s.reservoir_size + 1) * (s.average == "reservoir")
+    tables = (
+        tables_of(s) + s.queue * (s.queue > 1) + (s.reservoir_size + 1) * (s.average == "reservoir")
+    )
     line = width * tables + (0 if s.scale == "none" else 4 * 8)
     full = METRICS[s.metric].storage == "full"
     return features * (line + full * features * width // 2)
