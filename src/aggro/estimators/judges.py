@@ -42,10 +42,14 @@ class ByHeldOutRows(ByLoss):
         super().__init__(tol, passes)
         self.held_out, self.qualities = held_out, qualities
 
+    def quality(self, learner: Any) -> float:
+        """Return the quality of the candidate that predicts."""
+        predicts, *_ = self.qualities(learner).values()
+        return predicts
+
     def ends(self, learner: Any, loss: float) -> bool:
         """Take what a pass has led to; tell whether it was the last one."""
-        predicts, *_ = self.qualities(learner).values()
-        return self.patience.ends_with(predicts)
+        return self.patience.ends_with(self.quality(learner))
 
 
 class ByRowsLearnedLast(ByLoss):
