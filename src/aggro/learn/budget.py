@@ -52,12 +52,12 @@ def affordable(
 
     The second value is the most values of C for each of them. ``spent`` bytes are taken already.
 
-    >>> pairs = [Settings("binary", metric="newton", scale=scale) for scale in ("none", "online")]
-    >>> wide = 10**6
-    >>> kept, values = affordable(pairs, wide, 1, 8)
+    >>> given = {"metric": "newton", "memory": "1GiB"}
+    >>> pairs = [Settings("binary", scale=scale, **given) for scale in ("none", "online")]
+    >>> kept, values = affordable(pairs, 10**5, 1, 8)
     >>> [each.scale for each in kept], values
     (['none', 'online'], 13)
-    >>> kept, values = affordable(pairs, wide, 20, 8)
+    >>> kept, values = affordable(pairs, 10**6, 20, 8)
     >>> [each.scale for each in kept], values
     (['none'], 1)
     """
