@@ -24,7 +24,13 @@ from aggro.settings import Settings, selected_axes
 from aggro.variants import ESTIMATORS
 
 CHOSEN = dict.fromkeys(("C", "metric", "scale", "average"), "auto")
-UNDECIDED = {"epsilon", "fit_intercept", "intercept_scaling", "forgetting", "memory"}  # whatever is chosen
+UNDECIDED = {
+    "epsilon",
+    "fit_intercept",
+    "intercept_scaling",
+    "forgetting",
+    "memory",
+}  # whatever is chosen
 # Of wide sparse rows, such as texts, one metric is selected from, which takes less memory.
 CHOSEN_OF_WIDE = {
     "classification": {"C": "auto", "metric": "newton", "scale": "auto", "average": "auto"},
