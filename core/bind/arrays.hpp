@@ -30,14 +30,16 @@ inline bool is_wide(const AnyArray& a) {
     throw nb::type_error("expected an array of int32 or int64");
 }
 
-/// Mistakes, recent mistakes, recent loss and recent examples of each model.
+/// Mistakes, recent mistakes, recent loss and recent examples of each model; the recent ones count
+/// in examples of equal weight.
 using Records = std::vector<std::tuple<double, double, double, double>>;
 inline Records list_of(const Record& r) {
     Records out;
+    const double unit = r.unit_of_weight();
     for (std::size_t i = 0; i < r.mistakes.size(); ++i) {
         const std::size_t predicts = i * r.rivals + best_rival(r, i);
-        out.emplace_back(r.mistakes[i], r.recent_mistakes[predicts], r.recent_loss[predicts],
-                         r.recent_examples);
+        out.emplace_back(r.mistakes[i], r.recent_mistakes[predicts] / unit,
+                         r.recent_loss[predicts] / unit, r.recent_weight / unit);
     }
     return out;
 }

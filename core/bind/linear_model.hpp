@@ -143,7 +143,17 @@ void bind_model(nb::module_& m, const char* name) {
         .def_prop_ro(
             "records",
             [](G& self) { return self.guard.peek([&] { return list_of(self.model.record); }); },
-            "Mistakes, recent mistakes, recent loss and recent examples of each model.")
+            "Mistakes, recent mistakes, recent loss and recent examples of each model; the recent "
+            "ones count in examples of equal weight.")
+        .def_prop_ro(
+            "distances",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const auto& distances = self.model.record.distances;
+                    return std::vector<double>(distances.begin(), distances.end());
+                });
+            },
+            "Sum of the absolute errors of each model, in regression.")
         .def_prop_ro(
             "by_mean",
             [](G& self) {

@@ -47,21 +47,20 @@ class Account {
             m.full[g].set_intercept(m.begun(m.full[g].intercept(), prior));
     }
 
-    /// Judges what the model predicts before it learns the example; `mean` tells whether `means`
-    /// are what it predicts. The loss is another matter: it is suffered by the last weights, which
-    /// learn from it.
-    [[gnu::always_inline]] void record(const Target& y, bool mean,
+    /// Records whether the prediction before learning was right; `mean` tells whether `means` hold
+    /// scores. The loss is computed from the last weights, which learn from it.
+    [[gnu::always_inline]] void record(const Target& y, double weight, bool mean,
                                        const Standing* began = nullptr) {
         const double* last = s.scores.data();
         const Votes votes{mean ? s.means.data() : last, last};
-        if (alone()) return write_record(m, votes, y, began);
+        if (alone()) return write_record(m, votes, y, weight, began);
         for (std::size_t rival = 0; rival < m.shape.rivals(); ++rival)
             std::copy_n(votes[rival] + part.first(), part.end() - part.first(),
                         s.journal->votes(entries, rival) + part.first());
     }
 
-    /// What a group lost before learning.
-    [[gnu::always_inline]] void count(std::size_t index, const Verdict& verdict) {
+    /// Counts the loss of a group before learning an example of this weight.
+    [[gnu::always_inline]] void count(std::size_t index, double weight, const Verdict& verdict) {
         if (!std::isfinite(verdict.loss))
             throw BadExample("its score overflows; scale the features or the target");
         m.tally.loss[index] += verdict.loss;
@@ -69,7 +68,7 @@ class Account {
         if (!alone())
             s.journal->losses(entries)[index] = verdict.loss;
         else if (!gives_value(m.groups[index].task) && judges())
-            add_loss(m.record, m.model_of[index], verdict.loss);
+            add_loss(m.record, m.model_of[index], weight, verdict.loss);
     }
 
     void count_update(std::size_t index) {

@@ -1,4 +1,4 @@
-// Several models that answer jointly: while little is known, a mean of all errs less than the best.
+// Ensemble predictions: while little is known, a mean of all models errs less than the best one.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace aggro {
 
-/// A rival's weight in the answer falls by this for each unit of its loss (`margin_error`).
+/// A rival's weight in the ensemble falls by exp(-this) for each unit of its loss (`margin_error`).
 inline constexpr double joint_rate = 2;
 
 /// The stretch of its margins by which a rival has been least wrong.
@@ -19,30 +19,32 @@ inline std::size_t best_stretch(const Record& r, std::size_t voice) {
     return static_cast<std::size_t>(std::min_element(loss, loss + ways) - loss);
 }
 
-/// Gives each rival its part in the joint answer: a weight by how wrong its margins were, one for
-/// all together, over their size. The answer is as large as the margins that were least wrong. If
-/// the models do not answer jointly, none has a part.
+/// Sets the coefficient of each rival's score in the ensemble prediction: a weight by the loss of
+/// its margins, in examples of equal weight, over the unit of its margins. Weights sum to one. So
+/// the prediction is a mean of margins in units of their usual size: its own unit stays when
+/// another rival has the least loss. If the models do not answer jointly, all coefficients are
+/// zero.
 template <class T>
 inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
-    double least = std::numeric_limits<double>::infinity(), size = 1, total = 0;
+    double least = std::numeric_limits<double>::infinity(), total = 0;
     const auto each = [&](auto&& use) {
         for (Model<T>* m : models)
             for (std::size_t i = 0; i < m->record.part.size(); ++i) {
-                const std::size_t best = best_stretch(m->record, i);
-                use(m->record.part[i], m->record.margin_loss[i * Record::stretches.size() + best],
-                    margin_unit(m->record, i) / Record::stretches[best]);
+                const Record& r = m->record;
+                const std::size_t best = best_stretch(r, i);
+                const double loss = r.margin_loss[i * Record::stretches.size() + best];
+                use(m->record.part[i], loss / r.unit_of_weight(),
+                    margin_unit(r, i) / Record::stretches[best]);
             }
     };
-    each([&](double&, double loss, double unit) {
-        if (loss < least) least = loss, size = unit;
-    });
+    each([&](double&, double loss, double) { least = std::min(least, loss); });
     each([&](double& part, double loss, double) {
         part = jointly ? std::exp(joint_rate * (least - loss)) : 0;
         total += part;
     });
     constexpr double most = 1e100;  // of margins that have all but no size
     each([&](double& part, double, double unit) {
-        part *= part > 0 ? std::min(most, size / unit) / total : 0;
+        part *= part > 0 ? std::min(most, 1 / unit) / total : 0;
     });
 }
 

@@ -48,7 +48,8 @@ class Learn {
         account.measure(row, y);
         if ((Single || !lanes.models()) && account.judges())
             account.record(
-                y, m.shape.predictor != Predictor::last && scores.of_mean(row, account.averaged()));
+                y, weight,
+                m.shape.predictor != Predictor::last && scores.of_mean(row, account.averaged()));
         bool moves = means.open() && means.join(row, y, weight);
         if (Diagonal && m.sharpens_ahead()) sharpen_ahead(row, y, weight);
         if (!Single && lanes.usable()) {
@@ -123,7 +124,7 @@ class Learn {
             return looked;
         };
         Verdict verdict = suffer(g, row, y, weight, length);
-        account.count(index, verdict);
+        account.count(index, weight, verdict);
         const bool pulled = (g.gamma > 0 || m.shape.queue > 1) && (verdict.suffers || g.always) &&
                             !infeasible(g.rule, length);
         if (!verdict.moves && !pulled) return false;

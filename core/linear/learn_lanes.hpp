@@ -42,9 +42,9 @@ class LearnLanes {
         if (!account.alone())
             write_journal(account.entry());
         else if (rules.models)
-            write_records(m.record, rules.wrong.data(), rules.loss.data());
+            write_records(m.record, weight, rules.wrong.data(), rules.loss.data());
         else
-            add_losses(m, rules.loss.data());
+            add_losses(m, weight, rules.loss.data());
         return moving;
     }
 

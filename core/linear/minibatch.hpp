@@ -73,7 +73,8 @@ class BatchStep {
             if (m.awaits_first_row(0)) account.measure_intercept(row);
             absent[j] = row.squared == 0 && !m.shape.intercept;
             score.of_last(row);
-            if (account.judges()) account.record(y, look_by_mean(row, account.averaged()), began);
+            if (account.judges())
+                account.record(y, weight, look_by_mean(row, account.averaged()), began);
             account.measure(row, y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
@@ -96,7 +97,7 @@ class BatchStep {
         for (std::size_t j = 0; j < batch.size(); ++j) {
             const Verdict verdict = judge_at(g, batch[j], j);
             at = j;
-            account.count(index, verdict);
+            account.count(index, batch[j].weight, verdict);
             suffered |=
                 (verdict.suffers || g.always) && !(hard && absent[j]);  // which cannot be met
             acts |= verdict.moves && !absent[j];

@@ -114,6 +114,7 @@ struct Model {
         if (shape.models > 1) unit.begin(gives_value(groups[0].task));
         tally = Tally(groups.size());
         record = Record(shape.models, shape.rivals());
+        if (gives_value(groups[0].task)) record.distances.assign(shape.models, 0);
         if (shape.one_class) turned = Record(shape.models, shape.rivals());
         if (shape.models > 1 && shape.outputs == shape.models && groups[0].task == Task::margin)
             record.may_answer_jointly();
@@ -270,6 +271,7 @@ struct Model {
                  {"unit", Per::shared, &unit.known},
                  {"loss", Per::group, &tally.loss},
                  {"joint_mistakes", Per::model, &record.mistakes},
+                 {"distances", Per::model, &record.distances},
                  {"recent_mistakes", Per::model, &record.recent_mistakes},
                  {"recent_loss", Per::model, &record.recent_loss},
                  {"joint_part", Per::model, &record.part},
@@ -297,6 +299,10 @@ struct Model {
         record.recent_examples = totals[0];
         record.chosen_mistakes = totals[1];
         record.chosen_error = totals[2];
+        double weights[] = {record.recent_weight, record.recent_squares};
+        visit("recent_weight", Per::shared, weights, 2);
+        record.recent_weight = weights[0];
+        record.recent_squares = weights[1];
         visit("turned_chosen", Per::shared, &turned.chosen_mistakes, shape.one_class ? 1 : 0);
         visit_numbers<double>(visit, "class_total", Per::shared, &means.total, 1);
         std::int64_t counts[] = {counters.examples, counters.averaged, counters.frozen,

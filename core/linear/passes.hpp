@@ -136,13 +136,14 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
     const bool models = LaneRules(m, whole(m)).models;
     for (std::size_t i = 0, entry = 0; i < lesson.count; ++i) {
         const std::size_t r = lesson.row(i);
-        if (lesson.weight(r) == 0) continue;
+        const double weight = lesson.weight(r);
+        if (weight == 0) continue;
         if (models) {
-            write_records(m.record, journal.votes(entry), journal.losses(entry));
+            write_records(m.record, weight, journal.votes(entry), journal.losses(entry));
         } else {
             const Votes votes{journal.votes(entry), journal.votes(entry, m.shape.rivals() - 1)};
-            write_record(m, votes, lesson.target(r));
-            add_losses(m, journal.losses(entry));
+            write_record(m, votes, lesson.target(r), weight);
+            add_losses(m, weight, journal.losses(entry));
         }
         ++entry;
     }

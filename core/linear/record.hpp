@@ -35,15 +35,16 @@ inline double distance(const Model<T>& m, const double* scores, std::size_t firs
 }
 
 /// The rival that predicts for a model: 0, or 1 where the last weights compete with their mean and
-/// have made fewer mistakes than chance explains, or as many with less loss. The mean of the first
-/// few examples tells nothing yet.
+/// have made fewer mistakes than chance explains, or as many with less loss. Mistakes are counted
+/// in examples of equal weight. The mean of the first few examples is not used yet.
 inline std::size_t best_rival(const Record& r, std::size_t model) {
     constexpr int few = 10;
     if (r.rivals == 1) return 0;
     if (!r.holds(few)) return 1;
     const double *mistakes = &r.recent_mistakes[2 * model], *loss = &r.recent_loss[2 * model];
     const double ahead = mistakes[0] - mistakes[1];
-    return ahead == 0 ? loss[1] < loss[0] : ahead > std::sqrt(mistakes[0] + mistakes[1]);
+    return ahead == 0 ? loss[1] < loss[0]
+                      : ahead > std::sqrt(r.unit_of_weight() * (mistakes[0] + mistakes[1]));
 }
 
 /// The model with the best recent record: fewest mistakes, then least loss.
@@ -64,39 +65,43 @@ inline std::size_t best_record(const Record& r) {
 /// The scores of a row by each rival; where there is only one, by what predicts.
 using Votes = std::array<const double*, 2>;
 
-/// Counts the mistakes of all rivals; `wrong(model, rival)` tells them. Who predicted is told by
-/// the record as it was before, which may be the same one. Those of a joint answer are counted
-/// where it is known.
+/// Counts the mistakes of all rivals in an example of this weight, by `wrong(model, rival)`. The
+/// predictor is the one chosen by the record `before`, which may be the same record. Mistakes of an
+/// ensemble prediction are counted in `Joint`.
 template <class Wrong>
-inline void write_mistakes(Record& r, const Record& before, bool jointly, Wrong&& wrong) {
+inline void write_mistakes(Record& r, const Record& before, bool jointly, double weight,
+                           Wrong&& wrong) {
     const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(before) : 0;
     for (std::size_t i = 0; i < models; ++i) {
         const std::size_t predicts = best_rival(before, i);
         for (std::size_t rival = 0; rival < r.rivals; ++rival) {
             const bool mistaken = wrong(i, rival);
             double& recent = r.recent_mistakes[i * r.rivals + rival];
-            recent = recent * r.memory + mistaken;
+            recent = recent * r.memory + (mistaken ? Record::moderate(weight) : 0);
             if (rival != predicts) continue;
             r.mistakes[i] += mistaken;
             if (i == chosen && !jointly) r.chosen_mistakes += mistaken;
         }
     }
-    r.count_example();
+    r.count_example(weight);
 }
 
 /// The same for the distance to the target.
 template <class Distance>
-inline void write_distances(Record& r, const Record& before, Distance&& distance) {
+inline void write_distances(Record& r, const Record& before, double weight, Distance&& distance) {
     const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(before) : 0;
-    const std::size_t predicts = best_rival(before, chosen);
-    for (std::size_t i = 0; i < models; ++i)
+    for (std::size_t i = 0; i < models; ++i) {
+        const std::size_t predicts = best_rival(before, i);
         for (std::size_t rival = 0; rival < r.rivals; ++rival) {
             const double error = distance(i, rival);
             double& recent = r.recent_loss[i * r.rivals + rival];
-            recent = recent * r.memory + error;
-            if (i == chosen && rival == predicts) r.chosen_error += error;
+            recent = recent * r.memory + Record::weighted(weight, error);
+            if (rival != predicts) continue;
+            r.distances[i] += error;
+            if (i == chosen) r.chosen_error += error;
         }
-    r.count_example();
+    }
+    r.count_example(weight);
 }
 
 /// The record if the known class turns out to be the first. Its examples and losses are those of
@@ -104,6 +109,8 @@ inline void write_distances(Record& r, const Record& before, Distance&& distance
 template <class T>
 inline Record& turned_record(Model<T>& m) {
     m.turned.recent_examples = m.record.recent_examples;
+    m.turned.recent_weight = m.record.recent_weight;
+    m.turned.recent_squares = m.record.recent_squares;
     m.turned.recent_loss = m.record.recent_loss;
     m.turned.memory = m.record.memory;
     return m.turned;
@@ -113,31 +120,33 @@ inline Record& turned_record(Model<T>& m) {
 /// class, and which one that is will be known when the second class comes; the two records differ
 /// by these ties, and so may the models that they choose.
 template <class T>
-inline void write_turned(Model<T>& m, const Votes& votes, const Target& y, const Record* began) {
+inline void write_turned(Model<T>& m, const Votes& votes, const Target& y, double weight,
+                         const Record* began) {
     Record& r = turned_record(m);
     const auto wrong = [&](std::size_t i, std::size_t rival) {
         const double* scores = votes[rival];
         return scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
     };
-    write_mistakes(r, began ? *began : r, m.said != nullptr, wrong);
+    write_mistakes(r, began ? *began : r, m.said != nullptr, weight, wrong);
 }
 
-/// What all rivals of all models say jointly by their scores of a row.
+/// The ensemble prediction of all rivals of all models, by their scores of a row.
 template <class T>
 inline double joint_answer(const Model<T>& m, const Votes& votes) {
     const Record& r = m.record;
     double answer = 0;
     for (std::size_t v = 0; v < r.part.size(); ++v) {
-        constexpr double most = std::numeric_limits<double>::max();
-        const double score = votes[v % r.rivals][m.groups[v / r.rivals].first];
-        answer += r.part[v] * (std::isfinite(score) ? score : score > 0 ? most : -most);
+        constexpr double most = 1e300;  // so that the sum of all is finite
+        if (r.part[v] == 0) continue;   // its score may be infinite
+        const double score = r.part[v] * votes[v % r.rivals][m.groups[v / r.rivals].first];
+        answer += std::max(-most, std::min(most, score));
     }
     return answer;
 }
 
-/// What a margin is counted in: its usual size.
+/// The unit of a margin: its mean size, by the weights of the examples.
 inline double margin_unit(const Record& r, std::size_t voice) {
-    const double size = r.margin_size[voice] / std::max(r.recent_examples, 1.0);
+    const double size = r.recent_weight > 0 ? r.margin_size[voice] / r.recent_weight : 0;
     return size > 0 ? size : 1;
 }
 
@@ -150,9 +159,10 @@ inline double margin_error(double z) {
     return chance * chance;
 }
 
-/// Tells what the models say jointly of an example, and how wrong each rival is.
+/// Records the ensemble prediction of an example, and the loss of each rival's margin.
 template <class T>
-[[gnu::noinline]] inline void write_margins(Model<T>& m, const Votes& votes, const Target& y) {
+[[gnu::noinline]] inline void write_margins(Model<T>& m, const Votes& votes, const Target& y,
+                                            double weight) {
     constexpr double most = 1e290;  // so that their sum is finite
     constexpr std::size_t ways = Record::stretches.size();
     Record& r = m.record;
@@ -163,9 +173,10 @@ template <class T>
         const double z = y.sign(g.positive) * margin / margin_unit(r, v);
         for (std::size_t k = 0; k < ways; ++k) {
             double& loss = r.margin_loss[v * ways + k];
-            loss = loss * r.memory + margin_error(z * r.stretches[k]);
+            loss = loss * r.memory + Record::weighted(weight, margin_error(z * r.stretches[k]));
         }
-        r.margin_size[v] = r.margin_size[v] * r.memory + std::min(most, std::abs(margin));
+        const double size = std::min(most, std::abs(margin));
+        r.margin_size[v] = r.margin_size[v] * r.memory + Record::weighted(weight, size);
     }
 }
 
@@ -174,51 +185,53 @@ struct Standing {
     Record record, turned;
 };
 
-/// Writes one example into the record, judged by the scores of the predictor before it is learned.
+/// Records one example of this weight, by the scores of the predictor before it is learned.
 template <class T>
-inline void write_record(Model<T>& m, const Votes& votes, const Target& y,
+inline void write_record(Model<T>& m, const Votes& votes, const Target& y, double weight,
                          const Standing* began = nullptr) {
     Record& r = m.record;
     const Record& before = began ? began->record : r;
-    if (m.said) write_margins(m, votes, y);
-    if (m.shape.one_class) write_turned(m, votes, y, began ? &began->turned : nullptr);
+    if (m.said) write_margins(m, votes, y, weight);
+    if (m.shape.one_class) write_turned(m, votes, y, weight, began ? &began->turned : nullptr);
     const std::size_t each = m.groups_per_model();
     if (gives_value(m.groups[0].task))
-        return write_distances(r, before, [&](std::size_t i, std::size_t rival) {
+        return write_distances(r, before, weight, [&](std::size_t i, std::size_t rival) {
             return distance(m, votes[rival], i * each, each, y);
         });
     const auto wrong = [&](std::size_t i, std::size_t rival) {
         return wrong_vote(m, votes[rival], i * each, each, y);
     };
-    write_mistakes(r, before, m.said != nullptr, wrong);
+    write_mistakes(r, before, m.said != nullptr, weight, wrong);
     for (double& loss : r.recent_loss) loss *= r.memory;  // those of this example are added later
 }
 
-/// Adds a loss of the last weights, which learn from it, to the record of a model.
-inline void add_loss(Record& r, std::size_t model, double loss) {
+/// Adds a loss of the last weights in an example of this weight to the record of a model.
+inline void add_loss(Record& r, std::size_t model, double weight, double loss) {
     for (std::size_t rival = 0; rival < r.rivals; ++rival)
-        r.recent_loss[model * r.rivals + rival] += loss;
+        r.recent_loss[model * r.rivals + rival] += Record::weighted(weight, loss);
 }
 
-/// Adds the losses of the groups, judged by their last weights, to the records of their models.
+/// Adds the losses of the groups, by their last weights, to the records of their models.
 template <class T>
-inline void add_losses(Model<T>& m, const double* losses) {
-    if (gives_value(m.groups[0].task)) return;  // told by the distance already
+inline void add_losses(Model<T>& m, double weight, const double* losses) {
+    if (gives_value(m.groups[0].task)) return;  // the record has the distance already
     const std::size_t models = m.shape.models, each = m.groups_per_model();
     for (std::size_t i = 0, g = 0; i < models; ++i)
-        for (std::size_t end = g + each; g < end; ++g) add_loss(m.record, i, losses[g]);
+        for (std::size_t end = g + each; g < end; ++g) add_loss(m.record, i, weight, losses[g]);
 }
 
-/// The same for models of one margin each that were judged together: `wrong` is 0 or 1.
-inline void write_records(Record& r, const double* wrong, const double* loss) {
-    r.begin();
+/// Records an example of this weight in models of one margin each that were evaluated together:
+/// `wrong` is 0 or 1.
+inline void write_records(Record& r, double weight, const double* wrong, const double* loss) {
+    r.begin(weight);
     r.chosen_mistakes += wrong[best_record(r)];
     const std::size_t n = r.mistakes.size();
+    weight = Record::moderate(weight);
     AGGRO_LANES
     for (std::size_t i = 0; i < n; ++i) {
         r.mistakes[i] += wrong[i];
-        r.recent_mistakes[i] += wrong[i];
-        r.recent_loss[i] += loss[i];
+        r.recent_mistakes[i] += weight * wrong[i];
+        r.recent_loss[i] += Record::weighted(weight, loss[i]);
     }
 }
 

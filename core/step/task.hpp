@@ -39,21 +39,25 @@ struct Tally {
         : mistakes(groups), updates(groups), last_update(groups), loss(groups) {}
 };
 
-/// What each whole prediction has lived through: of one group, or of several that vote together.
-/// The recent record forgets, so that it follows a stream that changes.
+/// Progressive validation of whole predictions: of one group, or of several that vote together.
+/// The recent sums discount old examples, so that they follow a stream that changes, and each
+/// example counts in them by its weight. The totals count every example once.
 struct Record {
     std::size_t rivals;  ///< predictors of each model: the mean of its weights, the last weights
     Aligned<double> mistakes;         ///< of each model, by what predicted at that time
+    Aligned<double> distances;        ///< the same for the distance to the target, in regression
     Aligned<double> recent_mistakes;  ///< of each rival of each model
     Aligned<double> recent_loss;      ///< hinge, or distance to the target
     double recent_examples = 0;
+    double recent_weight = 0;    ///< of the recent examples
+    double recent_squares = 0;   ///< their squared weights
     double memory = 1;           ///< what an example leaves of the recent record before it
     double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
     double chosen_error = 0;     ///< the same for the distance to the target
     // Of each rival of each model, where those of two classes may answer jointly, and else empty:
-    Aligned<double> part;         ///< how often its score counts in the answer; 0 while one answers
-    Aligned<double> margin_size;  ///< recent margins added up
-    Aligned<double> margin_loss;  ///< of its margins, for each way to stretch them
+    Aligned<double> part;  ///< the coefficient of its score in the answer; 0 while one answers
+    Aligned<double> margin_size;  ///< recent sum of the sizes of its margins
+    Aligned<double> margin_loss;  ///< recent loss of its margins, for each way to stretch them
 
     explicit Record(std::size_t models = 0, std::size_t rivals_ = 1)
         : rivals(rivals_),
@@ -63,7 +67,32 @@ struct Record {
 
     static constexpr std::array<double, 4> stretches{0.5, 1, 2, 4};
 
-    void count_example() { recent_examples = recent_examples * memory + 1; }
+    /// Counts one more example of this weight.
+    void count_example(double weight) {
+        weight = moderate(weight);
+        recent_examples = recent_examples * memory + 1;
+        recent_weight = recent_weight * memory + weight;
+        recent_squares = recent_squares * memory + weight * weight;
+    }
+
+    /// A weight whose square is a normal number.
+    static double moderate(double weight) {
+        constexpr double most = 1e90;
+        return std::max(1 / most, std::min(most, weight));
+    }
+
+    /// What an error adds to the sums of recent ones; a finite error adds a finite number.
+    static double weighted(double weight, double error) {
+        constexpr double most = 1e290;
+        return std::min(moderate(weight) * error, std::max(error, most));
+    }
+
+    /// The mean weight of an example, weighted by the weights themselves. In units of it, sums of
+    /// weighted mistakes vary by chance like counts of mistakes: the recent examples are worth
+    /// (sum w)^2 / sum w^2 examples of equal weight.
+    double unit_of_weight() const {
+        return recent_squares > 0 ? recent_squares / recent_weight : 1;
+    }
 
     /// Whether the recent record has counted at least n examples, however fast it discounts them.
     /// (Beyond a discount of 95 %, rounding makes it a few less.)
@@ -84,9 +113,9 @@ struct Record {
         return std::any_of(part.begin(), part.end(), [](double each) { return each > 0; });
     }
 
-    /// Discounts the recent record and counts one more example in it.
-    void begin() {
-        count_example();
+    /// Discounts the recent record and counts one more example of this weight in it.
+    void begin(double weight) {
+        count_example(weight);
         if (memory == 1) return;
         for (double& v : recent_mistakes) v *= memory;
         for (double& v : recent_loss) v *= memory;

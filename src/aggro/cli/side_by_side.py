@@ -66,7 +66,8 @@ class Member(LinearModel):
         learner = self.home.learner
         if not isinstance(learner, Learner):
             return 0.0
-        return float(learner.model.records[self.which][2 if self.regression else 0])
+        model = learner.model
+        return model.distances[self.which] if self.regression else model.records[self.which][0]
 
     @property
     def features(self) -> int:

@@ -58,7 +58,7 @@ def judged_anew(learner: Learner) -> Learner:
     """Return a learner whose record begins now: what was good before a change tells little."""
     new = select(learner, range(learner.models), learner.all_settings)
     state = new.state()
-    for name in state.keys() & {"recent_mistakes", "recent_loss", "turned_recent"}:
+    for name in state.keys() & {"recent_mistakes", "recent_loss", "turned_recent", "recent_weight"}:
         state[name][:] = 0.0
     state["record"][0] = 0.0  # examples in it
     new.load_state(state)

@@ -161,8 +161,8 @@ def standing(record: tuple[float, float, float, float], chosen: bool) -> dict[st
     mistakes, recent_mistakes, recent_loss, recent = record
     return {
         "mistakes": int(mistakes),
-        "recent_error": recent_mistakes / max(recent, 1.0),
-        "recent_loss": recent_loss / max(recent, 1.0),
+        "recent_error": recent_mistakes / recent if recent else 0.0,
+        "recent_loss": recent_loss / recent if recent else 0.0,
         "chosen": chosen,
     }
 

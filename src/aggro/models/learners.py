@@ -62,6 +62,7 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
     state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
     if len(settings) > 1:
         state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
+    complete_record(state, settings[0].task == "regression")
     outputs = _outputs(facts, settings, state)
     _check_sizes(facts, settings, outputs, state)
     state = {name: array.ravel() for name, array in state.items()}
@@ -69,6 +70,13 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
     learner.model.set_memory(facts["memory"])
     learner.load_state(state)
     return begun_anew(learner) if settings[0].task == "multiclass" and outputs == 1 else learner
+
+
+def complete_record(state: Arrays, regression: bool) -> None:
+    """Add what early files do not keep: in their records all examples have weight 1."""
+    state.setdefault("recent_weight", np.repeat(state["record"][:1], 2))
+    if regression:
+        state.setdefault("distances", np.zeros_like(state["joint_mistakes"]))
 
 
 def begun_anew(old: Learner) -> Learner:
@@ -85,7 +93,7 @@ def begun_anew(old: Learner) -> Learner:
 
 def counted_only(fresh: Arrays, old: Arrays) -> Arrays:
     """Return a fresh state with the examples that an old one has counted and measured."""
-    known = ("counters", "record", "scale_", "unit")
+    known = ("counters", "record", "recent_weight", "scale_", "unit")
     kept = {n: a for n, a in old.items() if n.startswith(known)}
     return {**fresh, **{name: kept[name] for name in kept.keys() & fresh.keys()}}
 

@@ -41,6 +41,7 @@ LINEAR: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("ring_fill", "ring_next", "pool_fill"), COUNT),
     **dict.fromkeys(("loss", "joint_mistakes", "recent_mistakes", "recent_loss"), POSITIVE),
     **dict.fromkeys(("turned_mistakes", "turned_recent", "turned_chosen", "record"), POSITIVE),
+    **dict.fromkeys(("recent_weight", "distances"), POSITIVE),
     **dict.fromkeys(("class_weight_seen", "class_sum_norm", "class_emphasis"), POSITIVE),
     **dict.fromkeys(("scale_seen", "scale_square", "scale_rows", "scale_spread"), POSITIVE),
     **dict.fromkeys(("target_rows", "target_spread", "class_total"), POSITIVE),

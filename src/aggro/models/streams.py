@@ -12,7 +12,7 @@ from aggro.learn.learner import Learner
 from aggro.learn.typical import next_change
 from aggro.models.calibrators import check_calibrator, with_tallies
 from aggro.models.errors import ModelFileError
-from aggro.models.learners import LATER, check_linear, counted_only
+from aggro.models.learners import LATER, check_linear, complete_record, counted_only
 from aggro.models.record import Record
 from aggro.models.schema import COUNT, POSITIVE, Field, check_array, check_arrays, linear_fields
 from aggro.models.values import Arrays
@@ -42,6 +42,7 @@ def stream_learner(record: Record) -> Any:
     if not isinstance(state, dict) or fitted.keys() != expected:
         raise ModelFileError("its parts are not those of a stream learner")
     _check_sizes(record.name, params, state)
+    complete_record(state, record.name == "StreamRegressor")
     names = fitted["names"]
     names = names.tolist() if isinstance(names, np.ndarray) else names
     description = {**fitted, "params": params, "names": names}

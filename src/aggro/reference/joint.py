@@ -1,4 +1,4 @@
-"""The joint answer of a race of two classes: a mean of many margins (docs/tuning.md)."""
+"""The ensemble prediction of a model selection with two classes (docs/tuning.md)."""
 
 import numpy as np
 
@@ -9,11 +9,12 @@ RATE = 2.0
 
 
 class JointAnswer:
-    """How wrong the margins of each voice were, and what part it has in the answer by that.
+    """The losses of several rivals' margins, and the coefficient of each in the prediction.
 
-    A margin m, in units of its usual size and stretched, is the chance (1 + m / sqrt(1 + m^2)) / 2
-    of the second class. A voice loses the square of the chance it gave to the wrong class, by the
-    stretch that loses least.
+    A margin m, in units of its mean size and stretched, is the chance (1 + m / sqrt(1 + m^2)) / 2
+    of the second class. A rival loses the square of the chance it gave to the wrong class, by the
+    stretch that loses least. The prediction is a weighted mean of margins in these units. Examples
+    count by their weights; losses, in units of the mean weight sum w^2 / sum w.
 
     Examples
     --------
@@ -28,27 +29,26 @@ class JointAnswer:
     """
 
     def __init__(self, voices: int, memory: float = 1.0) -> None:
-        self.memory, self.examples = memory, 0.0
+        self.memory, self.weight, self.squares = memory, 0.0, 0.0
         self.sizes, self.losses = np.zeros(voices), np.zeros((voices, len(STRETCHES)))
 
     def units(self) -> Array:
-        """Return the usual sizes of the margins: one while nothing is known."""
-        sizes = self.sizes / max(self.examples, 1.0)
+        """Return the mean sizes of the margins: one while nothing is known."""
+        sizes = self.sizes / self.weight if self.weight else self.sizes
         return np.where(sizes > 0, sizes, 1.0)
 
-    def judge(self, margins: Array, y: float) -> None:
-        """Take the margins that the voices gave to an example, before it was learned."""
+    def judge(self, margins: Array, y: float, weight: float = 1.0) -> None:
+        """Take the margins that the rivals gave to an example before it was learned."""
         z = (y * margins / self.units())[:, None] * STRETCHES
         wrong = (1.0 - z / np.sqrt(1.0 + z**2)) / 2.0
-        self.losses = self.memory * self.losses + wrong**2
-        self.sizes = self.memory * self.sizes + np.abs(margins)
-        self.examples = self.memory * self.examples + 1.0
+        self.losses = self.memory * self.losses + weight * wrong**2
+        self.sizes = self.memory * self.sizes + weight * np.abs(margins)
+        self.weight = self.memory * self.weight + weight
+        self.squares = self.memory * self.squares + weight**2
 
     def parts(self) -> Array:
-        """Return what the margin of each voice is multiplied by in the joint answer."""
+        """Return the coefficient of each rival's margin in the prediction."""
         best = np.argmin(self.losses, axis=1)
-        least = self.losses.min(axis=1)
+        least = self.losses.min(axis=1) / (self.squares / self.weight if self.weight else 1.0)
         weights = np.exp(RATE * (least.min() - least))
-        weights /= weights.sum()
-        units = self.units() / STRETCHES[best]
-        return np.asarray(weights / units * units[np.argmin(least)])
+        return np.asarray(weights / weights.sum() / (self.units() / STRETCHES[best]))

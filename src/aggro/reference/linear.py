@@ -109,8 +109,8 @@ class ReferenceLearner:
             errors = self._judged(rows, [target[present] for target in targets])
             for group, target in zip(self.groups, targets, strict=True):
                 group.learn(rows, target[present], omega[present])
-            for mistakes, distance in errors:
-                self.contest.judge(mistakes, distance)
+            for error, weight in zip(errors, omega[present] if errors else [], strict=True):
+                self.contest.judge(*error, weight)
 
     def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Learn the rows in their order, ``batch_size`` at a time."""

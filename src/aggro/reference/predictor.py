@@ -63,10 +63,12 @@ class LateAverage(Average):
 
 
 class Contest:
-    """Two predictors, the mean and the last weights, judged before each example is learned.
+    """Two predictors, the mean and the last weights, evaluated before each example is learned.
 
     The last weights predict where they have made fewer mistakes lately than chance explains; in
-    regression, where they were closer to the targets; and for the first ``FEW`` examples.
+    regression, where they were closer to the targets; and for the first ``FEW`` examples. Errors
+    count by the weights of their examples: in units of sum w^2 / sum w, weighted mistakes vary by
+    chance like counts of mistakes.
     """
 
     FEW = 10
@@ -74,12 +76,15 @@ class Contest:
     def __init__(self, memory: float) -> None:
         self.memory, self.n_judged = memory, 0
         self.mistakes, self.distance = np.zeros(2), np.zeros(2)
+        self.weight, self.squares = 0.0, 0.0
 
-    def judge(self, mistakes: Array, distance: Array) -> None:
+    def judge(self, mistakes: Array, distance: Array, weight: float = 1.0) -> None:
         """Count how wrong the mean and the last weights were about an example."""
         self.n_judged += 1
-        self.mistakes = self.memory * self.mistakes + mistakes
-        self.distance = self.memory * self.distance + distance
+        self.mistakes = self.memory * self.mistakes + weight * mistakes
+        self.distance = self.memory * self.distance + weight * distance
+        self.weight = self.memory * self.weight + weight
+        self.squares = self.memory * self.squares + weight**2
 
     @property
     def mean_predicts(self) -> bool:
@@ -89,7 +94,7 @@ class Contest:
         ahead = self.mistakes[0] - self.mistakes[1]
         if ahead == 0:
             return bool(self.distance[1] >= self.distance[0])
-        return bool(ahead <= np.sqrt(self.mistakes.sum()))
+        return bool(ahead <= np.sqrt(self.squares / self.weight * self.mistakes.sum()))
 
 
 def judged(

@@ -155,9 +155,10 @@ class _Course:
             self._finish()
 
     def _errors(self) -> list[float]:
+        """Return the progressive error of each row, where examples count by their weights."""
         regression = self.learner.settings.task == "regression"
-        column, parts = (2, self.learner.outputs) if regression else (0, 1)
-        return [record[column] / self.seen / parts for record in self.learner.model.records]
+        column, parts = (2, self.learner.outputs) if regression else (1, 1)
+        return [record[column] / record[3] / parts for record in self.learner.model.records]
 
     def _finish(self) -> None:
         """Note what the first pass came to; later ones see the rows again, which is no test."""
