@@ -65,7 +65,7 @@ def voices_of(learner, X):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch_size, threads):
     X, y = make_problem("binary", 1, np.random.default_rng(3), n=96)
-    X, weights = stored(X, storage, dtype), np.where(np.arange(96) % 7 == 2, 0.0, 1.5)
+    X, weights = stored(X, storage, dtype), np.arange(96) % 7 / 2.0
     metrics = ("euclidean", "diagonal", "root", "newton")
     learners = [lanes_of(metric, average, batch_size, dtype, X.shape[1]) for metric in metrics]
     models = [each.model for each in learners]
@@ -80,8 +80,8 @@ def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch
         parts = np.concatenate([model.joint_parts for model in models])
         assert_close(parts, twin.parts() if number % 2 == 0 else parts, rtol=2e-3)
         mistakes += int(((margins @ parts > 0) != (y[rows] > 0)).sum())
-        for margin, label in zip(margins, y[rows], strict=True):
-            twin.judge(margin, 1.0 if label else -1.0)
+        for margin, label, weight in zip(margins, y[rows], weights[rows], strict=True):
+            twin.judge(margin, 1.0 if label else -1.0, weight)
         _core.learn_together(models, rows_of(X), order=rows, **lesson)
         if number % 2:  # the parts stay as they are in between
             joint.join(learners, jointly=True)
@@ -100,12 +100,12 @@ def test_the_twin_remembers_all_unless_told():
     for each in (forgets, remembers):
         for _ in range(3):
             each.judge(np.array([2.0]), 1.0)
-    assert (forgets.examples, remembers.examples) == (1.75, 3.0)
+    assert (forgets.weight, remembers.weight) == (1.75, 3.0)
     assert (forgets.sizes[0], remembers.sizes[0]) == (3.5, 6.0)
 
 
 def test_parts_of_margins_of_any_size():
-    """Parts are finite, and the answer is as large as margins are."""
+    """Coefficients are finite, and each rival counts in units of its own margins."""
     for size in (1e-300, 1e-30, 1.0, 1e30, 1e200):
         learners = [lanes_of("euclidean", "auto", 1, np.float64, 2) for _ in range(2)]
         joint.join(learners, jointly=True)
@@ -113,13 +113,13 @@ def test_parts_of_margins_of_any_size():
             state = learner.state()
             state["margin_size"][:] = scale
             state["margin_loss"][:] = 3.0
-            state["record"][0] = 1.0
+            state["record"][0] = state["recent_weight"][:] = 1.0
             learner.load_state(state)
         joint.join(learners, jointly=True)
         parts = np.concatenate([each.model.joint_parts for each in learners])
         assert np.isfinite(parts).all() and (parts > 0).all()
         if 1e-90 < size < 1e90:  # each lane has the same say
-            assert_close(parts * np.repeat([1.0, size], 6), np.full(12, 1 / 12))
+            assert_close(parts * np.repeat([1.0, size], 6), np.full(12, JointAnswer(1).parts()[0] / 12))
 
 
 # -- a race ----------------------------------------------------------------------------------

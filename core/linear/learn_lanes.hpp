@@ -42,7 +42,7 @@ class LearnLanes {
         if (!account.alone())
             write_journal(account.entry());
         else if (rules.models)
-            write_records(m.record, weight, rules.wrong.data(), rules.loss.data());
+            write_records(m.record, rules.wrong.data(), rules.loss.data(), weight);
         else
             add_losses(m, weight, rules.loss.data());
         return moving;

@@ -139,7 +139,7 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
         const double weight = lesson.weight(r);
         if (weight == 0) continue;
         if (models) {
-            write_records(m.record, weight, journal.votes(entry), journal.losses(entry));
+            write_records(m.record, journal.votes(entry), journal.losses(entry), weight);
         } else {
             const Votes votes{journal.votes(entry), journal.votes(entry, m.shape.rivals() - 1)};
             write_record(m, votes, lesson.target(r), weight);

@@ -222,7 +222,7 @@ inline void add_losses(Model<T>& m, double weight, const double* losses) {
 
 /// Records an example of this weight in models of one margin each that were evaluated together:
 /// `wrong` is 0 or 1.
-inline void write_records(Record& r, double weight, const double* wrong, const double* loss) {
+inline void write_records(Record& r, const double* wrong, const double* loss, double weight) {
     r.begin(weight);
     r.chosen_mistakes += wrong[best_record(r)];
     const std::size_t n = r.mistakes.size();

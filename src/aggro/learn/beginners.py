@@ -54,13 +54,21 @@ def is_sparse(rows: _core.Rows, first: int) -> bool:
     return rows.sparse and FILLED * rows.square(first, _core.Scale.online) < rows.features
 
 
-def judged_anew(learner: Learner) -> Learner:
-    """Return a learner whose record begins now: what was good before a change tells little."""
+def clear_record(learner: Learner) -> Learner:
+    """Return a copy with an empty record: errors before a change of the stream mean little.
+
+    It predicts as before until the next example: what does not predict starts with the smallest
+    positive loss, which loses ties. The count of examples stays, since it tells when a mean of
+    weights may predict.
+    """
     new = select(learner, range(learner.models), learner.all_settings)
-    state = new.state()
-    for name in state.keys() & {"recent_mistakes", "recent_loss", "turned_recent", "recent_weight"}:
+    best = learner.model.chosen
+    state, by_mean = new.state(), learner.model.by_mean[best]
+    for name in state.keys() & {"recent_mistakes", "turned_recent", "recent_weight"}:
         state[name][:] = 0.0
-    state["record"][0] = 0.0  # examples in it
+    state["recent_loss"][:] = np.finfo(np.float64).tiny
+    losses = state["recent_loss"].reshape(learner.models, -1)
+    losses[best, 0 if by_mean else -1] = 0.0
     new.load_state(state)
     return new
 

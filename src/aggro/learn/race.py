@@ -11,7 +11,7 @@ import numpy as np
 
 from aggro import _core
 from aggro.learn import joint
-from aggro.learn.beginners import beginners, judged_anew
+from aggro.learn.beginners import beginners, clear_record
 from aggro.learn.budget import affordable, by_importance
 from aggro.learn.bundle import select
 from aggro.learn.choice import Choice, choice_of, leaving
@@ -217,7 +217,7 @@ class AutoLearner:
         if not (self.course.changed and self.watches and counts.any()) or self.fixed is not None:
             return
         others = list(self.learners)
-        stay = [judged_anew(others.pop(self.leading))]
+        stay = [clear_record(others.pop(self.leading))]
         stay += beginners(self, rows, lesson, order[counts.argmax()])
         self.go_on_with(stay, others, Course.anew(self.examples, self.cost))
 
