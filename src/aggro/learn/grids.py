@@ -106,6 +106,18 @@ def price(place: int) -> float:
     return float(10.0 ** (place / 2))
 
 
+def shifted(C: float, steps: int) -> float:
+    """Return C moved by steps of the grid; the factor alone may be larger than any number.
+
+    >>> shifted(1e-300, 1200)
+    1e+300
+    """
+    while steps:
+        part = max(-MOST_STEPS, min(steps, MOST_STEPS))
+        C, steps = C * price(part), steps - part
+    return C
+
+
 def first_steps(s: Settings, square: float, target: float) -> int:
     """Return where the unit lies, by the squared length and the target of one example."""
     unit = []
@@ -252,5 +264,5 @@ def _shift(learner: Learner, steps: int) -> Learner:
     for place in range(steps, steps + learner.models):
         edge = min(max(place, 0), last)
         sources.append(place if place == edge else learner.model.chosen)
-        lanes.append(replace(settings[edge], C=settings[edge].C * price(place - edge)))
+        lanes.append(replace(settings[edge], C=shifted(settings[edge].C, place - edge)))
     return begin_anew(learner, lanes) if abs(steps) > 1 else select(learner, sources, lanes)
