@@ -119,7 +119,9 @@ def test_parts_of_margins_of_any_size():
         parts = np.concatenate([each.model.joint_parts for each in learners])
         assert np.isfinite(parts).all() and (parts > 0).all()
         if 1e-90 < size < 1e90:  # each lane has the same say
-            assert_close(parts * np.repeat([1.0, size], 6), np.full(12, JointAnswer(1).parts()[0] / 12))
+            assert_close(
+                parts * np.repeat([1.0, size], 6), np.full(12, JointAnswer(1).parts()[0] / 12)
+            )
 
 
 # -- a race ----------------------------------------------------------------------------------
@@ -316,3 +318,19 @@ def test_joint_scores_of_huge_rows_are_infinite_without_a_warning():
     joint.join(learners, jointly=True)
     parts = [np.full(3, 1.5e308)] * 2
     assert np.isinf(joint.Joint(learners)._sum(parts)).all()
+
+
+def test_the_answer_keeps_its_unit_when_another_voice_leads():
+    """So calibration pools margins that can be compared."""
+    rng = np.random.default_rng(4)
+    jumps = []
+    for _ in range(4):
+        X = rng.standard_normal((150, 12)) * 10.0 ** rng.integers(-3, 4, 12)
+        X[:, 6:] = X[:, 6:] > 0
+        y = (X[:, 6] + X[:, 7] + rng.standard_normal(150) > 1).astype(int)
+        model, sizes = AutoClassifier(), []
+        for i in range(120):
+            model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+            sizes.append(np.abs(model.decision_function(X[120:])).mean())
+        jumps.append(np.abs(np.diff(np.log(sizes[30:]))).max())
+    assert np.exp(max(jumps)) < 4

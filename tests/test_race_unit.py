@@ -238,3 +238,18 @@ def test_a_stream_stored_in_the_middle_of_a_batch_goes_on(learned, tmp_path):
     for copy in (aggro.load(tmp_path / "stream.aggro"), pickle.loads(pickle.dumps(stored))):
         teach(copy, slice(learned, 200))
         assert copy.lanes_ == whole.lanes_ and copy.coef_ == whole.coef_
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 4, 8])
+@pytest.mark.parametrize("first", [1e-300, 1e300])
+def test_a_unit_that_jumps_over_all_decades(batch_size, first):
+    """No factor between two values of C can be written as one number."""
+    X, y = np.ones((16, 1)), np.array([first] * 2 + [1 / first] * 14)
+    model = PassiveAggressiveRegressor(C="auto", epsilon=0.0, batch_size=batch_size)
+    model.partial_fit(X[:2], y[:2])
+    model.partial_fit(X[2:], y[2:])
+    assert 0.0 < model.C_ < np.inf and np.isfinite(model.predict(X)).all()
+    stream = aggro.StreamRegressor(C="auto", epsilon=0.0, batch_size=batch_size)
+    for value in y:
+        stream.learn_one({"x": 1.0}, value)
+    assert 0.0 < stream.C_ < np.inf

@@ -214,8 +214,12 @@ class Model32:
     @property
     def records(self) -> list[tuple[float, float, float, float]]:
         """
-        Mistakes, recent mistakes, recent loss and recent examples of each model.
+        Mistakes, recent mistakes, recent loss and recent examples of each model; the recent ones count in examples of equal weight.
         """
+
+    @property
+    def distances(self) -> list[float]:
+        """Sum of the absolute errors of each model, in regression."""
 
     @property
     def by_mean(self) -> list[bool]:
@@ -382,8 +386,12 @@ class Model64:
     @property
     def records(self) -> list[tuple[float, float, float, float]]:
         """
-        Mistakes, recent mistakes, recent loss and recent examples of each model.
+        Mistakes, recent mistakes, recent loss and recent examples of each model; the recent ones count in examples of equal weight.
         """
+
+    @property
+    def distances(self) -> list[float]:
+        """Sum of the absolute errors of each model, in regression."""
 
     @property
     def by_mean(self) -> list[bool]:

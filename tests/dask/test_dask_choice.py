@@ -52,7 +52,18 @@ def test_judges_count_the_mistakes_of_each_model(sparse):
         found = judge_unit([one, other], part, y, None, "rows", (), unit, most)
         rows = unit.rows(50)[:most]
         expected = [(each.predict(X[rows]) != y[rows]).sum() for each in (one, other)]
-        assert found.tolist() == expected
+        assert found.tolist() == [*expected, len(rows), len(rows)]
+
+
+@pytest.mark.parametrize("class_weight", [None, {0: 1.0, 1: 9.0}])
+def test_judges_count_by_weight(class_weight):
+    X, y = data(50, 1)
+    weights = np.random.default_rng(2).integers(0, 4, 50).astype(float)
+    one, other = model(class_weight=class_weight), model(fit_intercept=False)
+    found = judge_unit([one, other], X, y, weights, "rows", (), Unit(0), 50)
+    full = weights * np.where(y == 1, 9.0, 1.0) if class_weight else weights
+    expected = [full[each.predict(X) != y].sum() for each in (one, other)]
+    np.testing.assert_allclose(found, [*expected, full.sum(), full @ full])
 
 
 def test_rows_that_cannot_be_judged_count_for_nobody():
@@ -64,7 +75,7 @@ def test_rows_that_cannot_be_judged_count_for_nobody():
     open_to_all._classes_given = False
     for rows, targets in ((bad, y), (X[:0], y[:0]), (X, strange), (X, y[:4])):
         part = (rows, targets, None, "rows", (), Unit(0))
-        assert judge_unit([open_to_all, open_to_all], *part, 10).tolist() == [0, 0]
+        assert judge_unit([open_to_all, open_to_all], *part, 10).tolist() == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(("mistakes", "shaped"), [((100, 95), True), ((100, 80), False)])

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from dask.base import annotate
 from dask.delayed import Delayed, delayed
 from sklearn.base import is_regressor
@@ -213,10 +214,11 @@ class Rounds:
         return [(unit, most) for unit in judges]
 
     def _judge(self, models: list[Any], judges: Judges) -> Any:
-        """Return the mistakes of each model on the rows of all judges."""
+        """Return the mistakes of each model on the rows of all judges, in rows of equal weight."""
         sent = self._submit(models)
         tasks = [self._delay(judge_unit, unit, sent, most) for unit, most in judges]
-        return self._result(delayed(sum)(tasks))
+        *mistakes, total, squares = self._result(delayed(sum)(tasks))
+        return np.array(mistakes) * (total / squares if squares else 1.0)
 
     def _keep(self, *numbers: int) -> None:
         """Let workers that have nothing else to do make partitions, and hold them."""

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.dask.inputs import comes_once, length_of, part, rows_of_partition
+from aggro.dask.inputs import array_of, comes_once, length_of, part, rows_of_partition
 from aggro.learn.alike import learners_of
 from aggro.learn.classes import Classes
+from aggro.learn.lessons import read_weights
 from aggro.merging.changes import Change, add, change_between
 from aggro.merging.parts import take_apart
 from aggro.merging.shards import shard_of
@@ -176,21 +177,34 @@ def _learn_texts(
 def judge_unit(
     models: Any, X: Any, y: Any, weights: Any, kind: str, options: Any, unit: Unit, most: int
 ) -> Any:
-    """Return how many of the first rows of a unit each model takes for another class.
+    """Return the weight of the first rows of a unit that each model takes for another class.
 
-    Rows that cannot be judged count for none: whoever learns them will say what is wrong.
+    The sums of all weights and of their squares follow. Rows that cannot be evaluated count for
+    nothing: the error is raised when they are learned.
     """
     try:
-        X, y, _ = rows_of_partition(X, y, weights, kind, options)
+        X, y, weights = rows_of_partition(X, y, weights, kind, options)
         order = unit.rows(length_of(X))[:most]
         if len(order) == 0 or length_of(y) != length_of(X) or is_news(models[0], X, y):
-            return np.zeros(len(models))
+            return np.zeros(len(models) + 2)
         widen(X, models[0])
+        some = None if weights is None else array_of(weights)[order]
         X, y = part(X, order), np.asarray(part(y, order))
-        wrong = [each.predict(X) != y for each in models]
-        return np.array([each.reshape(len(order), -1).any(axis=1).sum() for each in wrong], float)
+        weights = _weights_of(models[0], y, some)
+        wrong = [(each.predict(X) != y).reshape(len(order), -1).any(axis=1) for each in models]
+        return np.array(
+            [*(weights[each].sum() for each in wrong), weights.sum(), weights @ weights]
+        )
     except (ValueError, TypeError):
-        return np.zeros(len(models))
+        return np.zeros(len(models) + 2)
+
+
+def _weights_of(model: Any, y: Any, weights: Any) -> Any:
+    """Return the weight of each row, that of its class included, as the model learns it."""
+    weights = read_weights(weights, len(y))
+    if getattr(model, "class_weight", None) is not None:
+        weights = copy.copy(model)._all_weights(model._classes.encode(y), weights)
+    return np.ones(len(y)) if weights is None else weights
 
 
 @dataclass(frozen=True)

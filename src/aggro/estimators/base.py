@@ -213,7 +213,8 @@ class OnlineEstimator(Estimator):
     def n_mistakes_(self) -> int:
         """Wrong predictions, each made before its example was learned.
 
-        Later passes of ``fit`` over the same rows are not counted.
+        Each example counts once, whatever its weight. Later passes of ``fit`` over the same rows
+        are not counted.
         """
         return int(self._fitted("n_mistakes_", lambda: self._learner.progress.mistakes))
 

@@ -86,7 +86,7 @@ class StreamLearner(RacingStream, RiverProtocol):
 
     @property
     def n_mistakes_(self) -> int:
-        """Wrong predictions, each made before its example was learned."""
+        """Wrong predictions, each made before its example was learned, whatever its weight."""
         return int(self._progress()[0])
 
     @property

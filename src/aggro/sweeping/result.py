@@ -28,7 +28,10 @@ class SweepRow:
 
     @property
     def error(self) -> float:
-        """Mean progressive error: wrong predictions, or absolute error for regression."""
+        """Mean progressive error: wrong predictions, or absolute error for regression.
+
+        Weights of the rows are those of the mean.
+        """
         return float(np.mean(self.errors))
 
     @property

@@ -298,6 +298,7 @@ binary, min_df, max_df
     def n_mistakes_(self) -> int:
         """Wrong predictions, each made before its text was learned.
 
-        Later passes of ``fit`` over the same texts are not counted.
+        Each text counts once, whatever its weight. Later passes of ``fit`` over the same texts are
+        not counted.
         """
         return int(self._fitted().mistakes)
