@@ -182,6 +182,12 @@ void bind_model(nb::module_& m, const char* name) {
             "How often each score, of the mean and of the last weights of each model, counts in "
             "the joint answer: zeros where one answers.")
         .def_prop_ro(
+            "chosen_unit",
+            [](G& self) {
+                return self.guard.peek([&] { return unit_of_chosen(self.model.record); });
+            },
+            "The unit in which the score of the chosen model counts in the joint answer.")
+        .def_prop_ro(
             "answers_jointly",
             [](G& self) {
                 return self.guard.peek([&] { return self.model.record.answers_jointly(); });

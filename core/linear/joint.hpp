@@ -48,6 +48,13 @@ inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
     });
 }
 
+/// The unit in which the chosen rival counts in an ensemble prediction.
+inline double unit_of_chosen(const Record& r) {
+    if (r.part.empty()) return 1;
+    const std::size_t model = best_record(r), voice = model * r.rivals + best_rival(r, model);
+    return margin_unit(r, voice) / Record::stretches[best_stretch(r, voice)];
+}
+
 /// The joint answers to the rows of a lesson, block by block; nothing where there are none.
 template <class T>
 class Joint {

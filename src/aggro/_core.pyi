@@ -236,6 +236,12 @@ class Model32:
         """
 
     @property
+    def chosen_unit(self) -> float:
+        """
+        The unit in which the score of the chosen model counts in the joint answer.
+        """
+
+    @property
     def answers_jointly(self) -> bool:
         """Whether some model has a part in a joint answer."""
 
@@ -405,6 +411,12 @@ class Model64:
     def joint_parts(self) -> list[float]:
         """
         How often each score, of the mean and of the last weights of each model, counts in the joint answer: zeros where one answers.
+        """
+
+    @property
+    def chosen_unit(self) -> float:
+        """
+        The unit in which the score of the chosen model counts in the joint answer.
         """
 
     @property

@@ -228,7 +228,9 @@ class LinearModel:
         race = self.learner
         if not isinstance(race, AutoLearner):
             return {}
-        chosen = race.choice
+        chosen, recorder = race.choice, self._recorder()
+        if recorder:
+            self._keep(recorder.of_winner(race))
         self.learner, self.settings = race.winner(), dataclasses.replace(self.settings, **chosen)
         self.record.params.update(chosen)
         self.settled = {**self.settled, **chosen}

@@ -19,6 +19,7 @@ from aggro.learn.alike import AnyLearner, candidate_scores
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array, Learner, rows_of
 from aggro.learn.race import AutoLearner
+from aggro.learn.recorder import Recorder
 from aggro.learn.threads import threads_of
 from aggro.settings import Settings
 from aggro.sklearn_api import check_fitted
@@ -215,6 +216,9 @@ class LinearEstimator(OnlineEstimator):
             current = self._known_prices == self._prices()
             own = self.get_params(deep=False)
             left = {name: value for name, value in chosen.items() if own.get(name) == "auto"}
+            if hasattr(self, "_calibrator"):
+                record = Recorder(self._calibrator).of_winner(self._learner)
+                left["_calibrator"] = record.calibrator
             self.__dict__.update(left, _learner=winner)
             self._known_prices = self._prices() if current else None
         return self

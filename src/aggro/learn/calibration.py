@@ -123,6 +123,12 @@ class Calibrator:
         """Return one column for each question."""
         return labels.astype(np.int32).reshape(len(labels), len(self.changes))
 
+    def scaled(self, factor: float) -> Calibrator:
+        """Return the calibrator of a model whose scores are so many times as large."""
+        margins = (bounded(each * np.float64(factor)) for each in (self.scores, self.centres))
+        scores, centres = (each.astype(np.float32) for each in margins)
+        return replace(self, scores=scores, centres=centres, parameters=None)
+
     def grown(self, old: Settings, new: Settings, position: Array, classes: int) -> Calibrator:
         """Return the calibrator of more classes (see ``output_map``)."""
         fresh, change = Calibrator.empty(classes), output_map(old, new, position, classes)

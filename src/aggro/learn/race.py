@@ -63,6 +63,7 @@ class AutoLearner:
         self.learners: list[Learner] = []
         self.leading = 0  # the learner whose mistakes count until the next look
         self.counted = (0.0, 0.0)  # mistakes and distance, less those that it had made itself
+        self.margin_unit = 1.0  # of the scores that predict, for calibration
         self.course = Course()
         self.turns = Turns()
 
@@ -84,8 +85,9 @@ class AutoLearner:
 
         An interrupt leaves all lanes at the same example. Rows without weight were never there.
         Threads share the learners: what is learned is the same for any number of them. ``margins``
-        is filled with the answer to each row, and to the ``typical`` one, before it is learned.
-        Unless these rows take part in a choice (``again``, or frozen), they reopen it.
+        is filled with the scores of each row, and of the ``typical`` one, before it is learned, in
+        units of ``margin_unit``. Unless these rows take part in a choice (``again``, or frozen),
+        they reopen it.
         """
         order = np.arange(rows.count, dtype=np.int64) if order is None else order
         with self.turns.take():
@@ -129,6 +131,8 @@ class AutoLearner:
                     each["watched"] = self.leading
                 models = self._models()
                 _core.learn_together(models, rows, order=order[start:end], **each)
+                if margins is not None:
+                    margins[start:end] /= self.margin_unit
                 self._look_if_due()
                 start = end
                 self._join_if_due(rows, lesson, order[start:], counts[start:])
@@ -206,9 +210,16 @@ class AutoLearner:
             course = course.after_settling(now, self.cost, self._regression)
         stay = who_stays(learners, raced, self._regression) if settled else learners
         moved = [move_grid(each, settled, raced, self.below) for each in stay]
-        if joint.answers(learners):
+        ensemble = joint.answers(learners)
+        if ensemble:
             joint.join(moved, jointly=raced < joint.EXAMPLES)
         self.go_on_with(moved, [each for each in learners if each not in stay], course)
+        self._note_end_of(ensemble)
+
+    def _note_end_of(self, ensemble: bool) -> None:
+        """Let calibration go on with margins of the same unit where an ensemble has ended."""
+        if ensemble and not joint.answers(self.learners):
+            self.margin_unit = self.learners[self.leading].model.chosen_unit
 
     def _join_if_due(
         self, rows: _core.Rows, lesson: dict[str, Any], order: Array, counts: Array
@@ -312,6 +323,14 @@ class AutoLearner:
         self._chosen()  # there is one
         return choice_of(self.lanes(), self.left, self._regression)
 
+    @property
+    def winner_unit(self) -> float:
+        """The unit of recorded margins as scores of the leader alone."""
+        learners = self.learners
+        if self.fixed is None and joint.answers(learners):
+            return float(learners[self.leading].model.chosen_unit)
+        return self.margin_unit
+
     def winner(self) -> Learner:
         """Return the leader alone, as a learner of its own that goes on as its lane would."""
         self._chosen()  # there is one
@@ -369,9 +388,11 @@ class AutoLearner:
         """
         if frozen and self.fixed is None and self.learners:
             rest, (leading, lane) = list(self.learners), self.best
+            ensemble = joint.answers(rest)
             self.go_on_with([rest.pop(leading)], rest)
             self.fixed = (0, lane)
             joint.join(self.learners, jointly=False)
+            self._note_end_of(ensemble)
         elif not frozen:
             self.fixed = None
         self.frozen = frozen

@@ -12,6 +12,8 @@ import numpy as np
 from aggro.learn.calibration import RING, Calibrator
 from aggro.learn.learner import Array
 from aggro.learn.lessons import Lesson
+from aggro.learn.probability_map import bounded
+from aggro.learn.race import AutoLearner
 from aggro.learn.typical import FEATURES, Typical, next_change
 from aggro.settings import Settings
 
@@ -38,13 +40,21 @@ class Recorder:
 
     def probabilities(self, learner: Any, scores: Array) -> Array:
         """Return the probability of each class, or label, for the scores of a learner."""
-        return self.calibrator.probabilities(scores, self.centre(learner))
+        unit = learner.margin_unit if isinstance(learner, AutoLearner) else 1.0
+        centre = bounded(self.centre(learner)) / unit
+        return self.calibrator.probabilities(bounded(scores) / unit, centre)
 
     def centre(self, learner: Any) -> Array:
         """Return the scores of the typical row."""
         if self.typical is None:
             return np.zeros(learner.outputs)
         return np.asarray(learner.scores(self.typical.rows(learner.features))[0])
+
+    def of_winner(self, learner: Any) -> Recorder:
+        """Return the record for the leader of a selection alone, if the learner is one."""
+        if not isinstance(learner, AutoLearner):
+            return self
+        return replace(self, calibrator=self.calibrator.scaled(learner.winner_unit))
 
     def grown(self, old: Settings, new: Settings, position: Array, classes: int) -> Recorder:
         """Return the record with more classes (see ``output_map``)."""
@@ -117,7 +127,7 @@ class Recorder:
         seen = learner.examples if passes > 1 else 0
         record = replace(self._with_mean(lesson), calibrator=replace(self.calibrator, seen=seen))
         if passes == 1:
-            return record.after(learner.twin(), lesson, weights, last, follow=False)
+            return record.after(learner.twin(), lesson, weights, last, follow=False)._of(learner)
         for first in range(min(UNSEEN, -(-FEW * UNSEEN // count))):
             unseen = np.zeros(count, bool)
             unseen[last[-RING * UNSEEN :][first::UNSEEN]] = True
@@ -127,7 +137,13 @@ class Recorder:
                 lesson.teach(twin, order, again=again > 0)
                 twin.freeze_means()
             record = record.after(twin, lesson, weights, last, unseen, follow=False)
-        return record
+        return record._of(learner)
+
+    def _of(self, learner: Any) -> Recorder:
+        """Return the record of a selection's leader alone as that of the whole selection."""
+        if not isinstance(learner, AutoLearner):
+            return self
+        return replace(self, calibrator=self.calibrator.scaled(1.0 / learner.winner_unit))
 
     def _with_mean(self, lesson: Lesson) -> Recorder:
         """Let the mean of all rows be the typical one, where all are there at once.

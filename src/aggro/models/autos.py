@@ -46,6 +46,7 @@ def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[s
         "distance": float(race.distance),
         "counted": [float(each) for each in race.counted],
         "leading": race.leading,
+        "margin_unit": float(race.margin_unit),
         "course": _encode_course(race.course),
         "fixed": None if race.fixed is None else list(race.fixed),
         "left": race.left,
@@ -80,6 +81,9 @@ def decode_auto_learner(
             _put_back_records(learner, f"{where}-judged.{number}.", arrays)
     _resume(race, facts)
     race.left = decode_left(facts.get("left", []))
+    race.margin_unit = facts.get("margin_unit", 1.0)  # not in early files
+    if type(race.margin_unit) is not float or not 0.0 < race.margin_unit < math.inf:
+        raise ModelFileError("the unit of margins must be a positive number")
     for learner in race.learners:
         same = (learner.features, learner.outputs, learner.dtype, learner.settings.task)
         if same != (race.features, race.outputs, race.dtype, settings.task):

@@ -283,8 +283,10 @@ class TextLearner:
             raise ValueError("There is nothing to choose by before the first example.")
         if len(self.runners) == 1 and isinstance(leader.race, Learner):
             return  # there is no race
-        alone = winner_of(leader.race)
-        self._keep(alone, settings=alone.settings, left=[])
+        alone, calibrator = winner_of(leader.race), self.calibrator
+        if calibrator is not None:
+            calibrator = Recorder(calibrator).of_winner(leader.race).calibrator
+        self._keep(alone, settings=alone.settings, left=[], calibrator=calibrator)
 
     def follow_leader(self) -> None:
         """Let the representation that leads race on alone, once enough is known of all of them."""
