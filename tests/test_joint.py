@@ -334,3 +334,30 @@ def test_the_answer_keeps_its_unit_when_another_voice_leads():
             sizes.append(np.abs(model.decision_function(X[120:])).mean())
         jumps.append(np.abs(np.diff(np.log(sizes[30:]))).max())
     assert np.exp(max(jumps)) < 4
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e4])
+def test_margins_recorded_of_an_ensemble_fit_what_predicts_later(size):
+    """After its end, alone after settle(), after passes of fit, or with a third class."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2100, 6))
+    y = (X @ rng.normal(size=(6, 3)) + rng.normal(size=(2100, 3))).argmax(axis=1)
+    X, train, test = X * size, slice(0, 500), slice(1500, None)
+
+    def loss(model, labels):
+        shares = model.predict_proba(X[test])[np.arange(600), labels[test]]
+        return -np.log(shares).mean()
+
+    two = (y == 1).astype(int)
+    model = AutoClassifier(probability=True, random_state=0).partial_fit(X[train], two[train])
+    jointly = loss(model, two)
+    alone = copy.deepcopy(model).settle()
+    fitted = AutoClassifier(probability=True, random_state=0, max_iter=1, tol=None)
+    later = copy.deepcopy(model).partial_fit(X[500:1040], two[500:1040])
+    for other in (alone, fitted.fit(X[train], two[train]), later):
+        assert loss(other, two) < 1.1 * jointly
+    first = np.r_[np.flatnonzero(y[:500] < 2), np.flatnonzero(y[:500] == 2)[:20]]
+    grown = AutoClassifier(probability=True, random_state=0)
+    grown.partial_fit(X[first[:-20]], y[first[:-20]])
+    grown.partial_fit(X[first[-20:]], y[first[-20:]])
+    assert loss(grown, y) < np.log(3)

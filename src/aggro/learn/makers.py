@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from aggro.learn import joint
 from aggro.learn.alike import AnyLearner
 from aggro.learn.growth import grow_classes
 from aggro.learn.kernel import KernelLearner
@@ -50,4 +51,5 @@ def _grown_race(race: AutoLearner, settings: Any, position: Array, classes: int)
         lanes = [chosen_of(each, settings) for each in old.all_settings]
         grown.append(grow_classes(old, lanes, position, classes))
     new.learners = grown
+    new.margin_unit = race.margin_unit if joint.answers(grown) else race.winner_unit
     return new

@@ -40,15 +40,15 @@ class Recorder:
 
     def probabilities(self, learner: Any, scores: Array) -> Array:
         """Return the probability of each class, or label, for the scores of a learner."""
-        unit = learner.margin_unit if isinstance(learner, AutoLearner) else 1.0
-        centre = bounded(self.centre(learner)) / unit
-        return self.calibrator.probabilities(bounded(scores) / unit, centre)
+        return self.calibrator.probabilities(*self.margins(learner, scores))
 
-    def centre(self, learner: Any) -> Array:
-        """Return the scores of the typical row."""
-        if self.typical is None:
-            return np.zeros(learner.outputs)
-        return np.asarray(learner.scores(self.typical.rows(learner.features))[0])
+    def margins(self, learner: Any, scores: Array) -> tuple[Array, Array]:
+        """Return scores, and those of the reference row, in the unit of the recorded margins."""
+        unit = learner.margin_unit if isinstance(learner, AutoLearner) else 1.0
+        centre = np.zeros(learner.outputs)
+        if self.typical is not None:
+            centre = learner.scores(self.typical.rows(learner.features))[0]
+        return bounded(scores) / unit, bounded(centre) / unit
 
     def of_winner(self, learner: Any) -> Recorder:
         """Return the record for the leader of a selection alone, if the learner is one."""

@@ -33,8 +33,8 @@ class ArrayFace(Face):
         row = np.array([x])
         if getattr(self.model, "probability", False):
             record, (scores,) = self.model._record, self.model._scores(row)
-            centre = record.centre(self.model._learner)
-            found = self._probabilities.of(record.calibrator, scores, centre)
+            margins = record.margins(self.model._learner, scores)
+            found = self._probabilities.of(record.calibrator, *margins)
             names = map(text_of, self.classes())
             return Said(prediction, None, dict(zip(names, found, strict=True)))
         scores = np.atleast_1d(self.model.decision_function(row)[0]).tolist()

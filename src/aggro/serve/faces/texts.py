@@ -45,8 +45,8 @@ class TextFace(Face):
         if learner.calibrator is None:
             scores = [-scores[0], scores[0]] if len(names) == 2 else scores
             return Said(prediction, dict(zip(names, map(float, scores), strict=True)))
-        centre = learner.record.centre(learner.leader.race)
-        found = self._probabilities.of(learner.calibrator, scores, centre)
+        margins = learner.record.margins(learner.leader.race, scores)
+        found = self._probabilities.of(learner.calibrator, *margins)
         return Said(prediction, None, dict(zip(names, found, strict=True)))
 
     def guess(self, x: Any) -> Any:
