@@ -23,7 +23,7 @@ import aggro
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.settings import Settings
-from stress.anatomy import anatomy, differences
+from qa.stress.anatomy import anatomy, differences
 
 
 def test_a_kernel_function_learns_all_rows_or_none():

@@ -9,11 +9,11 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1]))
 pytest.importorskip("tomllib", reason="the tool reads TOML as Python 3.11 does")
 
-from mutants import trial
-from mutants.cpp_sites import cpp_mutants
-from mutants.mutant import ROOT
-from mutants.python_sites import python_mutants
-from mutants.sample import modules
+from qa.mutants import trial
+from qa.mutants.cpp_sites import cpp_mutants
+from qa.mutants.mutant import ROOT
+from qa.mutants.python_sites import python_mutants
+from qa.mutants.sample import modules
 
 
 @pytest.mark.parametrize("kind", ["python", "cpp"])

@@ -11,15 +11,15 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import aggro.estimators.classifier
 from aggro.learn.learner import Learner, rows_of
-from stress import twins
-from stress.check import Case, compose, failure, simplified
-from stress.faces import face_of
-from stress.inputs import Data
-from stress.requirements import _close, but_for_rounding, is_rounding
-from stress.runs import Difference, Run, by_deepcopy
-from stress.settings import Setting
-from stress.troubles import TROUBLES
-from stress.twins import asks_the_impossible, hangs_on_rounding, jumped, jumps, magnifies
+from qa.stress import twins
+from qa.stress.check import Case, compose, failure, simplified
+from qa.stress.faces import face_of
+from qa.stress.inputs import Data
+from qa.stress.requirements import _close, but_for_rounding, is_rounding
+from qa.stress.runs import Difference, Run, by_deepcopy
+from qa.stress.settings import Setting
+from qa.stress.troubles import TROUBLES
+from qa.stress.twins import asks_the_impossible, hangs_on_rounding, jumped, jumps, magnifies
 
 
 def plain_case(trouble="a cut"):

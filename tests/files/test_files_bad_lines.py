@@ -224,7 +224,7 @@ def test_any_bytes_give_a_table_or_bad_lines(content, cut):
     check_any_table(content, cut)
 
 
-SEEDS = Path(__file__).parents[2] / "fuzz" / "seeds"
+SEEDS = Path(__file__).parents[2] / "qa" / "fuzz" / "seeds"
 
 
 @pytest.mark.parametrize("seed", sorted(SEEDS.iterdir()), ids=lambda seed: seed.name)

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import numpy as np
 import scipy.sparse as sp
 
-from stress.anatomy import differences
-from stress.runs import COPIES, Difference, Run, by_file
+from qa.stress.anatomy import differences
+from qa.stress.runs import COPIES, Difference, Run, by_file
 
 
 @contextmanager

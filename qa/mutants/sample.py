@@ -2,9 +2,9 @@
 
 import hashlib
 
-from mutants.cpp_sites import cpp_mutants
-from mutants.mutant import ROOT
-from mutants.python_sites import python_mutants
+from qa.mutants.cpp_sites import cpp_mutants
+from qa.mutants.mutant import ROOT
+from qa.mutants.python_sites import python_mutants
 
 SPARE = 2  # faults in C++ that are tried for each one wanted: not all of them compile
 

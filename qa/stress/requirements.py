@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from aggro.learn.grids import SETTLED
-from stress import inputs
-from stress.anatomy import differences
-from stress.faces import face_of
-from stress.runs import Difference, Run
-from stress.troubles import TROUBLES
-from stress.twins import (
+from qa.stress import inputs
+from qa.stress.anatomy import differences
+from qa.stress.faces import face_of
+from qa.stress.runs import Difference, Run
+from qa.stress.troubles import TROUBLES
+from qa.stress.twins import (
     asks_the_impossible,
     carries_rounding,
     closeness,

@@ -7,7 +7,7 @@ import numpy as np
 from linear_support import teach_twin, twin_of
 
 from aggro.reference import ReferenceKernelLearner, ReferenceLearner
-from stress.faces import face_of
+from qa.stress.faces import face_of
 
 TRIES = 24
 RULES = {

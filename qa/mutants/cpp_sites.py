@@ -5,7 +5,7 @@ Each becomes a switch: ``AGGRO_MUTANT(7) ? (changed) : (as it is)``.
 
 import re
 
-from mutants.mutant import ROOT, Mutant, line_with, numbered
+from qa.mutants.mutant import ROOT, Mutant, line_with, numbered
 
 HIDDEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*',

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stress import inputs, settings
-from stress.faces import face_of
-from stress.requirements import REQUIREMENTS
-from stress.runs import Difference
-from stress.troubles import troubles_for
-from stress.twins import asks_the_impossible, is_too_large
+from qa.stress import inputs, settings
+from qa.stress.faces import face_of
+from qa.stress.requirements import REQUIREMENTS
+from qa.stress.runs import Difference
+from qa.stress.troubles import troubles_for
+from qa.stress.twins import asks_the_impossible, is_too_large
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stress.anatomy import anatomy
-from stress.inputs import STORAGES, as_dict
+from qa.stress.anatomy import anatomy
+from qa.stress.inputs import STORAGES, as_dict
 
 FRESH = 25  # rows of a stream after which a new name appears
 

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from mutants.mutant import ROOT, Mutant, line_with, numbered
+from qa.mutants.mutant import ROOT, Mutant, line_with, numbered
 
 OPERATORS = {
     ast.Lt: ("<", "<="),

@@ -8,8 +8,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from mutants.mutant import ROOT
-from mutants.sample import SPARE
+from qa.mutants.mutant import ROOT
+from qa.mutants.sample import SPARE
 
 FOLDER = ROOT / "build" / "mutants" / "cpp"
 BROKEN = FOLDER / "broken.txt"  # faults that do not compile, so that they are not tried again

@@ -1,7 +1,7 @@
 """Random troubles: composed settings, inputs, cuts, copies, refusals, interrupts and threads.
 
-``python -m stress --minutes 60 --jobs 2`` looks for a model that differs from one that never had
-the trouble, or from its twin in plain NumPy; ``python -m stress --seed 12345`` repeats one case.
+``python -m qa.stress --minutes 60 --jobs 2`` looks for a model that differs from one that never had
+the trouble, or from its twin in plain NumPy; ``python -m qa.stress --seed 12345`` repeats one case.
 
     settings.py       which learner, with which parameters
     inputs.py         rows, answers and weights, and the ways to store them
@@ -20,4 +20,4 @@ import sys
 from pathlib import Path
 
 # the axes, problems and twins are those of the tests
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
+sys.path.append(str(Path(__file__).parents[2] / "tests"))

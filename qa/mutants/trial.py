@@ -16,8 +16,8 @@ from pathlib import Path
 import tomllib
 
 from aggro import _cpu
-from mutants import cpp_build
-from mutants.mutant import ROOT
+from qa.mutants import cpp_build
+from qa.mutants.mutant import ROOT
 
 FOLDER = ROOT / "build" / "mutants"
 LIMIT = 600  # seconds for the tests of one fault; who is not caught by then has survived
@@ -66,7 +66,7 @@ def tests_of(file):
             if files := [str(p.relative_to(ROOT)) for p in found if p.name.startswith("test_")]:
                 return _examples_of(file) + files
             break
-    raise LookupError(f"mutants/tests.toml names no tests for {file}")
+    raise LookupError(f"qa/mutants/tests.toml names no tests for {file}")
 
 
 def _examples_of(file):

@@ -4,7 +4,7 @@ import faulthandler
 import multiprocessing
 import time
 
-from stress.check import compose, failure, simplified
+from qa.stress.check import compose, failure, simplified
 
 PATIENCE = 120  # seconds after which a case hangs
 
@@ -26,7 +26,7 @@ def told(seed):
         return None
     case = simplified(case, patiently)
     again = patiently(case) or f"{first}\n  (not every time: a moment or a thread decides)"
-    return f"{case}\nfound: {again}\nto repeat it: python -m stress --seed {seed}\n"
+    return f"{case}\nfound: {again}\nto repeat it: python -m qa.stress --seed {seed}\n"
 
 
 def work(seeds, deadline, reports):

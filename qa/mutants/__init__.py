@@ -1,7 +1,8 @@
 """Small faults put into the code one by one, to see whether the tests notice.
 
-``python -m mutants --jobs 2`` samples faults over all modules of ``src/aggro`` and ``core``, always
-the same for the same code, runs the tests that should notice each, and writes ``survivors.md``.
+``python -m qa.mutants --jobs 2`` samples faults over all modules of ``src/aggro`` and ``core``,
+always the same for the same code, runs the tests that should notice each, and writes
+``survivors.md``.
 
     mutant.py         a fault: where it is, what it changes, a name that lasts
     python_sites.py   faults in Python, found in the syntax tree

@@ -7,9 +7,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
-from mutants import cpp_build, report
-from mutants.sample import sampled
-from mutants.trial import FOLDER, Court, Verdict
+from qa.mutants import cpp_build, report
+from qa.mutants.sample import sampled
+from qa.mutants.trial import FOLDER, Court, Verdict
 
 RESULTS = FOLDER / "results.json"
 ENOUGH = 0.92  # part of the faults that must be noticed
@@ -17,7 +17,7 @@ ENOUGH = 0.92  # part of the faults that must be noticed
 
 def main():
     """Read the options and run."""
-    parser = argparse.ArgumentParser(prog="python -m mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m qa.mutants", description=__doc__)
     parser.add_argument("--python", type=int, default=140, help="about so many faults in Python")
     parser.add_argument("--cpp", type=int, default=70, help="about so many faults in C++")
     parser.add_argument("--seed", default="7", help="another seed chooses other faults")

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import aggro
-from stress import refusals
-from stress.runs import Difference, by_deepcopy, by_file, by_pickle
+from qa.stress import refusals
+from qa.stress.runs import Difference, by_deepcopy, by_file, by_pickle
 
 # -- readers ---------------------------------------------------------------------------------
 

@@ -1,15 +1,15 @@
-"""Look for a case that fails: ``python -m stress --minutes 60 --jobs 2``."""
+"""Look for a case that fails: ``python -m qa.stress --minutes 60 --jobs 2``."""
 
 import argparse
 import sys
 
-from stress.check import compose
-from stress.search import Search, told
+from qa.stress.check import compose
+from qa.stress.search import Search, told
 
 
 def main():
     """Read the options and run."""
-    parser = argparse.ArgumentParser(prog="python -m stress", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m qa.stress", description=__doc__)
     parser.add_argument("--seed", type=int, help="run the case of this seed alone")
     parser.add_argument("--minutes", type=float, default=1.0, help="how long to look")
     parser.add_argument("--cases", type=int, help="how many cases, in place of a time")
