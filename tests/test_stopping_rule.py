@@ -34,6 +34,20 @@ def test_the_rule(cls, name):
     assert model._run_epochs(Scripted([*losses, *[99] * 50]), ROWS[:4], {"weights": None}) == last
 
 
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_rows_of_weight_zero_do_not_change_when_fit_ends(cls):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = X[:, 0] + rng.normal(size=60)
+    y = y if cls.__name__.endswith("Regressor") else (y > 0).astype(int)
+    weights = np.repeat([0.0, 1.0], [30, 30])
+    for tol in (0.1, 0.03, 0.01):
+        params = {"tol": tol, "n_iter_no_change": 1, "shuffle": False, "max_iter": 200}
+        absent = cls(**params).fit(X, y, sample_weight=weights)
+        present = cls(**params).fit(X[30:], y[30:])
+        assert absent.n_iter_ == present.n_iter_
+
+
 def test_the_rule_on_held_out_rows():
     """Quality counts, not loss; tol is not multiplied by the number of rows."""
     qualities = [0.5, 0.625, 0.75, 0.874, 0.86, 0.874]

@@ -59,12 +59,14 @@ class Passes:
         """Learn pass after pass until nothing improves; return the number of passes."""
         random, judge = check_random_state(self.random_state), judge or self.by_loss()
         for epoch in range(1, self.max_iter + 1):
-            before, order = learner.progress.loss, self._order(random, rows, judge.held_out)
+            before, examples = learner.progress.loss, learner.examples
+            order = self._order(random, rows, judge.held_out)
             judge.before_pass(learner)
             teach(order, again=epoch > 1)
             last = epoch == self.max_iter
             learner.freeze_means(not last)  # the same rows may come again
-            loss = (learner.progress.loss - before) / (rows if order is None else len(order))
+            learned = learner.examples - examples  # rows of weight zero are absent
+            loss = (learner.progress.loss - before) / max(1, learned)
             self._report(epoch, learner, loss)
             over = judge.ends(learner, loss) and self.tol is not None
             if over:
