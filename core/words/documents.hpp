@@ -70,11 +70,13 @@ class Documents {
         remembers_ = true;
         before_.clear();
         kept_ = {total, emphasis};
+        size_ = with.size();
     }
     void keep() { remembers_ = false; }
     void restore() {
         for (auto at = before_.rbegin(); at != before_.rend(); ++at)
             with[static_cast<std::size_t>(at->first)] = at->second;
+        with.resize(size_);
         std::tie(total, emphasis) = kept_;
         keep();
     }
@@ -108,6 +110,7 @@ class Documents {
     bool remembers_ = false;
     std::vector<std::pair<std::int32_t, double>> before_;
     std::pair<double, double> kept_{0.0, 1.0};
+    std::size_t size_ = 0;  // of the counts at `begin`
 };
 
 }  // namespace aggro::words

@@ -242,3 +242,14 @@ def test_scikit_learn_is_not_needed():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["spam", "(1,", "2)"]
+
+
+@pytest.mark.parametrize("max_iter", [1, 3])
+def test_texts_after_fit_may_come_one_by_one(max_iter):
+    """Probabilities included, whose reference row is renewed after so many new texts."""
+    X, y = texts(90)
+    at_once, singly = (TextClassifier(max_iter=max_iter).fit(X[:40], y[:40]) for _ in range(2))
+    at_once.partial_fit(X[40:], y[40:])
+    for x, label in zip(X[40:], y[40:], strict=True):
+        singly.learn_one(x, label)
+    assert same(at_once, singly, X)

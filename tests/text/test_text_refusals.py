@@ -128,3 +128,22 @@ def test_a_file_of_no_runners_or_of_too_many_makes_no_sense(learned, count):
     runners = (facts["runners"] * count)[:count]
     with pytest.raises(ModelFileError, match="no learner of texts that makes sense"):
         decode_text_learner({**facts, "runners": runners}, "learner", arrays)
+
+
+def test_new_words_of_a_call_that_fails_are_forgotten(monkeypatch):
+    """A copy holds as many counts of words as the model has words."""
+    model = TextClassifier(idf=True, C=1.0).partial_fit(["a b", "c d"], ["x", "y"])
+    other = copy.deepcopy(model)
+
+    def broken(self, *args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(aggro.learn.race.AutoLearner, "learn", broken)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(["e f g"], ["x"])
+    monkeypatch.undo()
+    clean = copy.deepcopy(other).partial_fit(["e a"], ["y"])
+    expected = clean.decision_function(["e a", "f c"]).tolist()
+    for each in (pickle.loads(pickle.dumps(model)), model, other):
+        each.partial_fit(["e a"], ["y"])
+        assert each.decision_function(["e a", "f c"]).tolist() == expected

@@ -130,7 +130,7 @@ class TextLearner:
     def _until_next_look(self) -> int:
         """Return how many examples may pass; one learner alone has only its typical row renewed."""
         if len(self.runners) == 1 and not isinstance(self.leader.race, AutoLearner):
-            return next_change(self.examples, 1)
+            return next_change(self.examples - self.repeated, 1)
         return next_look(self.examples) - self.examples
 
     def _learn_or_undo(
