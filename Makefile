@@ -60,7 +60,7 @@ crash: $(VENV)/core  ## kill the server a thousand times, cut its power: nothing
 fuzz-serve: $(VENV)/core  ## ten thousand requests made up from the server's own description
 	$(BIN)/python tests/serve/fuzz.py --cases 10000
 
-stress: $(VENV)/core  ## random settings, inputs and troubles for an hour: nothing may be found
+stress: $(VENV)/core  ## fault injection with random settings and inputs for an hour
 	$(BIN)/python -m qa.stress --minutes 60 --jobs 2
 
 stress-minute: $(VENV)/core  ## about a minute of it, always the same cases

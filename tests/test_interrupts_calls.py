@@ -23,7 +23,7 @@ import aggro
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.settings import Settings
-from qa.stress.anatomy import anatomy, differences
+from qa.stress.model_state import model_state, differences
 
 
 def test_a_kernel_function_learns_all_rows_or_none():
@@ -71,7 +71,7 @@ def test_a_call_is_made_or_not_wherever_it_is_interrupted(name):
     twin = copy.deepcopy(begun)
     call = (rows[60:], Y[60:80] % 2)
     getattr(twin, learn)(*call)
-    may_be = [anatomy(begun), anatomy(twin)]
+    may_be = [model_state(begun), model_state(twin)]
     for line in itertools.count(0, 41 if name == "a stream" else 3):
         model = copy.deepcopy(begun)
         try:
@@ -81,7 +81,7 @@ def test_a_call_is_made_or_not_wherever_it_is_interrupted(name):
             lines += 1
         else:
             break
-        found = anatomy(model)
+        found = model_state(model)
         assert [] in [differences(found, each) for each in may_be], line
     assert lines > 10
 

@@ -1,4 +1,4 @@
-"""The stress command finds what it is made to find, and a seed repeats its case."""
+"""The stress tool finds defects that are put into the library, and a seed repeats its case."""
 
 import sys
 from dataclasses import replace
@@ -9,45 +9,94 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))
 
+import aggro.estimators.base
 import aggro.estimators.classifier
+import aggro.estimators.weights
+import aggro.files.decompress
+import aggro.serve.snapshots
+from aggro.learn.kernel import KernelLearner
 from aggro.learn.learner import Learner, rows_of
-from qa.stress import twins
-from qa.stress.check import Case, compose, failure, simplified
-from qa.stress.faces import face_of
+from qa.stress import restores, rounding, selections, texts
+from qa.stress.adapters import adapter_of
+from qa.stress.cases import KINDS, compose, failure, kind_of, simplified
+from qa.stress.faults import DURING, FAULTS, FOR_TEXTS, faults_for
+from qa.stress.files import TruncatedTable
 from qa.stress.inputs import Data
-from qa.stress.requirements import _close, but_for_rounding, is_rounding
-from qa.stress.runs import Difference, Run, by_deepcopy
+from qa.stress.one_pass import OnePass
+from qa.stress.passes import Passes
+from qa.stress.requirements import but_for_rounding, close, is_rounding
+from qa.stress.restores import Restore
+from qa.stress.rounding import asks_the_impossible, hangs_on_rounding, jumped, jumps, magnifies
+from qa.stress.runs import NOTHING, Difference, Run, Step, by_deepcopy
+from qa.stress.selections import Selection
 from qa.stress.settings import Setting
-from qa.stress.troubles import TROUBLES
-from qa.stress.twins import asks_the_impossible, hangs_on_rounding, jumped, jumps, magnifies
+
+SCHEDULE = {
+    "max_iter": 3,
+    "tol": None,
+    "n_iter_no_change": 1,
+    "shuffle": False,
+    "early_stopping": False,
+    "validation_fraction": 0.3,
+}
 
 
-def plain_case(trouble="a cut"):
-    """A case without any difficulty, except that one trouble happens after row 10."""
+def simple_data(weights=None):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 4))
     y = X[:, :3].argmax(axis=1)
-    data = Data(X, y, y, np.arange(3), None, np.dtype("float64"), "dense")
-    params = {"C": 0.4, "random_state": 0}
+    return Data(X, y, y, np.arange(3), weights, np.dtype("float64"), "dense")
+
+
+def simple_case(fault=NOTHING, seed=2, **params):
+    """A case without any difficulty, except that one fault happens after row 10."""
+    params = {"C": 0.4, "random_state": 0, **params}
     setting = Setting("PassiveAggressiveClassifier", params, "multiclass", 3)
-    return Case(1, setting, data, [(10, "a cut", 1), (20, trouble, 2), (30, "a cut", 3)])
+    plan = [Step(10, NOTHING, 1), Step(20, fault, seed), Step(30, NOTHING, 3)]
+    return OnePass(1, setting, simple_data(), plan)
+
+
+def passes_case(
+    fault=NOTHING, name="PassiveAggressiveClassifier", weights=None, seed=2, **schedule
+):
+    """A fit and a warm start of 20 rows, and 10 rows afterwards."""
+    params = {"C": 0.4, "random_state": 0, "average": False}
+    if name.startswith("Kernel"):
+        params["gamma"] = 0.5
+    setting = Setting(name, params, "multiclass", 3)
+    warm = Step(20, fault, seed, "warm fit")
+    plan = [Step(20, NOTHING, 1, "fit"), *([warm] if setting.has("warm_start") else [])]
+    plan.append(Step(30, NOTHING, 3))
+    return Passes(1, setting, simple_data(weights), plan, {**SCHEDULE, **schedule})
 
 
 @pytest.mark.parametrize("seed", range(0, 200, 20))
 def test_a_seed_is_a_case(seed):
     one, two = compose(seed), compose(seed)
     assert str(one) == str(two) and f"seed {seed}" in str(one)
-    assert one.data.X.tobytes() == two.data.X.tobytes()
+    assert str(vars(one)) == str(vars(two))
 
 
-def test_every_trouble_is_met():
-    met = {name for seed in range(300) for _, name, _ in compose(seed).plan}
-    assert met == TROUBLES.keys()
+def test_every_kind_and_every_fault_is_drawn():
+    assert {kind_of(seed) for seed in range(600)} == set(KINDS)
+    plans = [case.plan for seed in range(600) if isinstance(case := compose(seed), OnePass)]
+    assert {step.fault for plan in plans for step in plan} == FAULTS.keys()
 
 
-@pytest.mark.parametrize("trouble", TROUBLES)
-def test_a_plain_learner_has_no_trouble(trouble):
-    assert failure(plain_case(trouble)) is None
+@pytest.mark.parametrize("fault", faults_for(simple_case().setting))
+def test_a_simple_learner_withstands_every_fault(fault):
+    assert failure(simple_case(fault)) is None
+
+
+@pytest.mark.parametrize("fault", [NOTHING, "a bad fit", "saved and loaded", *DURING])
+@pytest.mark.parametrize(
+    "name", ["PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier"]
+)
+def test_a_simple_fit_withstands_every_fault(fault, name):
+    assert failure(passes_case(fault, name)) is None
+
+
+# -- defects that are put into the library ---------------------------------------------------
 
 
 def flawed_copy(monkeypatch):
@@ -63,23 +112,10 @@ def flawed_copy(monkeypatch):
 def no_undo(monkeypatch):
     learn = Learner.learn
 
-    def never_back(self, rows, **lesson):
-        learn(self, rows, **{**lesson, "undo": False})
+    def never_back(self, rows, **batch):
+        learn(self, rows, **{**batch, "undo": False})
 
     monkeypatch.setattr(Learner, "learn", never_back)
-
-
-def uncounted_interrupt(monkeypatch):
-    learn = Learner.learn
-
-    def lose_the_first_row(self, rows, **lesson):
-        if sys.gettrace():
-            learn(self, rows, **lesson)
-            self.model.weights_view()[0, 0] += 1
-            raise KeyboardInterrupt
-        learn(self, rows, **lesson)
-
-    monkeypatch.setattr(Learner, "learn", lose_the_first_row)
 
 
 def wrong_sparse_rows(monkeypatch):
@@ -89,38 +125,198 @@ def wrong_sparse_rows(monkeypatch):
     monkeypatch.setattr(aggro.estimators.weights, "rows_of", spoiled)
 
 
-def wrong_price(monkeypatch):
+def wrong_C(monkeypatch):
     rule = aggro.settings.LOSSES["hinge"]
     monkeypatch.setitem(aggro.settings.LOSSES, "hinge", lambda s: rule(replace(s, C=1.01 * s.C)))
 
 
-FAULTS = {
-    flawed_copy: ("pickled", "troubled model differs"),
-    no_undo: ("a bad value", "was refused, but changed the model"),
-    uncounted_interrupt: ("interrupted at a line", "troubled model differs"),
-    wrong_sparse_rows: ("a cut", "stored as"),
-    wrong_price: ("a cut", "twin"),
+DEFECTS = {
+    flawed_copy: ("pickled", "met faults differs"),
+    no_undo: ("a bad value", "rejected, changed the model"),
+    wrong_sparse_rows: (NOTHING, "stored as"),
+    wrong_C: (NOTHING, "reference"),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_planted_faults_are_found(fault, monkeypatch):
-    trouble, words = FAULTS[fault]
-    fault(monkeypatch)
-    case = plain_case(trouble)
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
+def test_defects_are_found(defect, monkeypatch):
+    fault, words = DEFECTS[defect]
+    defect(monkeypatch)
+    case = simple_case(fault)
     assert words in failure(case)
-    kept = [name for _, name, _ in simplified(case).plan]
-    assert (trouble in kept) == (trouble != "a cut") or kept == ["a cut"]
+    kept = [step.fault for step in simplified(case).plan]
+    assert (fault in kept) == (fault != NOTHING) or kept == [NOTHING]
+
+
+def rows_of_an_interrupted_call(monkeypatch):
+    learn = Learner.learn
+
+    def learn_some(self, rows, **batch):
+        try:
+            learn(self, rows, **batch)
+        except KeyboardInterrupt:
+            self.model.weights_view()[0, 0] += 1
+            raise
+
+    monkeypatch.setattr(Learner, "learn", learn_some)
+
+
+def warm_start_without_a_copy(monkeypatch):
+    cls = aggro.estimators.weights.LinearEstimator
+    monkeypatch.setattr(cls, "_continued", lambda self, settings: self._learner)
+
+
+AMID_CALLS = {rows_of_an_interrupted_call: simple_case, warm_start_without_a_copy: passes_case}
+
+
+@pytest.mark.parametrize("defect", AMID_CALLS, ids=lambda defect: defect.__name__)
+def test_defects_of_interrupted_calls_are_found(defect, monkeypatch):
+    """One of some interrupts meets the lines in question."""
+    defect(monkeypatch)
+    fault, compose_case = "interrupted at a line", AMID_CALLS[defect]
+    assert any(failure(compose_case(fault, seed=seed)) for seed in range(100))
+
+
+def ignored_class_weight(monkeypatch):
+    name = "class_weights"
+    monkeypatch.setattr(aggro.estimators.classifier, name, lambda *args: np.ones(3))
+
+
+def test_ignored_class_weights_are_found(monkeypatch):
+    weights = {0: 4.0, 1: 0.25, 2: 1.0}
+    assert failure(simple_case(class_weight=weights)) is None
+    ignored_class_weight(monkeypatch)
+    assert "reference" in failure(simple_case(class_weight=weights))
+
+
+def all_passes_are_counted(monkeypatch):
+    monkeypatch.setattr(KernelLearner, "freeze_means", lambda self, frozen=True: None)
+
+
+def refit_that_goes_on(monkeypatch):
+    cls = aggro.estimators.weights.LinearEstimator
+    monkeypatch.setattr(cls, "_continues", lambda self: hasattr(self, "_learner"))
+
+
+def absent_rows_are_learned(monkeypatch):
+    read = aggro.estimators.classifier.read_weights
+
+    def some_weight(weights, count):
+        found = read(weights, count)
+        return None if found is None else np.maximum(found, 0.1)
+
+    monkeypatch.setattr(aggro.estimators.classifier, "read_weights", some_weight)
+
+
+ABSENT = np.where(np.arange(30) % 3 == 1, 0.0, 1.0)
+OF_PASSES = {
+    all_passes_are_counted: ({"name": "KernelPassiveAggressiveClassifier"}, "several passes count"),
+    refit_that_goes_on: ({}, "fitted again differs"),
+    absent_rows_are_learned: ({"weights": ABSENT}, "reference"),
+}
+
+
+@pytest.mark.parametrize("defect", OF_PASSES, ids=lambda defect: defect.__name__)
+def test_defects_of_several_passes_are_found(defect, monkeypatch):
+    case, words = OF_PASSES[defect]
+    assert failure(passes_case(**case)) is None
+    defect(monkeypatch)
+    assert words in failure(passes_case(**case))
+
+
+@pytest.mark.parametrize("tol", [0.3, 0.1, 0.01])
+def test_the_number_of_passes_is_that_of_the_reference(tol, monkeypatch):
+    case = passes_case(tol=tol, max_iter=8)
+    case = replace(case, plan=[Step(30, NOTHING, 1, "fit")])
+    assert failure(case) is None
+    fit = aggro.PassiveAggressiveClassifier.fit
+
+    def one_more(self, *args, **kwargs):
+        fit(self, *args, **kwargs).n_iter_ += 1
+        return self
+
+    monkeypatch.setattr(aggro.PassiveAggressiveClassifier, "fit", one_more)
+    assert "the reference made" in failure(case)
+
+
+# -- other kinds -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", FOR_TEXTS)
+def test_a_text_learner_withstands_every_fault(fault):
+    rng = np.random.default_rng(3)
+    data = texts._draw(rng, regression=False)
+    params = {"n_features": 64, "random_state": 1, "C": 1.0, "metric": "euclidean", "idf": True}
+    plan = [Step(8, NOTHING, 1, "fit"), Step(10, fault, 2), Step(len(data.X), NOTHING, 3)]
+    setting = texts.TextSetting("TextClassifier", params)
+    assert failure(texts.TextCase(1, setting, data, plan, SCHEDULE)) is None
+
+
+def test_a_file_that_is_read_half_is_found(monkeypatch):
+    case = TruncatedTable(1, ".svm", ".xz", 200, 0.5)
+    assert failure(case) is None
+    reader = aggro.files.decompress.Decompressed
+    read = reader._read_some
+
+    def forgiving(self, size):
+        try:
+            return read(self, size)
+        except EOFError:
+            return b""
+
+    monkeypatch.setattr(reader, "_read_some", forgiving)
+    assert "were read as" in failure(case)
+
+
+def test_a_restored_folder_that_loses_updates_is_found(monkeypatch):
+    actions = ("learn 10", "copy_journal", "learn 20", "snapshot", "copy_snapshot", "restore")
+    plan = [(each.split()[0], int(each.split()[-1]) if " " in each else "") for each in actions]
+    case = Restore(1, "PA-I", {}, [*plan, ("learn", 5), ("crash", ""), ("learn", 1)])
+    assert failure(case) is None
+    newest = aggro.serve.snapshots.Snapshots.newest
+
+    def whatever_the_journal_says(self, journal):
+        last, at = journal.last, journal.checksum_at
+        snapshot = max(map(int, (p.stem[6:] for p in self.folder.glob("model-*.aggro"))))
+        journal.last = max(last, snapshot)
+        journal.checksum_at = lambda seq: (
+            self.read(seq).notes.checksum if seq > last and seq == snapshot else at(seq)
+        )
+        try:
+            return newest(self, journal)
+        finally:
+            journal.last = last
+            del journal.checksum_at
+
+    monkeypatch.setattr(aggro.serve.snapshots.Snapshots, "newest", whatever_the_journal_says)
+    assert failure(case) is not None
+
+
+def test_a_selection_that_ignores_weights_is_found(monkeypatch):
+    case = Selection(4, "a rare class", "PassiveAggressiveClassifier", {"C": "auto"}, 1500)
+    monkeypatch.setattr(Selection, "make", lambda self: self.fixed(1e-7))
+    assert "balanced accuracy" in failure(case)
+
+
+def test_every_scenario_is_drawn():
+    cases = [selections.compose(0, np.random.default_rng(k)) for k in range(100)]
+    drawn = {case.scenario for case in cases}
+    assert drawn == selections.SCENARIOS.keys()
+    plans = [restores.compose(0, np.random.default_rng(k)).plan for k in range(50)]
+    assert {action for plan in plans for action, _ in plan} >= {*restores.ACTIONS, "restore"}
+
+
+# -- tolerances ------------------------------------------------------------------------------
 
 
 def test_scores_beyond_all_numbers_must_be_so_in_both():
-    case = plain_case("a cut")
+    case = simple_case()
     large = np.array([1.0, np.inf, np.nan])
-    _close("scores", np.array([1.0, np.nan, -np.inf]), large, case)
+    close("scores", np.array([1.0, np.nan, -np.inf]), large, case)
     with pytest.raises(Difference, match="score 1"):
-        _close("scores", np.array([1.0, 2.0, np.nan]), large, case)
+        close("scores", np.array([1.0, 2.0, np.nan]), large, case)
     with pytest.raises(Difference, match="score 0"):
-        _close("scores", np.array([1.1, np.inf, np.nan]), large, case)
+        close("scores", np.array([1.1, np.inf, np.nan]), large, case)
 
 
 SENSITIVE = [
@@ -133,83 +329,85 @@ SENSITIVE = [
 
 @pytest.mark.parametrize("setting", SENSITIVE, ids=str)
 @pytest.mark.parametrize(
-    "taught",
+    "learned",
     [
         lambda case, X: (np.sign(X - case.data.X), 0),  # other scores
         lambda case, X: (np.zeros(3), float(np.abs(X - case.data.X).sum())),  # other updates
     ],
 )
-def test_only_what_hangs_on_last_digits_is_excused(setting, taught, monkeypatch):
-    plain = plain_case()
-    sensitive = replace(plain, setting=setting)
+def test_only_what_depends_on_last_digits_is_accepted(setting, learned, monkeypatch):
+    simple = simple_case()
+    sensitive = replace(simple, setting=setting)
     assert not magnifies(sensitive)
     assert jumps(sensitive) == ("multiclass" not in setting.params)
-    assert not jumps(plain)
-    monkeypatch.setattr(twins, "_taught", taught)
+    assert not jumps(simple)
+    monkeypatch.setattr(rounding, "_learned", learned)
     assert magnifies(sensitive)
-    assert not magnifies(plain)
+    assert not magnifies(simple)
 
     @but_for_rounding
-    def differs(case, face, model):
+    def differs(case, adapter, model):
         raise Difference("as always")
 
     differs(sensitive, None, None)
     with pytest.raises(Difference, match="as always"):
-        differs(plain, None, None)
+        differs(simple, None, None)
 
 
 def test_a_hard_step_is_sensitive_where_its_row_comes_again(monkeypatch):
-    plain = plain_case()
-    hard = replace(plain, setting=replace(plain.setting, params={"loss": "hard"}))
-    twice = np.concatenate([plain.data.X[:-1], plain.data.X[:1]])
-    again = replace(hard, data=replace(plain.data, X=twice))
-    assert not magnifies(again)
-    monkeypatch.setattr(twins, "_taught", lambda case, X: (np.sign(X - case.data.X), 0))
-    assert magnifies(again) and not magnifies(hard)
-    assert not magnifies(replace(again, setting=plain.setting))
+    simple = simple_case()
+    hard = replace(simple, setting=replace(simple.setting, params={"loss": "hard"}))
+    twice = np.concatenate([simple.data.X[:-1], simple.data.X[:1]])
+    again = replace(hard, data=replace(simple.data, X=twice))
+    passes = replace(passes_case(), setting=hard.setting)
+    assert not magnifies(again) and not magnifies(passes)
+    monkeypatch.setattr(rounding, "_learned", lambda case, X: (np.sign(X - case.data.X), 0))
+    assert magnifies(again) and magnifies(passes) and not magnifies(hard)
+    assert not magnifies(replace(again, setting=simple.setting))
 
 
 def test_only_equal_rows_of_a_hard_batch_may_ask_the_impossible():
     params = {"loss": "hard", "batch_size": 4}
-    plain = plain_case()
-    twice = np.concatenate([plain.data.X[:-1], plain.data.X[:1]])
-    data = replace(plain.data, X=twice, dtype=np.dtype(np.float32))
-    hard = replace(plain, setting=replace(plain.setting, params=params), data=data)
+    simple = simple_case()
+    twice = np.concatenate([simple.data.X[:-1], simple.data.X[:1]])
+    data = replace(simple.data, X=twice, dtype=np.dtype(np.float32))
+    hard = replace(simple, setting=replace(simple.setting, params=params), data=data)
     assert asks_the_impossible(hard)
     for changes in ({"loss": "hinge"}, {"batch_size": 1}):
-        setting = replace(plain.setting, params=params | changes)
+        setting = replace(simple.setting, params=params | changes)
         assert not asks_the_impossible(replace(hard, setting=setting))
-    for changes in ({"X": plain.data.X}, {"dtype": np.dtype(np.float64)}):
+    for changes in ({"X": simple.data.X}, {"dtype": np.dtype(np.float64)}):
         assert not asks_the_impossible(replace(hard, data=replace(data, **changes)))
 
 
-def test_a_copy_may_refuse_what_is_huge_or_of_long_ago_the_second_time():
-    case = plain_case()
-    run = Run(face_of(case.setting, case.data))
-    run.learn(3)
+def test_a_copy_may_reject_what_is_huge_or_of_long_ago_the_second_time():
+    case = simple_case()
+    run = Run(adapter_of(case.setting, case.data))
+    run.perform(Step(3, NOTHING, 0))
 
-    def refuse(*_):
+    def reject(*_):
         raise ValueError("its score overflows")
 
-    run.face.learn = refuse
+    run.adapter.learn = reject
     with pytest.raises(ValueError, match="overflows"):
         by_deepcopy(run, None)
-    run.face.data = replace(run.face.data, tame=False)
+    run.adapter.data = replace(run.adapter.data, well_scaled=False)
     by_deepcopy(run, None)
     narrow = replace(case.setting, params={"max_features": 13, "batch_size": 4})
-    run.face.data, run.face.setting = case.data, narrow
+    run.adapter.data, run.adapter.setting = case.data, narrow
     by_deepcopy(run, None)
     assert not replace(narrow, params={"max_features": 13}).is_narrow
     assert not replace(narrow, params={"batch_size": 4}).is_narrow
 
 
-def test_a_race_may_hang_on_the_ties_of_rows_that_come_again():
+def test_a_selection_may_depend_on_ties_of_rows_that_come_again():
     auto = Setting("PassiveAggressiveClassifier", {"C": "auto"}, "binary", 1)
-    race = replace(plain_case(), setting=auto)
-    twice = replace(race.data, X=np.concatenate([race.data.X[:-1], race.data.X[:1]]))
-    assert not hangs_on_rounding(race)
-    assert hangs_on_rounding(replace(race, data=twice))
-    numbers = replace(race, data=replace(twice, classes=None))
+    selection = replace(simple_case(), setting=auto)
+    rows = selection.data.X
+    twice = replace(selection.data, X=np.concatenate([rows[:-1], rows[:1]]))
+    assert not hangs_on_rounding(selection)
+    assert hangs_on_rounding(replace(selection, data=twice))
+    numbers = replace(selection, data=replace(twice, classes=None))
     assert hangs_on_rounding(replace(numbers, setting=replace(auto, task="multilabel")))
     assert not hangs_on_rounding(replace(numbers, setting=replace(auto, task="regression")))
 
@@ -222,7 +420,7 @@ def test_only_terms_that_cancel_but_for_rounding_are_ties():
 
 
 class Counts:
-    """A face whose learners count an update for each row, single precision one less at row 3."""
+    """An adapter whose learners count an update per row, single precision one less at row 3."""
 
     def __init__(self, setting, data):
         self.setting, self.data = self, data
@@ -233,19 +431,19 @@ class Counts:
     def learn(self, model, start, stop):
         model.append(start != 3 or self.data.dtype == np.float64)
 
-    def tally(self, model):
+    def counts(self, model):
         return {"updates": sum(model) + (len(model) > 4 and not model[3])}
 
 
 def test_single_precision_may_take_a_loss_for_rounding(monkeypatch):
-    """It is seen at the row where that happens, though in the end as many are counted."""
-    plain, params = plain_case(), {"metric": "diagonal"}
-    single = replace(plain, data=replace(plain.data, dtype=np.dtype(np.float32)))
-    learns = replace(single, setting=replace(plain.setting, params=params))
+    """It is noticed at the row where that happens, though in the end as many are counted."""
+    simple, params = simple_case(), {"metric": "diagonal"}
+    single = replace(simple, data=replace(simple.data, dtype=np.dtype(np.float32)))
+    learns = replace(single, setting=replace(simple.setting, params=params))
     assert not jumped(learns)
-    monkeypatch.setattr(twins, "face_of", Counts)
+    monkeypatch.setattr(rounding, "adapter_of", Counts)
     assert jumped(learns)
-    for other in (plain, single, replace(learns, data=plain.data)):
+    for other in (simple, single, replace(learns, data=simple.data)):
         assert not jumped(other)
-    batch = replace(learns, setting=replace(plain.setting, params=params | {"batch_size": 4}))
+    batch = replace(learns, setting=replace(simple.setting, params=params | {"batch_size": 4}))
     assert not jumped(batch)

@@ -1,12 +1,12 @@
-"""Rows, answers and weights, and the ways to store them."""
+"""Rows, targets and weights, and the ways to store them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
 from linear_support import make_problem
 
-# What classes may be called; each list is sorted, and the fourth is the last that is needed.
+# Labels of classes, each list sorted.
 LABELS = {
     "numbers": np.arange(4),
     "texts": np.array(["a", "aa", "b", "é"]),
@@ -19,17 +19,17 @@ LABELS = {
 
 @dataclass
 class Data:
-    """A stream: rows, answers as the learner gets them, weights or None, and how hostile it is."""
+    """A stream: rows, targets as the learner gets them, weights or None, and its difficulties."""
 
     X: np.ndarray
     y: np.ndarray
-    plain: np.ndarray  # the answers as numbers: 0..K-1, -1/+1, or targets
+    targets: np.ndarray  # y as numbers: 0..K-1, -1/+1, or values
     classes: np.ndarray | None
     weights: np.ndarray | None
     dtype: np.dtype
     storage: str
     notes: list = field(default_factory=list)
-    tame: bool = True  # rounding errors stay small
+    well_scaled: bool = True  # rounding errors stay small
 
     def __str__(self):
         rows, columns = self.X.shape
@@ -48,25 +48,34 @@ class Data:
         return np.ones(len(self.X), bool) if self.weights is None else self.weights > 0
 
 
-def draw(rng, setting):
-    """Return a stream for a setting."""
-    long = setting.races and rng.random() < 0.1
+def draw(rng, setting, rows=None):
+    """Return a stream for a setting, of so many rows or a random number of them."""
+    long = setting.selects and rng.random() < 0.1
     n = int(rng.integers(3500, 4500)) if long else int(rng.integers(4, 80))
-    d = int(rng.integers(1, 12))
+    n, d = rows or n, int(rng.integers(1, 12))
     density = rng.choice([0.2, 0.6, 1.0])
-    X, plain = make_problem(setting.task, setting.outputs, rng, n, d, density)
+    X, targets = make_problem(setting.task, setting.outputs, rng, n, d, density)
     X = X.astype(np.float32).astype(np.float64)  # the same numbers in both precisions
     dtype = np.dtype(["float64", "float64", "float32"][rng.integers(3)])
     storage = list(STORAGES)[rng.integers(len(STORAGES))]
-    data = Data(X, plain, plain, None, None, dtype, storage)
-    for name, spoil in HOSTILE.items():
+    data = Data(X, targets, targets, None, None, dtype, storage)
+    for name, spoil in DIFFICULTIES.items():
         if rng.random() < 0.2:
             spoil(rng, data)
             data.notes.append(name)
+    if setting.task == "regression":
+        for name, spoil in HEAVY_TAILS.items():
+            if rng.random() < 0.15:
+                spoil(rng, data)
+                data.notes.append(name)
+    if long and rng.random() < 0.5:
+        _drift(rng, data)
+        data.notes.append("drift")
     if setting.is_kernel:  # a power of what is huge is not finite
         data.X = np.where(np.abs(data.X) > 2.0**100, 1.0, data.X)
-    _weigh(rng, data)
-    _name_answers(rng, data, setting)
+    _draw_weights(rng, data)
+    _name_classes(rng, data, setting)
+    encode_targets(data, setting)
     return data
 
 
@@ -75,11 +84,11 @@ def _repeat(rng, data):
     for _ in range(max(1, len(data.X) // 8)):
         i, j = rng.integers(len(data.X), size=2)
         j = i + 1 if rng.random() < 0.5 and i + 1 < len(data.X) else j
-        data.X[j], data.plain[j] = data.X[i], data.plain[i]
+        data.X[j], data.targets[j] = data.X[i], data.targets[i]
 
 
 def _contradict(rng, data):
-    """The same row with different answers."""
+    """The same row with different targets."""
     i, j = rng.integers(len(data.X), size=2)
     data.X[j] = data.X[i]
 
@@ -99,26 +108,56 @@ def _exaggerate(rng, data):
     powers = [-40, 20] if data.dtype == np.float32 else [-200, -40, 40, *([480] * rng.integers(2))]
     for power in powers:
         data.X[rng.integers(len(data.X))] *= 2.0**power
-    data.tame = False
+    data.well_scaled = False
 
 
-def _settle_late(rng, data):
-    """All answers alike at first."""
-    some = rng.integers(1, max(2, len(data.plain) // 3))
-    data.plain[:some] = data.plain[0]
+def _one_target_first(rng, data):
+    """The same target in all of the first rows."""
+    some = rng.integers(1, max(2, len(data.targets) // 3))
+    data.targets[:some] = data.targets[0]
 
 
-HOSTILE = {
+DIFFICULTIES = {
     "repeated rows": _repeat,
     "contradictions": _contradict,
     "zero rows": _vanish,
     "a constant column": _fix_column,
     "huge and tiny rows": _exaggerate,
-    "one answer at first": _settle_late,
+    "one target at first": _one_target_first,
 }
 
 
-def _weigh(rng, data):
+def _outliers(rng, data):
+    """A few targets a thousand times as large as the others."""
+    some = rng.random(len(data.targets)) < rng.choice([0.01, 0.1])
+    data.targets[some] *= 1000
+
+
+def _cauchy_noise(rng, data):
+    """Noise without a mean or a variance."""
+    data.targets += rng.standard_cauchy(data.targets.shape)
+
+
+def _drift(rng, data):
+    """The concept changes near the end."""
+    start = int(0.8 * len(data.targets))
+    late = data.targets[start:]
+    data.targets[start:] = -late if late.dtype.kind == "f" else (late + 1) % (late.max() + 1)
+
+
+def _jump(rng, data):
+    """Targets that are tiny at first and huge later."""
+    start = rng.integers(1, max(2, len(data.targets) // 3))
+    before, after = ((-300, 300), (-30, 30), (0, 300), (0, 2))[rng.integers(4)]
+    data.targets[:start] *= 10.0**before
+    data.targets[start:] *= 10.0**after
+    data.well_scaled = False
+
+
+HEAVY_TAILS = {"a jump": _jump, "outliers": _outliers, "Cauchy noise": _cauchy_noise}
+
+
+def _draw_weights(rng, data):
     kind = rng.integers(4)
     if kind == 0:
         return
@@ -131,15 +170,43 @@ def _weigh(rng, data):
     data.notes.append(["", "weights of one", "weights", "weights, none for the first rows"][kind])
 
 
-def _name_answers(rng, data, setting):
+def _name_classes(rng, data, setting):
     if setting.classes:
         names = list(LABELS)[rng.integers(len(LABELS))] if rng.random() < 0.4 else "numbers"
         data.classes = LABELS[names][: setting.classes]
-        data.y = data.classes[data.plain]
+
+
+def encode_targets(data, setting):
+    """Give the learner its targets: labels of classes, indicators, or values."""
+    if setting.classes:
+        data.y = data.classes[data.targets]
     elif setting.task == "multilabel":
-        data.y = (data.plain > 0).astype(np.int64)
+        data.y = (data.targets > 0).astype(np.int64)
     else:
-        data.y = data.plain[:, 0] if setting.outputs == 1 else data.plain
+        data.y = data.targets[:, 0] if setting.outputs == 1 else data.targets
+
+
+def with_class_weight(rng, setting, data, balanced):
+    """Return a setting that may weight the classes; ``balanced`` weights depend on the calls."""
+    if data.classes is None or not setting.has("class_weight") or rng.random() < 0.7:
+        return setting
+    weights = dict(
+        zip(data.classes.tolist(), rng.choice([0.25, 1.0, 4.0], 4).tolist(), strict=False)
+    )
+    chosen = "balanced" if balanced and rng.random() < 0.5 else weights
+    return replace(setting, params={**setting.params, "class_weight": chosen})
+
+
+def effective_weights(setting, data):
+    """Return the weight of each row times that of its class."""
+    weights = np.ones(len(data.X)) if data.weights is None else data.weights
+    by_class = setting.params.get("class_weight")
+    if by_class is None:
+        return weights
+    if by_class == "balanced":
+        counts = np.bincount(data.targets[weights > 0], minlength=setting.classes)
+        return weights * (counts.sum() / setting.classes / np.maximum(counts, 1))[data.targets]
+    return weights * np.array([by_class[label] for label in data.y.tolist()])
 
 
 def _csr(X, indices=np.int32):

@@ -1,4 +1,4 @@
-"""What must hold for a learner that has seen a stream, whatever happens on the way."""
+"""What must hold for the control model of a case, and for models that meet faults."""
 
 import functools
 import threading
@@ -8,11 +8,11 @@ import numpy as np
 
 from aggro.learn.grids import SETTLED
 from qa.stress import inputs
-from qa.stress.anatomy import differences
-from qa.stress.faces import face_of
-from qa.stress.runs import Difference, Run
-from qa.stress.troubles import TROUBLES
-from qa.stress.twins import (
+from qa.stress.adapters import adapter_of
+from qa.stress.faults import run_plan
+from qa.stress.model_state import differences
+from qa.stress.references import reference_of
+from qa.stress.rounding import (
     asks_the_impossible,
     carries_rounding,
     closeness,
@@ -23,117 +23,170 @@ from qa.stress.twins import (
     largest,
     magnifies,
     shares_steps,
-    twin_of_case,
 )
+from qa.stress.runs import Difference
+
+# -- one model -------------------------------------------------------------------------------
 
 
-def is_finite(case, face, plain):
-    """All scores are finite, but those of rows so large that a product with a weight is not."""
+def scores_are_finite(case, adapter, control):
+    """All scores are finite, except of rows so large that a product with a weight is not."""
     if _means_are_huge(case):
         return
     with np.errstate(over="ignore"):
-        most = np.abs(case.data.X).sum(axis=1) * face.largest_weight(plain)
-    scores = face.scores(plain).reshape(len(most), -1)
+        most = np.abs(case.data.X).sum(axis=1) * adapter.largest_weight(control)
+    scores = adapter.scores(control).reshape(len(most), -1)
     if not np.isfinite(scores[np.isfinite(most)]).all():
         raise Difference("the scores are not all finite")
 
 
-def weights_are_shown(case, face, plain):
-    """``coef_`` and ``intercept_`` say what the scores say."""
-    if case.setting.is_stream or getattr(plain, "kernel", "linear") != "linear":
+def weights_agree_with_scores(case, adapter, control):
+    """``coef_`` and ``intercept_`` give the scores."""
+    if case.setting.is_stream or getattr(control, "kernel", "linear") != "linear":
         return
     if _means_are_huge(case):
         return
-    coef = np.atleast_2d(plain.coef_).astype(np.float64)
+    coef = np.atleast_2d(control.coef_).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        shown = case.data.X @ coef.T + plain.intercept_
-        reach = _largest_rows(case) @ _largest_terms(plain, coef).T + np.abs(plain.intercept_)
-        gaps = np.abs(shown - face.scores(plain).reshape(shown.shape)) / (1 + reach)
+        shown = case.data.X @ coef.T + control.intercept_
+        reach = _largest_rows(case) @ _largest_terms(control, coef).T + np.abs(control.intercept_)
+        gaps = np.abs(shown - adapter.scores(control).reshape(shown.shape)) / (1 + reach)
     worst = gaps[np.isfinite(reach)].max(initial=0)
     if not worst <= (1e-9 if case.data.dtype == np.float64 else 1e-3):
         raise Difference(f"coef_ and intercept_ differ from the scores by {worst:.3g}")
 
 
 def _largest_rows(case):
-    """How large the numbers are that weights are multiplied by; a centred row has its mean, too."""
+    """The size of the numbers that weights are multiplied by, means of centred rows included."""
     rows = np.abs(case.data.X)
-    centred = case.setting.params.get("scale") in ("standard", "auto")
+    centred = case.setting.params.get("scale") in ("standard", "auto") or case.setting.selects
     return rows + rows.mean(axis=0) if centred else rows
 
 
-def _largest_terms(plain, coef):
-    """How large the numbers are of which the weights are sums: those of a kernel may cancel."""
-    if not hasattr(plain, "dual_coef_"):
+def _largest_terms(control, coef):
+    """The size of the numbers of which the weights are sums: those of a kernel may cancel."""
+    if not hasattr(control, "dual_coef_"):
         return np.abs(coef)
-    return np.abs(np.atleast_2d(plain.dual_coef_)) @ np.abs(plain.support_vectors_)
+    return np.abs(np.atleast_2d(control.dual_coef_)) @ np.abs(control.support_vectors_)
 
 
 def _means_are_huge(case):
     """Whether class means of huge rows cancel, or overflow in the unit that weights have there."""
-    return not case.data.tame and case.setting.params.get("class_mean")
+    return not case.data.well_scaled and case.setting.params.get("class_mean")
 
 
-def answers_are_classes(case, face, plain):
-    if case.data.classes is not None and not np.isin(face.answers(plain), case.data.classes).all():
-        raise Difference(f"answers that are no classes: {np.unique(face.answers(plain))}")
+def predictions_are_classes(case, adapter, control):
+    predicted = adapter.predictions(control)
+    if case.data.classes is not None and not np.isin(predicted, case.data.classes).all():
+        raise Difference(f"predictions that are no classes: {np.unique(predicted)}")
 
 
 def but_for_rounding(requirement):
-    """Excuse a difference that last digits of the rows make as well, or of single precision."""
+    """Accept a difference that changing the last digits of the rows makes as well."""
 
     @functools.wraps(requirement)
-    def excused(case, face, plain):
+    def lenient(case, adapter, control):
         try:
-            requirement(case, face, plain)
+            requirement(case, adapter, control)
         except Difference:
             if not (magnifies(case) or jumped(case)):
                 raise
 
-    return excused
+    return lenient
+
+
+# -- control models --------------------------------------------------------------------------
 
 
 @but_for_rounding
-def twin_agrees(case, face, plain):
-    """The learner in plain NumPy has the same scores and counts."""
-    if hangs_on_rounding(case) or shares_steps(case):
+def reference_agrees(case, adapter, control):
+    """The NumPy reference has the same scores and counts."""
+    if hangs_on_rounding(case) or shares_steps(case) or len(case.data.X) > 500:
         return
-    twin, updates = twin_of_case(case, plain)
-    if twin is None:
+    reference = reference_of(case, control)
+    if reference is None:
         return
-    if plain.n_updates_ != updates and jumps(case):
+    try:
+        case.teach(reference, control)
+    except (ValueError, ArithmeticError):  # beyond its solver
         return
-    least = 1e-3 if case.setting.batch_size > 1 else 0.0  # the twin's solver of batches stops there
-    _close("the twin's scores", twin.scores(case.data.X), face.scores(plain), case, least)
+    if control.n_updates_ != reference.updates and jumps(case):
+        return
+    least = 1e-3 if case.setting.batch_size > 1 else 0.0  # tolerance of its solver of batches
+    found = adapter.scores(control)
+    close("the scores of the reference", reference.scores(case.data.X), found, case, least)
     exact = case.data.dtype == np.float64 and case.setting.batch_size == 1
-    exact &= not carries_rounding(case)
-    if exact and plain.n_updates_ != updates:
-        raise Difference(f"the twin made {updates} updates, the model {plain.n_updates_}")
+    if not exact or carries_rounding(case):
+        return
+    if control.n_updates_ != reference.updates:
+        text = f"the reference made {reference.updates} updates, the model {control.n_updates_}"
+        raise Difference(text)
+    if case.data.classes is None or case.data.repeats or case.setting.is_kernel:
+        return
+    if control.n_mistakes_ != reference.mistakes:
+        text = f"the reference made {reference.mistakes} mistakes, the model {control.n_mistakes_}"
+        raise Difference(text)
 
 
 @but_for_rounding
-def other_storage_agrees(case, face, plain):
-    """Rows stored in another way teach the same, up to rounding."""
+def other_storage_agrees(case, adapter, control):
+    """Rows stored in another way give the same model, up to rounding."""
     if hangs_on_rounding(case):
         return
     choices = [name for name in inputs.STORAGES if name != case.data.storage]
-    if case.setting.params.get("scale") == "auto":  # sparse rows race fewer scales
+    scale = case.setting.params.get("scale")
+    if scale == "auto" or case.setting.name.startswith("Auto"):  # sparse rows try fewer scales
         sparse = case.data.storage.startswith("csr")
         choices = [name for name in choices if name.startswith("csr") == sparse]
     storage = choices[case.seed % len(choices)]
-    other = face_of(case.setting, replace(case.data, storage=storage))
-    model = other.setting.make()
-    other.learn(model, 0, len(case.data.X))
-    other.finish(model)
-    _close(f"rows stored as {storage}", other.scores(model), face.scores(plain), case)
-    _same_tally(f"rows stored as {storage}", case, other.tally(model), face.tally(plain))
+    other = adapter_of(case.setting, replace(case.data, storage=storage))
+    model = case.learn(other)
+    close(f"rows stored as {storage}", other.scores(model), adapter.scores(control), case)
+    _same_counts(f"rows stored as {storage}", case, other.counts(model), adapter.counts(control))
+
+
+def zero_weight_is_absent(case, adapter, control):
+    """Rows of weight zero change nothing, as if they had not been there."""
+    data = case.data
+    if data.present.all() or case.setting.is_stream or not case.ignores_absent_rows:
+        return
+    some = np.flatnonzero(data.present)
+    present = replace(data, X=data.X[some], y=data.y[some], targets=data.targets[some])
+    other = case.adapter(case.setting, replace(present, weights=data.weights[some]))
+    model = case.without_absent_rows().learn(other)
+    found, expected = other.scores(model), adapter.scores(control)[some]
+    close("without the rows of weight zero", found, expected, case)
+    if other.counts(model) != adapter.counts(control) and data.dtype == np.float64:
+        counts = f"{other.counts(model)}, {adapter.counts(control)} were expected"
+        raise Difference(f"without the rows of weight zero: {counts}")
+
+
+def class_weights_are_weights(case, adapter, control):
+    """``class_weight`` multiplies ``sample_weight``."""
+    by_class = isinstance(case.setting.params.get("class_weight"), dict)
+    if not by_class or case.holds_out:  # held-out rows are scored without class weights
+        return
+    weights = inputs.effective_weights(case.setting, case.data)
+    params = {**case.setting.params, "class_weight": None}
+    other = adapter_of(replace(case.setting, params=params), replace(case.data, weights=weights))
+    found = other.scores(case.learn(other))
+    close("class weights given as sample weights", found, adapter.scores(control), case)
+
+
+def faults_leave_no_trace(case, adapter, control):
+    model = run_plan(adapter, case.plan, params=case.given)
+    same("the model that met faults", case, adapter, adapter.finish(model), control)
+
+
+# -- one pass --------------------------------------------------------------------------------
 
 
 @but_for_rounding
-def classes_may_come_later(case, face, plain):
+def classes_may_come_later(case, adapter, control):
     """Two classes that are not announced are learned as if they had been.
 
-    A race that is halved before the second one comes cannot know which of the two will be first in
-    order, and so where a score of zero is a mistake.
+    A selection that is halved before the second one comes cannot know which of the two will be
+    first in order, and so where a score of zero is a mistake.
     """
     met = len(np.unique(case.data.y[case.data.present])) if case.data.classes is not None else 0
     if (
@@ -143,18 +196,19 @@ def classes_may_come_later(case, face, plain):
         or case.setting.batch_size > 1
     ):
         return
-    answers = case.data.y[case.data.present]
-    if case.setting.races and (answers[:SETTLED] == answers[0]).all():
+    targets = case.data.y[case.data.present]
+    if case.setting.selects and (targets[:SETTLED] == targets[0]).all():
         return
-    growing = face_of(case.setting, case.data)
+    growing = adapter_of(case.setting, case.data)
     growing.announce = {}
     model = growing.setting.make()
     for i in range(len(case.data.X)):
         growing.learn(model, i, i + 1)
-    _close("classes that were not announced", growing.scores(model), face.scores(plain), case)
+    found, expected = growing.scores(model), adapter.scores(control)
+    close("classes that were not announced", found, expected, case)
 
 
-def fit_is_one_pass(case, face, plain):
+def fit_is_one_pass(case, adapter, control):
     """``fit`` in one pass, rows in their order, learns what ``partial_fit`` does."""
     data = case.data
     if case.setting.is_stream or (data.weights is not None and not data.weights.all()):
@@ -162,33 +216,50 @@ def fit_is_one_pass(case, face, plain):
     if data.classes is not None and len(np.unique(data.y)) < len(data.classes):
         return
     model = case.setting.make().set_params(max_iter=1, tol=None, shuffle=False)
-    model.fit(face.rows, data.y, sample_weight=data.weights)
-    _close("fit in one pass", face.scores(model), face.scores(plain), case)
+    model.fit(adapter.rows, data.y, sample_weight=data.weights)
+    close("fit in one pass", adapter.scores(model), adapter.scores(control), case)
 
 
-def mistakes_are_those_of_predict(case, face, plain):
+ENSEMBLE = 1024 + 1  # examples that all candidates predict together
+MANY = 100  # rows; of more, only the last ones are counted one by one
+
+
+def mistakes_are_those_of_predict(case, adapter, control):
     """The mistakes that are counted are those that ``predict`` makes before each example.
 
-    Where terms cancel but for rounding, either answer may be the one that is counted.
+    Where terms cancel but for rounding, either prediction may be the one that is counted. A scale
+    is that of the rows so far, the example included, which ``predict`` cannot know.
     """
     data, params = case.data, case.setting.params
-    many = len(data.X) > 100 or case.setting.batch_size > 1 or data.repeats or not data.tame
+    scaled = params.get("scale", "auto" if case.setting.name.startswith("Auto") else "none")
+    uncertain = case.setting.batch_size > 1 or data.repeats or not data.well_scaled
     if (
         data.classes is None
-        or many
+        or uncertain
         or case.setting.is_stream
-        or params.get("scale", "none") != "none"
+        or scaled not in ("none", "auto")
     ):
         return
-    model, found, ties = face.setting.make(), 0, 0
-    for i in np.flatnonzero(data.present):
-        known = face.counted(model) > 0
-        said = face.answer(model, i) if known else data.classes[0]
-        found += said != data.y[i]
-        ties += known and is_rounding(face.score(model, i))
-        face.learn(model, i, i + 1)
-    if abs(model.n_mistakes_ - found) > ties:
-        raise Difference(f"{model.n_mistakes_} mistakes are counted, predict made {found}")
+    start = 0 if len(data.X) <= MANY else len(data.X) * 3 // 4
+    model, found, ties = adapter.setting.make(), 0, 0
+    adapter.learn(model, 0, start)
+    before = model.n_mistakes_ if adapter.counted(model) else 0
+    for i in start + np.flatnonzero(data.present[start:]):
+        known = adapter.counted(model) > 0
+        predicted = adapter.prediction(model, i) if known else data.classes[0]
+        found += predicted != data.y[i]
+        ties += known and (
+            is_rounding(adapter.score(model, i)) or (scaled == "auto" and _is_scaled(model))
+        )
+        adapter.learn(model, i, i + 1)
+    if abs(model.n_mistakes_ - before - found) > ties:
+        text = f"{model.n_mistakes_ - before} mistakes are counted, predict made {found}"
+        raise Difference(text)
+
+
+def _is_scaled(model):
+    """Whether a prediction may depend on the scale of the features."""
+    return model.t_ <= ENSEMBLE or model._learner.choice.get("scale") != "none"
 
 
 def is_rounding(scores):
@@ -202,16 +273,8 @@ def is_rounding(scores):
     return best - second <= unit and bool(single or best > second)
 
 
-def troubles_leave_no_trace(case, face, plain):
-    run = Run(face)
-    for stop, name, seed in case.plan:
-        TROUBLES[name](run, np.random.default_rng(seed), stop)
-    face.finish(run.model)
-    _same("the troubled model", case, face, run.model, plain)
-
-
-def _side_by_side(works):
-    """Run each work in a thread of its own; return the errors they met."""
+def run_in_threads(works):
+    """Run each work in a thread of its own; return the errors they raised."""
     errors = []
 
     def run(work):
@@ -228,49 +291,49 @@ def _side_by_side(works):
     return errors
 
 
-def threads_do_not_meddle(case, face, plain):
-    """Models that learn side by side in threads are those that learn alone."""
-    models = [face.setting.make() for _ in range(3)]
-
-    def learn(model):
-        face.learn(model, 0, len(case.data.X))
-        face.finish(model)
-
-    if errors := _side_by_side([functools.partial(learn, model) for model in models]):
-        raise Difference(f"a learner in a thread met {errors[0]!r}")
+def threads_do_not_interfere(case, adapter, control):
+    """Models that learn in parallel threads equal one that learns alone."""
+    models = []
+    works = [lambda: models.append(case.learn(adapter))] * 3
+    if errors := run_in_threads(works):
+        raise Difference(f"a learner in a thread raised {errors[0]!r}")
     for model in models:
-        _same("a model that learned in a thread", case, face, model, plain)
+        same("a model that learned in a thread", case, adapter, model, control)
 
 
-def writers_lose_nothing(case, face, plain):
-    """Threads that teach one model: all rows are counted, the model is whole."""
-    if not case.data.tame or case.setting.is_narrow:
+def writers_lose_nothing(case, adapter, control):
+    """Threads that update one model: all rows are counted, the model is consistent."""
+    if not case.data.well_scaled or case.setting.is_narrow:
         return
-    model = face.setting.make()
-    face.learn(model, 0, len(case.data.X))  # all classes are known
-    if errors := _side_by_side([lambda: face.learn(model, 0, len(case.data.X))] * 2):
+    model = adapter.setting.make()
+    adapter.learn(model, 0, len(case.data.X))  # all classes are known
+    if errors := run_in_threads([lambda: adapter.learn(model, 0, len(case.data.X))] * 2):
         if asks_the_impossible(case) and all(map(is_too_large, errors)):
             return
-        raise Difference(f"one of two writers met {errors[0]!r}")
-    face.finish(model)
-    found, expected = face.counted(model), 3 * int(case.data.present.sum())
+        raise Difference(f"one of two writers raised {errors[0]!r}")
+    adapter.finish(model)
+    found, expected = adapter.counted(model), 3 * int(case.data.present.sum())
     if found != expected:
-        raise Difference(f"three writers taught {expected} rows, {found} are counted")
-    is_finite(case, face, model)
-    weights_are_shown(case, face, model)
+        raise Difference(f"three writers learned {expected} rows, {found} are counted")
+    scores_are_finite(case, adapter, model)
+    weights_agree_with_scores(case, adapter, model)
 
 
-REQUIREMENTS = (
-    is_finite,
-    weights_are_shown,
-    answers_are_classes,
-    twin_agrees,
+ONE_MODEL = (scores_are_finite, weights_agree_with_scores, predictions_are_classes)
+CONTROLS = (
+    reference_agrees,
     other_storage_agrees,
+    zero_weight_is_absent,
+    class_weights_are_weights,
+    faults_leave_no_trace,
+)
+ONE_PASS = (
+    *ONE_MODEL,
+    *CONTROLS,
     classes_may_come_later,
     fit_is_one_pass,
     mistakes_are_those_of_predict,
-    troubles_leave_no_trace,
-    threads_do_not_meddle,
+    threads_do_not_interfere,
     writers_lose_nothing,
 )
 
@@ -278,29 +341,29 @@ REQUIREMENTS = (
 # -- comparisons -----------------------------------------------------------------------------
 
 
-def _same(what, case, face, found, expected):
-    """Compare two models to the last bit; up to rounding where a call ends with a rewriting."""
+def same(what, case, adapter, found, expected):
+    """Compare two models bit for bit; up to rounding where each call ends with a rewrite."""
     if case.setting.params.get("metric") in ("full",):
-        _close(what, face.scores(found), face.scores(expected), case)
+        close(what, adapter.scores(found), adapter.scores(expected), case)
         return
-    changed = differences(face.anatomy(expected), face.anatomy(found))
+    changed = differences(adapter.state(expected), adapter.state(found))
     if changed:
         raise Difference("\n  ".join([f"{what} differs:", *changed[:8]]))
 
 
-def _close(what, found, expected, case, least=0.0):
+def close(what, found, expected, case, least=0.0):
     """Compare scores; one that is too large for a number has to be so in both."""
     found, expected = (np.ravel(each).astype(np.float64) for each in (found, expected))
     with np.errstate(invalid="ignore"):
         gaps = np.abs(found - expected) / largest(expected)
     overflow = ~np.isfinite(found) & ~np.isfinite(expected)
-    close = overflow | (gaps <= max(closeness(case), least))
-    if not close.all():
-        i = int(np.argmin(close))
+    near = overflow | (gaps <= max(closeness(case), least))
+    if not near.all():
+        i = int(np.argmin(near))
         raise Difference(f"{what}: {found[i]!r} where {expected[i]!r} was expected (score {i})")
 
 
-def _same_tally(what, case, found, expected):
+def _same_counts(what, case, found, expected):
     names = ["examples"]
     if case.data.dtype == np.float64 and case.setting.batch_size == 1:
         names.append("updates")

@@ -1,27 +1,47 @@
-"""A model on its way through the rows, and the copies that may take its place."""
+"""A model that learns step by step, and the copies that may take its place."""
 
 import contextlib
 import copy
 import pickle
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import aggro
 
+NOTHING = "nothing"  # the fault of a step that has none
+
 
 class Difference(AssertionError):
-    """Something is not as it must be."""
+    """A requirement that does not hold."""
+
+
+class Step(NamedTuple):
+    """Learning up to row ``stop`` by ``action``, with a fault before or during it."""
+
+    stop: int
+    fault: str
+    seed: int
+    action: str = "partial_fit"  # or "fit", "warm fit": of all rows up to ``stop``
+
+    def __str__(self):
+        return f"{self.action} up to row {self.stop}: {self.fault}"
 
 
 class Run:
-    """A model on its way through the rows."""
+    """A model that learns step by step; ``at`` is the next row of its stream."""
 
-    def __init__(self, face):
-        self.face, self.model, self.at = face, face.setting.make(), 0
+    def __init__(self, adapter, params=None):
+        self.adapter, self.at = adapter, 0
+        self.model = adapter.setting.make(**(params or {}))
 
-    def learn(self, stop):
-        self.face.learn(self.model, self.at, stop)
-        self.at = stop
+    def perform(self, step):
+        """Do what a step asks for."""
+        if step.action == "partial_fit":
+            self.adapter.learn(self.model, self.at, step.stop)
+        else:
+            self.adapter.fit(self.model, step.stop, warm=step.action == "warm fit")
+        self.at = step.stop
 
 
 # -- copies ----------------------------------------------------------------------------------
@@ -33,10 +53,10 @@ def by_pickle(run, rng):
 
 def by_deepcopy(run, rng):
     old, run.model = run.model, copy.deepcopy(run.model)
-    face = run.face  # huge rows may be refused the second time, and so may names of long ago
-    refused = ValueError if face.setting.is_narrow or not face.data.tame else ()
-    with contextlib.suppress(refused):  # what the old one learns is no business of the new one
-        face.learn(old, 0, min(run.at, 3))
+    adapter = run.adapter  # huge rows may be rejected the second time, and so may old names
+    rejected = ValueError if adapter.setting.is_narrow or not adapter.data.well_scaled else ()
+    with contextlib.suppress(rejected):  # what the original learns must not reach the copy
+        adapter.learn(old, 0, min(run.at, 3))
 
 
 def by_file(run, rng):
@@ -47,3 +67,9 @@ def by_file(run, rng):
 
 
 COPIES = (by_pickle, by_deepcopy, by_file)
+
+
+def copies_for(setting):
+    """Return the copies that a model can have: a file holds no code of a kernel."""
+    code = callable(setting.params.get("kernel"))
+    return [copier for copier in COPIES if not (code and copier is by_file)]

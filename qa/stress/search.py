@@ -1,46 +1,47 @@
-"""Cases in processes of their own: what they find is told, and so is one that dies or hangs."""
+"""Many cases in worker processes: reports failures, crashes and hangs."""
 
 import faulthandler
 import multiprocessing
 import time
 
-from qa.stress.check import compose, failure, simplified
+from qa.stress.cases import compose, failure, kind_of, simplified
 
-PATIENCE = 120  # seconds after which a case hangs
+TIMEOUT = 120  # seconds after which a case counts as hanging
 
 
-def patiently(case):
-    """Return what is wrong with a case, or None; the process ends when it takes too long."""
-    faulthandler.dump_traceback_later(PATIENCE, exit=True)
+def with_timeout(case):
+    """Return what is wrong with a case, or None; the process exits when it takes too long."""
+    faulthandler.dump_traceback_later(TIMEOUT, exit=True)
     try:
         return failure(case)
     finally:
         faulthandler.cancel_dump_traceback_later()
 
 
-def told(seed):
-    """Return what one seed has found as text, or None."""
+def report(seed):
+    """Return a description of what one seed has found, or None."""
     case = compose(seed)
-    first = patiently(case)
+    first = with_timeout(case)
     if not first:
         return None
-    case = simplified(case, patiently)
-    again = patiently(case) or f"{first}\n  (not every time: a moment or a thread decides)"
+    case = simplified(case, with_timeout)
+    again = with_timeout(case) or f"{first}\n  (not every time: depends on timing)"
     return f"{case}\nfound: {again}\nto repeat it: python -m qa.stress --seed {seed}\n"
 
 
-def work(seeds, deadline, reports):
-    """Run one case after another; a report is a seed that begins, or one and what was found."""
+def work(seeds, only, deadline, reports):
+    """Run one case after another; a report is a seed that starts, or a seed and its result."""
     for seed in seeds:
         if time.time() > deadline:
             break
-        reports.put((seed,))
-        reports.put((seed, told(seed)))
+        if only is None or kind_of(seed) == only:
+            reports.put((seed,))
+            reports.put((seed, report(seed)))
     reports.put(())
 
 
 class Search:
-    """Processes that run cases; one that dies has found something, too."""
+    """Worker processes that run cases; one that dies has found something, too."""
 
     def __init__(self, options):
         self.options = options
@@ -52,52 +53,53 @@ class Search:
         self.cases, self.failures = 0, 0
 
     def run(self):
-        """Run until the time or the cases are over; return how many failed."""
+        """Run until the time or the cases are over; return the number of failures."""
         started = time.time()
         workers = [self._worker(job) for job in range(self.options.jobs)]
         while workers and self.failures < self.options.most:
-            workers = [worker for worker in workers if self._listen(worker)]
+            workers = [worker for worker in workers if self._poll(worker)]
         for process, *_ in workers:
             process.terminate()
-        spent = time.time() - started
+        seconds = time.time() - started
         print(
-            f"{self.cases} cases in {spent:.0f} s from seed {self.first}, {self.failures} failed."
+            f"{self.cases} cases in {seconds:.0f} s from seed {self.first}, {self.failures} failed."
         )
         return self.failures
 
-    def _worker(self, job, done=-1):
-        """Begin a process that takes every so many-th seed after those that are done."""
+    def _worker(self, job, done=None):
+        """Start a process that takes every n-th seed after ``done``, n being the number of jobs."""
         jobs, cases = self.options.jobs, self.options.cases or 10**9
-        first = self.first + job if done < 0 else done + jobs
+        first = self.first + job if done is None else done + jobs
         seeds = range(first, self.first + cases, jobs)
         reports = self.context.SimpleQueue()
-        process = self.context.Process(target=work, args=(seeds, self.deadline, reports))
+        arguments = (seeds, self.options.only, self.deadline, reports)
+        process = self.context.Process(target=work, args=arguments)
         process.start()
         return [process, reports, job, None]
 
-    def _listen(self, worker):
-        """Take what a worker has to say; False when it has nothing more to do."""
+    def _poll(self, worker):
+        """Read the next report of a worker; return False when it has finished."""
         process, reports, job, seed = worker
         if reports.empty():
             if process.is_alive():
                 time.sleep(0.02)
-            elif reports.empty():  # nor has it said something in the meantime
+            elif reports.empty():  # nor was a report sent in the meantime
                 if seed is None:
                     raise RuntimeError("a process ended before its first case")
-                self._tell(f"{compose(seed)}\nfound: the process died or hung ({process.exitcode})")
+                self._fail(f"{compose(seed)}\nfound: the process died or hung ({process.exitcode})")
                 worker[:] = self._worker(job, seed)
             return True
-        report = reports.get()
-        if not report:
+        message = reports.get()
+        if not message:
             process.join()
             return False
-        worker[3] = report[0]
-        if len(report) == 2:
+        worker[3] = message[0]
+        if len(message) == 2:
             self.cases += 1
-            if report[1]:
-                self._tell(report[1])
+            if message[1]:
+                self._fail(message[1])
         return True
 
-    def _tell(self, text):
+    def _fail(self, text):
         self.failures += 1
         print(text, flush=True)

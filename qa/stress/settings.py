@@ -1,4 +1,4 @@
-"""Which learner, with which parameters: any variant of the catalogue, at any point on the axes."""
+"""An estimator and its parameters: any variant of the catalogue, with any combination of axes."""
 
 from dataclasses import dataclass
 from inspect import signature
@@ -10,7 +10,7 @@ import aggro
 from aggro.settings import SELECTABLE, Settings, check_settings
 from aggro.variants import ROWS, losses_of
 
-# The values of every parameter: those of the axes, and what only some learners know.
+# The values of every parameter: those of the axes, and of what only some learners have.
 VALUES = {
     **{name: values for name, values in ADAPTIVE_AXES.items() if name not in ("case", "loss")},
     "reservoir_size": (1, 3, 16),
@@ -31,13 +31,14 @@ VALUES = {
     "overflow": ("drop", "hash"),
 }
 STREAM_ONLY = ("max_features", "overflow")
-CHANGES = 4  # parameters that differ from the variant's, about
-RACING = 0.25  # part of the cases that leave something to a race
+CHANGES = 4  # mean number of parameters that differ from the variant's
+AUTO = 0.08  # share of the cases with an estimator that selects all of its settings
+SELECTING = 0.25  # share of the cases with model selection
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A learner to make: the name of its class, its parameters, and what it is to learn."""
+    """The class of a learner, its parameters, and the task that it learns."""
 
     name: str
     params: dict
@@ -53,7 +54,10 @@ class Setting:
         return self.name.startswith("Kernel")
 
     @property
-    def races(self):
+    def selects(self):
+        """Whether parameters are chosen by model selection."""
+        if self.name.startswith("Auto"):
+            return True
         return any(self.params.get(name) == "auto" for name in SELECTABLE)
 
     @property
@@ -62,16 +66,20 @@ class Setting:
 
     @property
     def is_narrow(self):
-        """Whether rows that wait for one batch may have more features than a stream may keep."""
+        """Whether the rows of one batch may have more features than the stream may keep."""
         return bool(self.params.get("max_features")) and self.batch_size > 1
 
     @property
     def classes(self):
-        """How many classes there are, 0 where answers are no classes."""
+        """The number of classes, 0 where targets are not classes."""
         return {"binary": 2, "multiclass": self.outputs}.get(self.task, 0)
 
-    def make(self):
-        return getattr(aggro, self.name)(**self.params)
+    def has(self, name):
+        """Whether the learner has a parameter of this name."""
+        return name in signature(getattr(aggro, self.name)).parameters
+
+    def make(self, **params):
+        return getattr(aggro, self.name)(**{**self.params, **params})
 
     def __str__(self):
         shown = ", ".join(f"{name}={value!r}" for name, value in sorted(self.params.items()))
@@ -82,11 +90,13 @@ def compose(rng):
     """Return a setting that the library accepts."""
     while True:
         setting = _draw(rng)
-        if _is_accepted(setting):
+        if is_accepted(setting):
             return setting
 
 
 def _draw(rng):
+    if rng.random() < AUTO:
+        return _draw_auto(rng)
     row = ROWS[rng.integers(len(ROWS))]
     regression = row.estimator.endswith("Regressor")
     kinds = [c for c in CASES.values() if (c[0] == "regression") == regression]
@@ -104,14 +114,29 @@ def _draw(rng):
     for each in known:
         if rng.random() < CHANGES / len(known):
             params[each] = _pick(rng, VALUES[each])
-    if linear and rng.random() < RACING:
-        for each in _to_race(known, name):
+    if linear and rng.random() < SELECTING:
+        for each in _selectable(known, name):
             if rng.random() < 0.6:
                 params[each] = "auto"
+        if "batch_size" in known and rng.random() < 0.2:
+            params["batch_size"] = 4
     if not linear:
         params.setdefault("gamma", 0.5)  # "scale" is that of the first call
     if "random_state" in signature(getattr(aggro, name)).parameters:
         params["random_state"] = int(rng.integers(100))
+    return Setting(name, params, task, outputs)
+
+
+def _draw_auto(rng):
+    """Return an estimator that selects all of its settings."""
+    task, outputs, _ = list(CASES.values())[rng.integers(len(CASES))]
+    name = "AutoRegressor" if task == "regression" else "AutoClassifier"
+    params = {
+        each: _pick(rng, VALUES[each])
+        for each in ("fit_intercept", "n_jobs", "probability")
+        if each in signature(getattr(aggro, name)).parameters and rng.random() < 0.3
+    }
+    params["random_state"] = int(rng.integers(100))
     return Setting(name, params, task, outputs)
 
 
@@ -125,8 +150,8 @@ def _parameters(name, estimator):
     return [*sorted(settings), *STREAM_ONLY, *([] if regression else ["probability"])]
 
 
-def _to_race(known, name):
-    """What may be "auto": a stream races C alone, other linear learners all that is open."""
+def _selectable(known, name):
+    """What may be "auto": a stream selects C alone, other linear learners all that is open."""
     return [each for each in SELECTABLE if each in known and (name[:6] != "Stream" or each == "C")]
 
 
@@ -134,9 +159,9 @@ def _pick(rng, values):
     return values[rng.integers(len(values))]
 
 
-def _is_accepted(setting):
+def is_accepted(setting):
     kernel, strategy = (setting.params.get(each) for each in ("kernel", "budget_strategy"))
-    if kernel == "sigmoid" and strategy == "projection":  # not positive: any row may be refused
+    if kernel == "sigmoid" and strategy == "projection":  # not positive: any row may be rejected
         return False
     try:
         model = setting.make()

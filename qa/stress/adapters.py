@@ -1,19 +1,21 @@
-"""One way to talk to estimators and to stream learners: rows from here to there."""
+"""One interface to estimators and stream learners: learn rows from here to there."""
+
+import warnings
 
 import numpy as np
 
-from qa.stress.anatomy import anatomy
 from qa.stress.inputs import STORAGES, as_dict
+from qa.stress.model_state import model_state
 
-FRESH = 25  # rows of a stream after which a new name appears
-
-
-def face_of(setting, data):
-    return (StreamFace if setting.is_stream else EstimatorFace)(setting, data)
+NEW_NAME = 25  # rows of a stream after which a new feature name appears
 
 
-class EstimatorFace:
-    """Rows come in calls of ``partial_fit``."""
+def adapter_of(setting, data):
+    return (StreamAdapter if setting.is_stream else EstimatorAdapter)(setting, data)
+
+
+class EstimatorAdapter:
+    """Rows come in calls of ``partial_fit`` or ``fit``."""
 
     def __init__(self, setting, data):
         self.setting, self.data = setting, data
@@ -24,25 +26,35 @@ class EstimatorFace:
         """Learn some rows; ``changes`` replace X, y, sample_weight or classes."""
         if start == stop:
             return
+        model.partial_fit(**{**self._call(slice(start, stop)), **self.announce, **changes})
+
+    def fit(self, model, stop, *, warm=False, **changes):
+        """Fit all rows up to one, from scratch or going on with the model."""
+        self.prepare(model, warm)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Maximum number of passes")
+            model.fit(**{**self._call(slice(0, stop)), **changes})
+
+    def prepare(self, model, warm):
+        """Set the parameter that tells ``fit`` how to start."""
+        if self.setting.has("warm_start"):
+            model.set_params(warm_start=warm)
+
+    def _call(self, some):
         weights = self.data.weights
-        call = {
-            "X": self.rows[start:stop],
-            "y": self.data.y[start:stop],
-            **({} if weights is None else {"sample_weight": weights[start:stop]}),
-            **self.announce,
-        }
-        model.partial_fit(**{**call, **changes})
+        given = {} if weights is None else {"sample_weight": weights[some]}
+        return {"X": self.rows[some], "y": self.data.y[some], **given}
 
     def counted(self, model):
-        """How many rows a model has learned; those without a weight are none."""
+        """The number of rows that a model has learned; rows of weight zero are not counted."""
         return model.t_ - 1 if hasattr(model, "_learner") else 0
 
-    def anatomy(self, model):
-        """All that a model knows."""
-        return anatomy(model)
+    def state(self, model):
+        """Everything that a model holds."""
+        return model_state(model)
 
     def scores(self, model):
-        """What a model says of every row."""
+        """The scores of every row."""
         judge = getattr(model, "decision_function", model.predict)
         return np.asarray(judge(self.rows), dtype=np.float64)
 
@@ -50,23 +62,23 @@ class EstimatorFace:
         """The largest weight of a feature; 0 where kernels have none."""
         return 0.0 if self.setting.is_kernel else np.abs(model.coef_).max()
 
-    def answers(self, model):
+    def predictions(self, model):
         return model.predict(self.rows)
 
-    def answer(self, model, i):
+    def prediction(self, model, i):
         return model.predict(self.rows[i : i + 1])[0]
 
     def score(self, model, i):
-        """What a classifier says of one row."""
+        """The scores of one row."""
         return np.asarray(model.decision_function(self.rows[i : i + 1]), dtype=np.float64)[0]
 
     def finish(self, model):
-        """Do what comes with the next example: a look at the race that was interrupted."""
-        if self.setting.races and self.counted(model):
+        """Do what else comes with the next example: an evaluation step that was interrupted."""
+        if hasattr(getattr(model, "_learner", None), "_look_if_due"):
             model._learner._look_if_due()
         return model
 
-    def tally(self, model):
+    def counts(self, model):
         return {
             "examples": self.counted(model),
             "mistakes": model.n_mistakes_,
@@ -75,14 +87,14 @@ class EstimatorFace:
         }
 
 
-class StreamFace:
+class StreamAdapter:
     """Rows come one by one, as dicts."""
 
     def __init__(self, setting, data):
         self.setting, self.data = setting, data
         zeros = "zeros" in data.storage
         rows = data.X.astype(data.dtype)
-        self.rows = [as_dict(row, i // FRESH, zeros) for i, row in enumerate(rows)]
+        self.rows = [as_dict(row, i // NEW_NAME, zeros) for i, row in enumerate(rows)]
         self.y, weights = data.y.tolist(), data.weights
         self.weights = [1.0] * len(self.y) if weights is None else weights.tolist()
 
@@ -93,12 +105,12 @@ class StreamFace:
     def counted(self, model):
         return model.examples
 
-    def anatomy(self, model):
-        """What a file would hold: examples that wait, or not, are told alike."""
-        return anatomy(model.state())
+    def state(self, model):
+        """What a file would hold: pending examples of a batch included."""
+        return model_state(model.state())
 
     def scores(self, model):
-        """The margins of every row, those of two classes as one column."""
+        """The scores of every row, those of two classes as one column."""
         return np.array([_numbers(model.score_one(row)) for row in self.rows])
 
     def largest_weight(self, model):
@@ -106,21 +118,21 @@ class StreamFace:
         _, columns, _ = model._columns()
         return max((abs(weight) for column in columns for weight in column.values()), default=0.0)
 
-    def answers(self, model):
+    def predictions(self, model):
         return np.array([model.predict_one(row) for row in self.rows])
 
-    def answer(self, model, i):
+    def prediction(self, model, i):
         return model.predict_one(self.rows[i])
 
     def finish(self, model):
-        """Learn what waits for its batch to be full, and do what comes with the next example."""
+        """Learn a batch that is not full, and do what else comes with the next example."""
         model.flush()
         if 0 < model._next_look <= model.examples:
             model._look()
         return model
 
-    tally = EstimatorFace.tally
+    counts = EstimatorAdapter.counts
 
 
-def _numbers(margin):
-    return list(margin.values()) if isinstance(margin, dict) else [margin]
+def _numbers(scores):
+    return list(scores.values()) if isinstance(scores, dict) else [scores]

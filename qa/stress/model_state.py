@@ -1,14 +1,14 @@
-"""All that a model knows, taken apart as pickle would: to be compared to the last bit."""
+"""Everything that a model holds, taken apart as pickle does, to be compared bit for bit."""
 
 import numpy as np
 
 ROUNDED = (
     "distance",
     "counted[1]",
-)  # sums that may be rounded otherwise when rows come in other calls
+)  # sums whose rounding depends on how rows are split into calls
 
 
-def anatomy(model):
+def model_state(model):
     """Return every number and text inside a model by its path."""
     parts = {}
     _take_apart(model, type(model).__name__, parts)
@@ -34,9 +34,9 @@ def _take_apart(value, path, parts):
 
 
 def differences(one, two):
-    """Return what differs between two anatomies, one line each."""
+    """Return what differs between two states, one line each."""
     return [
-        f"{path}: {_told(one.get(path))} became {_told(two.get(path))}{_gap(one, two, path)}"
+        f"{path}: {_shown(one.get(path))} became {_shown(two.get(path))}{_gap(one, two, path)}"
         for path in sorted(one.keys() | two.keys())
         if one.get(path) != two.get(path) and not _only_rounded(one, two, path)
     ]
@@ -48,14 +48,14 @@ def _only_rounded(one, two, path):
     return bool(np.isclose(float(one[path]), float(two[path]), rtol=1e-9))
 
 
-def _told(part):
+def _shown(part):
     if part is None:
         return "nothing"
     return f"{part[0]}{list(part[1])}" if isinstance(part, tuple) else part
 
 
 def _gap(one, two, path):
-    """How far two arrays of one shape are apart."""
+    """Describe how far apart two arrays of one shape are."""
     a, b = one.get(path), two.get(path)
     if not (isinstance(a, tuple) and isinstance(b, tuple) and a[:2] == b[:2]):
         return ""

@@ -1,0 +1,120 @@
+"""The learner of a case in plain NumPy, where there is one."""
+
+from statistics import NormalDist
+
+from linear_support import teach_twin, twin_of
+
+from aggro.reference import ReferenceKernelLearner, ReferenceLearner
+from qa.stress.inputs import effective_weights
+from qa.stress.rounding import is_hard_batch
+
+RULES = {
+    "perceptron": "perceptron",
+    "arow": "arow",
+    "cw": "cw",
+    "cw_stdev": "cw-stdev",
+    "scw1": "scw-i",
+    "scw2": "scw-ii",
+}
+
+
+class Reference:
+    """A learner in plain NumPy that learns rows of a case, in passes if need be."""
+
+    def __init__(self, case, learner):
+        self.learner, self.setting, self.data = learner, case.setting, case.data
+        self.weights = effective_weights(case.setting, case.data)
+        self.mistakes = 0  # in rows that were new
+
+    def learn(self, rows, *, again=False):
+        """Learn rows in their order; ``again``: they were learned before."""
+        self._freeze(again)
+        before = self.learner.n_mistakes
+        X, targets, weights = self.data.X[rows], self.data.targets[rows], self.weights[rows]
+        if self.setting.is_kernel:
+            self.learner.learn_stream(X, self._numbers(targets), weights)
+            mistakes = self.learner.n_mistakes - before
+        else:
+            joint = teach_twin(self.learner, X, targets, weights)
+            mistakes = joint if self._votes else self.learner.n_mistakes - before
+        self._freeze(False)
+        self.mistakes += 0 if again else mistakes
+
+    @property
+    def _votes(self):
+        """Whether independent outputs predict together, so that their mistakes do not add up."""
+        task = self.learner.task
+        return task == "multilabel" or (task == "multiclass" and not self.learner.coupled)
+
+    def scores(self, X):
+        return self.learner.scores(X)
+
+    @property
+    def updates(self):
+        return self.learner.n_updates
+
+    @property
+    def loss(self):
+        return self.learner.cumulative_loss
+
+    def _numbers(self, targets):
+        if self.learner.task == "regression":
+            return targets[:, 0]
+        return 2.0 * targets - 1 if self.learner.task == "binary" else targets
+
+    def _freeze(self, frozen):
+        self.learner.frozen = frozen
+        for group in getattr(self.learner, "groups", ()):
+            group.means.frozen = frozen
+
+
+def reference_of(case, control):
+    """Return a Reference that has not learned anything, or None where there is none."""
+    setting = case.setting
+    if setting.is_stream or setting.selects or setting.params.get("average") == "reservoir":
+        return None
+    learned = control._learner.settings
+    try:
+        if setting.is_kernel:
+            learner = _kernel_reference(case, learned)
+        elif learned.loss in RULES:
+            learner = _second_order_reference(case, learned)
+        else:
+            learner = twin_of(learned, case.data.X.shape[1], setting.outputs)
+    except ValueError:  # not a setting of the reference
+        return None
+    return learner and Reference(case, learner)
+
+
+def _second_order_reference(case, learned):
+    names = ("C", "r", "multiclass", "metric", "average", "epsilon")
+    names += ("fit_intercept", "intercept_scaling")
+    axes = {name: getattr(learned, name) for name in names}
+    axes["phi"] = NormalDist().inv_cdf(learned.eta)
+    shape = {"n_features": case.data.X.shape[1], "n_outputs": case.setting.outputs}
+    return ReferenceLearner(learned.task, rule=RULES[learned.loss], **shape, **axes)
+
+
+def _kernel_reference(case, learned):
+    setting, data = case.setting, case.data
+    params = setting.make().get_params()
+    # With equal costs, rounding decides which vector is removed; hard batches take minutes.
+    few = params["kernel"] in ("linear", "poly")  # dimensions: all vectors depend on each other
+    degenerate = bool(params["budget"] and (data.notes or case.repeats or few))
+    degenerate |= is_hard_batch(setting)
+    degenerate |= params["kernel"] == "sigmoid"  # no kernel of any space
+    if learned.average or callable(params["kernel"]) or degenerate:
+        return None
+    names = ("kernel", "degree", "coef0", "budget")
+    shape = {"n_features": data.X.shape[1], "n_outputs": setting.outputs}
+    axes = {name: getattr(learned, name) for name in ("loss", "C", "epsilon", "multiclass")}
+    return ReferenceKernelLearner(
+        learned.task,
+        **shape,
+        **axes,
+        **{name: params[name] for name in names},
+        gamma=params["gamma"],
+        fit_intercept=learned.fit_intercept,
+        batch_size=learned.batch_size,
+        maintenance=params["budget_strategy"],
+    )
