@@ -147,3 +147,23 @@ def test_new_words_of_a_call_that_fails_are_forgotten(monkeypatch):
     for each in (pickle.loads(pickle.dumps(model)), model, other):
         each.partial_fit(["e a"], ["y"])
         assert each.decision_function(["e a", "f c"]).tolist() == expected
+
+
+def test_an_interrupt_while_learners_make_room_leaves_all_of_one_size(monkeypatch):
+    X, y = texts(30)
+    model = TextClassifier(idf=True).partial_fit(X, y)
+    other, more = copy.deepcopy(model), ["new words for everybody"]
+
+    def interrupted(race, features):
+        race.learners[0].model.grow(features)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(aggro.text.learner, "grow_features", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(more, ["ham"])
+    monkeypatch.undo()
+    for each in (model, copy.deepcopy(model)):
+        assert np.array_equal(each.decision_function(X + more), other.decision_function(X + more))
+        each.partial_fit(more, ["ham"])
+    other.partial_fit(more, ["ham"])
+    assert np.array_equal(model.decision_function(X + more), other.decision_function(X + more))

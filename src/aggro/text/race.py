@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from aggro.learn.alike import AnyLearner, learners_of
+from aggro.learn.alike import AnyLearner, grow_features, learners_of
 from aggro.learn.bundle import select
 from aggro.learn.grids import MOST_VALUES, price, tables_of
 from aggro.learn.lanes import record_of
@@ -61,11 +61,11 @@ def share_change(races: Sequence[AnyLearner], leading: int) -> None:
 
 
 def put_back(race: AnyLearner, known: dict[str, Any]) -> None:
-    """Let a race be what it was, but for features that have entered: these stay, unknown."""
+    """Restore a race, except for features that have entered: all learners keep these, unknown."""
     race.__dict__.clear()
     race.__dict__.update(known)
     if isinstance(race, AutoLearner) and race.learners:
-        race.features = race.learners[0].features
+        grow_features(race, race.learners[0].features)  # the first one grows first
 
 
 def bytes_of(learner: Learner, features: int) -> int:
