@@ -23,7 +23,7 @@ import aggro
 from aggro.learn.kernel import KernelLearner
 from aggro.learn.kernel_choice import KernelChoice
 from aggro.settings import Settings
-from qa.stress.model_state import model_state, differences
+from qa.stress.model_state import differences, model_state
 
 
 def test_a_kernel_function_learns_all_rows_or_none():

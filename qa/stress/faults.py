@@ -146,7 +146,7 @@ def interrupt_by_clock(run, rng, step):
 
 def _interrupted(run, step, arm, disarm):
     """Perform a step until it is interrupted; return whether some of it is left to do."""
-    adapter = run.adapter
+    adapter, start = run.adapter, run.at
     before, state = adapter.counted(run.model), None
     if step.action != "partial_fit":
         adapter.prepare(run.model, step.action == "warm fit")
@@ -163,12 +163,11 @@ def _interrupted(run, step, arm, disarm):
                 raise Difference("\n  ".join(["an interrupted fit:", *changed[:5]])) from None
             return True
         learned = adapter.counted(run.model) - before
-        rows = run.at + np.flatnonzero(adapter.data.present[run.at : step.stop])
+        rows = start + np.flatnonzero(adapter.data.present[start : step.stop])
         if not 0 <= learned <= len(rows):
             text = f"after an interrupt {learned} of {len(rows)} rows are counted"
             raise Difference(text) from None
-        if learned:
-            run.at = int(rows[learned - 1]) + 1
+        run.at = int(rows[learned - 1]) + 1 if learned else start
         return True
     return False
 

@@ -244,7 +244,7 @@ def _schedule(rng, setting, data, streams):
         "tol": [None, None, 1e-3, 0.0, 0.1][rng.integers(5)],
         "n_iter_no_change": int(rng.integers(1, 4)),
         "shuffle": bool(rng.integers(2)),
-        "early_stopping": holds_out,
+        "early_stopping": bool(holds_out),
         "validation_fraction": 0.3,
     }
 
