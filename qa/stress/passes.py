@@ -14,7 +14,7 @@ from qa.stress.runs import NOTHING, Difference, Step
 
 # Combinations that chance would rarely draw.
 COMBINATIONS = (
-    {"class_mean": 0.3, "batch_size": 4},
+    {"class_mean": 2.0, "batch_size": 4},
     {"class_mean": 0.3, "metric": "full"},
     {"metric": "full", "batch_size": 4},
     {"class_mean": 2.0, "metric": "full", "batch_size": 4},
