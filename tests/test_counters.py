@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 
 import aggro
 from aggro import AutoClassifier, PassiveAggressiveClassifier
+from aggro.learn.race import AutoLearner
 
 pytestmark = pytest.mark.filterwarnings("ignore:X only rises")
 
@@ -93,3 +94,25 @@ def test_files_copies_and_exports_know_of_them(tmp_path):
                                + model.intercept_[0], atol=1e-9)  # fmt: skip
     model.fit(X, y)
     assert "_counters" not in vars(model)
+
+
+def test_an_interrupted_call_counts_no_row_twice():
+    """While counters are sought, all rows of a call are learned or none."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = AutoClassifier(random_state=0).partial_fit(X[:10], y[:10])
+    learn = AutoLearner.learn
+
+    def interrupted(self, rows, **batch):
+        learn(self, rows, **{**batch, "order": np.arange(5)})
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AutoLearner, "learn", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[10:], y[10:])
+    assert model._counters["rows"] == model.t_ - 1 == 10
+    model.partial_fit(X[10:], y[10:])
+    expected = AutoClassifier(random_state=0).partial_fit(X, y)
+    assert np.array_equal(model.decision_function(X), expected.decision_function(X))

@@ -126,6 +126,7 @@ class OnlineClassifier(Probabilities):
         first = not hasattr(self, "_learner")
         X = self._read(X, reset=first)
         weights = read_weights(sample_weight, X.shape[0])
+        known_counters = self.__dict__.get("_counters")
         X = self._without_counters(X, weights, first)
         if first:
             self._look_at(X, weights)
@@ -136,7 +137,8 @@ class OnlineClassifier(Probabilities):
         lesson = self._lesson(X, parts)
         if self.probability:
             self._learn_and_record(lesson, weights)
-        elif self.class_weight is not None:  # the classes of all rows were counted
+        elif self.class_weight is not None or self.__dict__.get("_counters") is not known_counters:
+            # classes or counters of all rows are known: all rows are learned, or none
             with lesson.undone_if_cut(self._learner):
                 lesson.teach(self._learner)
         else:
