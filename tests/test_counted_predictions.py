@@ -1,5 +1,7 @@
 """``n_mistakes_`` counts what ``predict`` would have answered before each row, or batch of rows."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,24 @@ def test_texts_where_a_selection_restarts():
     model = aggro.TextClassifier(idf=False)
     assert miscounted(model, texts, y, 3 * PIECE - 12) == []
     assert any(runner.race.course.began for runner in model._learner.runners)
+
+
+@pytest.mark.parametrize("step", [-1, 1])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_the_candidate_that_fit_chose_predicts_the_next_row(outputs, step):
+    """Although another one has the better record."""
+    X, y = stream(4, 1300, outputs, 1300)
+    model = PassiveAggressiveClassifier(C="auto", metric="auto", max_iter=3, tol=None)
+    model.fit(X[:900], y[:900])
+    race = model._learner
+    best, lane = race.best
+    before = model.predict(X[900:])
+    race.choose((lane + step) % race.learners[best].models)
+    differ = (model.predict(X[900:]) != before).sum()
+    for i in range(900, 1300):
+        twin = copy.deepcopy(model)
+        wrong = model.predict(X[i : i + 1])[0] != y[i]
+        twin.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert twin.n_mistakes_ - model.n_mistakes_ == wrong
+        assert twin._learner.fixed is None
+    assert differ > 0

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from aggro.learn.grids import FAR_BEHIND, standing, staying
 from aggro.learn.learner import Learner
 from aggro.settings import Settings
+
+TIE = 1e-9  # relative difference of records that decides a tie
 
 
 def lanes_of(learner: Learner) -> list[dict[str, Any]]:
@@ -62,6 +66,38 @@ def best_of(learners: list[Learner]) -> tuple[int, int]:
     """Return the learner and the lane with the best recent record."""
     leaders = [(i, learner.model.chosen) for i, learner in enumerate(learners)]
     return min(leaders, key=lambda at: learners[at[0]].model.records[at[1]][1:3])
+
+
+def rank_first(learners: Sequence[Learner], place: tuple[int, int]) -> None:
+    """Raise the recent errors of the candidates with a better record than this one to its own.
+
+    It then predicts, and is replaced as soon as another one makes fewer errors.
+    """
+    states = [learner.state() for learner in learners]
+    predicting = [
+        (i, lane, lane * (len(state["recent_loss"]) // learner.models) + offset)
+        for i, (learner, state) in enumerate(zip(learners, states, strict=True))
+        for lane, offset in enumerate(_predicting(learner, state))
+    ]
+    (first,) = (entry for i, lane, entry in predicting if (i, lane) == place)
+    fewest, least = (states[place[0]][name][first] for name in ("recent_mistakes", "recent_loss"))
+    for i, lane, entry in predicting:
+        mistakes, loss = states[i]["recent_mistakes"], states[i]["recent_loss"]
+        behind = (fewest - mistakes[entry], least - loss[entry])
+        if (i, lane) == place or behind < (0.0, 0.0):
+            continue
+        rivals = len(loss) // learners[i].models
+        own = slice(lane * rivals, (lane + 1) * rivals)
+        mistakes[own] += behind[0] * (1.0 + TIE)
+        loss[own] += max(behind[1], 0.0) + TIE * least + np.finfo(np.float64).tiny
+    for learner, state in zip(learners, states, strict=True):
+        learner.load_state(state)
+
+
+def _predicting(learner: Learner, state: dict[str, Any]) -> list[int]:
+    """Return which of its predictors each candidate uses: the mean comes first."""
+    last = len(state["recent_loss"]) // learner.models - 1
+    return [0 if by_mean else last for by_mean in learner.model.by_mean]
 
 
 def chosen_of(lane: Settings, settings: Settings) -> Settings:

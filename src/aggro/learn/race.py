@@ -25,7 +25,15 @@ from aggro.learn.grids import (
     within_grid,
 )
 from aggro.learn.joint import Alone, Joint
-from aggro.learn.lanes import all_lanes, best_of, chosen_of, lanes_of, record_of, who_stays
+from aggro.learn.lanes import (
+    all_lanes,
+    best_of,
+    chosen_of,
+    lanes_of,
+    rank_first,
+    record_of,
+    who_stays,
+)
 from aggro.learn.learner import Array, Learner, Progress
 from aggro.learn.turns import Turns
 from aggro.settings import AXES, Settings, check_same_layout, selected_axes
@@ -113,7 +121,7 @@ class AutoLearner:
         restore = self.before(rows, order=order, **lesson) if undo else None
         try:
             if reopens and counts.any():
-                self.fixed = None
+                self._reopen()
             if not self.examples:
                 self.learners = beginners(self, rows, lesson, order[counts.argmax()])
             elif counts.any():
@@ -144,6 +152,14 @@ class AutoLearner:
             if restore:
                 restore()
             raise
+
+    def _reopen(self) -> None:
+        """Let candidates compete again; the one that predicts does so in the next example too."""
+        if self.fixed is None:
+            return
+        if self.fixed != best_of(self.learners):
+            rank_first(self.learners, self.fixed)
+        self.leading, self.fixed = self.fixed[0], None
 
     def before(self, rows: _core.Rows, **lesson: Any) -> Callable[[], None]:
         """Return what undoes a lesson that is about to be learned in several calls."""
