@@ -57,7 +57,7 @@ def test_a_race_that_grows_stands_where_it_stood():
     race.freeze_means()
     wider = Settings(task="multiclass", C="auto", metric="auto", average="auto")
     new = grown(race, wider, np.arange(2), 3)
-    for name in ("fixed", "left", "leading", "counted", "course", "seed", "features"):
+    for name in ("fixed", "left", "leading", "counted", "drift", "seed", "features"):
         assert getattr(new, name) is getattr(race, name) or getattr(new, name) == getattr(
             race, name
         )

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.learn.course import PATIENCE, Course, is_change
+from aggro.learn.drift import DriftDetector
 from aggro.learn.grids import PIECE, PLACES
 from aggro.learn.learner import Learner, rows_of
 from aggro.learn.race import AutoLearner
@@ -45,7 +45,7 @@ def error_of(model):
 
 def same(one, two):
     races = one._learner, two._learner
-    assert races[0].course == races[1].course and races[0].left == races[1].left
+    assert races[0].drift == races[1].drift and races[0].left == races[1].left
     assert one.lanes_ == two.lanes_
     for mine, other in zip(races[0].learners, races[1].learners, strict=True):
         assert mine.all_settings == other.all_settings
@@ -59,10 +59,10 @@ def same(one, two):
 def test_beginners_join_when_a_stream_changes_and_make_it_better(task, store, monkeypatch):
     X, y = stream(task)
     model = estimator(task).partial_fit(store(X), y)
-    assert model._learner.course.began == NOTICED
+    assert model._learner.drift.start == NOTICED
     monkeypatch.setattr(AutoLearner, "watches", False)
     still = estimator(task).partial_fit(store(X), y)
-    assert still._learner.course.began == 0
+    assert still._learner.drift.start == 0
     assert error_of(model) < 0.97 * error_of(still)
 
 
@@ -70,19 +70,19 @@ def test_beginners_join_when_a_stream_changes_and_make_it_better(task, store, mo
 @pytest.mark.parametrize("seed", range(3))
 def test_a_steady_stream_goes_on(task, seed):
     X, y = stream(task, rows=20 * PIECE, change=20 * PIECE, seed=seed)
-    assert estimator(task).partial_fit(X, y)._learner.course.began == 0
+    assert estimator(task).partial_fit(X, y)._learner.drift.start == 0
 
 
 def test_the_leader_stays_and_is_judged_anew():
     X, y = stream()
     model = estimator().partial_fit(X[:NOTICED], y[:NOTICED])
     race = model._learner
-    assert race.course.changed and race.course.began == 0
+    assert race.drift.drifted and race.drift.start == 0
     leader, mistakes = race.winner(), race.mistakes
     assert race.left
     new = X[NOTICED : NOTICED + 1]
     model.partial_fit(new, model.predict(new))  # which the leader gets right
-    assert not race.course.changed and race.course.began == NOTICED
+    assert not race.drift.drifted and race.drift.start == NOTICED
     assert len(race.learners) == 1 + len(PLACES) and not race.left  # all places are raced again
     assert race.leading == 0 and race.mistakes in (mistakes, mistakes + 1)
     assert race.learners[0].settings.metric == leader.settings.metric
@@ -111,7 +111,7 @@ def test_a_change_is_the_same_however_calls_are_cut(cuts, batch_size, tmp_path):
     X, y = stream()
     cuts = [cut - cut % batch_size for cut in cuts]
     whole = estimator(batch_size=batch_size).partial_fit(X, y)
-    assert whole._learner.course.began == NOTICED
+    assert whole._learner.drift.start == NOTICED
     parts = estimator(batch_size=batch_size)
     for number, part in enumerate(np.split(np.arange(len(y)), cuts)):
         parts.partial_fit(X[part], y[part], classes=[0, 1])
@@ -133,7 +133,7 @@ def test_rows_without_weight_do_not_begin_a_race():
     cut = estimator().partial_fit(X[:NOTICED], y[:NOTICED])
     ignored = slice(NOTICED, NOTICED + 10)
     cut.partial_fit(X[ignored], y[ignored], sample_weight=np.zeros(10))
-    assert cut._learner.course.changed and cut._learner.course.began == 0
+    assert cut._learner.drift.drifted and cut._learner.drift.start == 0
 
 
 def test_a_refused_row_after_the_change_undoes_the_new_race():
@@ -150,7 +150,7 @@ def test_a_refused_row_after_the_change_undoes_the_new_race():
         model.partial_fit(huge, y[CHANGE:])
     same(model, kept)
     model.partial_fit(X[CHANGE:], y[CHANGE:])
-    assert model._learner.course.began == NOTICED
+    assert model._learner.drift.start == NOTICED
 
 
 def test_shards_leave_the_lanes_as_they_are():
@@ -158,53 +158,27 @@ def test_shards_leave_the_lanes_as_they_are():
     race = estimator().partial_fit(X[:NOTICED], y[:NOTICED])._learner
     shard = shard_of(race, 2)
     shard.learn(rows_of(X[NOTICED:]), labels=y[NOTICED:].astype(np.int64))
-    assert shard.course.changed and len(shard.learners) == len(race.learners)
+    assert shard.drift.drifted and len(shard.learners) == len(race.learners)
 
 
-def test_a_change_is_more_than_chance_and_more_than_a_fifth():
-    for made, changed in ((12, False), (23, False), (24, True)):  # 12 + 3.5 sqrt(9 + 1)
-        assert is_change(100, made, 0.1, regression=False) == changed
-    for made, changed in ((14.9, False), (15.1, True)):
-        assert is_change(100, made, 0.1, regression=True) == changed
-
-
-def test_a_young_race_does_not_tell_learning_from_a_change():
-    for began in (0, 512):
-        looked = (began + PATIENCE - 64, 10.0)
-        course = Course(began, began + PATIENCE - 1, looked, usual=0.1)
-        for raced in (PATIENCE - 1, PATIENCE):
-            after = course.after_settling(began + raced, 70.0, regression=False)
-            assert after.changed == (raced == PATIENCE)
-            assert after.looked == (began + raced, 70.0) and after.began == began
-            assert after.next_look > began + raced
-
-
-def test_what_is_usual_is_the_mean_of_the_last_few_thousand():
-    course = Course.anew(100, 50.0)
-    for made in (30.0, 10.0, 20.0):
-        examples, cost = course.looked[0] + 1000, course.looked[1] + made
-        course = course.after_settling(examples, cost, regression=True)
-    assert course.usual == pytest.approx(0.02) and not course.changed
-    for _ in range(100):
-        examples, cost = course.looked[0] + 1024, course.looked[1] + 102.4
-        course = course.after_settling(examples, cost, regression=False)
-    assert course.usual == pytest.approx(0.1)
-    assert course.began == 100 and course.looked[0] == 100 + 3000 + 102400
-
-
-def test_early_files_tell_the_next_look_alone():
+def test_early_files_have_the_schedule_alone():
     race = estimator().partial_fit(*stream(rows=700))._learner
     arrays = {}
     facts = encode_auto_learner(race, "race", arrays)
-    look = facts.pop("course")[1]
-    read = decode_auto_learner(facts | {"next_look": look}, "race", arrays)
-    assert read.course == Course(next_look=look)
-    after = read.course.after_settling(5000, 500.0, regression=False)
-    assert not after.changed and after.usual == 0.1  # nobody knows yet what is usual
+    drift = facts.pop("drift")
+    checkpoint = drift["next_checkpoint"]
+    for early in ({"next_look": checkpoint}, {"course": [0, checkpoint, 512, 9.0, 0.1, False]}):
+        read = decode_auto_learner(facts | early, "race", arrays)
+        assert read.drift == DriftDetector(next_checkpoint=checkpoint)
     for bad in (
-        [0, look, 0, 0.0, False],
-        [701, look, 0, 0.0, 0.0, False],
-        [0, 0.5, 0, 0.0, 0.0, False],
+        {"start": 701},
+        {"next_checkpoint": 0.5},
+        {"next_checkpoint": 0},
+        {"mean": -1.0},
+        {"origin": [0.0]},
+        {"block": [0.0, 0.0, 0.0, float("nan")]},
+        {"alarm": [1.0]},
+        {"unknown": 1},
     ):
-        with pytest.raises(ModelFileError, match="race"):
-            decode_auto_learner(facts | {"course": bad}, "race", arrays)
+        with pytest.raises(ModelFileError, match=r"drift|evaluation"):
+            decode_auto_learner(facts | {"drift": drift | bad}, "race", arrays)

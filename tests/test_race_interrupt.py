@@ -68,7 +68,10 @@ def test_all_learners_stand_at_one_example(alarm, threads):
             model.learn(rows_of(X), labels=y, order=order)
         if learned < len(y) + 3000:
             assert states(race) == states(twin)
-            assert race.mistakes == twin.mistakes and race.course.next_look == twin.course.next_look
+            assert (
+                race.mistakes == twin.mistakes
+                and race.drift.next_checkpoint == twin.drift.next_checkpoint
+            )
     assert stopped == 7
 
 

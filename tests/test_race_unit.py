@@ -42,7 +42,10 @@ def same(one, two):
     assert one.lanes_ == two.lanes_
     assert one.n_mistakes_ == two.n_mistakes_ and one.t_ == two.t_
     race, other = one._learner, two._learner
-    assert (race.course.next_look, race.leading) == (other.course.next_look, other.leading)
+    assert (race.drift.next_checkpoint, race.leading) == (
+        other.drift.next_checkpoint,
+        other.leading,
+    )
     for mine, yours in zip(race.learners, other.learners, strict=True):
         states = mine.state(), yours.state()
         for name, array in states[0].items():

@@ -202,7 +202,19 @@ void bind_model(nb::module_& m, const char* name) {
                 });
             },
             "Mistakes and error of whichever model was the chosen one at its time, or of the joint "
-            "answer.");
+            "answer.")
+        .def_prop_ro(
+            "drift_record",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const DriftRecord& drift = self.model.record.drift;
+                    return std::make_tuple(drift.weight, drift.squared_weight, drift.loss,
+                                           drift.squared_loss);
+                });
+            },
+            "Sums over the rows that were evaluated before they were learned: of weights, of "
+            "squared weights, and of the bounded losses of the chosen model and their squares, "
+            "each times the weight.");
 }
 
 /// What concerns several models at once.

@@ -100,6 +100,7 @@ class AddClasses {
         m.record.mistakes = turned.mistakes;
         m.record.recent_mistakes = turned.recent_mistakes;
         m.record.chosen_mistakes = turned.chosen_mistakes;
+        m.record.drift = turned.drift;
     }
 
     /// Turns the sign of every output, which rounding does not depend on. The class sum is that of

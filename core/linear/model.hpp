@@ -303,6 +303,9 @@ struct Model {
         visit("recent_weight", Per::shared, weights, 2);
         record.recent_weight = weights[0];
         record.recent_squares = weights[1];
+        const std::size_t turns = shape.one_class ? 5 : 0;
+        visit_drift("drift", record.drift, 5, visit);
+        visit_drift("turned_drift", turned.drift, turns, visit);
         visit("turned_chosen", Per::shared, &turned.chosen_mistakes, shape.one_class ? 1 : 0);
         visit_numbers<double>(visit, "class_total", Per::shared, &means.total, 1);
         std::int64_t counts[] = {counters.examples, counters.averaged, counters.frozen,
@@ -313,6 +316,14 @@ struct Model {
         counters.frozen = counts[2];
         counters.random = static_cast<std::uint64_t>(counts[3]);
         visit("late_weight", Per::shared, &counters.late_weight, shape.contested() ? 1 : 0);
+    }
+
+    static void visit_drift(const char* name, DriftRecord& drift, std::size_t size,
+                            const Visitor& visit) {
+        double sums[] = {drift.weight, drift.squared_weight, drift.loss, drift.squared_loss,
+                         drift.scale};
+        visit(name, Per::shared, sums, size);
+        drift = {sums[0], sums[1], sums[2], sums[3], sums[4]};
     }
 
     using Tables = std::array<Block<T>*, 7>;

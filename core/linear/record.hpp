@@ -80,7 +80,9 @@ inline void write_mistakes(Record& r, const Record& before, bool jointly, double
             recent = recent * r.memory + (mistaken ? Record::moderate(weight) : 0);
             if (rival != predicts) continue;
             r.mistakes[i] += mistaken;
-            if (i == chosen && !jointly) r.chosen_mistakes += mistaken;
+            if (i != chosen) continue;
+            if (!jointly) r.chosen_mistakes += mistaken;
+            r.drift.add(weight, mistaken);
         }
     }
     r.count_example(weight);
@@ -98,7 +100,9 @@ inline void write_distances(Record& r, const Record& before, double weight, Dist
             recent = recent * r.memory + Record::weighted(weight, error);
             if (rival != predicts) continue;
             r.distances[i] += error;
-            if (i == chosen) r.chosen_error += error;
+            if (i != chosen) continue;
+            r.chosen_error += error;
+            r.drift.add_error(weight, error);
         }
     }
     r.count_example(weight);
@@ -224,7 +228,9 @@ inline void add_losses(Model<T>& m, double weight, const double* losses) {
 /// `wrong` is 0 or 1.
 inline void write_records(Record& r, const double* wrong, const double* loss, double weight) {
     r.begin(weight);
-    r.chosen_mistakes += wrong[best_record(r)];
+    const double mistaken = wrong[best_record(r)];
+    r.chosen_mistakes += mistaken;
+    r.drift.add(weight, mistaken);
     const std::size_t n = r.mistakes.size();
     weight = Record::moderate(weight);
     AGGRO_LANES

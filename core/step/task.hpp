@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/block.hpp"
@@ -39,6 +40,44 @@ struct Tally {
         : mistakes(groups), updates(groups), last_update(groups), loss(groups) {}
 };
 
+/// Bounded losses of the predictions of one model, for drift detection: 0 or 1 in classification.
+/// In regression an error e costs e / (e + s) with a robust scale s of the errors, so that a usual
+/// loss is 1/2 and no outlier costs more than 1.
+struct DriftRecord {
+    double weight = 0, squared_weight = 0, loss = 0, squared_loss = 0;
+    double scale = 0;  ///< of the errors; 0 before the first one
+
+    /// Weights are clamped so that their squares neither overflow nor vanish.
+    void add(double w, double bounded) {
+        w = clamped(w);
+        weight += w;
+        squared_weight += w * w;
+        loss += w * bounded;
+        squared_loss += w * bounded * bounded;
+    }
+
+    /// The scale is the M-estimator that solves mean(e / (e + s)) = 1/2, by stochastic
+    /// approximation: it follows the errors of the last few thousand rows.
+    void add_error(double w, double error) {
+        constexpr double gain = 4, start = 8, rows = 4096, most = 0.5;
+        constexpr double largest = std::numeric_limits<double>::max();
+        const double bounded = error > 0 ? 1 / (1 + scale / error) : 0;
+        add(w, bounded);
+        if (scale == 0) {
+            scale = std::min(error, largest);
+            return;
+        }
+        const double mean = squared_weight / weight;  // weight of a typical row
+        const double rate =
+            gain * clamped(w) / mean / (start + std::min(weight / mean, rows - start));
+        const double factor = 1 + std::min(rate, most) * (2 * bounded - 1);
+        scale = std::min(scale * factor, largest);
+    }
+
+  private:
+    static double clamped(double w) { return std::clamp(w, 1e-100, 1e100); }
+};
+
 /// Progressive validation of whole predictions: of one group, or of several that vote together.
 /// The recent sums discount old examples, so that they follow a stream that changes, and each
 /// example counts in them by its weight. The totals count every example once.
@@ -54,6 +93,7 @@ struct Record {
     double memory = 1;           ///< what an example leaves of the recent record before it
     double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
     double chosen_error = 0;     ///< the same for the distance to the target
+    DriftRecord drift;           ///< of the same predictions, never of an ensemble
     // Of each rival of each model, where those of two classes may answer jointly, and else empty:
     Aligned<double> part;  ///< the coefficient of its score in the answer; 0 while one answers
     Aligned<double> margin_size;  ///< recent sum of the sizes of its margins

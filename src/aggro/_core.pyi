@@ -251,6 +251,12 @@ class Model32:
         Mistakes and error of whichever model was the chosen one at its time, or of the joint answer.
         """
 
+    @property
+    def drift_record(self) -> tuple[float, float, float, float]:
+        """
+        Sums over the rows that were evaluated before they were learned: of weights, of squared weights, and of the bounded losses of the chosen model and their squares, each times the weight.
+        """
+
 class Before32:
     """What models were before a lesson, as far as it can change them."""
 
@@ -427,6 +433,12 @@ class Model64:
     def chosen_record(self) -> tuple[float, float]:
         """
         Mistakes and error of whichever model was the chosen one at its time, or of the joint answer.
+        """
+
+    @property
+    def drift_record(self) -> tuple[float, float, float, float]:
+        """
+        Sums over the rows that were evaluated before they were learned: of weights, of squared weights, and of the bounded losses of the chosen model and their squares, each times the weight.
         """
 
 class Before64:

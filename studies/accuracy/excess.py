@@ -31,7 +31,7 @@ class Everyone(Led):
     """A race that nobody leaves; grids follow their units alone."""
 
     def _look_if_due(self) -> None:
-        if self.examples >= self.course.next_look:
+        if self.examples >= self.drift.next_checkpoint:
             self.go_on_with([move_grid(each, settled=False) for each in self.learners])
 
 

@@ -227,7 +227,16 @@ def test_a_weight_counts_like_more_news(seed, weight):
 
 def test_every_array_of_a_state_has_a_rule():
     """An array that is new in the core fails here until its rule is chosen."""
-    composed = {"weights", "trail", "bias_sum", "bias_variance", "counters", "record", "unit"}
+    composed = {
+        "weights",
+        "trail",
+        "bias_sum",
+        "bias_variance",
+        "counters",
+        "record",
+        "drift",
+        "unit",
+    }
     composed |= {f"{a}_{b}" for a in ("scale", "target") for b in ("rows", "mean", "spread")}
     shapes = [
         Settings("binary", mergeable=True, average=True, class_mean=0.1),

@@ -68,10 +68,10 @@ def test_facts_of_a_race(rows, tmp_path):
     save(aggro.AutoClassifier().partial_fit(X, y), tmp_path / "m")
     text, arrays = container.read(tmp_path / "m")
     places = [path for path in numbers_in(json.loads(text)) if "lanes" not in path]
-    courses = [path for path in places if "course" in path]
-    assert len(courses) == 5
+    drift = [path for path in places if "drift" in path]
+    assert len(drift) == 15
     some = rng.permutation(len(places))[:20]
-    for path in [*courses, *(places[i] for i in some)]:
+    for path in [*drift, *(places[i] for i in some)]:
         for value in (-1, 0, 7, rows, rows + 1, 512, 2**31):  # 512: the next look that settles
             container.write(tmp_path / "m", with_number(text, path, value), arrays)
             with contextlib.suppress(ModelFileError):
@@ -101,17 +101,18 @@ def test_streams(name, overflow, tmp_path):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_array_that_is_not_there(dtype, tmp_path):
-    """Only arrays that early files lack may be missing: rests of class sums, weights of records."""
+    """Only arrays that early files lack may be missing: rests of class sums, parts of records."""
     X, y = problem("PAm-1")
     model = make("PAm-1", random_state=0).partial_fit(X.astype(dtype), y)
-    path, optional = tmp_path / "m", "_learner.class_sum_rest"
+    path, rest = tmp_path / "m", "_learner.class_sum_rest"
+    optional = (rest, "_learner.drift")
     save(model, path)
     text, arrays = container.read(path)
     names = [name for name in arrays if name.startswith("_learner.")]
-    assert "_learner.weights" in names and (optional in names) == (dtype is np.float32)
+    assert "_learner.weights" in names and (rest in names) == (dtype is np.float32)
     for name in names:
         container.write(path, text, {key: arrays[key] for key in arrays if key != name})
-        if name in (optional, "_learner.recent_weight"):
+        if name in (*optional, "_learner.recent_weight"):
             np.testing.assert_allclose(load(path).coef_, model.coef_, rtol=1e-5)
         else:
             with pytest.raises(ModelFileError):

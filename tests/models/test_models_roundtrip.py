@@ -141,7 +141,7 @@ def test_what_a_race_has_cost_is_the_same_to_the_last_bit(tmp_path):
         assert loaded._learner.counted == model._learner.counted
         for each in (model, loaded):
             each.partial_fit(X[300:], y[300:])
-        assert loaded._learner.course == model._learner.course
+        assert loaded._learner.drift == model._learner.drift
 
 
 def test_what_texts_have_cost_is_the_same_to_the_last_bit(tmp_path):

@@ -45,18 +45,18 @@ def whole():
 
 def same(one, two):
     assert one.n_mistakes_ == two.n_mistakes_ and one.lanes_ == two.lanes_
-    assert [race.course for race in races(one)] == [race.course for race in races(two)]
+    assert [race.drift for race in races(one)] == [race.drift for race in races(two)]
     np.testing.assert_array_equal(
         one.decision_function(TEXTS[:200]), two.decision_function(TEXTS[:200])
     )
 
 
 def test_all_begin_anew_together_and_err_less(whole, monkeypatch):
-    began = {race.course.began for race in races(whole)}
+    began = {race.drift.start for race in races(whole)}
     assert len(began) == 1 and began.pop() in (CHANGE + PIECE, CHANGE + 2 * PIECE)
     monkeypatch.setattr(TextRace, "watches", False)
     still = taught()
-    assert {race.course.began for race in races(still)} == {0}
+    assert {race.drift.start for race in races(still)} == {0}
     assert whole.n_mistakes_ < 0.95 * still.n_mistakes_
 
 
@@ -65,9 +65,9 @@ def test_only_a_change_that_the_leader_notices_counts():
     model.partial_fit(TEXTS[: 3 * PIECE], LABELS[: 3 * PIECE], classes=[0, 1])
     learner = model._learner
     other = races(model)[1 - learner.leading]
-    other.course = other.course.__class__(**{**vars(other.course), "changed": True})
+    other.drift = other.drift.__class__(**{**vars(other.drift), "drifted": True})
     learner._look(settled=False)
-    assert not any(race.course.changed for race in races(model))
+    assert not any(race.drift.drifted for race in races(model))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_refused_text_takes_a_new_beginning_back():
         )
         for _ in range(2)
     )
-    assert all(race.course.changed for race in races(model))
+    assert all(race.drift.drifted for race in races(model))
     with pytest.raises(ValueError, match="sample_weight"):
         model.partial_fit(TEXTS[until:], LABELS[until:], sample_weight=np.full(ROWS - until, -1.0))
     for each in (model, twin):

@@ -42,7 +42,7 @@ def grown(learner: Kind, settings: Any, position: Array, classes: int) -> Kind:
 
 def _grown_race(race: AutoLearner, settings: Any, position: Array, classes: int) -> AutoLearner:
     new = type(race)(settings, race.features, classes, race.dtype, race.seed)
-    for name in ("fixed", "frozen", "left", "leading", "counted", "course"):
+    for name in ("fixed", "frozen", "left", "leading", "counted", "drift"):
         setattr(new, name, getattr(race, name))
     new.learners = race.learners
     new.fit_into_memory()  # before they grow

@@ -15,7 +15,7 @@ from aggro.learn.beginners import beginners, clear_record
 from aggro.learn.budget import affordable, by_importance
 from aggro.learn.bundle import select
 from aggro.learn.choice import Choice, choice_of, leaving
-from aggro.learn.course import Course
+from aggro.learn.drift import NO_ROWS, DriftDetector, Sums
 from aggro.learn.grids import (
     MOST_VALUES,
     SETTLED,
@@ -72,7 +72,7 @@ class AutoLearner:
         self.leading = 0  # the learner whose mistakes count until the next look
         self.counted = (0.0, 0.0)  # mistakes and distance, less those that it had made itself
         self.margin_unit = 1.0  # of the scores that predict, for calibration
-        self.course = Course()
+        self.drift = DriftDetector()
         self.turns = Turns()
 
     # -- learning ---------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class AutoLearner:
         if self.fixed is not None:
             return int(np.iinfo(np.int64).max // 2)
         batch = self.settings.batch_size
-        return -(-max(self.course.next_look - self.examples, 1) // batch) * batch
+        return -(-max(self.drift.next_checkpoint - self.examples, 1) // batch) * batch
 
     def affordable(self, places: Sequence[Settings], spent: int = 0) -> tuple[list[Settings], int]:
         """Return the pairs of metric and scale that fit into memory, and how many values of C."""
@@ -197,7 +197,7 @@ class AutoLearner:
         Those that are left are the same as if there had been so many outputs from the beginning,
         until the first of them leave by their records; from then on the best are left.
         """
-        learners, chosen_by_record = self.learners, self.course.raced(self.examples) >= SETTLED
+        learners, chosen_by_record = self.learners, self.drift.elapsed(self.examples) >= SETTLED
         if not learners:
             return
         best_first = [each.settings for each in sorted(learners, key=record_of)]
@@ -208,9 +208,9 @@ class AutoLearner:
             return
         narrow = narrowed if chosen_by_record else within_grid
         stay = [narrow(each, values) for each in learners if each.settings in kept]
-        course = self.course
+        checkpoint = self.drift.next_checkpoint  # may be due
         self.go_on_with(stay, [each for each in learners if each.settings not in kept])
-        self.course, self.fixed = course, None
+        self.drift, self.fixed = replace(self.drift, next_checkpoint=checkpoint), None
 
     def grid(self, place: Settings, steps: int, values: int = MOST_VALUES) -> list[float]:
         """Return the values of C to begin with, around a unit so many steps away from one."""
@@ -218,18 +218,19 @@ class AutoLearner:
 
     def _look_if_due(self) -> None:
         """Look who leads and who is far behind, and let the grids follow."""
-        now, course = self.examples, self.course
-        if self.fixed is not None or now < course.next_look:
+        now, drift = self.examples, self.drift
+        if self.fixed is not None or now < drift.next_checkpoint:
             return
-        learners, settled, raced = self.learners, course.settles(now), course.raced(now)
+        learners, settled, raced = self.learners, drift.is_test_due(now), drift.elapsed(now)
         if settled:
-            course = course.after_settling(now, self.cost, self._regression)
+            drift = drift.verified(learners[0].model.drift_record)  # the best one at a restart
+            drift = drift.tested(self._drift_sums(), self._regression)
         stay = who_stays(learners, raced, self._regression) if settled else learners
         moved = [move_grid(each, settled, raced, self.below) for each in stay]
         ensemble = joint.answers(learners)
         if ensemble:
             joint.join(moved, jointly=raced < joint.EXAMPLES)
-        self.go_on_with(moved, [each for each in learners if each not in stay], course)
+        self.go_on_with(moved, [each for each in learners if each not in stay], drift)
         self._note_end_of(ensemble)
 
     def _note_end_of(self, ensemble: bool) -> None:
@@ -240,28 +241,34 @@ class AutoLearner:
     def _join_if_due(
         self, rows: _core.Rows, lesson: dict[str, Any], order: Array, counts: Array
     ) -> None:
-        """Let the race begin anew beside the leader, when the stream has changed."""
-        if not (self.course.changed and self.watches and counts.any()) or self.fixed is not None:
+        """Restart the selection with the best candidate among new ones, after drift."""
+        if not (self.drift.drifted and self.watches and counts.any()) or self.fixed is not None:
             return
         others = list(self.learners)
         stay = [clear_record(others.pop(self.leading))]
         stay += beginners(self, rows, lesson, order[counts.argmax()])
-        self.go_on_with(stay, others, Course.anew(self.examples, self.cost))
+        self.go_on_with(stay, others, self.drift.restarted(self.examples))
 
     def go_on_with(
-        self, learners: list[Learner], out: Sequence[Learner] = (), course: Course | None = None
+        self,
+        learners: list[Learner],
+        out: Sequence[Learner] = (),
+        drift: DriftDetector | None = None,
     ) -> None:
         """Let these learners race on without those that are out; what was counted stays."""
         leading = best_of(learners)[0]
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
-        course = (course or self.course).after_look(self.examples)
-        left = self.left if course.began == self.course.began else []
+        drift = (drift or self.drift).followed(
+            self._drift_sums(), learners[leading].model.drift_record
+        )
+        drift = drift.after_checkpoint(self.examples)
+        left = self.left if drift.start == self.drift.start else []
         if out:
             gone, rest = (list(chain(*map(lanes_of, some))) for some in (out, learners))
             left = [*left, *leaving(gone, rest, self.examples, self._regression)]
         looked = {"learners": learners, "leading": leading, "counted": counted}
-        self.__dict__.update(looked, course=course, left=left)  # no signal in between
+        self.__dict__.update(looked, drift=drift, left=left)  # no signal in between
 
     # -- the leader -------------------------------------------------------------------------
 
@@ -302,15 +309,15 @@ class AutoLearner:
         """The same for regression: how far off it was."""
         return self.counted[1] + self.made()[1]
 
-    @property
-    def cost(self) -> float:
-        """What all examples have cost whoever led: mistakes, or a distance."""
-        return self.distance if self._regression else self.mistakes
-
     def made(self) -> tuple[float, float]:
         """Return what the learner that leads since the last look has made of them."""
         learners, leading = self.learners, self.leading
         return learners[leading].model.chosen_record if learners else (0.0, 0.0)
+
+    def _drift_sums(self) -> Sums:
+        """Return the sums for drift detection of the best candidate of the last checkpoint."""
+        learners, leading = self.learners, self.leading
+        return learners[leading].model.drift_record if learners else NO_ROWS
 
     @property
     def C(self) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from aggro.learn.alike import AnyLearner
 from aggro.learn.bundle import select
+from aggro.learn.drift import NO_ROWS
 from aggro.learn.grids import STEP
 from aggro.learn.lanes import best_of
 from aggro.learn.learner import Array, Learner
@@ -172,6 +173,8 @@ def _count_again(
     merged.leading = best_of(merged.learners)[0]
     own = merged.learners[merged.leading].model.chosen_record
     merged.counted = (float(made[0] - own[0]), float(made[1] - own[1]))
+    sums = merged.learners[merged.leading].model.drift_record
+    merged.drift = replace(merged.drift, origin=sums, block=NO_ROWS)
 
 
 def _made(race: AutoLearner) -> Array:

@@ -182,6 +182,8 @@ def _take_numbers(state: dict[str, Array], parts: Parts) -> None:
     unit = state.pop("unit", None)
     if unit is not None:
         parts.rest |= {"unit_seen": unit[:-1], "unit_place": unit[-1:]}
+    drift = state.pop("drift")
+    parts.rest |= {"drift_sums": drift[:-1], "drift_scale": drift[-1:]}
     total = state.pop("class_total")
     parts.rest["class_total_seen"] = total[:1]
 
@@ -189,6 +191,7 @@ def _take_numbers(state: dict[str, Array], parts: Parts) -> None:
 def _put_numbers(state: dict[str, Array], rest: dict[str, Array]) -> None:
     state["counters"] = np.concatenate([rest.pop(name) for name in COUNTERS])
     state["record"] = np.concatenate([rest.pop(name) for name in RECORD])
+    state["drift"] = np.concatenate([rest.pop("drift_sums"), rest.pop("drift_scale")])
     if "unit_seen" in rest:
         state["unit"] = np.concatenate([rest.pop("unit_seen"), rest.pop("unit_place")])
     state["class_total"][0] = rest.pop("class_total_seen")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.course import Course
+from aggro.learn.drift import DriftDetector
 from aggro.learn.grids import PIECE, next_look
 from aggro.learn.lanes import best_of
 from aggro.learn.learner import Learner
@@ -47,7 +48,7 @@ def encode_auto_learner(race: AutoLearner, where: str, arrays: Arrays) -> dict[s
         "counted": [float(each) for each in race.counted],
         "leading": race.leading,
         "margin_unit": float(race.margin_unit),
-        "course": _encode_course(race.course),
+        "drift": dataclasses.asdict(race.drift),
         "fixed": None if race.fixed is None else list(race.fixed),
         "left": race.left,
         "learners": [
@@ -105,7 +106,7 @@ def _resume(race: AutoLearner, facts: dict[str, Any]) -> None:
         raise ModelFileError("the leading learner is not told by its number")
     if not 0 <= leading < max(len(race.learners), 1):
         raise ModelFileError("the leading learner is not there")
-    race.leading, race.course = leading, _decode_course(race, facts)
+    race.leading, race.drift = leading, _decode_drift(race, facts)
     race.counted = decode_counted(
         facts.get("counted"), (facts["mistakes"], facts["distance"]), race.made()
     )
@@ -124,24 +125,38 @@ def decode_counted(
     return told[0], told[1]
 
 
-def _encode_course(course: Course) -> list[Any]:
-    return [course.began, course.next_look, *course.looked, course.usual, course.changed]
+def _decode_drift(race: AutoLearner, facts: dict[str, Any]) -> DriftDetector:
+    """Return the drift detector; early versions saved its schedule with other statistics."""
+    given = facts.get("drift")
+    if given is None:
+        early = facts.get("course", [0, facts.get("next_look", next_look(race.examples)), False])
+        given = dataclasses.asdict(DriftDetector())
+        start, checkpoint, *_, drifted = early
+        given |= {"start": start, "next_checkpoint": checkpoint, "drifted": drifted}
+    detector = _detector_of(given)
+    lists = (*detector.origin, *detector.block, *detector.alarm)
+    numbers = (detector.rows, detector.mean, detector.last, detector.dispersion, detector.tolerance)
+    if not all(0.0 <= each < math.inf for each in (*lists, *numbers)):
+        raise ModelFileError("the statistics of drift detection must be finite and at least zero")
+    if not 0 <= detector.start <= race.examples:
+        raise ModelFileError("drift detection starts after the last example")
+    if not detector.start < detector.next_checkpoint <= race.examples + PIECE:
+        raise ModelFileError("the next evaluation step is out of range")
+    return detector
 
 
-def _decode_course(race: AutoLearner, facts: dict[str, Any]) -> Course:
-    """Return the course of a race; early versions tell its next look alone, or nothing."""
-    look = facts.get("next_look", next_look(race.examples))
-    told = facts.get("course", [0, look, 0, 0.0, 0.0, False])
-    if [type(each) for each in told] != [int, int, int, float, float, bool]:
-        raise ModelFileError("the last look at the race is not told in numbers")
-    began, look, examples, cost, usual, changed = told
-    if not 0 <= began <= race.examples:
-        raise ModelFileError("the race has begun after its last example")
-    if not 0 <= examples < look <= race.examples + PIECE:
-        raise ModelFileError("the looks at the race do not follow each other")
-    if not (0.0 <= cost < math.inf and 0.0 <= usual < math.inf):
-        raise ModelFileError("what examples have cost the race is no number")
-    return Course(began, look, (examples, cost), usual, changed)
+def _detector_of(given: Any) -> DriftDetector:
+    """Return a drift detector with fields of the right types, or raise."""
+    kinds = {name: type(value) for name, value in vars(DriftDetector()).items()}
+    if not isinstance(given, dict) or given.keys() != kinds.keys():
+        raise ModelFileError("the fields of drift detection are incomplete or unknown")
+    values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
+    if any(type(values[name]) is not kind for name, kind in kinds.items()):
+        raise ModelFileError("a field of drift detection has the wrong type")
+    for name, sizes in (("origin", (4,)), ("block", (4,)), ("alarm", (0, 2, 6))):
+        if len(values[name]) not in sizes or {type(each) for each in values[name]} - {float}:
+            raise ModelFileError(f"{name} of drift detection has the wrong numbers")
+    return DriftDetector(**values)
 
 
 def decode_left(rows: Any) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from aggro.settings import LOSSES, Settings, Task, check_settings, selected_axes
 
 # Files of old lack these: they begin at zero.
 LATER = ("class_sum_rest", "joint_part", "margin_size", "margin_loss")
+DRIFT_SUMS = 5  # numbers of the core's record for drift detection
 FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
 MOST_FEATURES = 2**48
 
@@ -77,6 +78,9 @@ def complete_record(state: Arrays, regression: bool) -> None:
     state.setdefault("recent_weight", np.repeat(state["record"][:1], 2))
     if regression:
         state.setdefault("distances", np.zeros_like(state["joint_mistakes"]))
+    state.setdefault("drift", np.zeros(DRIFT_SUMS))
+    if "turned_mistakes" in state:
+        state.setdefault("turned_drift", np.zeros(DRIFT_SUMS))
 
 
 def begun_anew(old: Learner) -> Learner:

@@ -46,6 +46,7 @@ LINEAR: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("scale_seen", "scale_square", "scale_rows", "scale_spread"), POSITIVE),
     **dict.fromkeys(("target_rows", "target_spread", "class_total"), POSITIVE),
     **dict.fromkeys(("bias_prior", "bias_variance", "late_weight"), POSITIVE),
+    **dict.fromkeys(("drift", "turned_drift"), POSITIVE),
     **dict.fromkeys(("margin_size", "margin_loss", "news", "bias_news"), POSITIVE),
     "pool_key": (-math.inf, 0.0),
 }

@@ -12,7 +12,12 @@ from aggro.learn.learner import Learner
 from aggro.learn.typical import next_change
 from aggro.models.calibrators import check_calibrator, with_tallies
 from aggro.models.errors import ModelFileError
-from aggro.models.learners import LATER, check_linear, complete_record, counted_only
+from aggro.models.learners import (
+    LATER,
+    check_linear,
+    complete_record,
+    counted_only,
+)
 from aggro.models.record import Record
 from aggro.models.schema import COUNT, POSITIVE, Field, check_array, check_arrays, linear_fields
 from aggro.models.values import Arrays

@@ -27,7 +27,7 @@ from aggro.learn.turns import Turns
 from aggro.learn.typical import Typical, next_change
 from aggro.settings import DEFAULT_MEMORY, Settings
 from aggro.text.encoder import Encoder, Rows
-from aggro.text.race import best_of, bytes_of, make_race, put_back, share_change, winner_of
+from aggro.text.race import best_of, bytes_of, make_race, put_back, share_drift, winner_of
 from aggro.text.runner import Runner, matrix_of, settings_of
 from aggro.text.table import Table
 
@@ -227,7 +227,7 @@ class TextLearner:
     def _look(self, settled: bool) -> None:
         """Look who leads, and let those leave that are far behind."""
         self._lead(self.runners)
-        share_change([runner.race for runner in self.runners], self.leading)
+        share_drift([runner.race for runner in self.runners], self.leading)
         if not settled or sum(len(learners_of(r.race)) for r in self.runners) == 1:
             return
         best = min(learners_of(self.leader.race), key=record_of)

@@ -8,7 +8,6 @@ tables small.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from aggro.learn.alike import AnyLearner, grow_features, learners_of
@@ -49,15 +48,15 @@ def best_of(race: AnyLearner) -> tuple[float, float]:
     return min(map(record_of, learners_of(race)), default=(0.0, 0.0))
 
 
-def share_change(races: Sequence[AnyLearner], leading: int) -> None:
-    """Let all races begin anew if the one that leads has noticed a change, and none otherwise.
+def share_drift(races: Sequence[AnyLearner], best: int) -> None:
+    """Restart the selection of all representations if that of the best one has detected drift.
 
     Records that begin at different examples could not be compared.
     """
-    leader = races[leading]
+    source = races[best]
     for race in races:
-        if isinstance(race, AutoLearner) and isinstance(leader, AutoLearner):
-            race.course = replace(race.course, changed=leader.course.changed)
+        if isinstance(race, AutoLearner) and isinstance(source, AutoLearner):
+            race.drift = race.drift.decided(source.drift.drifted)
 
 
 def put_back(race: AnyLearner, known: dict[str, Any]) -> None:
