@@ -71,6 +71,7 @@ def _settled(state: State, first: bool) -> State:
         kept["mistakes"] -= (state["joint_mistakes"] - state["turned_mistakes"]).astype(np.int64)
         kept["joint_mistakes"] = state["turned_mistakes"]
         kept["recent_mistakes"] = state["turned_recent"]
+        kept["drift"] = state["turned_drift"]
         kept["record"][1:2] = state["turned_chosen"]
     return kept
 
