@@ -33,7 +33,7 @@ inline std::vector<V> column(const nb::dict& arrays, const char* name) {
 
 /// Fills a model with arrays of its own sizes.
 inline void load(Model<double>& model, const nb::dict& arrays) {
-    model.visit([&](const char* name, Per, auto* data, std::size_t size) {
+    model.visit_saved([&](const char* name, Per, auto* data, std::size_t size) {
         if (size == 0) return;
         const auto values = column<std::remove_pointer_t<decltype(data)>>(arrays, name);
         if (values.size() != size)
@@ -100,7 +100,7 @@ struct Knowledge {
             const std::size_t size = values.size();
             state[name] = to_numpy(std::move(values), {size});
         };
-        model->model.visit([&](const char* name, Per, auto* data, std::size_t size) {
+        model->model.visit_saved([&](const char* name, Per, auto* data, std::size_t size) {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size > 0) keep(name, std::vector<V>(data, data + size));
         });

@@ -81,7 +81,7 @@ class LinearCore {
     nb::dict state() {
         std::vector<std::pair<std::string, Array>> arrays;
         guard.alone([&] {
-            model.visit([&](const char* name, Per, auto* data, std::size_t size) {
+            model.visit_saved([&](const char* name, Per, auto* data, std::size_t size) {
                 using V = std::remove_pointer_t<decltype(data)>;
                 if (size > 0) arrays.emplace_back(name, std::vector<V>(data, data + size));
             });
@@ -103,7 +103,7 @@ class LinearCore {
                                          "group", "matrix", "model",   "shared"};
         std::vector<std::pair<std::string, const char*>> kinds;
         guard.alone([&] {
-            model.visit([&](const char* name, Per per, auto*, std::size_t size) {
+            model.visit_saved([&](const char* name, Per per, auto*, std::size_t size) {
                 if (size > 0) kinds.emplace_back(name, names[static_cast<int>(per)]);
             });
         });
@@ -116,7 +116,7 @@ class LinearCore {
     void load_state(const nb::dict& state) {
         const Guard::Hold hold(guard);
         std::vector<nb::object> arrays;
-        model.visit([&](const char* name, Per, auto* data, std::size_t size) {
+        model.visit_saved([&](const char* name, Per, auto* data, std::size_t size) {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
             if (!state.contains(name)) {
@@ -134,7 +134,7 @@ class LinearCore {
             arrays.push_back(nb::cast(array));
         });
         std::size_t i = 0;
-        model.visit([&](const char*, Per, auto* data, std::size_t size) {
+        model.visit_saved([&](const char*, Per, auto* data, std::size_t size) {
             using V = std::remove_pointer_t<decltype(data)>;
             if (size == 0) return;
             const nb::object& array = arrays[i++];

@@ -83,7 +83,7 @@ class Account {
             for (const Group& g : m.groups) fold_if_worn(m, g);
         counters.examples += rounds;
         ++entries;
-        if (m.trail.stride() == 0 || counters.examples <= m.average_from) return;
+        if (!m.shape.averages() || counters.examples <= m.average_from) return;
         const double n = count_rounds(m.shape, counters, rounds);
         for (std::size_t k = part.first(); k < part.end(); ++k) {
             Mixture& mix = m.mix[k];

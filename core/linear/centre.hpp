@@ -27,7 +27,7 @@ inline double average_at(const Model<T>& m, std::size_t j, std::size_t k) {
     const T* lane = m.weights.row(j);
     const Mixture& mix = m.mix[k];
     double sum =
-        mix.scale_sum * static_cast<double>(lane[k]) + static_cast<double>(m.trail.row(j)[k]);
+        mix.scale_sum * static_cast<double>(lane[k]) + static_cast<double>(lane[m.lanes + k]);
     if (mix.own_sum != 0 || mix.rest_sum != 0) {
         const auto own = static_cast<double>(lane[m.shape.outputs + m.own_sum[k]]);
         sum += mix.own_sum * own;
@@ -113,18 +113,19 @@ inline std::pair<std::vector<double>, double> joint_weights(const Model<T>& m) {
     return {weights, bias};
 }
 
-/// target_j[k] becomes scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) + keep * target_j[k].
+/// Lane `target` of each feature becomes scale * u_j[k] + own * S_j + rest * (S_total_j - S_j) +
+/// keep times what it is.
 template <class T>
-inline void mix_into(Model<T>& m, Block<T>& target, std::size_t k, double scale, double own,
+inline void mix_into(Model<T>& m, std::size_t target, std::size_t k, double scale, double own,
                      double rest, double keep) {
     const std::size_t sum = m.shape.outputs + (m.shape.sums > 0 ? m.own_sum[k] : 0),
                       total = m.total_lane();
     const bool sums = m.shape.sums > 0, others = m.shape.total;
     for (std::size_t j = 0; j < m.shape.features; ++j) {
-        const T* lane = m.weights.row(j);
+        T* lane = m.weights.row(j);
         const double s = sums ? static_cast<double>(lane[sum]) : 0,
                      t = others ? static_cast<double>(lane[total]) : s;
-        T& out = target.row(j)[k];
+        T& out = lane[target];
         out = static_cast<T>(scale * static_cast<double>(lane[k]) + own * s + rest * (t - s) +
                              keep * static_cast<double>(out));
     }
@@ -136,9 +137,9 @@ template <class T>
     m.announce_sweep();
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         Mixture& mix = m.mix[k];
-        if (m.trail.stride() > 0)
-            mix_into(m, m.trail, k, mix.scale_sum, mix.own_sum, mix.rest_sum, 1);
-        mix_into(m, m.weights, k, mix.scale, mix.own, mix.rest, 0);
+        if (m.shape.averages())
+            mix_into(m, m.lanes + k, k, mix.scale_sum, mix.own_sum, mix.rest_sum, 1);
+        mix_into(m, k, k, mix.scale, mix.own, mix.rest, 0);
         mix = {};
     }
 }
@@ -163,7 +164,7 @@ inline constexpr double largest_drift = sizeof(T) == 8 ? 1e6 : 1e3;
 /// scale alone wears off soon and is cheaper to renew, but an average is made of it too.
 template <class T>
 inline void fold_if_worn(Model<T>& m, const Group& g) {
-    const bool averages = m.trail.stride() > 0;
+    const bool averages = m.shape.averages();
     constexpr bool wide = sizeof(T) == 8;
     // what is divided by the scale needs the other half of the exponents
     const double smallest = averages ? (wide ? 1e-6 : 1e-3) : wide ? 1e-150 : 1e-18;
@@ -273,7 +274,7 @@ inline void queue_centre(Model<T>& m, std::size_t index) {
         std::min<std::int64_t>(m.ring_fill[index] + 1, static_cast<std::int64_t>(size));
     const auto filled = static_cast<std::size_t>(m.ring_fill[index]);
     const double gamma = g.gamma, share = 1 / (1 + gamma);
-    const bool averages = m.trail.stride() > 0;
+    const bool averages = m.shape.averages();
 
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         const Pull pull = gamma > 0 ? pull_of(m, k) : Pull{};
@@ -294,7 +295,7 @@ inline void queue_centre(Model<T>& m, std::size_t index) {
             }
             const T moved = static_cast<T>(share * centre);
             if (averages)
-                m.trail.row(j)[k] -= static_cast<T>(m.mix[k].scale_sum) * (moved - lane[k]);
+                lane[m.lanes + k] -= static_cast<T>(m.mix[k].scale_sum) * (moved - lane[k]);
             lane[k] = moved;
         }
         if (!m.shape.intercept) continue;

@@ -31,7 +31,7 @@ class ClassMeans {
         if (m.shape.total) s.plain[m.total_lane()] = static_cast<T>(grown);
         if (!m.lazy_means()) {
             space.add_sums(row.x);
-            space.add(row.x, m.weights.data(), m.weights.stride(), s.plain);
+            space.add(row.x, s.plain);
             clear(s.plain);
             return false;
         }
@@ -40,8 +40,10 @@ class ClassMeans {
             const Mixture& mix = m.mix[k];
             const bool own = member(m.own_sum[k]);
             s.plain[k] = static_cast<T>(-(own ? mix.own : mix.rest) * grown / mix.scale);
-            s.trail_plain[k] = static_cast<T>(-(own ? mix.own_sum : mix.rest_sum) * grown -
-                                              mix.scale_sum * static_cast<double>(s.plain[k]));
+            if (m.shape.averages())
+                s.plain[m.lanes + k] =
+                    static_cast<T>(-(own ? mix.own_sum : mix.rest_sum) * grown -
+                                   mix.scale_sum * static_cast<double>(s.plain[k]));
         }
         return true;
     }
@@ -59,7 +61,7 @@ class ClassMeans {
         const Group& g = m.groups[index];
         if (m.shape.queue > 1) {
             queue_centre(m, index);
-            space.read(row.x);
+            space.read(row.x, false);
             return scores.of_last(row);
         }
         const double gamma = g.gamma, share = 1 / (1 + gamma);

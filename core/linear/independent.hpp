@@ -33,7 +33,7 @@ class LaneRules {
         width = epsilon;
         tube = gives_value(task);
         models = usable && !tube && m.shape.vote == Vote::each &&
-                 m.shape.models == m.shape.outputs && m.trail.stride() == 0 && !m.shape.one_class &&
+                 m.shape.models == m.shape.outputs && !m.shape.averages() && !m.shape.one_class &&
                  m.said == nullptr;
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }

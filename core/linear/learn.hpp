@@ -42,7 +42,7 @@ class Learn {
     /// One example of the given weight. What it calls for each row is inlined: of a short row,
     /// calls would take a good part of the time.
     [[gnu::noinline]] void operator()(const Row& x, const Target& y, double weight) {
-        const Seen<Row> row = space.look(x);
+        const Seen<Row> row = space.look(x, account.judges());
         if (m.awaits_first_row(part.first())) account.measure_intercept(row);
         scores.of_last(row);
         account.measure(row, y);
@@ -65,14 +65,14 @@ class Learn {
 
     /// Scores of the model's predictor, left in `scores`.
     void score(const Row& x) {
-        const Seen<Row> row = space.look(x);
+        const Seen<Row> row = space.look(x, true);
         scores.of_last(row);
         scores.of_predictor(row, account.averaged());
     }
 
     /// What all models say jointly.
     double joint(const Row& x) {
-        const Seen<Row> row = space.look(x);
+        const Seen<Row> row = space.look(x, true);
         scores.of_last(row);
         const bool mean = scores.of_mean(row, account.averaged());
         return joint_answer(m, {mean ? s.means.data() : s.scores.data(), s.scores.data()});

@@ -251,7 +251,7 @@ class LearnBatch final : public BatchStep<T, Row> {
     using BatchStep<T, Row>::m;
     using BatchStep<T, Row>::s;
 
-    Seen<Row> look(const Row& x) override { return space.look(x); }
+    Seen<Row> look(const Row& x) override { return space.look(x, true); }
 
     bool look_by_mean(const Seen<Row>& row, double averaged) override {
         return scores.of_mean(row, averaged);

@@ -39,7 +39,8 @@ enum class Per {
     group,
     matrix,  ///< one array for each group: the triangle of a full metric
     model,
-    shared  ///< by all models
+    shared,  ///< by all models
+    cell     ///< features, in memory only: a line has the sections of `Model::weights`
 };
 
 /// w_k = scale * u_k + own_k * S_k + rest_k * (S_total - S_k), where u_k and the sums are lanes.
@@ -61,9 +62,8 @@ template <class T>
 struct Model {
     Shape shape;
     std::size_t lanes = 0;  ///< outputs, class sums and total, padded to whole vectors
-    Block<T> weights;       ///< per feature: lanes of u and sums, then (diagonal) their variances
+    Block<T> weights;       ///< per feature a cell of up to three sections of lanes: see `shift`
     Block<T> sum_rest;      ///< what the class sums leave out by rounding, where T is a float
-    Block<T> trail;         ///< what makes the average of all rounds out of the last weights
     Block<T> ring;          ///< the last `queue` classifiers
     Block<T> pool;          ///< the classifiers in the reservoir
     Block<T> pool_mean;
@@ -98,7 +98,8 @@ struct Model {
                          std::to_string(kept) + " classifiers in a queue or reservoir",
                          "keep fewer of them");
         lanes = padded<T>(k + shape.sums + (shape.total ? 1 : 0));
-        weights = Block<T>(diagonal() ? 2 * lanes : lanes);
+        const std::size_t sections = 1 + (shape.averages() ? 1 : 0) + (diagonal() ? 1 : 0);
+        weights = Block<T>(sections * lanes == 3 ? 4 : sections * lanes);
         bias.assign(k, 0);
         if (shape.intercept && shape.intercept_scale == 0) bias_prior.assign(k, 0);
         bias_variance.assign(k, prior(0));
@@ -120,10 +121,7 @@ struct Model {
             record.may_answer_jointly();
         for (std::size_t i = 0; i < groups.size(); ++i)
             model_of.push_back(i * shape.models / groups.size());
-        if (shape.averages()) {
-            trail = Block<T>(lanes);
-            bias_sum.assign(k, 0);
-        }
+        if (shape.averages()) bias_sum.assign(k, 0);
         if (counts_news()) {
             news = Block<T>(padded<T>(k));
             bias_news.assign(k, 0);
@@ -178,8 +176,18 @@ struct Model {
     bool counts_news() const { return shape.mergeable && shape.metric == Metric::euclidean; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_lane() const { return shape.outputs + shape.sums; }
-    T* variance() { return weights.data() + lanes; }
-    const T* variance() const { return weights.data() + lanes; }
+
+    // A cell holds the lanes of u and of the class sums; then, where the mean of the weights is
+    // kept, as many of `shift`; then, in a diagonal metric, as many of `variance`. One walk over
+    // the features of a row so meets everything that is known of them.
+
+    /// Of each weight, the sum over all rounds of its mean less itself: what turns the last weights
+    /// into their mean. A step tau x taken after rounds of the weight S changes it by -S tau x.
+    T* shift() { return weights.data() + lanes; }
+    const T* shift() const { return weights.data() + lanes; }
+    std::size_t variance_section() const { return shape.averages() ? 2 * lanes : lanes; }
+    T* variance() { return weights.data() + variance_section(); }
+    const T* variance() const { return weights.data() + variance_section(); }
 
     void announce_sweep() const {
         for (SweepWatcher* watcher : watchers) watcher->before_sweep();
@@ -201,7 +209,7 @@ struct Model {
             if (block->stride() > 0) block->grow(features);
         sizes.grow(features);
         for (std::size_t j = shape.features; diagonal() && j < features; ++j)
-            std::fill_n(weights.row(j) + lanes, lanes, T(1));
+            std::fill_n(weights.row(j) + variance_section(), lanes, T(1));
         full = std::move(grown);
         shape.features = features;
     }
@@ -210,7 +218,7 @@ struct Model {
     void forget(std::size_t j) {
         for (Block<T>* block : tables())
             if (block->stride() > 0) std::fill_n(block->row(j), block->stride(), T(0));
-        if (diagonal()) std::fill_n(weights.row(j) + lanes, lanes, T(1));
+        if (diagonal()) std::fill_n(weights.row(j) + variance_section(), lanes, T(1));
         sizes.forget(j);
         for (FullMetric<T>& metric : full) metric.forget(j);
     }
@@ -221,12 +229,23 @@ struct Model {
         watchers.clear();
     }
 
-    /// Every array of the state: its name, what its lines belong to, its numbers. It is what is
-    /// saved, loaded, copied and compared; who selects outputs or adds classes goes by the kinds.
+    /// Every array of the state as it is in memory: its name, what its lines belong to, its
+    /// numbers.
     template <class Visit>
     void visit(Visit&& use) {
         visit_each([&](const char* name, Per per, Numbers numbers, std::size_t size) {
             std::visit([&](auto* data) { use(name, per, data, size); }, numbers);
+        });
+    }
+
+    /// The same as it is saved: the sections of the cells apart. "weights" has the variances behind
+    /// the weights, "trail" the shift; what is written into them is taken over.
+    template <class Visit>
+    void visit_saved(Visit&& use) {
+        visit([&](const char* name, Per per, auto* data, std::size_t size) {
+            if (per != Per::cell) return use(name, per, data, size);
+            if (!shape.averages()) return use(name, Per::lane, data, size);
+            visit_sections(use);
         });
     }
 
@@ -236,11 +255,31 @@ struct Model {
                            std::variant<T*, double*, std::int64_t*>>;
     using Visitor = std::function<void(const char*, Per, Numbers, std::size_t)>;
 
+    template <class Visit>
+    void visit_sections(Visit&& use) {
+        const std::size_t behind = variance_section(), width = diagonal() ? 2 * lanes : lanes;
+        std::vector<T> table(shape.features * width), trail(shape.features * lanes);
+        const auto copy = [&](bool out) {
+            const auto move = [&](T* line, T* copied) {
+                out ? std::copy_n(line, lanes, copied) : std::copy_n(copied, lanes, line);
+            };
+            for (std::size_t j = 0; j < shape.features; ++j) {
+                T* cell = weights.row(j);
+                move(cell, table.data() + j * width);
+                move(cell + lanes, trail.data() + j * lanes);
+                if (diagonal()) move(cell + behind, table.data() + j * width + lanes);
+            }
+        };
+        copy(true);
+        use("weights", Per::lane, table.data(), table.size());
+        use("trail", Per::lane, trail.data(), trail.size());
+        copy(false);
+    }
+
     /// The list of the state's arrays, compiled once for all who ask for it.
     void visit_each(const Visitor& visit) {
-        visit("weights", Per::lane, weights.data(), weights.size());
+        visit("weights", Per::cell, weights.data(), weights.size());
         visit("class_sum_rest", Per::feature, sum_rest.data(), sum_rest.size());
-        visit("trail", Per::lane, trail.data(), trail.size());
         visit("ring", Per::slot, ring.data(), ring.size());
         visit("pool", Per::slot, pool.data(), pool.size());
         visit("pool_mean", Per::lane, pool_mean.data(), pool_mean.size());
@@ -326,8 +365,8 @@ struct Model {
         drift = {sums[0], sums[1], sums[2], sums[3], sums[4]};
     }
 
-    using Tables = std::array<Block<T>*, 7>;
-    Tables tables() { return {&weights, &sum_rest, &trail, &ring, &pool, &pool_mean, &news}; }
+    using Tables = std::array<Block<T>*, 6>;
+    Tables tables() { return {&weights, &sum_rest, &ring, &pool, &pool_mean, &news}; }
 
     /// Raises if a model of so many features is more than the machine can hold.
     void check_room(std::size_t features) {

@@ -16,8 +16,8 @@ template <class T>
     s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
     if (!std::isfinite(s.coef[k]))
         throw BadExample("its step overflows; scale the features or the target");
-    if (m.trail.stride() > 0)
-        s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
+    if (m.shape.averages())
+        s.coef[m.lanes + k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
 }
 
 /// The full metric moves every feature of one group, along the image Sigma x just computed.
@@ -31,16 +31,11 @@ template <class T>
         if (m.shape.intercept)
             m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
     }
-    const auto add = [&](auto space) {
-        space.add(image, m.weights.data(), m.weights.stride(), s.coef);
-        if (m.trail.stride() > 0) space.add(image, m.trail.data(), m.lanes, s.trail_coef);
-    };
     if (m.lanes == 1)
-        add(Space<T, DenseRow<T>, true, false>(m, s));
+        Space<T, DenseRow<T>, true, false>(m, s).add(image, s.coef);
     else
-        add(Space<T, DenseRow<T>, false, false>(m, s));
+        Space<T, DenseRow<T>, false, false>(m, s).add(image, s.coef);
     clear(s.coef);
-    clear(s.trail_coef);
 }
 
 template <class T, class Row, bool Single, bool Diagonal>
@@ -79,9 +74,10 @@ class Mover {
             s.coef[k] = static_cast<T>(tau);
             m.bias[k] += tau * m.bias_variance[k] * constant;
         }
-        if (m.trail.stride() > 0)
+        T* const shifts = s.coef.data() + m.lanes;
+        if (m.shape.averages())
             for (std::size_t k = part.first(); k < n; ++k)
-                s.trail_coef[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);
+                shifts[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);
         for (std::size_t k = part.first(); Diagonal && k < n; ++k) {
             gain(k, s.tau[k] != 0 ? kappa_of(k) : 0, stretch);
         }
@@ -108,14 +104,9 @@ class Mover {
     /// Moves the lanes by their coefficients, and forgets these; the metric stays.
     [[gnu::always_inline]] void apply_steps(const Row& x) {
         if (m.news.stride() > 0) count_news(x);
-        if (m.trail.stride() > 0) {
-            space.step(x, m.trail.data(), m.lanes, s.trail_coef, s.trail_plain);
-            clear(s.trail_coef);
-            clear(s.trail_plain);
-        }
         const bool sums = !Single && m.shape.sums > 0;
         if (sums) space.add_sums(x);
-        space.step(x, m.weights.data(), m.weights.stride(), s.coef, s.plain);
+        space.step(x);
         clear(s.coef);
         if (sums) clear(s.plain);
     }

@@ -59,18 +59,17 @@ class Scores {
 
   private:
     void of_average(const Seen<Row>& row, double rounds) {
-        dot_block(row.x, m.trail);
+        const T* shifts = s.dot.data() + m.lanes;
         for (std::size_t k = part.first(); k < part.end(); ++k) {
             const Mixture& mix = m.mix[k];
             const double sum = row.stretch * mixed(k, mix.scale_sum, mix.own_sum, mix.rest_sum) +
-                               row.stretch * static_cast<double>(s.coef[k]) + m.bias_sum[k];
+                               row.stretch * static_cast<double>(shifts[k]) + m.bias_sum[k];
             s.means[k] = sum / rounds;
         }
-        clear(s.coef);
     }
 
     void of_reservoir(const Seen<Row>& row) {
-        dot_block(row.x, m.pool_mean);
+        dot_pool(row.x);
         s.means = s.scores;  // until the reservoir holds a classifier
         for (std::size_t g = 0; g < m.groups.size(); ++g)
             for (std::size_t k = m.groups[g].first;
@@ -79,13 +78,13 @@ class Scores {
         clear(s.coef);
     }
 
-    /// The products of the row with all lanes of a block, left in `coef`.
-    void dot_block(const Row& x, const Block<T>& block) {
+    /// The products of the row with the means of the reservoirs, left in `coef`.
+    void dot_pool(const Row& x) {
+        const Block<T>& pool = m.pool_mean;
         if constexpr (Single)
-            s.coef[0] = glance(x, block.data()).dot;
+            s.coef[0] = glance(x, pool.data()).dot;
         else
-            dot_lanes(x, block.data() + part.first(), block.stride(),
-                      std::min(part.share.lanes, block.stride()), s.coef.data() + part.first());
+            dot_lanes(x, pool.data(), pool.stride(), pool.stride(), s.coef.data());
     }
 
     /// <scale u_k + own S_k + rest (S_total - S_k), x>.

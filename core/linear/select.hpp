@@ -21,6 +21,8 @@ struct Selection {
     template <class V>
     void fill(Per per, const V* source, std::size_t size, V* target, std::size_t room) const {
         switch (per) {
+            case Per::cell:
+                return fill_cells(source, target);
             case Per::lane:
                 return fill_lanes(source, size, target, room);
             case Per::slot:
@@ -51,22 +53,34 @@ struct Selection {
         return all;
     }
 
-    /// Outputs, then class sums, which all models share; in a diagonal metric the variances follow.
+    /// Outputs, then class sums, which all models share; then the other sections of the cells.
+    template <class V>
+    void fill_cells(const V* source, V* target) const {
+        const std::size_t had = from.shape.outputs, has = outputs.size();
+        const std::size_t shared = std::min(from.lanes - had, to.lanes - has);
+        const bool shifts = from.shape.averages() && to.shape.averages();
+        const bool variances = from.diagonal() && to.diagonal();
+        const std::size_t stride = to.weights.stride(), old_stride = from.weights.stride();
+        for (std::size_t j = 0; j < to.shape.features;
+             ++j, source += old_stride, target += stride) {
+            const auto select = [&](std::size_t old_section, std::size_t section) {
+                for (std::size_t k = 0; k < has; ++k)
+                    target[section + k] = source[old_section + outputs[k]];
+            };
+            select(0, 0);
+            std::copy_n(source + had, shared, target + has);
+            if (shifts) select(from.lanes, to.lanes);
+            if (variances) select(from.variance_section(), to.variance_section());
+        }
+    }
+
+    /// A table of the outputs alone, padded.
     template <class V>
     void fill_lanes(const V* source, std::size_t size, V* target, std::size_t room) const {
         const std::size_t features = to.shape.features;
         const std::size_t old_stride = size / features, stride = room / features;
-        const std::size_t had = from.shape.outputs, has = outputs.size();
-        // a table without class sums may be as wide as one with them, by its padding
-        const bool sums = old_stride >= from.lanes && stride >= to.lanes;
-        const bool variances = old_stride > from.lanes;
-        const std::size_t shared = sums ? std::min(from.lanes - had, to.lanes - has) : 0;
-        for (std::size_t j = 0; j < features; ++j, source += old_stride, target += stride) {
-            for (std::size_t k = 0; k < has; ++k) target[k] = source[outputs[k]];
-            std::copy_n(source + had, shared, target + has);
-            for (std::size_t k = 0; variances && k < has; ++k)
-                target[to.lanes + k] = source[from.lanes + outputs[k]];
-        }
+        for (std::size_t j = 0; j < features; ++j, source += old_stride, target += stride)
+            for (std::size_t k = 0; k < outputs.size(); ++k) target[k] = source[outputs[k]];
     }
 
     /// Several classifiers side by side, each with all its outputs.

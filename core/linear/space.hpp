@@ -11,10 +11,11 @@
 
 namespace aggro {
 
-/// Working memory of one pass, allocated once: one entry per lane, or per output.
+/// Working memory of one pass, allocated once: one entry per lane, or per output. `dot`, `coef` and
+/// `plain` have the lanes of the weights and behind them those of their shift.
 template <class T>
 struct Scratch {
-    std::vector<T> dot, length, coef, plain, trail_coef, trail_plain, kappa, fade;
+    std::vector<T> dot, length, coef, plain, kappa, fade;
     std::vector<double> scores, means, tau, sums;
     std::vector<std::size_t> active;
     std::vector<T> values;
@@ -25,12 +26,10 @@ struct Scratch {
     Counters counters;           ///< of a thread; one alone uses the model's
 
     explicit Scratch(const Model<T>& m)
-        : dot(m.lanes),
+        : dot(m.variance_section()),
           length(m.lanes),
-          coef(m.lanes),
-          plain(m.lanes),
-          trail_coef(m.lanes),
-          trail_plain(m.lanes),
+          coef(m.variance_section()),
+          plain(m.variance_section()),
           kappa(m.lanes),
           fade(m.lanes),
           scores(m.shape.outputs),
@@ -78,12 +77,14 @@ class Space {
           s(scratch),
           stride(model.weights.stride()),
           first(scratch.share.first),
-          lanes(scratch.share.lanes) {}
+          lanes(scratch.share.lanes),
+          shifts(model.shape.averages()) {}
 
-    /// Looks at a row: its products with all lanes and its squared length.
-    [[gnu::always_inline]] Seen<Row> look(const Row& x) {
-        const double squared = read(x);
-        if (!(squared <= std::numeric_limits<T>::max())) return look_shortened(x);
+    /// Looks at a row: its products with all lanes and its squared length; those with the shift of
+    /// the mean are read along where it is asked for, or costs nothing.
+    [[gnu::always_inline]] Seen<Row> look(const Row& x, bool mean) {
+        const double squared = read(x, mean);
+        if (!(squared <= std::numeric_limits<T>::max())) return look_shortened(x, mean);
         return {x, squared < std::numeric_limits<T>::min() ? 0 : squared};
     }
 
@@ -95,40 +96,43 @@ class Space {
     }
 
     /// Fills `dot` (and, in a diagonal metric, `length`) for all lanes; returns ||x||^2.
-    double read(const Row& x) {
-        const T* w = m.weights.data();
-        if constexpr (Single && !Diagonal) {
-            const Glance<T> seen = glance(x, w);
+    double read(const Row& x, bool mean) {
+        if constexpr (!Single) {
+            each_span(mean, [&](std::size_t at, std::size_t count) {
+                dot_lanes(x, m.weights.data() + at, stride, count, s.dot.data() + at);
+            });
+            if constexpr (Diagonal) measure(x);
+        } else if constexpr (Diagonal) {
+            read_cells(x);
+        } else if (shifts) {
+            const auto found = cell_products<Cell<T, true, false>>(x, m.weights.data());
+            s.dot[0] = found[0];
+            s.dot[1] = found[1];
+        } else {
+            const Glance<T> seen = glance(x, m.weights.data());
             s.dot[0] = seen.dot;
             return static_cast<double>(seen.length);
-        } else if constexpr (Single) {
-            return look_in_pairs(x, w);
-        } else {
-            dot_lanes(x, w + first, stride, lanes, s.dot.data() + first);
-            if constexpr (Diagonal)
-                length_lanes(x, m.variance() + first, stride, lanes, s.length.data() + first);
-            return static_cast<double>(squared_length(x));
         }
+        return static_cast<double>(squared_length(x));
     }
 
     /// Measures the row again, where the metric has changed since it was looked at.
     void measure(const Row& x) {
         if constexpr (Single)
-            look_in_pairs(x, m.weights.data());
+            read_cells(x);
         else
             length_lanes(x, m.variance() + first, stride, lanes, s.length.data() + first);
     }
 
-    /// Moves every lane of `target` by coef * Sigma x + plain * x. Spoils `coef`.
-    void step(const Row& x, T* target, std::size_t target_stride, std::vector<T>& coef,
-              const std::vector<T>& plain) {
+    /// Moves every lane by coef * Sigma x + plain * x. Spoils `coef`.
+    void step(const Row& x) {
         const bool sums = m.shape.sums > 0;
         if constexpr (!Diagonal) {
-            for (std::size_t l = 0; sums && l < m.lanes; ++l) coef[l] += plain[l];
-            add(x, target, target_stride, coef);
+            for (std::size_t l = 0; sums && l < s.coef.size(); ++l) s.coef[l] += s.plain[l];
+            add(x, s.coef);
         } else {
-            if (sums) add(x, target, target_stride, plain);
-            add_scaled(x, target, target_stride, coef);
+            if (sums) add(x, s.plain);
+            add_scaled(x);
         }
     }
 
@@ -155,22 +159,26 @@ class Space {
         }
     }
 
-    /// target_j[l] += x_j coef[l], touching only the lanes that move when they are few.
-    void add(const Row& x, T* target, std::size_t target_stride, const std::vector<T>& coef) {
+    /// Lane l of feature j gains x_j coef[l]; only the lanes that move are touched if they are few.
+    void add(const Row& x, const std::vector<T>& coef) {
         if constexpr (Single) {
-            if (coef[0] != T(0)) add_one(x, target, target_stride, coef[0]);
+            if (coef[0] == T(0)) return;
+            return shifts ? add_to_cells<2>(x, m.weights.data(), coef.data())
+                          : add_to_cells<1>(x, m.weights.data(), coef.data());
         } else {
-            std::size_t moving = 0;
-            for (std::size_t l = first; l < first + lanes; ++l) moving += coef[l] != T(0);
-            if (moving == 0) return;
-            if (moving * 64 >= lanes * sizeof(T))
-                return add_lanes(x, target + first, target_stride, lanes, coef.data() + first);
             s.active.clear();
             for (std::size_t l = first; l < first + lanes; ++l)
-                if (coef[l] != T(0)) s.active.push_back(l);
+                if (coef[l] != T(0) || (shifts && coef[m.lanes + l] != T(0))) s.active.push_back(l);
+            if (s.active.empty()) return;
+            if (s.active.size() * 64 >= lanes * sizeof(T))
+                return each_span(true, [&](std::size_t at, std::size_t count) {
+                    add_lanes(x, m.weights.data() + at, stride, count, coef.data() + at);
+                });
             for (std::size_t k = 0; k < x.size; ++k) {
-                T* lane = target + x.feature(k) * target_stride;
-                for (std::size_t l : s.active) lane[l] += x.values[k] * coef[l];
+                T* lane = m.weights.row(x.feature(k));
+                for (const std::size_t l : s.active) lane[l] += x.values[k] * coef[l];
+                for (const std::size_t l : s.active)
+                    if (shifts) lane[m.lanes + l] += x.values[k] * coef[m.lanes + l];
             }
         }
     }
@@ -188,47 +196,63 @@ class Space {
     }
 
   private:
+    /// Calls use(first lane, count) for the lanes of this share, and of their shift if it is asked
+    /// for: they follow each other where the share is the whole model.
+    template <class Use>
+    [[gnu::always_inline]] void each_span(bool mean, Use&& use) {
+        const bool both = mean && shifts;
+        if (both && lanes == m.lanes) return use(0, 2 * lanes);
+        use(first, lanes);
+        if (both) use(m.lanes + first, lanes);
+    }
+
     /// The same for a row whose squared length overflows: it is divided by its largest value.
-    [[gnu::noinline]] Seen<Row> look_shortened(const Row& x) {
+    [[gnu::noinline]] Seen<Row> look_shortened(const Row& x, bool mean) {
         const T largest = shorten(x, s.values);
         shortened = x;
         shortened.values = s.values.data();
-        return {shortened, read(shortened), static_cast<double>(largest)};
+        return {shortened, read(shortened, mean), static_cast<double>(largest)};
     }
 
-    double look_in_pairs(const Row& x, const T* w) {
-        constexpr std::size_t bytes = 2 * sizeof(T), chains = 4;  // several chains hide latency
-        Vector<T, bytes> sums[chains] = {};
-        const auto take = [&](std::size_t k, auto& sum) __attribute__((always_inline)) {
-            const T v = x.values[k];
-            sum += load<T, bytes>(w + 2 * x.feature(k)) * Vector<T, bytes>{v, v * v};
-        };
-        std::size_t k = 0;
-        for (; k + chains <= x.size; k += chains)
-            for (std::size_t c = 0; c < chains; ++c) take(k + c, sums[c]);
-        for (; k < x.size; ++k) take(k, sums[0]);
-        const auto sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-        s.dot[0] = sum[0];
-        s.length[0] = sum[1];
-        return static_cast<double>(squared_length(x));
+    /// One lane in a diagonal metric: all its products.
+    void read_cells(const Row& x) {
+        if (shifts) {
+            const auto found = cell_products<Cell<T, true, true>>(x, m.weights.data());
+            s.dot[0] = found[0];
+            s.dot[1] = found[1];
+            s.length[0] = found[2];
+        } else {
+            const auto found = cell_products<Cell<T, false, true>>(x, m.weights.data());
+            s.dot[0] = found[0];
+            s.length[0] = found[1];
+        }
     }
 
-    void add_scaled(const Row& x, T* target, std::size_t target_stride,
-                    const std::vector<T>& coef) {
+    void add_scaled(const Row& x) {
         const T* variance = m.variance();
         if constexpr (Single) {
-            for (std::size_t k = 0; k < x.size; ++k)
-                target[x.feature(k) * target_stride] +=
-                    coef[0] * together(x.values[k] * variance[x.feature(k) * stride]);
+            const T c = s.coef[0], shift = shifts ? s.coef[1] : T(0);
+            for (std::size_t k = 0; k < x.size; ++k) {
+                const std::size_t at = x.feature(k) * stride;
+                T* cell = m.weights.data() + at;
+                const T image = together(x.values[k] * variance[at]);
+                cell[0] += c * image;
+                if (shifts) cell[1] += shift * image;
+            }
         } else {
-            add_scaled_lanes(x, target + first, target_stride, variance + first, stride, lanes,
-                             coef.data() + first);
+            const auto walk = [&](std::size_t at) {
+                add_scaled_lanes(x, m.weights.data() + at + first, stride, variance + first, stride,
+                                 lanes, s.coef.data() + at + first);
+            };
+            walk(0);
+            if (shifts) walk(m.lanes);
         }
     }
 
     Model<T>& m;
     Scratch<T>& s;
     std::size_t stride, first, lanes;
+    bool shifts;      ///< the mean of the weights is kept
     Row shortened{};  ///< the row just looked at, where its squared length would overflow
 };
 

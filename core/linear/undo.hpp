@@ -168,7 +168,6 @@ class Undo final : private SweepWatcher {
     std::size_t width_of(const void* data) const {
         if (!by_lines || data == nullptr) return 0;
         if (data == m.weights.data()) return m.weights.stride();
-        if (data == m.trail.data()) return m.trail.stride();
         if (data == m.sum_rest.data()) return m.sum_rest.stride();
         if (data == m.news.data()) return m.news.stride();
         return data == m.sizes.seen.data() || data == m.sizes.square.data() ? 1 : 0;

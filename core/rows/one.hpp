@@ -1,6 +1,7 @@
 // The loops over features for one output.
 #pragma once
 #include <cmath>
+#include <utility>
 
 #include "rows/row.hpp"
 #include "rows/vectors.hpp"
@@ -87,6 +88,64 @@ inline Glance<T> glance(const SparseRow<T, Index>& x, const T* w) {
     return seen;
 }
 
+/// The numbers that are known of a feature, side by side: its weight, the shift of its mean and its
+/// variance, where these are kept; three take the room of four.
+template <class T, bool shift, bool variance>
+struct Cell {
+    static constexpr std::size_t width = shift && variance ? 4 : 1 + shift + variance;
+    static constexpr bool pair = shift && !variance;  ///< one product of the row serves both
+    using Numbers = Vector<T, width * sizeof(T)>;
+
+    /// What each is multiplied by where the row has the value v.
+    static Numbers factors(T v) {
+        if constexpr (width == 4)
+            return Numbers{v, v, v * v, 0};
+        else if constexpr (width == 2)
+            return Numbers{v, variance ? v * v : v};
+        else
+            return Numbers{v};
+    }
+};
+
+/// Each number of a vector twice.
+template <class T, std::size_t bytes>
+[[gnu::always_inline]] inline Vector<T, 2 * bytes> doubled(Vector<T, bytes> v) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
+        return __builtin_shufflevector(v, v, (i / 2)...);
+    }(std::make_index_sequence<2 * bytes / sizeof(T)>());
+}
+
+/// The sums over a row of the numbers of its cells times their factors.
+template <class Kind, class Row>
+inline typename Kind::Numbers cell_products(const Row& x, const typename Row::Value* cells) {
+    using T = typename Row::Value;
+    constexpr std::size_t width = Kind::width, bytes = width * sizeof(T), chains = 4;
+    typename Kind::Numbers sums[chains] = {};  // several chains hide latency
+    std::size_t k = 0;
+    if constexpr (Row::dense && Kind::pair) {
+        constexpr std::size_t wide = 64, many = wide / sizeof(T);
+        Vector<T, wide> low{}, high{};
+        for (; k + many <= x.size; k += many) {
+            const auto both = [&](std::size_t at,
+                                  Vector<T, wide>& sum) __attribute__((always_inline)) {
+                sum += doubled<T, wide / 2>(load<T, wide / 2>(x.values + at)) *
+                       load<T, wide>(cells + 2 * at);
+            };
+            both(k, low);
+            both(k + many / 2, high);
+        }
+        low += high;
+        for (std::size_t i = 0; i < many; ++i) sums[i / 2 % chains][i % 2] += low[i];
+    }
+    const auto take = [&](std::size_t at, auto& sum) __attribute__((always_inline)) {
+        sum += Kind::factors(x.values[at]) * load<T, bytes>(cells + width * x.feature(at));
+    };
+    for (; k + chains <= x.size; k += chains)
+        for (std::size_t c = 0; c < chains; ++c) take(k + c, sums[c]);
+    for (; k < x.size; ++k) take(k, sums[0]);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 /// ||x||^2.
 template <class Row>
 inline typename Row::Value squared_length(const Row& x) {
@@ -108,16 +167,32 @@ inline typename Row::Value squared_length(const Row& x) {
     return sum<T, bytes>(n + last * last);
 }
 
-/// block_j[lane] += x_j * coef, for one lane.
-template <class T, class Row>
-inline void add_one(const Row& x, T* block, std::size_t stride, T coef) {
-    if constexpr (Row::dense) {
-        if (stride == 1) {
-            for (std::size_t i = 0; i < x.size; ++i) block[i] += coef * x.values[i];
-            return;
-        }
+/// cell_j += x_j * coef: one number for each of a cell.
+template <std::size_t width, class Row>
+inline void add_to_cells(const Row& x, typename Row::Value* cells,
+                         const typename Row::Value* coef) {
+    using T = typename Row::Value;
+    constexpr std::size_t bytes = width * sizeof(T);
+    std::size_t k = 0;
+    if constexpr (width == 1) {
+        const T c = coef[0];
+        for (; k < x.size; ++k) cells[x.feature(k)] += c * x.values[k];
+        return;
     }
-    for (std::size_t k = 0; k < x.size; ++k) block[x.feature(k) * stride] += coef * x.values[k];
+    const auto c = load<T, bytes>(coef);
+    if constexpr (Row::dense && width == 2) {
+        constexpr std::size_t wide = 64, many = wide / sizeof(T) / width;
+        Vector<T, wide> repeated;
+        for (std::size_t i = 0; i < wide / sizeof(T); ++i) repeated[i] = coef[i % width];
+        for (; k + many <= x.size; k += many)
+            store<T, wide>(cells + width * k,
+                           load<T, wide>(cells + width * k) +
+                               repeated * doubled<T, wide / 2>(load<T, wide / 2>(x.values + k)));
+    }
+    for (; k < x.size; ++k) {
+        T* cell = cells + width * x.feature(k);
+        store<T, bytes>(cell, load<T, bytes>(cell) + x.values[k] * c);
+    }
 }
 
 /// sum |x_j block_j[lane]|: how large the terms of a product are, by which its rounding is judged.

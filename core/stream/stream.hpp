@@ -73,7 +73,7 @@ class StreamLoop {
 
     /// True if all products of the row with the model are far from overflow.
     bool moderate(const StreamRow& x) {
-        scores.of_last(space.look(x));
+        scores.of_last(space.look(x, true));
         bool fine = true;
         for (double dot : s.dot) fine &= std::abs(dot) <= Limits::score;
         for (double score : s.scores) fine &= std::abs(score) <= Limits::score;
