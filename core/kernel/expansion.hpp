@@ -71,7 +71,7 @@ class Expansion {
     void score(const double* values, const double* coefficients, double* scores) const {
         const DenseRow<double> row{values, size()};
         if (stride == 1)
-            scores[0] = glance(row, coefficients).dot;
+            scores[0] = weights_dot(row, coefficients);
         else
             dot_lanes<double>(row, coefficients, stride, stride, scores);
     }

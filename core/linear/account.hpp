@@ -53,7 +53,7 @@ class Account {
                                        const Standing* began = nullptr) {
         const double* last = s.scores.data();
         const Votes votes{mean ? s.means.data() : last, last};
-        if (alone()) return write_record(m, votes, y, weight, began);
+        if (alone()) return write_record<Single>(m, votes, y, weight, began);
         for (std::size_t rival = 0; rival < m.shape.rivals(); ++rival)
             std::copy_n(votes[rival] + part.first(), part.end() - part.first(),
                         s.journal->votes(entries, rival) + part.first());

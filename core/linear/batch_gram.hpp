@@ -135,7 +135,7 @@ class BatchGram {
         for (std::size_t j = 0; j < n; ++j) {
             const double constant = write_image(index, rows[j]);
             for (std::size_t k = 0; k <= j; ++k)
-                gram[j * n + k] = gram[k * n + j] = glance(rows[k], image.data()).dot + constant;
+                gram[j * n + k] = gram[k * n + j] = weights_dot(rows[k], image.data()) + constant;
             if (!Row::dense && m.shape.metric != Metric::full) write(rows[j], nullptr);
         }
     }

@@ -63,13 +63,13 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
     Reader<T, Row> reader(lesson.x);
     Scaled<T, Row> scaled(sizes, m.shape.features);
     const bool scales = sizes.kind != Scale::none;
-    const bool foresees = lesson.order != nullptr;  // else the machine does
-    constexpr std::size_t ahead = 3;
+    const bool prefetches = lesson.order || !Row::dense;  // dense rows in order: the machine does
+    constexpr std::size_t ahead = 5;
     with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
             at = lesson.first + i;
-            if (foresees && i + ahead < lesson.count) reader.foresee(lesson.row(i + ahead));
+            if (prefetches && i + ahead < lesson.count) reader.prefetch(lesson.row(i + ahead));
             look(i, 1);
             naming_the_row(r, [&] {
                 const Row x = reader.row(r);
@@ -142,7 +142,7 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
             write_records(m.record, journal.votes(entry), journal.losses(entry), weight);
         } else {
             const Votes votes{journal.votes(entry), journal.votes(entry, m.shape.rivals() - 1)};
-            write_record(m, votes, lesson.target(r), weight);
+            write_record<false>(m, votes, lesson.target(r), weight);
             add_losses(m, weight, journal.losses(entry));
         }
         ++entry;

@@ -11,10 +11,11 @@ namespace aggro {
 
 /// True if the model whose `each` groups begin with `first` predicts the wrong class, or some wrong
 /// label, with these scores.
-template <class T>
+template <bool Single, class T>
 inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t first, std::size_t each,
                        const Target& y) {
     const Group& g = m.groups[first];
+    if (Single && g.task == Task::margin) return (scores[0] > 0) != (y.sign(g.positive) > 0);
     const double* mine = scores + g.first;
     if (picks_class(g.task)) return std::max_element(mine, mine + g.count) - mine != y.label;
     if (m.shape.vote == Vote::argmax) return std::max_element(mine, mine + each) - mine != y.label;
@@ -66,32 +67,36 @@ inline std::size_t best_record(const Record& r) {
 using Votes = std::array<const double*, 2>;
 
 /// Counts the mistakes of all rivals in an example of this weight, by `wrong(model, rival)`. The
-/// predictor is the one chosen by the record `before`, which may be the same record. Mistakes of an
-/// ensemble prediction are counted in `Joint`.
-template <class Wrong>
-inline void write_mistakes(Record& r, const Record& before, bool jointly, double weight,
-                           Wrong&& wrong) {
-    const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(before) : 0;
+/// predictor is the one chosen by the record `before`, which may be the same record; it is looked
+/// up only where the rivals differ. Mistakes of an ensemble prediction are counted in `Joint`.
+template <bool Single, class Wrong>
+[[gnu::always_inline]] inline void write_mistakes(Record& r, const Record& before, bool jointly,
+                                                  double weight, Wrong&& wrong) {
+    const std::size_t models = Single ? 1 : r.mistakes.size();
+    const std::size_t chosen = models > 1 ? best_record(before) : 0;
+    const bool two = r.rivals == 2;
+    const double cost = Record::moderate(weight);
     for (std::size_t i = 0; i < models; ++i) {
-        const std::size_t predicts = best_rival(before, i);
-        for (std::size_t rival = 0; rival < r.rivals; ++rival) {
-            const bool mistaken = wrong(i, rival);
-            double& recent = r.recent_mistakes[i * r.rivals + rival];
-            recent = recent * r.memory + (mistaken ? Record::moderate(weight) : 0);
-            if (rival != predicts) continue;
-            r.mistakes[i] += mistaken;
-            if (i != chosen) continue;
-            if (!jointly) r.chosen_mistakes += mistaken;
-            r.drift.add(weight, mistaken);
+        const bool mistaken[] = {wrong(i, 0), two && wrong(i, 1)};
+        const bool counts =
+            (mistaken[0] || mistaken[1]) && mistaken[two ? best_rival(before, i) : 0];
+        r.mistakes[i] += counts;
+        if (i == chosen) {
+            if (!jointly) r.chosen_mistakes += counts;
+            r.drift.add(weight, counts);
         }
+        double* recent = &r.recent_mistakes[i * r.rivals];
+        recent[0] = recent[0] * r.memory + (mistaken[0] ? cost : 0);
+        if (two) recent[1] = recent[1] * r.memory + (mistaken[1] ? cost : 0);
     }
     r.count_example(weight);
 }
 
 /// The same for the distance to the target.
-template <class Distance>
+template <bool Single, class Distance>
 inline void write_distances(Record& r, const Record& before, double weight, Distance&& distance) {
-    const std::size_t models = r.mistakes.size(), chosen = models > 1 ? best_record(before) : 0;
+    const std::size_t models = Single ? 1 : r.mistakes.size();
+    const std::size_t chosen = models > 1 ? best_record(before) : 0;
     for (std::size_t i = 0; i < models; ++i) {
         const std::size_t predicts = best_rival(before, i);
         for (std::size_t rival = 0; rival < r.rivals; ++rival) {
@@ -124,14 +129,14 @@ inline Record& turned_record(Model<T>& m) {
 /// class, and which one that is will be known when the second class comes; the two records differ
 /// by these ties, and so may the models that they choose.
 template <class T>
-inline void write_turned(Model<T>& m, const Votes& votes, const Target& y, double weight,
-                         const Record* began) {
+[[gnu::noinline]] inline void write_turned(Model<T>& m, const Votes& votes, const Target& y,
+                                           double weight, const Record* began) {
     Record& r = turned_record(m);
     const auto wrong = [&](std::size_t i, std::size_t rival) {
         const double* scores = votes[rival];
-        return scores[m.groups[i].first] != 0 && wrong_vote(m, scores, i, 1, y);
+        return scores[m.groups[i].first] != 0 && wrong_vote<false>(m, scores, i, 1, y);
     };
-    write_mistakes(r, began ? *began : r, m.said != nullptr, weight, wrong);
+    write_mistakes<false>(r, began ? *began : r, m.said != nullptr, weight, wrong);
 }
 
 /// The ensemble prediction of all rivals of all models, by their scores of a row.
@@ -190,23 +195,25 @@ struct Standing {
 };
 
 /// Records one example of this weight, by the scores of the predictor before it is learned.
-template <class T>
+template <bool Single, class T>
 inline void write_record(Model<T>& m, const Votes& votes, const Target& y, double weight,
                          const Standing* began = nullptr) {
     Record& r = m.record;
     const Record& before = began ? began->record : r;
     if (m.said) write_margins(m, votes, y, weight);
     if (m.shape.one_class) write_turned(m, votes, y, weight, began ? &began->turned : nullptr);
-    const std::size_t each = m.groups_per_model();
+    const std::size_t each = Single ? 1 : m.groups_per_model();
     if (gives_value(m.groups[0].task))
-        return write_distances(r, before, weight, [&](std::size_t i, std::size_t rival) {
+        return write_distances<Single>(r, before, weight, [&](std::size_t i, std::size_t rival) {
             return distance(m, votes[rival], i * each, each, y);
         });
     const auto wrong = [&](std::size_t i, std::size_t rival) {
-        return wrong_vote(m, votes[rival], i * each, each, y);
+        return wrong_vote<Single>(m, votes[rival], i * each, each, y);
     };
-    write_mistakes(r, before, m.said != nullptr, weight, wrong);
-    for (double& loss : r.recent_loss) loss *= r.memory;  // those of this example are added later
+    write_mistakes<Single>(r, before, m.said != nullptr, weight, wrong);
+    const std::size_t losses = (Single ? 1 : m.shape.models) * r.rivals;
+    double* loss = r.recent_loss.data();  // those of this example are added later
+    for (std::size_t i = 0; i < losses; ++i) loss[i] *= r.memory;
 }
 
 /// Adds a loss of the last weights in an example of this weight to the record of a model.

@@ -82,7 +82,7 @@ class Scores {
     void dot_pool(const Row& x) {
         const Block<T>& pool = m.pool_mean;
         if constexpr (Single)
-            s.coef[0] = glance(x, pool.data()).dot;
+            s.coef[0] = weights_dot(x, pool.data());
         else
             dot_lanes(x, pool.data(), pool.stride(), pool.stride(), s.coef.data());
     }

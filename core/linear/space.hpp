@@ -102,24 +102,16 @@ class Space {
                 dot_lanes(x, m.weights.data() + at, stride, count, s.dot.data() + at);
             });
             if constexpr (Diagonal) measure(x);
-        } else if constexpr (Diagonal) {
-            read_cells(x);
-        } else if (shifts) {
-            const auto found = cell_products<Cell<T, true, false>>(x, m.weights.data());
-            s.dot[0] = found[0];
-            s.dot[1] = found[1];
+            return static_cast<double>(squared_length(x));
         } else {
-            const Glance<T> seen = glance(x, m.weights.data());
-            s.dot[0] = seen.dot;
-            return static_cast<double>(seen.length);
+            return shifts ? read_cells<true>(x) : read_cells<false>(x);
         }
-        return static_cast<double>(squared_length(x));
     }
 
     /// Measures the row again, where the metric has changed since it was looked at.
     void measure(const Row& x) {
         if constexpr (Single)
-            read_cells(x);
+            read(x, false);
         else
             length_lanes(x, m.variance() + first, stride, lanes, s.length.data() + first);
     }
@@ -214,18 +206,18 @@ class Space {
         return {shortened, read(shortened, mean), static_cast<double>(largest)};
     }
 
-    /// One lane in a diagonal metric: all its products.
-    void read_cells(const Row& x) {
-        if (shifts) {
-            const auto found = cell_products<Cell<T, true, true>>(x, m.weights.data());
-            s.dot[0] = found[0];
-            s.dot[1] = found[1];
-            s.length[0] = found[2];
+    /// One output: all its products.
+    template <bool shift>
+    double read_cells(const Row& x) {
+        const auto found = products<Cell<T, shift, Diagonal>>(x, m.weights.data());
+        if constexpr (shift || Diagonal) {
+            s.dot[0] = found.sums[0];
+            if constexpr (shift) s.dot[1] = found.sums[1];
+            if constexpr (Diagonal) s.length[0] = found.sums[shift ? 2 : 1];
         } else {
-            const auto found = cell_products<Cell<T, false, true>>(x, m.weights.data());
-            s.dot[0] = found[0];
-            s.length[0] = found[1];
+            s.dot[0] = found.sums;
         }
+        return static_cast<double>(found.squared);
     }
 
     void add_scaled(const Row& x) {

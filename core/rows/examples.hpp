@@ -48,28 +48,29 @@ struct DoNothing {
     void operator()(std::size_t, std::size_t) const {}
 };
 
-/// Strictly increasing and inside a matrix of so many features. `ask_for(k, count)` may ask memory
-/// for what will be walked after these entries.
-template <class Index, class Ask = DoNothing>
-inline bool well_formed(const Index* indices, std::size_t size, std::size_t features,
-                        const Ask& ask_for = {}) {
-    constexpr std::size_t bytes = 64, width = bytes / sizeof(Index);
+/// Strictly increasing and inside a matrix of so many features.
+template <class Index>
+inline bool well_formed(const Index* indices, std::size_t size, std::size_t features) {
     if (size == 0) return true;
-    const auto falls = [&](std::size_t k) {
-        return load<Index, bytes>(indices + k) <= load<Index, bytes>(indices + k - 1);
-    };
     bool rises = true;
-    if (size > width) {
+    const auto check = [&](auto bytes) __attribute__((always_inline)) {
+        constexpr std::size_t width = bytes() / sizeof(Index);
+        const auto falls = [&](std::size_t k) {
+            return load<Index, bytes()>(indices + k) <= load<Index, bytes()>(indices + k - 1);
+        };
         auto bad = falls(size - width);  // the last block may overlap the one before
-        for (std::size_t k = 1; k + width <= size; k += width) {
-            ask_for(k, width);
-            bad |= falls(k);
-        }
-        for (std::size_t i = 0; i < width; ++i) rises &= bad[i] == 0;
-    } else {
-        for (std::size_t k = 1; k < size; ++k) rises &= indices[k] > indices[k - 1];
-    }
-    return rises && indices[0] >= 0 && static_cast<std::size_t>(indices[size - 1]) < features;
+        for (std::size_t k = 1; k + width <= size; k += width) bad |= falls(k);
+        rises = !any_bit<Index, bytes()>(bad);
+    };
+    using Size = std::size_t;
+    constexpr Size wide = 64, narrow = 16;
+    if (size > wide / sizeof(Index))
+        check(std::integral_constant<Size, wide>{});
+    else if (size > narrow / sizeof(Index))
+        check(std::integral_constant<Size, narrow>{});
+    else
+        for (Size k = 1; k < size; ++k) rises &= indices[k] > indices[k - 1];
+    return rises && indices[0] >= 0 && static_cast<Size>(indices[size - 1]) < features;
 }
 
 /// Tells whether the features of a row are all different, whatever their order. One bit for each
@@ -142,7 +143,7 @@ class Reader {
     explicit Reader(const Matrix& matrix) : x(matrix), distinct(std::make_shared<Distinct>()) {}
 
     /// Asks memory for a row that will be read soon.
-    [[gnu::always_inline]] void foresee(std::size_t i) const {
+    [[gnu::always_inline]] void prefetch(std::size_t i) const {
         const auto [begin, size] = place(i);
         ask_for(x.values, x.doubles ? sizeof(double) : sizeof(float), begin, size);
         if constexpr (!Row::dense)
@@ -160,7 +161,7 @@ class Reader {
             const bool fitting = x.wide_indices == (sizeof(Index) == sizeof(std::int64_t));
             const Index* indices = fitting ? static_cast<const Index*>(x.indices) + begin
                                            : convert_indices(begin, size);
-            if ((order == Order::any ? x.sound : x.rising) || in_place(values, indices, size))
+            if ((order == Order::any ? x.sound : x.rising) || in_place(indices, size))
                 return {values, indices, size};
             return put_in_order(values, indices, size);
         }
@@ -228,14 +229,9 @@ class Reader {
 
     /// True if the row can be read where it lies. Rows are like their neighbours: the check that
     /// held for the last one is tried first.
-    [[gnu::always_inline]] bool in_place(const T* values, const Index* indices, std::size_t size) {
+    [[gnu::always_inline]] bool in_place(const Index* indices, std::size_t size) {
         if (order == Order::any && unsorted) return (*distinct)(indices, size, x.features);
-        constexpr std::size_t some = 1024;  // most likely the rows that follow come next
-        const auto following = [&](std::size_t k, std::size_t count) {
-            ask_for(values, sizeof(T), k + some / sizeof(T), count);
-            ask_for(indices, sizeof(Index), k + some / sizeof(Index), count);
-        };
-        if (well_formed(indices, size, x.features, following)) return true;
+        if (well_formed(indices, size, x.features)) return true;
         unsorted = true;
         return order == Order::any && (*distinct)(indices, size, x.features);
     }

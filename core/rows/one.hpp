@@ -8,94 +8,28 @@
 
 namespace aggro {
 
-/// <w, x> and ||x||^2 in one pass.
+template <class T, std::size_t width>
+struct NumbersOf : VectorOf<T, width * sizeof(T)> {};
 template <class T>
-struct Glance {
-    T dot = 0;
-    T length = 0;
+struct NumbersOf<T, 1> {
+    using type = T;
 };
 
-/// The same for a dense row of at least `width` values. The last block overlaps the one before:
-/// what was counted already is masked out.
-template <std::size_t width, class T>
-[[gnu::always_inline]] inline Glance<T> glance_blocks(const DenseRow<T>& x, const T* w) {
-    constexpr std::size_t bytes = width * sizeof(T);
-    Vector<T, bytes> d0{}, d1{}, n0{}, n1{};
-    std::size_t i = 0;
-    for (; i + 2 * width <= x.size; i += 2 * width) {
-        const auto a = load<T, bytes>(x.values + i), b = load<T, bytes>(x.values + i + width);
-        d0 += a * load<T, bytes>(w + i);
-        d1 += b * load<T, bytes>(w + i + width);
-        n0 += a * a;
-        n1 += b * b;
-    }
-    if (i + width <= x.size) {
-        const auto a = load<T, bytes>(x.values + i);
-        d0 += a * load<T, bytes>(w + i);
-        n0 += a * a;
-        i += width;
-    }
-    if (i < x.size) {
-        const std::size_t last = x.size - width;
-        const auto b =
-            load<T, bytes>(x.values + last) * load<T, bytes>(uncounted<T, width>(x.size - i));
-        d1 += b * load<T, bytes>(w + last);
-        n1 += b * b;
-    }
-    return {sum<T, bytes>(d0 + d1), sum<T, bytes>(n0 + n1)};
-}
-
-template <class T>
-[[gnu::always_inline]] inline Glance<T> glance(const DenseRow<T>& x, const T* w) {
-    constexpr std::size_t wide = 64 / sizeof(T), narrow = 4;
-    if (x.size >= wide) return glance_blocks<wide>(x, w);
-    if (x.size >= narrow) return glance_blocks<narrow>(x, w);
-    Glance<T> seen;
-    for (std::size_t i = 0; i < x.size; ++i) {
-        seen.dot += x.values[i] * w[i];
-        seen.length += x.values[i] * x.values[i];
-    }
-    return seen;
-}
-
-// Eight entries at a time in two chains hide the latency of the adds. The weights are put together
-// by scalar loads: a hardware gather is slower.
-template <class T, class Index>
-inline Glance<T> glance(const SparseRow<T, Index>& x, const T* w) {
-    constexpr std::size_t bytes = 4 * sizeof(T);
-    using Four = Vector<T, bytes>;
-    const auto pick = [&](const Index* i) { return Four{w[i[0]], w[i[1]], w[i[2]], w[i[3]]}; };
-    Four d0{}, d1{}, n0{}, n1{};
-    const auto take = [&](std::size_t k, Four a, Four b) __attribute__((always_inline)) {
-        d0 += a * pick(x.indices + k);
-        d1 += b * pick(x.indices + k + 4);
-        n0 += a * a;
-        n1 += b * b;
-    };
-    const std::size_t whole = x.size / 8 * 8, rest = x.size - whole;
-    for (std::size_t k = 0; k < whole; k += 8)
-        take(k, load<T, bytes>(x.values + k), load<T, bytes>(x.values + k + 4));
-    if (whole > 0 && rest > 0) {
-        const T *last = x.values + x.size - 8, *mask = uncounted<T, 8>(rest);
-        take(x.size - 8, load<T, bytes>(last) * load<T, bytes>(mask),
-             load<T, bytes>(last + 4) * load<T, bytes>(mask + 4));
-    }
-    Glance<T> seen{sum<T, bytes>(d0 + d1), sum<T, bytes>(n0 + n1)};
-    for (std::size_t k = 0; whole == 0 && k < x.size; ++k) {
-        seen.dot += x.values[k] * w[x.indices[k]];
-        seen.length += x.values[k] * x.values[k];
-    }
-    return seen;
-}
-
-/// The numbers that are known of a feature, side by side: its weight, the shift of its mean and its
-/// variance, where these are kept; three take the room of four.
+/// The numbers that are kept of a feature, side by side: its weight, the shift of its mean and its
+/// variance; three take the room of four.
 template <class T, bool shift, bool variance>
 struct Cell {
+    using Value = T;
     static constexpr std::size_t width = shift && variance ? 4 : 1 + shift + variance;
-    static constexpr bool pair = shift && !variance;  ///< one product of the row serves both
-    using Numbers = Vector<T, width * sizeof(T)>;
+    static constexpr bool pair = shift && !variance;
+    using Numbers = typename NumbersOf<T, width>::type;
 
+    static Numbers read(const T* cell) {
+        if constexpr (width == 1)
+            return *cell;
+        else
+            return load<T, width * sizeof(T)>(cell);
+    }
     /// What each is multiplied by where the row has the value v.
     static Numbers factors(T v) {
         if constexpr (width == 4)
@@ -103,8 +37,16 @@ struct Cell {
         else if constexpr (width == 2)
             return Numbers{v, variance ? v * v : v};
         else
-            return Numbers{v};
+            return v;
     }
+};
+
+/// What one walk over a row and its cells finds: the sums of their numbers times their factors, and
+/// ||x||^2.
+template <class Kind>
+struct Products {
+    typename Kind::Numbers sums{};
+    typename Kind::Value squared = 0;
 };
 
 /// Each number of a vector twice.
@@ -115,56 +57,113 @@ template <class T, std::size_t bytes>
     }(std::make_index_sequence<2 * bytes / sizeof(T)>());
 }
 
-/// The sums over a row of the numbers of its cells times their factors.
-template <class Kind, class Row>
-inline typename Kind::Numbers cell_products(const Row& x, const typename Row::Value* cells) {
-    using T = typename Row::Value;
-    constexpr std::size_t width = Kind::width, bytes = width * sizeof(T), chains = 4;
-    typename Kind::Numbers sums[chains] = {};  // several chains hide latency
+/// Calls block(k, values, chain) for every `width` of the values, in as many chains of sums as hide
+/// their latency. The last block overlaps the one before: what was counted already is masked out,
+/// for a loop over the rest would cost more than all of it. There must be at least `width` values.
+template <std::size_t width, std::size_t chains, class T, class Block>
+[[gnu::always_inline]] inline void each_block(const T* values, std::size_t size, Block&& block) {
+    constexpr std::size_t bytes = width * sizeof(T);
     std::size_t k = 0;
-    if constexpr (Row::dense && Kind::pair) {
-        constexpr std::size_t wide = 64, many = wide / sizeof(T);
-        Vector<T, wide> low{}, high{};
-        for (; k + many <= x.size; k += many) {
-            const auto both = [&](std::size_t at,
-                                  Vector<T, wide>& sum) __attribute__((always_inline)) {
-                sum += doubled<T, wide / 2>(load<T, wide / 2>(x.values + at)) *
-                       load<T, wide>(cells + 2 * at);
-            };
-            both(k, low);
-            both(k + many / 2, high);
-        }
-        low += high;
-        for (std::size_t i = 0; i < many; ++i) sums[i / 2 % chains][i % 2] += low[i];
-    }
-    const auto take = [&](std::size_t at, auto& sum) __attribute__((always_inline)) {
-        sum += Kind::factors(x.values[at]) * load<T, bytes>(cells + width * x.feature(at));
+    for (; k + chains * width <= size; k += chains * width)
+        for (std::size_t c = 0; c < chains; ++c)
+            block(k + c * width, load<T, bytes>(values + k + c * width), c);
+    for (; k + width <= size; k += width) block(k, load<T, bytes>(values + k), std::size_t{0});
+    if (k == size) return;
+    const std::size_t last = size - width;
+    block(last, load<T, bytes>(values + last) * load<T, bytes>(uncounted<T, width>(size - k)),
+          chains - 1);
+}
+
+/// Cells anywhere are read one by one: a hardware gather is slower.
+template <class Kind, class Row>
+inline Products<Kind> cell_products(const Row& x, const typename Kind::Value* cells) {
+    using T = typename Kind::Value;
+    using Numbers = typename Kind::Numbers;
+    constexpr std::size_t width = 8, bytes = width * sizeof(T);
+    const auto at = [&](std::size_t k, T v) __attribute__((always_inline)) -> Numbers {
+        return Kind::factors(v) * Kind::read(cells + Kind::width * x.feature(k));
     };
-    for (; k + chains <= x.size; k += chains)
-        for (std::size_t c = 0; c < chains; ++c) take(k + c, sums[c]);
-    for (; k < x.size; ++k) take(k, sums[0]);
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    Products<Kind> found;
+    if (x.size < width) {
+        for (std::size_t k = 0; k < x.size; ++k) {
+            found.sums += at(k, x.values[k]);
+            found.squared += x.values[k] * x.values[k];
+        }
+        return found;
+    }
+    Numbers sums[width] = {};
+    Vector<T, bytes> squares{};
+    const auto take = [&](std::size_t k, Vector<T, bytes> v, std::size_t)
+                          __attribute__((always_inline)) {
+                              squares += v * v;
+                              for (std::size_t i = 0; i < width; ++i) sums[i] += at(k + i, v[i]);
+                          };
+    each_block<width, 1>(x.values, x.size, take);
+    for (std::size_t i = 0; i < width / 2; ++i) sums[i] += sums[i + width / 2];
+    found.sums = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    found.squared = sum<T, bytes>(squares);
+    return found;
+}
+
+/// Weights, or pairs of them with their shift, that lie in the order of the values.
+template <std::size_t width, class Kind>
+[[gnu::always_inline]] inline Products<Kind> block_products(const DenseRow<typename Kind::Value>& x,
+                                                            const typename Kind::Value* cells) {
+    using T = typename Kind::Value;
+    constexpr std::size_t bytes = width * sizeof(T), half = width / 2;
+    Vector<T, bytes> dot[2] = {}, more[2] = {}, squares[2] = {};
+    const auto take = [&](std::size_t k, Vector<T, bytes> v,
+                          std::size_t c) __attribute__((always_inline)) {
+        squares[c] += v * v;
+        if constexpr (Kind::pair) {
+            const T* first = cells + 2 * k;
+            dot[c] += doubled<T, bytes / 2>(half_of<0, T, bytes>(v)) * load<T, bytes>(first);
+            more[c] +=
+                doubled<T, bytes / 2>(half_of<1, T, bytes>(v)) * load<T, bytes>(first + 2 * half);
+        } else {
+            dot[c] += v * load<T, bytes>(cells + k);
+        }
+    };
+    each_block<width, 2>(x.values, x.size, take);
+    const T squared = sum<T, bytes>(squares[0] + squares[1]);
+    const auto all = (dot[0] + dot[1]) + (more[0] + more[1]);
+    if constexpr (Kind::pair)
+        return {folded<2, T, bytes>(all), squared};
+    else
+        return {sum<T, bytes>(all), squared};
+}
+
+/// Reads a row and its cells in one walk.
+template <class Kind, class Row>
+inline Products<Kind> products(const Row& x, const typename Kind::Value* cells) {
+    if constexpr (Row::dense && (Kind::width == 1 || Kind::pair)) {
+        constexpr std::size_t wide = 64 / sizeof(typename Kind::Value), narrow = 4;
+        if (x.size >= wide) return block_products<wide, Kind>(x, cells);
+        if (x.size >= narrow) return block_products<narrow, Kind>(x, cells);
+    }
+    return cell_products<Kind>(x, cells);
+}
+
+/// <w, x>.
+template <class Row>
+inline typename Row::Value weights_dot(const Row& x, const typename Row::Value* w) {
+    return products<Cell<typename Row::Value, false, false>>(x, w).sums;
 }
 
 /// ||x||^2.
 template <class Row>
 inline typename Row::Value squared_length(const Row& x) {
     using T = typename Row::Value;
-    constexpr std::size_t bytes = 64, width = bytes / sizeof(T);
+    constexpr std::size_t width = 8, bytes = width * sizeof(T);
+    T few = 0;
     if (x.size < width) {
-        T n = 0;
-        for (std::size_t k = 0; k < x.size; ++k) n += x.values[k] * x.values[k];
-        return n;
+        for (std::size_t k = 0; k < x.size; ++k) few += x.values[k] * x.values[k];
+        return few;
     }
-    Vector<T, bytes> n{};
-    std::size_t k = 0;
-    for (; k + width <= x.size; k += width) {
-        const auto v = load<T, bytes>(x.values + k);
-        n += v * v;
-    }
-    const auto last =
-        load<T, bytes>(x.values + x.size - width) * load<T, bytes>(uncounted<T, width>(x.size - k));
-    return sum<T, bytes>(n + last * last);
+    Vector<T, bytes> squares{};
+    each_block<width, 1>(x.values, x.size,
+                         [&](std::size_t, Vector<T, bytes> v, std::size_t) { squares += v * v; });
+    return sum<T, bytes>(squares);
 }
 
 /// cell_j += x_j * coef: one number for each of a cell.

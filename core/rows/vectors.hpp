@@ -2,6 +2,8 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 
 namespace aggro {
 
@@ -22,11 +24,41 @@ template <class T, std::size_t Bytes>
 inline void store(T* p, Vector<T, Bytes> v) {
     *reinterpret_cast<Vector<T, Bytes>*>(p) = v;
 }
+/// The lower (0) or upper (1) half of a vector.
+template <std::size_t half, class T, std::size_t Bytes>
+[[gnu::always_inline]] inline Vector<T, Bytes / 2> half_of(Vector<T, Bytes> v) {
+    constexpr std::size_t count = Bytes / sizeof(T) / 2;
+    return [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
+        return __builtin_shufflevector(v, v, (half * count + i)...);
+    }(std::make_index_sequence<count>());
+}
+
+/// A vector folded, half on half, until `count` numbers are left.
+template <std::size_t count, class T, std::size_t Bytes>
+[[gnu::always_inline]] inline Vector<T, count * sizeof(T)> folded(Vector<T, Bytes> v) {
+    if constexpr (Bytes == count * sizeof(T))
+        return v;
+    else
+        return folded<count, T, Bytes / 2>(half_of<0, T, Bytes>(v) + half_of<1, T, Bytes>(v));
+}
+
+/// The sum of the numbers of a vector, in a fixed order and few steps.
 template <class T, std::size_t Bytes>
-inline T sum(Vector<T, Bytes> v) {
-    T total = 0;
-    for (std::size_t i = 0; i < Bytes / sizeof(T); ++i) total += v[i];
-    return total;
+[[gnu::always_inline]] inline T sum(Vector<T, Bytes> v) {
+    const auto two = folded<2, T, Bytes>(v);
+    return two[0] + two[1];
+}
+
+/// True if a bit of the vector is set.
+template <class T, std::size_t Bytes>
+[[gnu::always_inline]] inline bool any_bit(Vector<T, Bytes> v) {
+    using Word = std::uint64_t;
+    const auto words = reinterpret_cast<Vector<Word, Bytes>>(v);
+    if constexpr (Bytes == 2 * sizeof(Word))
+        return (words[0] | words[1]) != 0;
+    else
+        return any_bit<Word, Bytes / 2>(half_of<0, Word, Bytes>(words) |
+                                        half_of<1, Word, Bytes>(words));
 }
 
 /// Keeps a part of a sum or product together. The build lets the compiler regroup both, and it does
