@@ -112,11 +112,12 @@ class AddClasses {
         for (std::size_t j = 0; j < to.shape.features; ++j) {
             T* lanes = to.weights.row(j);
             negate(lanes, to.shape.outputs);
+            if (to.shape.averages()) negate(lanes + to.lanes, to.shape.outputs);
             if (to.shape.sums == 0) continue;
             lanes[to.shape.outputs] = 0;
             if (to.sum_rest.stride() > 0) to.sum_rest.row(j)[0] = 0;
         }
-        for (Block<T>* block : {&to.trail, &to.ring, &to.pool, &to.pool_mean})
+        for (Block<T>* block : {&to.ring, &to.pool, &to.pool_mean})
             negate(block->data(), block->size());
         for (auto* values :
              {&to.bias, &to.bias_sum, &to.ring_bias, &to.pool_bias, &to.pool_mean_bias})
@@ -143,11 +144,13 @@ class AddClasses {
     }
 
     void add_weights() {
-        for (std::size_t j = 0; j < to.shape.features; ++j)
+        for (std::size_t j = 0; j < to.shape.features; ++j) {
             move(from.weights.row(j), to.weights.row(j));
-        for (auto block : {&Model<T>::trail, &Model<T>::pool_mean})
-            for (std::size_t j = 0; j < (from.*block).rows(); ++j)
-                move((from.*block).row(j), (to.*block).row(j));
+            if (to.shape.averages())
+                move(from.weights.row(j) + from.lanes, to.weights.row(j) + to.lanes);
+        }
+        for (std::size_t j = 0; j < from.pool_mean.rows(); ++j)
+            move(from.pool_mean.row(j), to.pool_mean.row(j));
         for (auto block : {&Model<T>::ring, &Model<T>::pool})
             move_lines((from.*block).data(), (from.*block).size(), (to.*block).data());
         for (std::size_t j = 0; j < from.news.rows(); ++j)  // what moved an output moved its heirs
@@ -187,9 +190,10 @@ class AddClasses {
     void add_variances() {
         const auto pairs = heirs(has, had, independent());
         for (const auto& [mine, old] : pairs) to.bias_variance[mine] = from.bias_variance[old];
+        const std::size_t stride = to.weights.stride(), old_stride = from.weights.stride();
         for (std::size_t j = 0; to.diagonal() && j < to.shape.features; ++j)
             for (const auto& [mine, old] : pairs)
-                to.weights.row(j)[to.lanes + mine] = from.weights.row(j)[from.lanes + old];
+                to.variance()[j * stride + mine] = from.variance()[j * old_stride + old];
         if (to.full.empty()) return;
         for (const auto& [mine, old] : heirs(groups, groups_before, independent()))
             to.full[mine] = from.full[old];
@@ -282,7 +286,7 @@ void add_classes(Model<T>& to, Model<T>& from, const NewClasses& classes) {
     const auto written_out = [](const Mixture& mix) {
         return mix.scale == 1 && mix.own == 0 && mix.rest == 0;
     };
-    if (from.trail.stride() == 0 && std::all_of(from.mix.begin(), from.mix.end(), written_out))
+    if (!from.shape.averages() && std::all_of(from.mix.begin(), from.mix.end(), written_out))
         return AddClasses<T>(to, from, classes).add_further();
     Model<T> folded = from;
     folded.detach();
