@@ -55,6 +55,14 @@ template <class Body>
     }
 }
 
+/// How many rows ahead of the one that is learned memory is asked for: some kilobytes.
+inline std::size_t rows_ahead(const Matrix& x) {
+    constexpr std::size_t bytes = 4096, most = 8;
+    const std::size_t entry = (x.doubles ? 8 : 4) + (x.sparse() ? x.wide_indices ? 8 : 4 : 0);
+    const std::size_t row = x.stored() * entry / std::max<std::size_t>(x.rows, 1);
+    return std::clamp<std::size_t>(bytes / (row + 1), 1, most);
+}
+
 /// `at` is the place in the order of the row that is being learned: where it failed, if it does.
 /// `look(place, count)` is called before so many rows are learned together.
 template <class T, class Row, class Look = DoNothing>
@@ -63,13 +71,12 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
     Reader<T, Row> reader(lesson.x);
     Scaled<T, Row> scaled(sizes, m.shape.features);
     const bool scales = sizes.kind != Scale::none;
-    const bool prefetches = lesson.order || !Row::dense;  // dense rows in order: the machine does
-    constexpr std::size_t ahead = 5;
+    const std::size_t ahead = rows_ahead(lesson.x);
     with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
         for (std::size_t i = 0; i < lesson.count; ++i) {
             const std::size_t r = lesson.row(i);
             at = lesson.first + i;
-            if (prefetches && i + ahead < lesson.count) reader.prefetch(lesson.row(i + ahead));
+            if (i + ahead < lesson.count) reader.prefetch(lesson.row(i + ahead));
             look(i, 1);
             naming_the_row(r, [&] {
                 const Row x = reader.row(r);

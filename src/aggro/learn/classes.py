@@ -36,10 +36,13 @@ class Classes:
         if y.dtype.kind in "iu" and len(y) > 0:
             low, high = int(y.min()), int(y.max())
             if high - low <= 2 * len(y) and high < 2**63:
-                offset = y.astype(np.int64, copy=False) - low  # narrow types would overflow
-                present = np.bincount(offset) > 0  # a table of all in between beats sorting
-                place = np.cumsum(present) - 1
-                return cls((np.flatnonzero(present) + low).astype(y.dtype)), place[offset]
+                number = y.astype(np.int64)  # narrow types would overflow
+                if low != 0:
+                    number -= low
+                present = np.bincount(number) > 0  # a table of all in between beats sorting
+                if not present.all():
+                    number = (np.cumsum(present) - 1)[number]
+                return cls((np.flatnonzero(present) + low).astype(y.dtype)), number
         known = cls.of(y)
         return known, np.searchsorted(known.labels, y).astype(np.int64, copy=False)
 
