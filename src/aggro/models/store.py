@@ -128,7 +128,7 @@ def model_of(record: Record) -> Any:
 def _estimator_record(model: Any) -> Record:
     params = model.get_params(deep=False)
     attributes: dict[str, Any] = {}
-    for name, value in vars(model).items():
+    for name, value in sorted(vars(model).items()):  # whatever order they were set in
         if name in params:
             continue
         if name in FLAGS:
@@ -211,7 +211,7 @@ def _record_fits(fitted: dict[str, Any], learner: Learner) -> bool:
 
 def _text_record(model: Any) -> Record:
     params = model.get_params()
-    fitted = {name: value for name, value in vars(model).items() if name not in params}
+    fitted = {name: value for name, value in sorted(vars(model).items()) if name not in params}
     if params["stop_words"] is not None and not isinstance(params["stop_words"], str):
         params["stop_words"] = sorted(params["stop_words"])
     if params["columns"] is not None:
