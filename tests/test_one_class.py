@@ -20,7 +20,7 @@ from aggro import (
     SoftConfidenceWeightedClassifier,
     StreamClassifier,
 )
-from aggro.cli.model import LinearModel
+from aggro.cli.model import Model
 from aggro.variants import find
 
 ALONE = 23  # rows of the first class before the second comes
@@ -239,18 +239,17 @@ def test_a_stream_of_one_class_goes_on_from_a_file(known, tmp_path):
 @pytest.mark.parametrize("params", [{"C": 0.5}, {"C": "auto"}, {"class_mean": 0.1}], ids=str)
 def test_the_command_line_learns_the_same(params, known):
     X, y = stream(known)
-    model = LinearModel.create(find("PA-I"), params, np.float64, 0)
+    model = Model(find("PA-I").make(**params, random_state=0))
     told = PassiveAggressiveClassifier(random_state=0, **{"average": False, **params})
     for rows in (slice(0, ALONE), slice(ALONE, None)):
         order = np.arange(len(y[rows]))
-        lesson = model.meet(X[rows], y[rows], order)
-        model.learn(X[rows], lesson, None, order)
+        model.learn(model.begin_batch(X[rows], y[rows], None), None, order)
         told.partial_fit(X[rows], y[rows], classes=[0, 1])
         if rows.stop:
             np.testing.assert_array_equal(model.probabilities(model.scores(X)), np.ones((120, 1)))
             assert (model.chosen(model.scores(X)) == 0).all()
     np.testing.assert_array_equal(model.scores(X), told._scores(X))
-    assert model.progress.mistakes == told.n_mistakes_
+    assert model.loss == told.n_mistakes_
 
 
 @pytest.mark.parametrize("known", ["a", "b", "c"])

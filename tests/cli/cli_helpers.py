@@ -107,8 +107,8 @@ def write_parquet_folder(path, parts=3, seed=0):
 
 def states(path):
     """Every array that a model in a file has learned, as bytes."""
-    from aggro.cli.model import LinearModel
+    from aggro.cli.model import load_model
 
-    learner = LinearModel.load(path)[0].learner
+    learner = load_model(path)[0].learner
     parts = [each.state() for each in getattr(learner, "learners", [learner])]
     return [{name: array.tobytes() for name, array in part.items()} for part in parts]

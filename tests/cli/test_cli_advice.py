@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_helpers import run, states, write_csv, write_numbers, write_svmlight, write_vw
+from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.cli.advice import Runs, error_since_half
@@ -162,3 +163,23 @@ def test_shuffle_reads_every_format(inside):
     write_csv(inside / "data.csv")
     run("train data.vw -o a.aggro --shuffle --fast --hash-bits 10 --passes 2")
     run("train data.csv --label kind --text body -o b.aggro --shuffle --fast --hash-bits 10")
+
+
+def test_a_counter_is_named_and_counts_as_zero(inside, capsys):
+    """The command line learns what ``partial_fit`` learns, counters included."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((300, 3)), 10.0 * np.arange(1, 301)])
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    rows = (" ".join(f"{j}:{v!r}" for j, v in enumerate(row, 1)) for row in X.tolist())
+    lines = (f"{label} {row}" for label, row in zip(y, rows, strict=True))
+    Path("data.svm").write_text("\n".join(lines) + "\n")
+    run("train data.svm -o m.aggro --keep-race")
+    assert "column 4 only rises or only falls" in capsys.readouterr().err
+    params = dict.fromkeys(("C", "metric", "scale", "average"), "auto")
+    model = aggro.from_name("SPA-II", random_state=0, **params)
+    with pytest.warns(UserWarning, match="only rises"):
+        model.partial_fit(csr_matrix(X), y)
+    loaded = aggro.load("m.aggro")
+    np.testing.assert_array_equal(loaded.coef_, model.coef_)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.coef_[0, 3] == 0

@@ -12,7 +12,7 @@ from aggro import from_name, sweep
 from aggro.cli import main
 from aggro.cli.compare import _show
 from aggro.cli.console import Console
-from aggro.cli.model import LinearModel
+from aggro.cli.model import Model
 from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
 from aggro.cli.watch import Watch
 from aggro.files import load_svmlight, read
@@ -75,7 +75,7 @@ def test_wrong_C_is_wrong_usage(capsys):
 
 
 def models(prices=(0.01, 0.1, 1.0), name="SPA-I", **params):
-    return [LinearModel.create(find(name), {"C": c, **params}, np.float64, 0) for c in prices]
+    return [Model(find(name).make(C=c, **params, random_state=0)) for c in prices]
 
 
 @pytest.mark.parametrize(
@@ -92,16 +92,18 @@ def test_features_and_classes_may_appear_late(params, late):
     lines = Path("data.svm").read_text().splitlines(keepends=True)[:200]
     lines.sort(key=lambda line: late.find(line[0]))
     Path("sorted.svm").write_text("".join(lines))
-    together = JointWatch(SideBySide(models(**params)))
-    alone = [Watch(model) for model in models(**params)]
+    joint, alone = models(**params), models(**params)
+    group = SideBySide(joint)
+    together = JointWatch(group)
+    watches = [Watch(model) for model in alone]
     for batch in read("sorted.svm", batch_rows=30):
-        for watch in (together, *alone):
+        for watch in (together, *watches):
             watch.learn(*batch)
-    assert together.model.classes.tolist() == [0, 1, 2]
-    X = batch.X
-    for member, watch in zip(together.watches, alone, strict=True):
+    group.finish()
+    for member, watch, one, two in zip(together.watches, watches, joint, alone, strict=True):
         assert member.lines == watch.lines
-        assert_allclose(member.model.scores(X), watch.model.scores(X), rtol=1e-9, atol=1e-12)
+        assert one.classes.tolist() == [0, 1, 2]
+        assert_allclose(one.scores(batch.X), two.scores(batch.X), rtol=1e-9, atol=1e-12)
 
 
 def test_who_learns_together():

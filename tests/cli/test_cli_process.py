@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cli_helpers import aggro, write_csv, write_svmlight, write_vw
 
-from aggro.cli.model import LinearModel
+from aggro.cli.model import load_model
 
 HEAVY = ("sklearn", "matplotlib", "pandas", "polars", "pyarrow", "safetensors", "rich")
 LIST_MODULES = """
@@ -100,14 +100,14 @@ def test_an_interrupt_saves_and_says_how_to_go_on(inside):
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err
     assert "Interrupted; the model is saved. Go on with:\n  aggro train pipe --resume" in err
-    learned = LinearModel.load("part.aggro")[0].learner.examples
+    learned = load_model("part.aggro")[0].learner.examples
     assert f"--skip {learned} " in err
     Path("all.svm").write_text("".join(lines[:2000]) * 40 + "".join(lines) * 40)
     go_on = f"train all.svm --resume part.aggro -o part.aggro --skip {learned} --quiet"
     assert aggro(*go_on.split()).returncode == 0
     assert aggro("train", "all.svm", "-o", "whole.aggro", "--quiet").returncode == 0
-    one = LinearModel.load("part.aggro")[0].learner.state()
-    two = LinearModel.load("whole.aggro")[0].learner.state()
+    one = load_model("part.aggro")[0].learner.state()
+    two = load_model("whole.aggro")[0].learner.state()
     assert all(one[name].tobytes() == two[name].tobytes() for name in two)
 
 

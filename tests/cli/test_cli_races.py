@@ -7,7 +7,7 @@ import pytest
 from cli_helpers import run, states, write_svmlight
 
 import aggro
-from aggro.cli.model import LinearModel
+from aggro.cli.model import load_model
 from aggro.files import load_svmlight
 from aggro.learn.learner import Learner
 from aggro.learn.race import AutoLearner
@@ -26,7 +26,7 @@ def test_training_ends_a_race_and_says_so(inside, options, capsys):
     assert re.search(
         r"chosen: C=[^;]+; the rest of the race is not saved \(--keep-race", settled.out
     )
-    race, alone = (LinearModel.load(f"{name}.aggro")[0] for name in ("kept", "settled"))
+    race, alone = (load_model(f"{name}.aggro")[0] for name in ("kept", "settled"))
     assert isinstance(race.learner, AutoLearner) and isinstance(alone.learner, Learner)
     assert Path("settled.aggro").stat().st_size < Path("kept.aggro").stat().st_size / 2
     for name in ("kept", "settled"):
@@ -68,7 +68,7 @@ def test_a_kept_race_goes_on_to_the_last_bit(inside, capsys):
     run("train both.svm --resume part.aggro -o part.aggro --C 0.5", 1)
     assert "--C auto, which cannot change to 0.5" in capsys.readouterr().err
     run("train both.svm --resume part.aggro -o part.aggro --quiet")
-    assert isinstance(LinearModel.load("part.aggro")[0].learner, Learner)
+    assert isinstance(load_model("part.aggro")[0].learner, Learner)
 
 
 @pytest.mark.parametrize(("options", "loss"), [("", "squared_hinge"), ("--fast", "hinge")])

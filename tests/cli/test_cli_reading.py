@@ -13,9 +13,8 @@ from closeness import assert_close
 
 from aggro.cli import main
 from aggro.cli.feature_names import FeatureNames
-from aggro.cli.model import LinearModel
+from aggro.cli.model import load_model
 from aggro.cli.reading import Reading
-from aggro.cli.texts import load_model
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -162,7 +161,7 @@ def test_info_names_the_right_columns(inside, capsys):
     assert run("train t.csv --label y -o m.aggro --fast --quiet --features name,noise,signal") == 0
     assert run("info m.aggro --top 4") == 0
     assert re.search(r"  b: .*signal \+", capsys.readouterr().out)
-    reading = LinearModel.load("m.aggro")[1]
+    reading = load_model("m.aggro")[1]
     assert [FeatureNames(reading, 2 + 2**18)[j] for j in range(3)] == ["noise", "signal", "#2"]
     older = Reading(label="y", made_by="table", features=("name", "noise", "signal"))
     assert FeatureNames(older, 2 + 2**18)[1] == "#1"
@@ -228,12 +227,12 @@ def test_the_options_that_errors_name_do_what_they_say(capsys):
     assert run("train gaps.csv --label y --missing-zero -o m --quiet") == 0
     Path("mixed.svm").write_text("1 1:1\n" * 29 + "spam 1:1\n")
     assert run("train mixed.svm --labels text -o m --quiet") == 0
-    assert LinearModel.load("m")[0].classes.tolist() == ["1", "spam"]
-    assert LinearModel.load("m")[1].labels == "text"
+    assert load_model("m")[0].classes.tolist() == ["1", "spam"]
+    assert load_model("m")[1].labels == "text"
     Path("base.svm").write_text("1 1:1\n0 2:1\n" * 10)
     assert run("train base.svm --zero-based -o m --quiet") == 0
-    assert LinearModel.load("m")[1].zero_based is True
-    assert LinearModel.load("m")[0].features == 3
+    assert load_model("m")[1].zero_based is True
+    assert load_model("m")[0].features == 3
 
 
 def test_initial_predictions_are_told():
@@ -285,7 +284,7 @@ def test_skipping_leaves_out_rows_and_their_weights(inside, cache, skip):
     for _ in range(2):  # the second time from the cache
         assert run(line) == 0
     assert run("train rest.vw -o rest.aggro --C 0.01 --quiet") == 0
-    one, two = (LinearModel.load(name)[0] for name in ("skipped.aggro", "rest.aggro"))
+    one, two = (load_model(name)[0] for name in ("skipped.aggro", "rest.aggro"))
     assert one.learner.examples == 400 - skip
     for name, array in two.learner.state().items():
         np.testing.assert_array_equal(one.learner.state()[name], array)
@@ -293,6 +292,6 @@ def test_skipping_leaves_out_rows_and_their_weights(inside, cache, skip):
         assert run("train first.vw -o m.aggro --C 0.01 --quiet") == 0
         assert run(f"train all.vw --resume m.aggro -o m.aggro --skip {skip} --quiet") == 0
         assert run("train all.vw -o whole.aggro --C 0.01 --quiet") == 0
-        one, two = (LinearModel.load(name)[0] for name in ("m.aggro", "whole.aggro"))
+        one, two = (load_model(name)[0] for name in ("m.aggro", "whole.aggro"))
         for name, array in two.learner.state().items():
             np.testing.assert_array_equal(one.learner.state()[name], array)

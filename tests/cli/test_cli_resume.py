@@ -8,7 +8,7 @@ import pytest
 from cli_helpers import messages, run, states, write_csv, write_numbers, write_svmlight, write_vw
 
 import aggro
-from aggro.cli.model import LinearModel
+from aggro.cli.model import load_model
 from aggro.files import load_svmlight
 
 pytestmark = pytest.mark.usefixtures("inside")
@@ -165,13 +165,13 @@ def test_all_rows_skipped(inside, capsys):
     run("train data.svm -o m --skip 50", 1)
     assert "no examples to learn from after the first 50" in capsys.readouterr().err
     run("train data.svm -o m --skip 50 --passes 2 --quiet")  # the second pass has all of them
-    assert LinearModel.load("m")[0].learner.examples == 50
+    assert load_model("m")[0].learner.examples == 50
 
 
 def test_the_first_pass_alone_skips(inside):
     write_svmlight(inside / "data.svm", n=50)
     run("train data.svm -o m --skip 20 --passes 3 --quiet")
-    assert LinearModel.load("m")[0].learner.examples == 30 + 50 + 50
+    assert load_model("m")[0].learner.examples == 30 + 50 + 50
 
 
 # -- what contradicts the model -----------------------------------------------------------------

@@ -120,10 +120,10 @@ def test_info_and_explain_name_categories(customers, tmp_path, capsys):
 def test_explained_parts_add_up_to_the_score(customers, tmp_path):
     from aggro.cli.explain import explain_row, row_of_file
     from aggro.cli.feature_names import FeatureNames
-    from aggro.cli.model import LinearModel
+    from aggro.cli.model import load_model
 
     run(f"{TRAIN} --missing-zero --quiet")
-    model, reading = LinearModel.load("m.aggro")
+    model, reading = load_model("m.aggro")
     X = row_of_file(model, reading, "data.csv", 5)
     names = FeatureNames(reading, model.features, model.names)
     _, _, reasons = explain_row(model, X, names)

@@ -20,7 +20,7 @@ from cli_helpers import (
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro.cli.model import LinearModel
+from aggro.cli.model import load_model
 from aggro.files import load_svmlight
 from aggro.models import load
 
@@ -166,7 +166,7 @@ def test_resuming_is_the_same_as_not_stopping(inside, options):
     run("train two.svm --resume part.aggro -o part.aggro --quiet")
     run("train both.svm --resume part.aggro -o part.aggro --skip 245 --quiet")
     run("train two.svm --resume whole.aggro -o whole.aggro --quiet")
-    whole, part = LinearModel.load("whole.aggro")[0], LinearModel.load("part.aggro")[0]
+    whole, part = load_model("whole.aggro")[0], load_model("part.aggro")[0]
     for one, two in zip(states(whole.learner), states(part.learner), strict=True):
         assert {k: v.tobytes() for k, v in one.items()} == {k: v.tobytes() for k, v in two.items()}
 
@@ -206,11 +206,11 @@ def test_labels_of_another_kind_are_refused_on_resuming(inside):
     for first, second in (("numbers", "text"), ("text", "numbers")):
         run(f"train {first}.svm -o {first}.aggro --quiet")
         before = Path(f"{first}.aggro").read_bytes()
-        model = LinearModel.load(f"{first}.aggro")[0]
+        model = load_model(f"{first}.aggro")[0]
         strange = np.array(["spam"]) if second == "text" else np.array([1])
         with pytest.raises(ValueError, match=rf"holds {second}.*Give labels of one kind"):
-            model.meet(csr_matrix(np.ones((1, 2))), strange, np.array([True]))
-        assert model.classes.tolist() == LinearModel.load(f"{first}.aggro")[0].classes.tolist()
+            model.begin_batch(csr_matrix(np.ones((1, 2))), strange, None)
+        assert model.classes.tolist() == load_model(f"{first}.aggro")[0].classes.tolist()
         assert Path(f"{first}.aggro").read_bytes() == before
 
 

@@ -6,7 +6,7 @@ import pytest
 import aggro
 from aggro import files
 from aggro.cli import main
-from aggro.cli.model import LinearModel
+from aggro.cli.model import load_model
 from aggro.files import labels
 from aggro.files.batch import Batch
 
@@ -84,7 +84,7 @@ def test_train_and_sweep_tell_the_same(tmp_path, y, kind):
     path.write_text("\n".join((["y,a,b"] if kind == "csv" else []) + lines) + "\n")
     more = ["--hash-bits", "6", *(["--label", "y"] if kind == "csv" else [])]
     assert main(["train", str(path), "-o", str(tmp_path / "m"), "--quiet", *more]) == 0
-    trained = LinearModel.load(str(tmp_path / "m"))[0]
+    trained = load_model(str(tmp_path / "m"))[0]
     label = "y" if kind == "csv" else None
     reader = files.read(path, batch_rows=100, label=label, hash_bits=6)
     swept = aggro.sweep(reader, C=0.1)
@@ -100,6 +100,6 @@ def test_one_line_without_a_label_does_not_make_a_regression(tmp_path, capsys):
     with pytest.raises(files.BadLine, match=r"data\.vw, line 3"):
         aggro.sweep(path)
     assert main(["train", str(path), "-o", str(tmp_path / "m"), "--quiet", "--skip-bad"]) == 0
-    assert LinearModel.load(str(tmp_path / "m"))[0].classes.tolist() == [-1, 1]
+    assert load_model(str(tmp_path / "m"))[0].classes.tolist() == [-1, 1]
     assert main(["predict", str(tmp_path / "m"), str(path), "-o", str(tmp_path / "p")]) == 0
     assert len((tmp_path / "p").read_text().split()) == 60

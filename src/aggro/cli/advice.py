@@ -72,6 +72,15 @@ def of_columns(wordy: Iterable[str]) -> Iterable[str]:
         )
 
 
+def of_counters(names: Iterable[str]) -> Iterable[str]:
+    """Yield what is to be said of columns that only rise or only fall."""
+    for name in names:
+        yield (
+            f"column {name} only rises or only falls, as the numbers of rows and times do, and "
+            "counts as zero; if it is a feature, --shuffle learns it"
+        )
+
+
 def of_error(
     lines: Sequence[Line], regression: bool, wordy: bool, open_settings: bool
 ) -> Iterable[str]:

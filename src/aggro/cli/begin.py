@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.console import listed
-from aggro.cli.model import LinearModel
+from aggro.cli.model import Model
 from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.files import Reader
 from aggro.files.labels import looks_continuous
@@ -47,7 +47,7 @@ def new_model(
     *,
     strict: bool = True,
     chooses: bool = False,
-) -> LinearModel:
+) -> Model:
     """Return a new model of the variant asked for, or of the one that suits the first labels.
 
     ``chooses``: what was not asked for is left to be chosen while learning.
@@ -66,7 +66,9 @@ def new_model(
         axes = ESTIMATORS[variant.estimator].axes
         left = {} if is_too_large(X, task, outputs, args) else left_to_choose(X, task)
         params = {name: value for name, value in left.items() if name in axes} | params
-    return LinearModel.create(variant, params, X.dtype, args.seed or 0)
+    estimator = variant.make(**params, random_state=args.seed or 0)
+    estimator._checked_settings("regression" if is_regression(variant) else "multiclass")
+    return Model(estimator, X.dtype, variant.name)
 
 
 def leaves_choice(args: argparse.Namespace) -> bool:

@@ -13,7 +13,7 @@ from aggro.cli.begin import naming_examples, new_model, no_examples, no_labels
 from aggro.cli.console import Console
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.metrics import metrics_for
-from aggro.cli.model import LinearModel
+from aggro.cli.model import Model
 from aggro.cli.options import add_reading, add_variant, new_parser
 from aggro.cli.outputs import check_files, write_report
 from aggro.cli.reading import Reading, guess_rows
@@ -52,14 +52,14 @@ def parser() -> argparse.ArgumentParser:
 class Runner:
     """Variants that learn from the same walk over the rows, and the time they took together."""
 
-    def __init__(self, models: Sequence[LinearModel]) -> None:
-        self.seconds = 0.0
-        self.watch: Watch
-        if len(models) == 1:
+    def __init__(self, models: Sequence[Model]) -> None:
+        self.models, self.seconds = models, 0.0
+        self.together = SideBySide(models) if len(models) > 1 else None
+        if self.together is None:
             self.watch = Watch(models[0])
             self.watches = [self.watch]
         else:
-            self.watch = joint = JointWatch(SideBySide(models))
+            self.watch = joint = JointWatch(self.together)
             self.watches = joint.watches
 
     def learn(self, batch: Batch) -> None:
@@ -68,20 +68,25 @@ class Runner:
         self.watch.learn(batch.X, batch.y, batch.weights)
         self.seconds += time.perf_counter() - began
 
+    def finish(self) -> None:
+        """Let each model predict alone."""
+        if self.together is not None:
+            self.together.finish()
+
     def results(self) -> list[dict[str, Any]]:
         """Return how each went. Of variants that learn together, seconds are a share."""
         self.watch.report()
         together = len(self.watches)
         return [
             {
-                "algorithm": watch.model.title,
+                "algorithm": model.title,
                 "so_far": watch.lines[-1].so_far,
                 "constant": watch.lines[-1].baseline,
                 "updates": watch.lines[-1].updates,
                 "seconds": self.seconds / together,
                 "side_by_side": together,
             }
-            for watch in self.watches
+            for model, watch in zip(self.models, self.watches, strict=True)
         ]
 
 
@@ -117,7 +122,9 @@ def run(args: argparse.Namespace) -> int:
         console.stop()
         results = [result for runner in runners for result in runner.results()]
         watches = [watch for runner in runners for watch in runner.watches]
-        models = [watch.model for watch in watches]
+        models = [model for runner in runners for model in runner.models]
+        for runner in runners if args.test else ():
+            runner.finish()
         tests = (
             _test(console, args, reading.learned_from(reader, models[0].classes), models)
             if args.test
@@ -132,12 +139,13 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         from aggro.cli.plots import draw_curves
 
-        curves = {watch.model.title: watch.lines for watch in watches}
+        shown = zip(models, watches, strict=True)
+        curves = {model.title: watch.lines for model, watch in shown}
         draw_curves(curves, models[0].regression, args.plot)
     return 130 if interrupt.asked else 0
 
 
-def _models(args: argparse.Namespace, X: Any, y: Array) -> list[LinearModel]:
+def _models(args: argparse.Namespace, X: Any, y: Array) -> list[Model]:
     """Return a model for every name, and for every C where the variant has one."""
     models = []
     for name in dict.fromkeys(find(name).name for name in args.algorithms):
@@ -153,7 +161,7 @@ def _models(args: argparse.Namespace, X: Any, y: Array) -> list[LinearModel]:
 
 
 def _test(
-    console: Console, args: argparse.Namespace, reading: Reading, models: Sequence[LinearModel]
+    console: Console, args: argparse.Namespace, reading: Reading, models: Sequence[Model]
 ) -> list[float]:
     """Measure all models in one reading of the test data: accuracy, or RMSE."""
     figures = [metrics_for(model) for model in models]

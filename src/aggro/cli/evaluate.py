@@ -12,10 +12,10 @@ from aggro.cli.advice import of_test
 from aggro.cli.begin import no_labels
 from aggro.cli.console import Console
 from aggro.cli.metrics import Classification, Regression, metrics_for
+from aggro.cli.model import load_model
 from aggro.cli.options import FORMATS, add_tolerance, new_parser
 from aggro.cli.outputs import check_files, write_report
 from aggro.cli.reading import Reading
-from aggro.cli.texts import load_model
 
 EXAMPLES = """
 aggro evaluate model.aggro data.t

@@ -11,10 +11,9 @@ import numpy as np
 
 from aggro.cli.feature_names import FeatureNames
 from aggro.cli.metrics import label_text
-from aggro.cli.model import LinearModel
+from aggro.cli.model import Model, load_model
 from aggro.cli.options import new_parser
 from aggro.cli.reading import Reading
-from aggro.cli.texts import TextModel, load_model
 from aggro.cli.values import at_least
 from aggro.files.raw import RawRows
 from aggro.files.strings import StringColumn
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     model, reading = load_model(args.model)
     if Path(args.what).is_file():
         X = row_of_file(model, reading, args.what, args.row)
-    elif isinstance(model, TextModel):
+    elif model.raw:
         columns = model.estimator.columns
         X = args.what if columns is None else row_of_text(args.what, columns)
     else:
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             f"{args.what}: no such file. {args.model} was not trained with --text, so give a file "
             "with rows like those it was trained on, and --row N."
         )
-    if isinstance(model, TextModel):
+    if model.raw:
         answer, share, reasons = explain_text(model, X)
     else:
         names = FeatureNames(reading, model.features, model.names)
@@ -107,7 +106,7 @@ def _as_dict(row: RawRows, columns: dict[str, str] | None) -> Any:
     return found if columns is not None else next(iter(found.values()))
 
 
-def explain_text(model: TextModel, document: Any) -> tuple[Any, float, dict[Any, Explanation]]:
+def explain_text(model: Model, document: Any) -> tuple[Any, float, dict[Any, Explanation]]:
     """Return the prediction, its probability, and the reasons for each class."""
     estimator = model.estimator
     answer, reasons = estimator.predict_one(document), estimator.explain(document)
@@ -117,17 +116,17 @@ def explain_text(model: TextModel, document: Any) -> tuple[Any, float, dict[Any,
 
 
 def explain_row(
-    model: LinearModel, X: Any, names: FeatureNames
+    model: Model, X: Any, names: FeatureNames
 ) -> tuple[Any, float, dict[Any, Explanation]]:
     """Return the prediction, its probability, and the reasons for each class."""
-    assert model.learner is not None
     scores = model.scores(X)
     if hasattr(X, "indptr"):
         columns, values = X.indices, X.data
     else:
         columns, values = np.flatnonzero(X[0]), X[0][X[0] != 0]
-    parts = model.learner.coef()[:, columns].astype(np.float64) * values
-    intercept = np.asarray(model.learner.intercept(), np.float64)
+    coef = np.atleast_2d(model.estimator.coef_)
+    parts = coef[:, columns].astype(np.float64) * values
+    intercept = np.asarray(model.estimator.intercept_, np.float64)
     if model.regression:
         answer, share, heads = float(scores[0, 0]), 1.0, [None]
     else:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+import aggro
 from aggro.cli.feature_names import FeatureNames
 from aggro.cli.metrics import label_text
-from aggro.cli.model import LinearModel
+from aggro.cli.model import Model, load_model
 from aggro.cli.options import new_parser
 from aggro.cli.reading import Reading
-from aggro.cli.texts import TextModel
 from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.learn.learner import Array, Learner
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         for line in strongest_words(args.model, args.top):
             print(line)
     elif isinstance(learner, (Learner, AutoLearner)) and args.top > 0:
-        model, reading = LinearModel.load(args.model)
+        model, reading = load_model(args.model)
         for line in strongest(model, reading, args.top):
             print(line)
     return 0
@@ -57,8 +57,9 @@ def run(args: argparse.Namespace) -> int:
 
 def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
     """Return what is known about a model, by name."""
-    given = ", ".join(f"{k}={v!r}" for k, v in record.params.items() if v is not None)
-    found = [("parameters", given)]
+    defaults: dict[str, Any] = getattr(getattr(aggro, record.name), "_defaults", dict)()
+    given = {k: v for k, v in record.params.items() if v is not None and v != defaults.get(k)}
+    found = [("parameters", ", ".join(f"{k}={v!r}" for k, v in given.items()))]
     origin = record.attributes.get("_origin", {})
     if "variant" in origin:
         found.insert(0, ("algorithm", origin["variant"]))
@@ -96,7 +97,7 @@ def _listed(classes: Array) -> str:
 
 def strongest_words(path: str, top: int) -> list[str]:
     """Return a line for each class with the words that speak most for it."""
-    estimator = TextModel.load(path)[0].estimator
+    estimator = load_model(path)[0].estimator
     classes = getattr(estimator, "classes_", np.array([None])).tolist()
     lines = ["strongest words"]
     for label in classes[:FEW_CLASSES]:
@@ -107,10 +108,9 @@ def strongest_words(path: str, top: int) -> list[str]:
     return lines
 
 
-def strongest(model: LinearModel, reading: Reading, top: int) -> list[str]:
+def strongest(model: Model, reading: Reading, top: int) -> list[str]:
     """Return a line for each output with the features that speak most for it."""
-    assert model.learner is not None
-    coef = model.learner.coef()
+    coef = np.atleast_2d(model.estimator.coef_)
     if model.regression:
         heads = ["target"]
     elif len(model.classes) == 2:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.cli.model import LinearModel
+from aggro.cli.model import Model
 from aggro.learn.learner import Array
 
 FEW_CLASSES = 12
@@ -27,7 +27,7 @@ class Classification:
     def __init__(self) -> None:
         self.pairs: Counter[tuple[str, str]] = Counter()
 
-    def add(self, model: LinearModel, scores: Array, y: Array) -> None:
+    def add(self, model: Model, scores: Array, y: Array) -> None:
         """Take in the scores of some examples and their true labels."""
         chosen = model.chosen(scores)
         names, truth = np.unique(y, return_inverse=True)
@@ -124,7 +124,7 @@ class Regression:
         values = np.concatenate(self.values) if self.values else np.zeros(1)
         return float(np.abs(values - np.median(values)).mean())
 
-    def add(self, model: LinearModel, scores: Array, y: Array) -> None:
+    def add(self, model: Model, scores: Array, y: Array) -> None:
         """Take in the predictions for some examples and their true values."""
         error = np.asarray(y, np.float64) - scores[:, 0]
         if self.count < MOST_VALUES:
@@ -158,6 +158,6 @@ class Regression:
         ]
 
 
-def metrics_for(model: LinearModel) -> Classification | Regression:
+def metrics_for(model: Model) -> Classification | Regression:
     """Return the empty figures that suit a model."""
     return Regression() if model.regression else Classification()

@@ -7,9 +7,9 @@ from typing import Any
 
 from aggro.cli.console import Console
 from aggro.cli.metrics import label_text
+from aggro.cli.model import load_model
 from aggro.cli.options import FORMATS, add_tolerance, new_parser
 from aggro.cli.outputs import check_files, opened
-from aggro.cli.texts import load_model
 from aggro.learn.learner import Array
 
 EXAMPLES = """

@@ -1,84 +1,114 @@
-"""Several variants as lanes of one learner: one walk over a row serves all of them."""
+"""Several variants as the models of one learner: one walk over a row serves all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from aggro.cli.model import LinearModel
+import numpy as np
+
+from aggro.cli.model import Model
 from aggro.cli.watch import Watch
-from aggro.learn.learner import Array, Learner, Progress
-from aggro.settings import Settings, selected_axes, shared_layout
+from aggro.estimators.targets import read_values
+from aggro.learn.alike import grow_features
+from aggro.learn.bundle import select
+from aggro.learn.classes import Classes
+from aggro.learn.learner import Array, Learner
+from aggro.learn.lessons import Lesson
+from aggro.learn.makers import grown
+from aggro.settings import Settings, Task, selected_axes, shared_layout
 
 
-def bundles(models: Sequence[LinearModel]) -> list[list[LinearModel]]:
+def bundles(models: Sequence[Model]) -> list[list[Model]]:
     """Group the models that can learn side by side.
 
-    Settings are of several classes here, so a group fits together however many there will be.
+    Settings are of several classes here, so a group fits together for any number of classes.
     """
-    groups: dict[Any, list[LinearModel]] = {}
+    groups: dict[Any, list[Model]] = {}
     for number, model in enumerate(models):
         s = model.settings
-        draws = s.average == "reservoir"  # random numbers, which should not depend on company
+        draws = s.average == "reservoir"  # random numbers, which must not depend on other models
         key = number if selected_axes(s) or draws else shared_layout(s)
         groups.setdefault(key, []).append(model)
     return list(groups.values())
 
 
-class SideBySide(LinearModel):
-    """Models that meet and learn everything together."""
+class SideBySide:
+    """Models that learn everything together; each gets its own learner at the end."""
 
-    def __init__(self, models: Sequence[LinearModel]) -> None:
-        first = models[0]
-        super().__init__(first.record, first.settings, first.dtype, first.title)
-        self.members = [Member(model, self, which) for which, model in enumerate(models)]
+    loss = 0.0  # members have their own
 
-    def meet(self, X: Any, y: Array, counted: Array) -> dict[str, Any]:
-        """Make room for new features and classes, in all members."""
-        lesson = super().meet(X, y, counted)
-        for member in self.members:
-            member.known = self.known
-        return lesson
+    def __init__(self, models: Sequence[Model]) -> None:
+        self.models = models
+        self.members = [Member(self, which) for which in range(len(models))]
+        self.regression, self.dtype = models[0].regression, models[0].dtype
+        self.step = models[0].settings.batch_size
+        self.known = Classes(np.empty(0))
+        self.learner: Learner | None = None
 
-    def _first(self, features: int, outputs: int) -> Learner:
-        return Learner(self._settings_for(outputs), features, outputs, self.dtype)
+    def begin_batch(self, X: Any, y: Array, weights: Array | None) -> Lesson:
+        """Return a batch for ``learn``; the learner gets its features and classes."""
+        if self.regression:
+            parts = {"values": read_values(y, X.shape[0])}
+            learner = self.learner or self._first("regression", X.shape[1], 1)
+        else:
+            present = None if weights is None else weights > 0
+            learner = self._with_classes(X.shape[1], y if present is None else y[present])
+            parts = {"labels": self.known.encode(y, present)}
+        grow_features(learner, X.shape[1])
+        if hasattr(X, "indptr"):
+            X.resize((X.shape[0], learner.features))
+        self.learner = learner
+        return Lesson(X, {**parts, "weights": weights})
 
-    def _settings_for(self, classes: int) -> list[Settings]:
-        return [member._settings_for(classes) for member in self.members]
+    def learn(self, batch: Lesson, weights: Array | None, order: Array) -> None:
+        """Learn some rows of a batch."""
+        batch.teach(self.learner, order, undo=True)
+
+    def _settings(self, task: Task) -> list[Settings]:
+        return [model.estimator._checked_settings(task) for model in self.models]
+
+    def _first(self, task: Task, features: int, outputs: int) -> Learner:
+        return Learner(self._settings(task), features, outputs, self.dtype)
+
+    def _with_classes(self, features: int, y: Array) -> Learner:
+        """Return the learner with the classes of y."""
+        if self.learner is None:
+            self.known = Classes.of(y)
+            return self._first(self.known.task, features, len(self.known))
+        known, self.known = self.known, self.known.admit(y)
+        if len(known) == len(self.known):
+            return self.learner
+        settings, position = self._settings(self.known.task), known.among(self.known)
+        return grown(self.learner, settings, position, len(self.known))
+
+    def finish(self) -> None:
+        """Let each model go on with a learner of its own."""
+        assert self.learner is not None
+        for which, model in enumerate(self.models):
+            alone = select(self.learner, [which], [self.learner.all_settings[which]])
+            model.estimator._adopt(alone, self.known.labels, False)
 
 
-class Member(LinearModel):
-    """One of the models that learn side by side; alone it can predict."""
+class Member:
+    """The counts of one of the models that learn side by side."""
 
-    def __init__(self, model: LinearModel, home: SideBySide, which: int) -> None:
-        super().__init__(model.record, model.settings, model.dtype, model.title)
+    def __init__(self, home: SideBySide, which: int) -> None:
         self.home, self.which = home, which
+        self.regression = home.models[which].regression
 
     @property
-    def progress(self) -> Progress:
-        """Mistakes, updates and loss so far."""
-        learner = self.home.learner
-        return learner.progress_of(self.which) if isinstance(learner, Learner) else Progress()
-
-    @property
-    def suffered(self) -> float:
-        """Mistakes, or the sum of absolute errors, of what predicted, each before it learned."""
-        learner = self.home.learner
-        if not isinstance(learner, Learner):
+    def loss(self) -> float:
+        """Mistakes, or the sum of absolute errors, each before its example was learned."""
+        if self.home.learner is None:
             return 0.0
-        model = learner.model
+        model = self.home.learner.model
         return model.distances[self.which] if self.regression else model.records[self.which][0]
 
     @property
-    def features(self) -> int:
-        """Number of features met so far."""
-        return self.home.features
-
-    def scores(self, X: Any) -> Array:
-        """Return one row per example and one column per output."""
-        learner = self.home.learner
-        assert isinstance(learner, Learner)
-        return learner.scores(self._rows(X), self.which)
+    def updates(self) -> int:
+        """Examples that moved the model."""
+        return self.home.learner.progress_of(self.which).updates if self.home.learner else 0
 
 
 class JointWatch(Watch):

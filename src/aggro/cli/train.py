@@ -22,15 +22,16 @@ from aggro.cli.begin import (
 )
 from aggro.cli.console import Console, listed
 from aggro.cli.evaluate import measure
+from aggro.cli.feature_names import FeatureNames
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.metrics import label_text
-from aggro.cli.model import LinearModel
+from aggro.cli.model import Model
 from aggro.cli.options import add_reading, add_variant, add_words, new_parser
 from aggro.cli.outputs import STANDARD_OUTPUT, check_files, write_report
 from aggro.cli.reading import Reading, guess_rows
 from aggro.cli.resume import resume
 from aggro.cli.shuffle import Shuffled
-from aggro.cli.texts import TextModel, is_text_model, resume_texts, wants_words
+from aggro.cli.texts import new_text_model, wants_words
 from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.cli.watch import Watch, heading
@@ -39,7 +40,6 @@ from aggro.files.labels import first_labels
 from aggro.files.raw import RawRows
 from aggro.files.sources import expand
 from aggro.learn.learner import Array
-from aggro.variants import LINEAR
 
 EXAMPLES = """
 aggro train data.svm -o model.aggro --test data.t
@@ -86,9 +86,9 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("A model needs a file; for standard output use -o /dev/stdout --quiet.")
     outputs = {"-o": args.output, "--json": args.json, "--plot": args.plot}
     check_files(outputs, args.data, args.cache, *(expand(args.test) if args.test else ()))
-    model: LinearModel | TextModel | None = None
+    model: Model | None = None
     if args.resume:
-        model, reading = resume_texts(args) if is_text_model(args.resume) else resume(args)
+        model, reading = resume(args)
     else:
         reading = Reading.from_arguments(args)
     reading.check_label(args.data)
@@ -121,7 +121,7 @@ class Training:
         reader: Reader,
         console: Console,
         interrupt: Interrupt,
-        model: LinearModel | TextModel | None,
+        model: Model | None,
     ) -> None:
         self.args, self.reading, self.reader = args, reading, reader
         self.console, self.interrupt = console, interrupt
@@ -142,7 +142,7 @@ class Training:
                 self.console.expect(self.position * self.args.passes)
                 if self.model is not None:
                     self.model.freeze()
-        if self.watch is None:
+        if self.watch is None or self._model.learner is None:
             raise no_examples(self.reader, self.args.skip)
         shown = len(self.watch.lines)
         self.watch.report()
@@ -150,19 +150,18 @@ class Training:
             self.console.line(line.text(not self._model.regression))
         if not self.interrupted_in:
             self._end()
-        if isinstance(self._model, LinearModel):
-            self._model.keep_names(self.reader.names)
+        self._model.keep_names(self.reader.names)
         self._model.save(self.args.output, self._final_reading(), self.args.passes)
 
     def _end(self) -> None:
         """Get ready for new rows; what a race did not choose is thrown away, unless kept."""
         model = self._model
         model.freeze(False)
-        if model.races and self.args.keep_race:
-            self.console.line(f"leads: {chosen(model.choice)}; the race is saved")
-        elif model.races:
+        if model.selects and self.args.keep_race:
+            self.console.line(f"leads: {chosen(model.estimator.choice_)}; the race is saved")
+        elif model.selects:
             self.console.line(
-                f"chosen: {chosen(model.settle())}; the rest of the race is not saved "
+                f"chosen: {chosen(model.keep_best())}; the rest of the race is not saved "
                 "(--keep-race saves it, to go on to the last bit)"
             )
 
@@ -206,22 +205,22 @@ class Training:
         """Return the seed of the order of rows, which is that of the model."""
         if self.model is None:
             return int(self.args.seed or 0)
-        return int(self.model.record.params.get("random_state") or 0)
+        return int(self.model.estimator.random_state or 0)
 
     def _begin(self, X: Any, y: Array) -> None:
         """Choose the variant by what the first labels look like."""
         if self.model is None:
             chooses = leaves_choice(self.args)
             if isinstance(X, RawRows):
-                self.model = TextModel.create(self.args, X, y)
+                self.model = new_text_model(self.args, X, y)
             else:
                 self.model = new_model(self.args, self.args.algorithm, X, y, chooses=chooses)
                 if chooses:
                     self.console.line(choice_told(self.model.settings))
         self._check_labels(y)
         self.watch = Watch(self.model)
-        kind = LINEAR.get(self.model.record.name)
-        price = f", C={self.model.price}" if kind is None or "C" in kind.axes else ""
+        estimator = self.model.estimator
+        price = f", C={estimator.C}" if "C" in estimator.get_params() else ""
         what = "absolute error" if self.model.regression else "error"
         self.console.line(f"{self.model.title}{price}: {what}, judged before learning")
         self.console.line(heading())
@@ -235,7 +234,7 @@ class Training:
             )
 
     @property
-    def _model(self) -> LinearModel | TextModel:
+    def _model(self) -> Model:
         if self.model is None:
             raise ValueError("There were no examples to learn from.")
         return self.model
@@ -258,7 +257,7 @@ class Training:
     def finish(self) -> None:
         """Say how it went, test, draw and write the report."""
         model, watch, console = self._model, self.watch, self.console
-        assert watch is not None and model.learner is not None
+        assert watch is not None
         seconds = time.perf_counter() - self.began
         outputs = "1 target" if model.regression else f"{len(model.classes)} classes"
         console.line(
@@ -272,7 +271,7 @@ class Training:
         report = {
             "model": self.args.output,
             "algorithm": model.title,
-            "params": {k: _plain(v) for k, v in model.record.params.items()},
+            "params": {k: _plain(v) for k, v in model.estimator.get_params().items()},
             "classes": model.classes.tolist(),
             "features": model.features,
             "seconds": seconds,
@@ -301,7 +300,9 @@ class Training:
         if not model.regression:
             yield from advice.of_labels(watch.runs, self.args.shuffle)
         yield from advice.of_columns(wordy)
-        chosen = bool(model.settled) or model.races
+        names = FeatureNames(self._final_reading(), model.features, model.names)
+        yield from advice.of_counters(names[int(each)] for each in model.ignored)
+        chosen = bool(model.settled) or model.selects
         yield from advice.of_error(watch.lines, model.regression, bool(wordy), chosen)
 
 

@@ -1,4 +1,4 @@
-"""From --algorithm and its options to the settings of a learner, without scikit-learn."""
+"""From --algorithm and its options to a variant and its parameters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from argparse import Namespace
 from typing import Any
 
 from aggro.cli.options import options
-from aggro.settings import Settings
-from aggro.stream.settings import keywords_of, settings_of
 from aggro.variants import ESTIMATORS, PLAIN, SELECTED, Variant, find
 
 
@@ -67,9 +65,3 @@ def chosen(choice: dict[str, Any]) -> str:
     return ", ".join(
         f"{name}={value:g}" if name == "C" else f"{name}={value}" for name, value in choice.items()
     )
-
-
-def settings_for(variant: Variant, params: dict[str, Any]) -> Settings:
-    """Return the checked settings of a variant."""
-    regression = is_regression(variant)
-    return settings_of(keywords_of(variant.name, regression, params), regression, classes=3)

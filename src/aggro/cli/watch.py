@@ -46,14 +46,14 @@ class Watch:
         self.next = FIRST
         self.constant, self.runs = Constant(model), Runs()
         self._reported = (0, 0.0)
-        self._before = model.suffered
+        self._before = model.loss
 
     def learn(self, X: Any, y: Array, weights: Array | None) -> list[Line]:
         """Learn a batch; return the lines that became due. Rows without weight do not count."""
         counted = np.flatnonzero(np.ones(len(y)) if weights is None else weights)
         if len(counted) == 0:
             return []
-        lesson, new = self.model.meet(X, y, counted), len(self.lines)
+        batch, new = self.model.begin_batch(X, y, weights), len(self.lines)
         step, begin = self.model.step, 0
         while begin < len(counted):
             due = self.next - self.examples
@@ -62,7 +62,7 @@ class Watch:
             self.constant.judge(y[order])
             if not self.model.regression:
                 self.runs.meet(y[order])
-            self.model.learn(X, lesson, weights, order)
+            self.model.learn(batch, weights, order)
             self.examples += len(order)
             begin = end
             if self.examples >= self.next:
@@ -75,11 +75,10 @@ class Watch:
         examples, loss = self._reported
         if self.examples == examples:
             return
-        now = self.model.suffered - self._before
+        now = self.model.loss - self._before
         recent = (now - loss) / (self.examples - examples)
-        updates = self.model.progress.updates
         baseline = self.constant.loss()
-        line = Line(self.examples, recent, now / self.examples, baseline, updates)
+        line = Line(self.examples, recent, now / self.examples, baseline, self.model.updates)
         self.lines.append(line)
         self._reported = (self.examples, now)
 

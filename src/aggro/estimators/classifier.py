@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,13 @@ from aggro.labels import shown, sorted_classes
 from aggro.learn.alike import AnyLearner, keep_smaller_C
 from aggro.learn.classes import Classes, decode, encode_known
 from aggro.learn.learner import Array
-from aggro.learn.lessons import read_weights
-from aggro.learn.makers import grown, make_learner
+from aggro.learn.lessons import Lesson, read_weights
+from aggro.learn.makers import grown
 from aggro.settings import Settings, Task, class_task
 from aggro.sklearn_api import check_random_state
+
+# Returns y as an array, and whether it is an indicator matrix; takes y and the number of rows.
+ReadClasses = Callable[[Any, int], tuple[Array, bool]]
 
 
 class OnlineClassifier(Probabilities):
@@ -123,27 +127,69 @@ class OnlineClassifier(Probabilities):
             a first call of such rows alone, without ``classes``, leaves the estimator unfitted.
         """
         self._check_stream()
-        first = not hasattr(self, "_learner")
-        X = self._read(X, reset=first)
+        X = self._read(X, reset=not hasattr(self, "_learner"))
         weights = read_weights(sample_weight, X.shape[0])
         known_counters = self.__dict__.get("_counters")
+        batch = self._prepare(X, y, weights, classes)
+        # Once classes or counters of all rows are known, all rows are learned, or none.
+        counted = self.class_weight is not None
+        counted = counted or self.__dict__.get("_counters") is not known_counters
+        self._learn_batch(batch, weights, whole=counted)
+        return self
+
+    def _prepare(
+        self,
+        X: Any,
+        y: Any,
+        weights: Array | None,
+        classes: Any = None,
+        read: ReadClasses = read_classes,
+    ) -> Lesson:
+        """Return a batch for ``_learn_batch``; the learner gets its classes.
+
+        ``read`` validates y where it does not hold known classes alone.
+        """
+        first = not hasattr(self, "_learner")
         X = self._without_counters(X, weights, first)
         if first:
             self._look_at(X, weights)
-        parts = self._meet(X, y, classes, first, weights)
+        parts = self._meet(X, y, classes, first, weights, read)
         parts["weights"] = self._all_weights(parts.get("labels"), weights)
         self._reconfigure(self._task())
         self.n_iter_ = 1
-        lesson = self._lesson(X, parts)
-        if self.probability:
-            self._learn_and_record(lesson, weights)
-        elif self.class_weight is not None or self.__dict__.get("_counters") is not known_counters:
-            # classes or counters of all rows are known: all rows are learned, or none
-            with lesson.undone_if_cut(self._learner):
-                lesson.teach(self._learner)
+        return self._lesson(X, parts)
+
+    def _learn_batch(
+        self,
+        batch: Lesson,
+        weights: Array | None,
+        order: Array | None = None,
+        *,
+        again: bool = False,
+        whole: bool = False,
+    ) -> None:
+        """Learn a batch, or some of its rows, in an order.
+
+        Parameters
+        ----------
+        batch : Lesson
+            Result of ``_prepare``.
+        weights : array, optional
+            Weights of its rows, without those of the classes.
+        order : array, optional
+            Numbers of the rows. By default all of them, as they come.
+        again : bool, default=False
+            Whether the rows were learned in an earlier pass. Their margins are not recorded.
+        whole : bool, default=False
+            Whether an interrupt undoes all rows, instead of keeping those already learned.
+        """
+        if self.probability and not again:
+            self._learn_and_record(batch, weights, order)
+        elif whole:
+            with batch.undone_if_cut(self._learner):
+                batch.teach(self._learner, order)
         else:
-            lesson.teach(self._learner, undo=True)
-        return self
+            batch.teach(self._learner, order, undo=True)
 
     def _without_counters(self, X: Any, weights: Array | None, first: bool) -> Any:
         """Return rows of a stream as they are to be learned: columns of counters count as zero.
@@ -188,7 +234,13 @@ class OnlineClassifier(Probabilities):
         return {"labels": labels}
 
     def _meet(
-        self, X: Any, y: Any, classes: Any, first: bool, weights: Array | None
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        first: bool,
+        weights: Array | None,
+        read: ReadClasses,
     ) -> dict[str, Any]:
         """Read the targets of a batch, making or growing the learner as they need.
 
@@ -198,7 +250,7 @@ class OnlineClassifier(Probabilities):
         if labels is not None and not self._multilabel:
             self._check_same(classes)
             return {"labels": labels}
-        y, multilabel = read_classes(y, X.shape[0])
+        y, multilabel = read(y, X.shape[0])
         present = None if weights is None else weights > 0
         there = y if present is None else y[present]
         if first:
@@ -309,8 +361,15 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         return self
 
     def _new_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        return make_learner(settings, self.n_features_in_, len(self.classes_), dtype, seed)
+        return self._make_learner(settings, len(self.classes_), dtype)
+
+    def _begin_batch(self, X: Any, y: Array, weights: Array | None) -> Lesson:
+        """Return a batch of a file for ``_learn_batch``; the model grows as the batch needs.
+
+        Unlike those of ``partial_fit``, its rows may have more features than the model, and labels
+        need not be whole numbers.
+        """
+        return self._prepare(self._grown_for(X), y, weights, read=lambda y, count: (y, False))
 
     # -- early stopping ---------------------------------------------------------------------
 

@@ -77,8 +77,14 @@ def _after(counters: Counters, rows: Array) -> Counters:
 
 
 def _dense(X: Any, columns: Array) -> Array:
-    part = X[:, columns]
-    dense: Array = part.toarray() if hasattr(part, "toarray") else part
+    """Return some sorted columns of rows, zeros included."""
+    if not hasattr(X, "indptr"):
+        part: Array = X[:, columns]
+        return part
+    dense = np.zeros((X.shape[0], len(columns)))
+    row, known = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), np.isin(X.indices, columns)
+    places = row[known], np.searchsorted(columns, X.indices[known])
+    np.add.at(dense, places, X.data[known])
     return dense
 
 

@@ -11,6 +11,7 @@ from aggro.estimators.passes import Teach
 from aggro.learn.calibration import Calibrator
 from aggro.learn.learner import Array
 from aggro.learn.lessons import Lesson
+from aggro.learn.probability_map import softmax
 from aggro.learn.race import AutoLearner
 from aggro.learn.recorder import Recorder
 from aggro.learn.typical import Typical
@@ -50,7 +51,15 @@ class Probabilities(OnlineEstimator):
             raise exception("NotFittedError")(
                 "The model was learned without probability=True; learn it again with it."
             )
-        return self._record.probabilities(self._learner, self._scores(X))
+        return self._probabilities_of(self._scores(X))
+
+    def _probabilities_of(self, scores: Array) -> Array:
+        """Return the probability of each class; a softmax if no margins were recorded."""
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        if not hasattr(self, "_calibrator"):
+            return softmax(scores)
+        return self._record.probabilities(self._learner, scores)
 
     @available_if(_wanted)
     def predict_log_proba(self, X: Any) -> Array:
@@ -86,12 +95,14 @@ class Probabilities(OnlineEstimator):
         features = self.n_features_in_ if self._has_typical else None
         return Recorder.empty(len(self.classes_), self._multilabel, features, seen)
 
-    def _learn_and_record(self, lesson: Lesson, weights: Array | None) -> None:
+    def _learn_and_record(
+        self, lesson: Lesson, weights: Array | None, order: Array | None = None
+    ) -> None:
         """Learn new rows once, in the given order, and record them all, or none of them."""
         if not hasattr(self, "_calibrator"):
             self._record = self._empty_record(self._learner.examples)
         with lesson.undone_if_cut(self._learner):
-            self._record = self._record.after(self._learner, lesson, weights)
+            self._record = self._record.after(self._learner, lesson, weights, order)
 
     def _once(
         self, learner: Any, X: Any, parts: dict[str, Any], weights: Array | None

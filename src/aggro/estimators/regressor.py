@@ -12,8 +12,7 @@ from aggro.estimators.targets import read_values
 from aggro.estimators.weights import LinearEstimator
 from aggro.learn.alike import AnyLearner
 from aggro.learn.learner import Array
-from aggro.learn.lessons import read_weights
-from aggro.learn.makers import make_learner
+from aggro.learn.lessons import Lesson, read_weights
 from aggro.settings import Settings
 
 
@@ -82,18 +81,33 @@ class OnlineRegressor(OnlineEstimator):
             How many times each example counts: multiplies C.
         """
         self._check_stream()
-        first = not hasattr(self, "_learner")
-        X = self._read(X, reset=first)
-        values, weights = read_values(y, X.shape[0]), read_weights(sample_weight, X.shape[0])
+        X = self._read(X, reset=not hasattr(self, "_learner"))
+        weights = read_weights(sample_weight, X.shape[0])
+        self._learn_batch(self._prepare(X, y, weights), weights)
+        return self
+
+    def _prepare(self, X: Any, y: Any, weights: Array | None) -> Lesson:
+        """Return a batch for ``_learn_batch``."""
+        values = read_values(y, X.shape[0])
         lesson = {"values": values, "weights": weights}
-        if first:
+        if not hasattr(self, "_learner"):
             self._learner = self._begin(X, lesson, self._checked_settings("regression"))
             self._known_prices = self._prices()
         self._check_columns(values)
         self._reconfigure("regression")
         self.n_iter_ = 1
-        self._lesson(X, lesson).teach(self._learner, undo=True)
-        return self
+        return self._lesson(X, lesson)
+
+    def _learn_batch(
+        self,
+        batch: Lesson,
+        weights: Array | None,
+        order: Array | None = None,
+        *,
+        again: bool = False,
+    ) -> None:
+        """Learn a batch, or some of its rows, in an order (see ``OnlineClassifier``)."""
+        batch.teach(self._learner, order, undo=True)
 
     def _begin(self, X: Any, lesson: dict[str, Any], settings: Settings) -> Any:
         """Return a learner for as many targets as there are."""
@@ -117,7 +131,11 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
     """Regression by a linear learner. The rule is the subclass's."""
 
     def _new_learner(self, settings: Settings, outputs: int, dtype: Any) -> AnyLearner:
-        return make_learner(settings, self.n_features_in_, outputs, dtype)
+        return self._make_learner(settings, outputs, dtype)
+
+    def _begin_batch(self, X: Any, y: Array, weights: Array | None) -> Lesson:
+        """Return a batch of a file for ``_learn_batch``; its rows may have new features."""
+        return self._prepare(self._grown_for(X), y, weights)
 
     def _adopt(self, learner: AnyLearner, classes: Any, multilabel: bool) -> Any:
         """Become the fitted estimator around a learner."""

@@ -15,14 +15,15 @@ from aggro.checks import check_number
 from aggro.estimators import counters
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
 from aggro.estimators.judges import Qualities
-from aggro.learn.alike import AnyLearner, candidate_scores
+from aggro.learn.alike import AnyLearner, candidate_scores, grow_features
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array, Learner, rows_of
+from aggro.learn.makers import make_learner
 from aggro.learn.race import AutoLearner
 from aggro.learn.recorder import Recorder
 from aggro.learn.threads import threads_of
 from aggro.settings import Settings
-from aggro.sklearn_api import check_fitted
+from aggro.sklearn_api import check_fitted, check_random_state
 
 
 class LinearEstimator(OnlineEstimator):
@@ -103,9 +104,33 @@ class LinearEstimator(OnlineEstimator):
     def _scores(self, X: Any) -> Array:
         if not hasattr(self, "_learner"):
             check_fitted(self)
-        X = counters.without(self.__dict__.get("_counters"), self._read(X, reset=False))
-        rows = rows_of(X)
+        return self._scores_of(self._read(X, reset=False))
+
+    def _scores_of(self, X: Any) -> Array:
+        """Return the scores of validated rows; sparse ones may have fewer columns."""
+        rows = rows_of(counters.without(self.__dict__.get("_counters"), self._widened(X)))
         return self._learner.scores(rows, threads=threads_of(self.n_jobs))
+
+    def _make_learner(self, settings: Settings, outputs: int, dtype: Any) -> AnyLearner:
+        """Return a learner of ``n_features_in_`` features, seeded by ``random_state``."""
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return make_learner(settings, self.n_features_in_, outputs, dtype, seed)
+
+    def _grown_for(self, X: Any) -> Any:
+        """Return X with the columns of the model, which gets those that are new to it."""
+        if not hasattr(self, "_learner"):
+            self.n_features_in_ = X.shape[1]
+        elif X.shape[1] > self.n_features_in_:
+            grow_features(self._learner, X.shape[1])
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        return self._widened(X)
+
+    def _widened(self, X: Any) -> Any:
+        """Return X with the columns of the model, if it has fewer: of sparse rows, in place."""
+        if X.shape[1] < self.n_features_in_ and hasattr(X, "indptr"):
+            X.resize((X.shape[0], self.n_features_in_))
+        return X
 
     def _start(self, learner: AnyLearner, coef_init: Any, intercept_init: Any) -> None:
         """Begin from given weights instead of zero."""
@@ -165,6 +190,12 @@ class LinearEstimator(OnlineEstimator):
             raise AttributeError(f"{type(self).__name__} has no C.")
         learner = self._fitted("C_", lambda: self._learner)
         return float(learner.settings.C if isinstance(learner, Learner) else learner.C)
+
+    @property
+    def choice_(self) -> dict[str, Any]:
+        """The best settings so far of those that are left "auto"; empty if there are none."""
+        learner = self._fitted("choice_", lambda: self._learner)
+        return dict(learner.choice) if isinstance(learner, AutoLearner) else {}
 
     @property
     def lanes_(self) -> list[dict[str, Any]]:

@@ -59,6 +59,11 @@ class SparseRows:
         shape = (len(indptr) - 1, self.shape[1])
         return SparseRows(data, indices, indptr, shape, is_sorted=self.is_sorted)
 
+    def copy(self) -> SparseRows:
+        """Return the same rows in arrays of their own."""
+        arrays = self.data.copy(), self.indices.copy(), self.indptr.copy()
+        return SparseRows(*arrays, self.shape, is_sorted=self.is_sorted)
+
     def resize(self, shape: tuple[int, int]) -> None:
         """Give the rows more columns, which are empty."""
         if shape[0] != self.shape[0] or shape[1] < self.shape[1]:

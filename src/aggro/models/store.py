@@ -141,13 +141,16 @@ def _estimator_record(model: Any) -> Record:
 
 
 def _estimator(record: Record) -> Any:
-    model = getattr(aggro, record.name)(**record.params)
+    kind = getattr(aggro, record.name)
     for name, value in record.attributes.items():
         if name not in FLAGS and not isinstance(value, ATTRIBUTES.get(name, ())):
             raise ModelFileError(f"{name} is unknown or of the wrong type")
     if "_learner" not in record.attributes:
-        return model
+        return kind(**record.params)
     check_fitted(record)
+    settings = record.attributes["_learner"].settings  # of an early file, which names few of them
+    known = {name: getattr(settings, name) for name in ESTIMATORS[record.name].names}
+    model = kind(**{**known, **record.params})
     vars(model).update({k: v for k, v in record.attributes.items() if k not in FLAGS})
     current, learned = record.attributes.get("_known_prices") is True, _learned(model)
     if current and model._checked_settings(learned.task) != learned:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_count, check_flag
+from aggro.files.raw import RawRows
 from aggro.learn.choice import Choice
 from aggro.learn.learner import Array
 from aggro.learn.threads import threads_of
@@ -19,6 +20,7 @@ from aggro.settings import Settings, check_settings, memory_limit
 from aggro.sklearn_api import Estimator, check_fitted
 from aggro.stream.river import RiverProtocol
 from aggro.text.encoder import IDF, TF, Encoder
+from aggro.text.files import table_of_rows
 from aggro.text.learner import TextLearner
 from aggro.text.names import MOST_NAMES
 from aggro.text.options import Options
@@ -112,6 +114,8 @@ class TextEstimator(Estimator, RiverProtocol):
     def _table(self, X: Any) -> Table:
         if isinstance(X, Table):
             return X
+        if isinstance(X, RawRows):
+            return table_of_rows(X)
         check_columns(self.columns)
         return table_of(X, self.columns)
 
@@ -127,6 +131,33 @@ class TextEstimator(Estimator, RiverProtocol):
             learner.learn(rows, part, threads, again=number > 0, undo=False)
             if number == 0:
                 learner.settle()
+
+    # -- batches of files, as in the linear estimators ----------------------------------------
+
+    def _begin_batch(self, X: RawRows, y: Array, weights: Array | None) -> tuple[RawRows, Array]:
+        """Return a batch of a file for ``_learn_batch``."""
+        return X, y
+
+    def _learn_batch(
+        self,
+        batch: tuple[RawRows, Array],
+        weights: Array | None,
+        order: Array,
+        *,
+        again: bool = False,
+    ) -> None:
+        """Learn some rows of a batch; ``again``: they were learned in an earlier pass."""
+        X, y = (each[order] for each in batch)
+        some = None if weights is None else weights[order]
+        if again:
+            table, lesson = self._prepared(self._table(X), y, some)
+            self._learner.learn(table, lesson, threads_of(self.n_jobs), again=True)
+        else:
+            self.partial_fit(X, y, sample_weight=some)
+
+    def _scores_of(self, X: Any) -> Array:
+        """Return the scores of texts, one column per output."""
+        return self._fitted().scores(self._table(X), threads_of(self.n_jobs))
 
     # -- what was learned -------------------------------------------------------------------
 
@@ -186,6 +217,11 @@ class TextEstimator(Estimator, RiverProtocol):
     def t_(self) -> int:
         """Number of examples seen, plus one."""
         return self._fitted().examples + 1
+
+    @property
+    def n_updates_(self) -> int:
+        """Texts that moved the best candidate (summed over independent outputs)."""
+        return self._fitted().leader.race.progress.updates
 
     def _fitted(self) -> TextLearner:
         check_fitted(self)

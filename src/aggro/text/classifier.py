@@ -12,6 +12,7 @@ from aggro.labels import plain_labels, shown
 from aggro.learn.classes import Classes, decode
 from aggro.learn.learner import Array
 from aggro.learn.lessons import read_weights
+from aggro.learn.probability_map import softmax
 from aggro.learn.threads import threads_of
 from aggro.settings import Settings, class_task
 from aggro.sklearn_api import store_parameters
@@ -257,13 +258,12 @@ binary, min_df, max_df
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: one for each text and two classes, else one for each class."""
-        scores = self._fitted().scores(self._table(X), threads_of(self.n_jobs))
+        scores = self._scores_of(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Array:
         """Return the class of each text."""
-        scores = self._fitted().scores(self._table(X), threads_of(self.n_jobs))
-        return decode(self.classes_, scores)
+        return decode(self.classes_, self._scores_of(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each text.
@@ -273,7 +273,12 @@ binary, min_df, max_df
         learner = self._fitted()
         if learner.calibrator is None:
             raise AttributeError("TextClassifier has probabilities only with probability=True.")
-        return learner.probabilities(learner.scores(self._table(X), threads_of(self.n_jobs)))
+        return learner.probabilities(self._scores_of(X))
+
+    def _probabilities_of(self, scores: Array) -> Array:
+        """Return the probability of each class; a softmax if no margins were recorded."""
+        learner = self._fitted()
+        return softmax(scores) if learner.calibrator is None else learner.probabilities(scores)
 
     def predict_one(self, x: Any) -> Any:
         """Return the class of one text; None before any class is known."""

@@ -134,7 +134,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
 
     def predict(self, X: Any) -> Array:
         """Return the number of each text."""
-        return self._fitted().scores(self._table(X), threads_of(self.n_jobs)).ravel()
+        return self._scores_of(X).ravel()
 
     def predict_one(self, x: Any) -> float:
         """Return the number of one text; 0 before anything is learned."""
