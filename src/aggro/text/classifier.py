@@ -263,7 +263,8 @@ binary, min_df, max_df
 
     def predict(self, X: Any) -> Array:
         """Return the class of each text."""
-        return decode(self.classes_, self._scores_of(X))
+        scores = self._scores_of(X)  # raises before anything is learned
+        return decode(self.classes_, scores)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each text.
