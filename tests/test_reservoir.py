@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from linear_support import make_learner, make_problem, teach
 
-from aggro import PassiveAggressiveClassifier
+from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.settings import Settings
 
 rng = np.random.default_rng(47)
@@ -83,3 +83,12 @@ def test_the_last_weights_until_something_survived():
     )
     last = PassiveAggressiveClassifier().partial_fit(X[:1], y[:1], classes=[0, 1])
     assert np.array_equal(model.coef_, last.coef_)
+
+
+def test_random_state_seeds_the_reservoir_of_regressors():
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    params = {"average": "reservoir", "reservoir_size": 2, "epsilon": 0.5}
+    models = [PassiveAggressiveRegressor(**params, random_state=seed) for seed in (0, 0, 1)]
+    one, same, other = (model.partial_fit(X, X[:, 0] + X[:, 1] ** 2).coef_ for model in models)
+    assert (one == same).all()
+    assert (one != other).any()

@@ -183,3 +183,14 @@ def test_a_counter_is_named_and_counts_as_zero(inside, capsys):
     np.testing.assert_array_equal(loaded.coef_, model.coef_)
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
     assert loaded.coef_[0, 3] == 0
+
+
+def test_columns_of_a_table_are_for_its_reader(inside, capsys):
+    """A table whose first rows are sorted by a feature keeps it."""
+    rng = np.random.default_rng(0)
+    height = np.concatenate([np.arange(100.0), rng.uniform(0, 100, 400)])
+    lines = (f"{h},{v},{int(h > 50)}\n" for h, v in zip(height, rng.random(500), strict=True))
+    Path("rows.csv").write_text("height,noise,tall\n" + "".join(lines))
+    run("train rows.csv --label tall -o m.aggro")
+    assert "only rises" not in capsys.readouterr().err
+    assert aggro.load("m.aggro").coef_[0, 0] != 0

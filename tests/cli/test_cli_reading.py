@@ -127,6 +127,8 @@ def test_models_of_the_first_release_keep_their_columns(model):
     assert run(f"train {data} --resume {GOLDEN / model}.aggro -o more.aggro --quiet") == 0
     assert run(f"evaluate more.aggro {data} --json e.json") == 0
     assert json.loads(Path("e.json").read_text())["accuracy"] > 0.75
+    golden = load_model(str(GOLDEN / f"{model}.aggro"))[0]
+    assert golden.estimator.average is False  # which the file does not name
 
 
 def test_data_of_other_columns_are_refused(inside, capsys):

@@ -117,6 +117,11 @@ class Model:
             warnings.simplefilter("ignore")  # ``ignored`` columns are reported at the end
             return self.estimator._begin_batch(X, y, weights)
 
+    def keep_counters(self) -> None:
+        """Learn columns that only rise or only fall, as the reader has decided on columns."""
+        if not (self.raw or self.regression):
+            self.estimator._counters = counters.none()
+
     def learn(self, batch: Any, weights: Array | None, order: Array) -> None:
         """Learn some rows of a batch."""
         self.estimator._learn_batch(batch, weights, order, again=self.again)

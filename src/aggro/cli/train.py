@@ -28,7 +28,7 @@ from aggro.cli.metrics import label_text
 from aggro.cli.model import Model
 from aggro.cli.options import add_reading, add_variant, add_words, new_parser
 from aggro.cli.outputs import STANDARD_OUTPUT, check_files, write_report
-from aggro.cli.reading import Reading, guess_rows
+from aggro.cli.reading import TABLE, Reading, guess_rows
 from aggro.cli.resume import resume
 from aggro.cli.shuffle import Shuffled
 from aggro.cli.texts import new_text_model, wants_words
@@ -215,6 +215,8 @@ class Training:
                 self.model = new_text_model(self.args, X, y)
             else:
                 self.model = new_model(self.args, self.args.algorithm, X, y, chooses=chooses)
+                if self._final_reading().made_by == TABLE:
+                    self.model.keep_counters()
                 if chooses:
                     self.console.line(choice_told(self.model.settings))
         self._check_labels(y)

@@ -196,7 +196,8 @@ class OnlineClassifier(Probabilities):
 
         Only where the scale of the features is "auto", and learning began with ``partial_fit``.
         """
-        if first and self._checked_settings("binary").scale == "auto":
+        sought = first and "_counters" not in self.__dict__
+        if sought and self._checked_settings("binary").scale == "auto":
             self._counters = counters.begin(X)
         known = self.__dict__.get("_counters")
         if known is None:

@@ -1,7 +1,6 @@
 """A model as plain data: the class it is of, its parameters and what it has learned.
 
-Nothing here needs scikit-learn: the command line trains and applies linear models as records,
-and ``aggro.load`` makes estimators of them.
+``aggro.models.store`` makes estimators of records, and records of estimators.
 """
 
 from __future__ import annotations
