@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from style import BLUE, GREEN, GREY, ORANGE, YELLOW, quiet, save
 
 DOCS = Path(__file__).resolve().parent.parent
-PEERS = {  # as the table of docs/tuning.md names them: as they are shown
+PEERS = {  # as the table of docs/studies/tuning.md names them: as they are shown
     "sklearn PA": "scikit-learn PA",
     "sklearn PA, best C": "scikit-learn PA, best C in hindsight",
     "sklearn SGD": "scikit-learn SGD",
@@ -37,7 +37,7 @@ def rows_of(page: str) -> dict[str, list[str]]:
 
 def draw_mistakes(axes: Axes) -> None:
     """Show on how many data sets untuned aggro made fewer mistakes, and more."""
-    table = rows_of("tuning.md")
+    table = rows_of("studies/tuning.md")
     for height, (peer, name) in enumerate(reversed(PEERS.items())):
         better, level, worse = (int(cell.split()[0]) for cell in table[peer][:3])
         for start, count, colour in (

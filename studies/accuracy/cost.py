@@ -1,4 +1,4 @@
-"""What a race costs: ``python -m studies.accuracy.cost`` writes the table of docs/tuning.md.
+"""Time of model selection: ``python -m studies.accuracy.cost`` writes docs/studies/tuning.md.
 
 Processor time, learning only, best of several turns side by side. A set of fewer rows than the
 longest stream is learned again, in another order.
@@ -26,7 +26,7 @@ SETS = {
     "covtype": "covtype: 12 of 54 columns, 7 classes",
     "usps": "usps: 256 dense columns, 10 classes",
 }
-PAGE = ROOT / "docs" / "tuning.md"
+PAGE = ROOT / "docs" / "studies" / "tuning.md"
 MARKS = (0, 1000, 5000, 20_000)
 TURNS = 3
 ONE = {"metric": "diagonal", "average": "auto"}

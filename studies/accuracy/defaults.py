@@ -23,7 +23,7 @@ from studies.accuracy.cells import ROOT
 from studies.accuracy.data import listed, problem
 from studies.accuracy.pages import fill, row
 
-PAGE = ROOT / "docs" / "migrating.md"
+PAGE = ROOT / "docs" / "studies" / "defaults.md"
 SPLITS = 3
 CHUNK = 100
 TURNS = 3  # the best of so many counts, where a turn is short
@@ -151,7 +151,7 @@ def ratio(cells: list[dict[str, Any]]) -> float:
 def verdict(found: dict[tuple[str, str, str], list[dict[str, Any]]]) -> str:
     """Return the counts for each way."""
     lines = [
-        row(["through", "rows", "better", "level (±0.5)", "worse", "most behind", "slower"]),
+        row(["method", "rows", "better", "equal (±0.5)", "worse", "worst difference", "slower"]),
         row(["---"] + ["--:"] * 6),
     ]
     for way in WAYS:

@@ -1,6 +1,6 @@
 """Does forgetting help when the stream changes? Error of each example before it is learned.
 
-``python -m studies.accuracy.drift`` writes the tables and the picture of docs/drift.md. It takes
+``python -m studies.accuracy.drift`` writes the tables and the picture of docs/studies/drift.md. It takes
 about two minutes and needs the data set electricity (see ``aggro.datasets``) and river.
 """
 
@@ -131,7 +131,7 @@ def sgd(stream: Stream, **params: Any) -> np.ndarray:
     return _mistakes(stream, predicted)
 
 
-ONCE = "aggro, in one race"
+ONCE = "aggro, no drift detection"
 PEERS: dict[str, Callable[[Stream], np.ndarray]] = {
     ONCE: learn_in_one_race,
     "river PAClassifier": lambda s: river(s, lambda models: models.PAClassifier()),

@@ -1,4 +1,4 @@
-"""Measure the cost of model selection on few rows; write a sentence of docs/tuning.md.
+"""Measure the cost of model selection on few rows; write a sentence of docs/studies/tuning.md.
 
 Run it with ``python -m studies.accuracy.excess``.
 
@@ -60,12 +60,13 @@ def main() -> None:
     """Measure all sets, and write."""
     told = []
     with ProcessPoolExecutor(2) as pool:
-        for names, where in ((listed(), "of the study"), (fresh(), "that no choice was made on")):
+        unused = "that were not used for design decisions"
+        for names, where in ((listed(), "of the study"), (fresh(), unused)):
             found = [each for each in pool.map(excess, names) if each is not None]
             joint, led = np.mean(found, axis=0)
             told.append(
                 f"**{joint:+.2f} percentage points** on the {len(found)} sets {where} "
-                f"({led:+.2f} if the leader answers from the beginning)"
+                f"({led:+.2f} if the best candidate predicts from the beginning)"
             )
     fill(PAGE, {"excess": " and ".join(told) + "."})
 

@@ -22,7 +22,7 @@ from studies.accuracy.data import Problem, problem
 from studies.accuracy.pages import fill
 from studies.accuracy.reliability import BINS, draw
 
-PAGE = ROOT / "docs" / "probabilities.md"
+PAGE = ROOT / "docs" / "studies" / "probabilities.md"
 PICTURE = ROOT / "docs" / "images" / "reliability.png"
 SETS = (
     *("a9a", "electricity", "ijcnn1", "ionosphere", "mr-polarity", "mushrooms", "pima"),

@@ -1,4 +1,4 @@
-"""The results as tables of docs/tuning.md and a picture."""
+"""The results as tables of docs/studies/tuning.md and a picture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studies.accuracy.ours import ONLY_C, RECOMMENDED
 from studies.accuracy.pages import fill, row
 from studies.accuracy.results import PEERS, Result, gaps, load, tally
 
-PAGE = cells.ROOT / "docs" / "tuning.md"
+PAGE = cells.ROOT / "docs" / "studies" / "tuning.md"
 PICTURE = cells.ROOT / "docs" / "images" / "tuning.png"
 LARGE = 5000
 COLUMNS = ("best C", "C=1", *PEERS)
@@ -39,7 +39,7 @@ def write(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
 
 
 def write_fresh(folder: str | Path, names: list[str], into_docs: bool = True) -> None:
-    """Print the table of the sets that no choice was made on, or put it into the docs."""
+    """Print the table of the sets not used for design decisions, or put it into the docs."""
     text = fresh_table(load(folder, names))
     if into_docs:
         fill(PAGE, {"fresh": text})
@@ -108,13 +108,13 @@ def verdicts(results: list[Result]) -> str:
     numbers = gaps([r for r in results if not r.classes])
     lines = [
         f"- {len(results)} sets, {orders} random orders each (the time order where there is one).",
-        f"- What not knowing C costs: the error of `{_spelled(ONLY_C)}` less that of the best "
+        f"- Cost of not knowing C: the error of `{_spelled(ONLY_C)}` minus that of the best "
         f"fixed C in hindsight, from the same grid: **{large.mean():+.2f} percentage points** in "
         f"the mean on the {len(large)} classifications of {LARGE} rows or more (at most "
         f"{large.max():+.2f}), "
         f"**{small.mean():+.2f}** on the {len(small)} smaller (at most {small.max():+.2f}), "
         f"{numbers.mean():+.2f} on the {len(numbers)} regressions (of 100 for the best constant). "
-        "Below zero the moving grid has left the fixed one behind.",
+        "A negative value means that the moving grid was better than the fixed one.",
         f"- Below, *aggro* is `{_spelled(RECOMMENDED)}`.",
         "",
         row(["against", "aggro better", "level (±1 %)", "aggro worse", "median ratio of errors"]),
@@ -136,7 +136,7 @@ def spellings(results: list[Result]) -> str:
     errors = np.array([[r.errors(s)[:2].mean() for s in ours.SPELLINGS] for r in results])
     best = errors.min(axis=1, keepdims=True)
     lines = [
-        row(["spelling", "best or within 1 %", "mean gap to the best", "worst gap"]),
+        row(["parameters", "best or within 1 %", "mean gap to the best", "worst gap"]),
         row(["---", "--:", "--:", "--:"]),
     ]
     gaps = errors / best - 1

@@ -1,7 +1,7 @@
 """Ten tasks of raw texts, untuned: mistakes of one pass, each text judged before it is learned.
 
 ``python -m studies.accuracy.texts`` runs what is missing (five orders of each task), then writes
-the table and the picture of docs/text.md. It needs the raw texts (see ``aggro.datasets``) in
+the table and the picture of docs/studies/text.md. It needs the raw texts (see ``aggro.datasets``) in
 AGGRO_DATA, and Vowpal Wabbit; ``--sets`` and ``--orders`` run less.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 
 import aggro
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     *("imdb", "mr-polarity", "sentiment140-100k", "sms-spam", "reuters-earn", "reuters-money-fx"),
     *("webkb-4class", "r8", "20news", "r52"),

@@ -1,4 +1,4 @@
-"""The study of texts as a table of docs/text.md and a picture."""
+"""The study of texts as a table of docs/studies/text.md and a picture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from studies.accuracy.texts import METHODS, NAMES, ROOT, cells
 
-PAGE = ROOT / "docs" / "text.md"
+PAGE = ROOT / "docs" / "studies" / "text.md"
 PICTURE = ROOT / "docs" / "images" / "text.png"
 LOOKS = {
     "TextClassifier": ("#0072B2", "o"),
@@ -19,7 +19,7 @@ LOOKS = {
 }
 HEADS = {
     "Vowpal Wabbit": "Vowpal Wabbit, best loss",
-    "Vowpal Wabbit, pairs": "the same with `--ngram 2`",
+    "Vowpal Wabbit, pairs": "Vowpal Wabbit with `--ngram 2`",
     "scikit-learn": "scikit-learn",
 }
 Results = dict[str, dict[str, list[float]]]
@@ -69,7 +69,7 @@ def _lines(results: Results, sizes: dict[str, dict[str, int]]) -> list[str]:
 
 
 def _verdict(results: Results) -> str:
-    said = []
+    parts = []
     for peer in list(next(iter(results.values())))[1:]:
         both = [
             (np.mean(found["TextClassifier"]), np.mean(found[peer]))
@@ -77,8 +77,8 @@ def _verdict(results: Results) -> str:
             if found[peer]
         ]
         fewer = sum(ours < theirs for ours, theirs in both)
-        said.append(f"than {peer} on {fewer} of {len(both)} tasks")
-    return f"`TextClassifier()` makes fewer mistakes {', '.join(said)}."
+        parts.append(f"than {HEADS[peer]} on {fewer} of {len(both)} tasks")
+    return f"`TextClassifier()` makes fewer mistakes {', '.join(parts)}."
 
 
 def _draw(results: Results) -> None:
