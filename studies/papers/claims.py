@@ -6,7 +6,7 @@ rows. All p-values of a paper are adjusted together by Holm's method. A part is 
 claim, *against* it (as sure, but the other way), or *open*. A claim
 
 - holds, when at least nine of ten of its parts are for it and none is against it;
-- cannot be told, when fewer than a quarter are for it and fewer than a quarter against it;
+- inconclusive, when fewer than a quarter are for it and fewer than a quarter against it;
 - does not hold, when more are against it than for it;
 - holds in part, otherwise.
 
@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-Verdict = Literal["holds", "holds in part", "does not hold", "cannot be told", "cannot be tested"]
+Verdict = Literal["holds", "holds in part", "does not hold", "inconclusive", "cannot be tested"]
 LEVEL = 0.05
 NEARLY_ALL, SOME = 0.9, 0.25
 
@@ -85,7 +85,7 @@ def verdict(favour: int, against: int, open_: int) -> Verdict:
     if favour >= NEARLY_ALL * count and against == 0:
         return "holds"
     if max(favour, against) < SOME * count:
-        return "cannot be told"
+        return "inconclusive"
     return "does not hold" if against > favour else "holds in part"
 
 

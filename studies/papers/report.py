@@ -18,11 +18,11 @@ from studies.papers.summary import summary
 
 T = TypeVar("T")
 LEGEND = """\
-In each field the printed number stands first, ours below: the mean and, behind ±, the standard
-deviation of our runs. ✓ inside, ▲ clearly better, ▼ clearly worse, ? cannot be told, ○ other data.
-Numbers in *italics* are shown, not judged: sizes, times and counts. –: the data are not public. In
-figures, curves and points are means over the runs that the caption names, bands and bars their 95 %
-intervals, where it says nothing else.
+In each field the printed number comes first, ours below: the mean and, after ±, the standard
+deviation of our runs. ✓ inside, ▲ clearly better, ▼ clearly worse, ? inconclusive, ○ other data.
+Numbers in *italics* (sizes, times and counts) are shown but not judged. –: the data are not public.
+In figures, curves and points are means over the runs that the caption names. Bands and bars are
+their 95 % intervals unless stated otherwise.
 """
 
 

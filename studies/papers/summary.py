@@ -1,4 +1,4 @@
-"""The first page of the report: three numbers, where the data come from, what was claimed."""
+"""The first page of the report: three numbers, the sources of the data, the claims."""
 
 from __future__ import annotations
 
@@ -12,29 +12,31 @@ from studies.papers.tables import markdown
 from studies.papers.verdict import Tally, tally
 
 HEAD = """\
-# The papers, reproduced
+# Reproduction of five papers
 
-Five texts about Passive-Aggressive learning, done again with aggro: every printed number that can
-be had, every figure, every claim. `make papers` repeats all of it and writes this page.
+This report repeats five texts about Passive-Aggressive learning with aggro: every printed number
+for which data are available, every figure and every claim. `make papers` repeats all experiments
+and writes this page.
 """
 YARDSTICK = """\
 **Inside**: our mean lies in the printed interval (without one: within 1.0 point, and within a
 quarter of the number), and two standard errors of it are no wider than that. **Clearly better,
 clearly worse**: it lies outside, by more than two standard errors of the difference (those of both
-sides where the paper tells them). **Cannot be told**: the spread is too wide for either. Where a
-95 % interval is printed (minibatches), runs just like the paper's have one as wide, so about half
-of what agrees ends here too. **Other data**: learned from rows that are not the paper's; shown, but
-no evidence. **Not public**: not learned.
+sides where the paper states them). **Inconclusive**: the spread is too wide for either. Where a
+95 % interval is printed (minibatches), runs like those of the paper have one as wide, so about half
+of the numbers that agree are inconclusive too. **Other data**: learned from rows that are not the
+paper's; shown, but no evidence. **Not public**: not learned.
 """
 CLAIMS = """\
-A claim is cut into comparisons. Each is for it, against it or open, by a two-sided paired t-test
-at 5 % after Holm's correction over all tests of its paper. A claim **holds** when nine of ten are
-for it and none against; it **cannot be told** when fewer than a quarter are for it and fewer than a
-quarter against; it **does not hold** when more are against it than for it; else it **holds in
-part**. Thresholds that no text gives are ours ("asked"). Folds and reorderings of one set are not
-independent. For folds and subsamples the variance is corrected (Nadeau and Bengio); reorderings
-speak about their set alone. So a small p-value says that a difference on *these* sets is no
-accident of the order or the split, and nothing about other sets: for that, count sets, not runs.
+A claim is divided into comparisons. Each is for it, against it or open, by a two-sided paired
+t-test at 5 % after Holm's correction over all tests of its paper. A claim **holds** if nine of ten
+are for it and none against. It is **inconclusive** if fewer than a quarter are for it and fewer
+than a quarter against. It **does not hold** if more are against it than for it. Otherwise it
+**holds in part**. Thresholds that no text gives are ours ("asked"). Folds and reorderings of one
+set are not independent. For folds and subsamples the variance is corrected (Nadeau and Bengio);
+reorderings describe only their set. A small p-value therefore says that a difference on *these*
+sets is not due to the order or the split. It says nothing about other sets: for that, count sets,
+not runs.
 """
 
 
@@ -42,10 +44,10 @@ def summary(papers: list[Paper]) -> str:
     """Return the first page."""
     counts = {paper.name: tally(paper.judged) for paper in papers}
     every = tally(judged for paper in papers for judged in paper.judged)
-    lines = [HEAD, "## The numbers", "", _three(every), ""]
+    lines = [HEAD, "## Numbers", "", _three(every), ""]
     lines += [*_table(papers, counts, every), "", YARDSTICK]
-    lines += ["## Fitted and plain", "", _fitted_text(), "", *_fitted(papers), ""]
-    lines += ["## The claims", "", *_claims(papers), "", CLAIMS]
+    lines += ["## Fitted and plain readings", "", _fitted_text(), "", *_fitted(papers), ""]
+    lines += ["## Claims", "", *_claims(papers), "", CLAIMS]
     minutes = ", ".join(f"{paper.name} {paper.minutes:.0f}" for paper in papers)
     total = sum(paper.minutes for paper in papers)
     return "\n".join([*lines, f"CPU minutes: {minutes}; together {total:.0f}.", ""])
@@ -54,15 +56,14 @@ def summary(papers: list[Paper]) -> str:
 def _three(count: Tally) -> str:
     return (
         f"Of {count.judged} printed numbers, ours are **inside for {count.inside}, clearly better "
-        f"for {count.better} and clearly worse for {count.worse}**. For {count.untold} it cannot "
-        f"be told, and {count.other} were learned from other data. (The bare count, which asks "
-        f"nothing of the spread or the data: {count.near} lie in the printed interval, or within "
-        "1.0 point where there is none.)"
+        f"for {count.better} and clearly worse for {count.worse}**. {count.untold} are inconclusive, "
+        f"and {count.other} were learned from other data. (Regardless of spread and data, "
+        f"{count.near} lie in the printed interval, or within 1.0 point where there is none.)"
     )
 
 
 def _table(papers: list[Paper], counts: dict[str, Tally], every: Tally) -> list[str]:
-    head = ["paper", "judged", "inside", "better", "worse", "cannot be told", "other data"]
+    head = ["paper", "judged", "inside", "better", "worse", "inconclusive", "other data"]
     head += ["not public", "the paper's own data", "other data are", "chosen by fit"]
     rows = []
     for paper in papers:
@@ -80,10 +81,10 @@ def _row(count: Tally) -> list[str]:
 
 def _fitted_text() -> str:
     return (
-        "Where a text leaves its protocol open, the numbers above have the reading that fits them. "
-        "This is what the plain reading gives: inside / clearly better / clearly worse / cannot be "
-        "told. Of the trials that led to a choice, those that a table shows are repeated by "
-        "`make papers`; the others are only described."
+        "Where a text leaves its protocol open, the numbers above use the reading that fits them. "
+        "The table compares it with the plain reading: inside / clearly better / clearly worse / "
+        "inconclusive. `make papers` repeats the trials that a table shows; the others are only "
+        "described."
     )
 
 

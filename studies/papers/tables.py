@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from studies.papers.experiment import Published
 from studies.papers.verdict import Judged, deviation
 
-SIGNS = {"inside": "✓", "better": "▲", "worse": "▼", "cannot be told": "?", "other data": "○"}
+SIGNS = {"inside": "✓", "better": "▲", "worse": "▼", "inconclusive": "?", "other data": "○"}
 
 
 def markdown(

@@ -9,9 +9,9 @@ interval is the doubt of the printed number already, so a mean that lies in it h
 our mean is         and                               verdict
 ==================  ================================  ==========================================
 in the tolerance    the doubt is no larger than it    inside
-in the tolerance    the doubt is larger               cannot be told
+in the tolerance    the doubt is larger               inconclusive
 outside             the difference is the larger one  clearly better, or clearly worse
-outside             the doubt is the larger one       cannot be told
+outside             the doubt is the larger one       inconclusive
 ==================  ================================  ==========================================
 
 Rows learned from other data than the paper's get no verdict, whatever they are.
@@ -31,9 +31,9 @@ from numpy.typing import ArrayLike
 from studies.papers.experiment import Published, Values
 
 Mark = Literal[
-    "inside", "better", "worse", "cannot be told", "other data", "not comparable", "not judged"
+    "inside", "better", "worse", "inconclusive", "other data", "not comparable", "not judged"
 ]
-JUDGED: tuple[Mark, ...] = ("inside", "better", "worse", "cannot be told", "other data")
+JUDGED: tuple[Mark, ...] = ("inside", "better", "worse", "inconclusive", "other data")
 QUARTER = 0.25
 
 
@@ -78,9 +78,9 @@ def judge(
     doubt = 2 * hypot(own, printed_error)
     if abs(gap) <= tolerance(entry):
         left = doubt if entry.spread is None else 2 * own
-        return Judged(entry, values, "inside" if left <= tolerance(entry) else "cannot be told")
+        return Judged(entry, values, "inside" if left <= tolerance(entry) else "inconclusive")
     if abs(gap) <= doubt:
-        return Judged(entry, values, "cannot be told")
+        return Judged(entry, values, "inconclusive")
     return Judged(entry, values, "better" if (gap < 0) == (entry.better == "lower") else "worse")
 
 

@@ -57,7 +57,7 @@ def test_the_report_says_all(written, tmp_path):
 
 def test_summary_first_then_pages_then_tables(written):
     heads = [line for line in written.splitlines() if line.startswith("# ")]
-    assert heads == ["# The papers, reproduced", "# A toy paper", "# Tables and figures"]
+    assert heads == ["# Reproduction of five papers", "# A toy paper", "# Tables and figures"]
     assert not re.search(r"\d+(\.\d+)? ?% (agree|or better)", written)
 
 
@@ -127,7 +127,7 @@ def test_a_complete_run_replaces_all(alone, capsys, tmp_path):
     assert (
         (tmp_path / "studies" / "papers" / "REPORT.md")
         .read_text()
-        .startswith("# The papers, reproduced")
+        .startswith("# Reproduction of five papers")
     )
     assert (tmp_path / "studies" / "papers" / "results.json").exists()
     assert (tmp_path / "docs" / "which-algorithm.md").read_text() == "8 cells"
@@ -272,4 +272,4 @@ def test_every_claim_can_have_every_verdict(committed):
             assert reached == ({"holds", "holds in part", "does not hold"} if count else set())
             if count and all(part.p is not None for part in claim.parts):
                 others[k] = turned(claim, 0, 0)
-                assert settle(others)[k].verdict == "cannot be told"
+                assert settle(others)[k].verdict == "inconclusive"

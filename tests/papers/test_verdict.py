@@ -20,10 +20,10 @@ def printed(value, spread=None, better="lower", decimals=2, measure="error (%)")
         (printed(20.0, 3.0), [10.0, 10.2], "better"),
         (printed(80.0, 3.0, "higher"), [90.0, 90.0], "better"),
         (printed(80.0, 3.0, "higher"), [70.0, 70.0], "worse"),
-        (printed(20.0, 1.0), [10.0, 30.0], "cannot be told"),  # inside, but as well anywhere
+        (printed(20.0, 1.0), [10.0, 30.0], "inconclusive"),  # inside, but as well anywhere
         (printed(20.0, 1.0), [19.6, 20.5], "inside"),  # ours is as wide as the printed one
-        (printed(20.0, 1.0), [19.4, 20.5], "cannot be told"),  # ours is wider
-        (printed(20.0, 1.0), [12.0, 32.0], "cannot be told"),  # outside, by less than the doubt
+        (printed(20.0, 1.0), [19.4, 20.5], "inconclusive"),  # ours is wider
+        (printed(20.0, 1.0), [12.0, 32.0], "inconclusive"),  # outside, by less than the doubt
         # without: one point
         (printed(20.0), [20.5, 20.9, 20.7], "inside"),
         (printed(20.0), [21.2, 21.3, 21.4], "worse"),
@@ -52,10 +52,10 @@ def test_ten_wide_folds_are_no_agreement():
 def test_the_doubt_of_the_printed_number_counts():
     entry, values = printed(20.0), np.array([21.9, 22.1])
     assert judge(entry, values).mark == "worse"
-    assert judge(entry, values, printed_error=1.5).mark == "cannot be told"
+    assert judge(entry, values, printed_error=1.5).mark == "inconclusive"
     near = np.array([20.1, 20.2])
     assert judge(entry, near).mark == "inside"
-    assert judge(entry, near, printed_error=1.5).mark == "cannot be told"
+    assert judge(entry, near, printed_error=1.5).mark == "inconclusive"
     # a printed interval holds it already
     assert judge(printed(20.0, 2.0), near, printed_error=1.5).mark == "inside"
 

@@ -15,9 +15,9 @@ PROVENANCE = Provenance(
     own="both generated sets, seed for seed", other="–", fitted="nothing: no number is printed"
 )
 ABOUT = """
-The text prints two programs and the curve of one, but no number, so there is nothing to judge one
-by one. Both examples are generated data with seed 1000; here they are learned by aggro and by the
-printed rule written as a NumPy loop, for that seed and for 49 more.
+The text prints two programs and the curve of one, but no numbers, so no single number can be
+compared. Both examples use generated data with seed 1000. Here, aggro and the printed rule, written
+as a NumPy loop, learn them for that seed and for 49 more.
 """
 SEEDS = range(1000, 1050)
 

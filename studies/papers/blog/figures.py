@@ -29,7 +29,7 @@ def figures(results: Results) -> list[Figure]:
         ),
         Figure(
             "classification",
-            "Classification: the price C, with and without wrong labels",
+            "Classification: C, with and without wrong labels",
             "Accuracy on the test rows after one pass: means with the 95 % interval of the mean "
             "over all seeds; hollow, the text's own seed. The text shows no picture of this.",
             lambda path: _draw_prices(path, classes),
@@ -88,7 +88,7 @@ def _draw_prices(path: Path, results: Results) -> None:
         score = 100 * results.values("logistic").mean()
         ax.axhline(score, color="black", lw=1, ls="--", label="logistic regression, all seeds")
         ax.set_xticks(places, [f"{price:g}" for price in PRICES])
-        ax.set(xlabel="price C", ylabel="accuracy on the test rows (%)", ylim=(50, 105))
+        ax.set(xlabel="C", ylabel="accuracy on the test rows (%)", ylim=(50, 105))
         legend_above(figure, ax, 2)
 
 

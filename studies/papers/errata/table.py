@@ -82,7 +82,7 @@ ERRATA = (
         "scores are driven apart the wrong way: the weights explode",
     ),
     Erratum(
-        "E4.2", "SPA", "Table 1, loop", "w_y assigned anew for each class", "w_y += (Στ)·x",
+        "E4.2", "SPA", "Table 1, loop", "w_y overwritten for each class", "w_y += (Στ)·x",
         MISSED, "only the last τ counts; the margin is not reached",
     ),
     Erratum(
@@ -128,7 +128,7 @@ def section(results: Results) -> str:
         f"derives them) on a real stream: medians over {_orders(results)} random orders. Errors "
         "are progressive: each example is judged before it is learned. Only one thing is wrong in "
         "each row; the rest of the rule is right. E1.5, E1.6, E4.9 and E4.10 are about theorems, "
-        "and settled by the counter-examples there.",
+        "and confirmed by the counter-examples there.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         f"|{' --- |' * len(COLUMNS)}",

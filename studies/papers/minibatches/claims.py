@@ -155,7 +155,7 @@ def _twenty(results: Results) -> Claim:
 
 
 def wobble(results: Results, name: str, method: str, batch: int, reading: str) -> Values:
-    """Return the mean change of the test error from look to look along each run, in points."""
+    """Return the mean change of the test error between evaluations along each run, in points."""
     course = values(results, "course", name, method, batch, reading)
     return np.abs(np.diff(course, axis=1)).mean(axis=1)
 
@@ -174,7 +174,7 @@ def _smoother(results: Results) -> Claim:
         "Batches learn more smoothly along the run",
         "abstract",
         tuple(parts),
-        f"Points the test error moves between looks, B = 8 below B = 1: {'; '.join(texts)}",
+        f"Points the test error changes between evaluations, B = 8 below B = 1: {'; '.join(texts)}",
     )
 
 

@@ -19,7 +19,7 @@ READING_TITLES = {
     "sliding": "overlapping, no bias",
 }
 FIGURE_1 = """\
-25 trials, logarithmic axes. The printed figure shows one run; the text says that the curves look
+25 trials, logarithmic axes. The printed figure shows one run; the text calls the curves
 alike on all sets and for all three algorithms."""
 FIGURE_2 = """\
 25 trials, with a bias. The text says that the error falls about linearly over log B, that BPAII and
