@@ -230,9 +230,9 @@ def table(rows, both):
         lines.append("| " + " | ".join(cells) + " |")
     lines += [
         "",
-        f"While {both['learns_per_second']:,.0f} durable lessons a second arrive one by one "
+        f"While {both['learns_per_second']:,.0f} durable updates per second arrive one by one "
         f"(p99 {both['learn_p99']:.1f} ms), {both['predicts_per_second']:,.0f} predictions "
-        f"a second take {both['p50']:.2f} ms (p50) and {both['p99']:.2f} ms (p99).",
+        f"per second take {both['p50']:.2f} ms (p50) and {both['p99']:.2f} ms (p99).",
     ]
     return "\n".join(lines)
 
@@ -246,9 +246,9 @@ def curve(mebibytes, failed, share):
     slope = np.polyfit(hours, rest, 1)[0]
     return (
         f"Memory over {len(mebibytes) * SAMPLE / 60:.0f} minutes of {SOAK} predictions and {SOAK} "
-        f"lessons a second ({share:.0%} of a core, {failed} of {asked:,} failed), mean of each "
+        f"updates per second ({share:.0%} of a core, {failed} of {asked:,} failed), mean of each "
         f"quarter in MiB: "
-        f"{means}. After the first quarter it changes by {slope:+.1f} MiB an hour."
+        f"{means}. After the first quarter it changes by {slope:+.1f} MiB per hour."
     )
 
 

@@ -1,4 +1,5 @@
-// The same step on remembered examples: f = sum_i a_i k(x_i, .), with a budget (ALGORITHMS §9).
+// The same step on remembered examples: f = sum_i a_i k(x_i, .), with a budget (docs/algorithms.md,
+// "Kernels and budgets").
 //
 // A block of examples meets all support vectors at once; then they are learned one after another
 // (or batch by batch) from their rows of kernel values, to which every new support vector adds a

@@ -1,9 +1,9 @@
 // Ways to forget: what each must remember, what a removal costs it, and who absorbs what goes.
 //
 // Removing r and letting span(V) absorb it costs 1/2 |a_r|^2 (k_rr - k_rV K_VV^-1 k_Vr); the one of
-// least cost goes (Wang & Vucetic 2010; ALGORITHMS §9). V always holds the examples just learned,
-// so that their scores stay what the step has made them. A strategy is one struct of this file;
-// `with_strategy` is the only place that goes from names to structs.
+// least cost goes (Wang & Vucetic 2010; docs/algorithms.md). V always holds the examples just
+// learned, so that their scores stay what the step has made them. A strategy is one struct of this
+// file; `with_strategy` is the only place that goes from names to structs.
 #pragma once
 #include <algorithm>
 #include <utility>

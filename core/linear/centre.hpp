@@ -160,8 +160,9 @@ inline void rescale(Model<T>& m, const Group& g) {
 template <class T>
 inline constexpr double largest_drift = sizeof(T) == 8 ? 1e6 : 1e3;
 
-/// Folds before the numbers of the mixture lose digits (ALGORITHMS: class means in O(nnz)). The
-/// scale alone wears off soon and is cheaper to renew, but an average is made of it too.
+/// Folds before the numbers of the mixture lose digits (docs/algorithms.md, "Class means and
+/// queue"). The scale alone wears off soon and is cheaper to renew, but an average is made of it
+/// too.
 template <class T>
 inline void fold_if_worn(Model<T>& m, const Group& g) {
     const bool averages = m.shape.averages();

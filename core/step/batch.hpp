@@ -1,4 +1,5 @@
-// Several examples in one step: the exact solution of a mini-batch (ALGORITHMS §8).
+// Several examples in one step: the exact solution of a mini-batch (docs/algorithms.md,
+// "Mini-batches").
 //
 //   minimise  1/2 ||w - c||^2 + sum_k penalty_k(xi_k)   subject to  every margin of every example
 //

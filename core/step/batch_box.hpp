@@ -1,5 +1,5 @@
 // A small concave problem in a box, solved exactly: the dual of a mini-batch with one constraint
-// per example (ALGORITHMS §8).
+// per example (docs/algorithms.md, "Mini-batches").
 //
 //   maximise  linear't - sum_k epsilon_k |t_k| - 1/2 t'Qt     subject to  lower <= t <= upper
 //

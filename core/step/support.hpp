@@ -16,7 +16,8 @@ inline double support_floor(double worst, double n, const Rule& rule) {
     return std::max(worst / (1 + n / (n + rule.ridge)), worst - rule.cap * n);
 }
 
-/// SPA: the steps tau_v of all violated wrong classes, one shared slack (ALGORITHMS: SPA).
+/// SPA: the steps tau_v of all violated wrong classes, one shared slack (docs/algorithms.md,
+/// "Multiclass problems").
 ///
 ///   min 1/2 sum ||w_u - w_u'||^2 + penalty(xi)   s.t.   s_y - s_v >= 1 - xi  for all v != y
 ///

@@ -295,14 +295,14 @@ ROWS: tuple[Variant, ...] = (
         "SoftConfidenceWeightedClassifier",
         {"loss": "scw1"},
         "Wang, Zhao, Hoi (2012)",
-        "yf ≥ φ √(x'Σx) − ξ, price Cξ",
+        "yf ≥ φ √(x'Σx) − ξ, penalty Cξ",
     ),
     Variant(
         "SCW-II",
         "SoftConfidenceWeightedClassifier",
         {"loss": "scw2"},
         "Wang, Zhao, Hoi (2012)",
-        "yf ≥ φ √(x'Σx) − ξ, price Cξ²",
+        "yf ≥ φ √(x'Σx) − ξ, penalty Cξ²",
     ),
 )
 

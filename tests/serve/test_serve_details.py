@@ -90,10 +90,10 @@ def test_every_refusal_that_is_promised_has_its_short_code():
 
 def test_the_bounds_are_those_of_the_manual():
     text = (Path(__file__).parents[2] / "docs/serve.md").read_text()
-    told = re.search(r"\*\*All is bounded\*\*.*?\n\n", text, re.DOTALL)[0]
+    told = re.search(r"\*\*All resources are bounded\*\*.*?\n\n", text, re.DOTALL)[0]
     limits, keeping = Limits(), Keeping()
     for said in (
-        f"what waits ({limits.waiting:,} entries",
+        f"queued entries ({limits.waiting:,} entries",
         f"bodies ({limits.body >> 20} MiB)",
         f"batches ({limits.batch})",
         f"features of an example ({limits.features:,})",

@@ -15,7 +15,7 @@ PARTS = ("core", "src", "CMakeLists.txt")
 
 # What is added: file, the line that it is put before, the text. The files are those of the page.
 ADDED = {
-    "a price": [
+    "a loss": [
         (
             "src/aggro/reference/rules.py",
             '        case "least_squares":',
@@ -96,7 +96,7 @@ struct MeanConstraint : TopConstraint {
         ("src/aggro/reference/task.py", 'CLASSES = ("support"', None),
         ("src/aggro/settings.py", '        Choice(("support", "top"', None),
     ],
-    "a way to forget": [
+    "a removal strategy": [
         (
             "core/kernel/strategies.hpp",
             "/// The names that Python knows them by.",

@@ -126,7 +126,7 @@ class Kept:
 
 
 SUM, FADING, MOMENTS, LATEST, KEPT = Sum(), Fading(), Moments(), Latest(), Kept()
-VOTE = "vote"  # weighed by news: aggro.merging.votes
+VOTE = "vote"  # weighted by update counts: aggro.merging.changes
 INFORMATION = "information"  # the inverse of a full metric, with which its weights vote
 
 RULES: dict[str, Any] = {
