@@ -1,7 +1,6 @@
 """Lay out the source of the site: the pages of docs/, those made from the code, and the menu.
 
-``python docs/site/pages.py build/site-source`` writes what Sphinx reads. A new page in docs/ is
-found by itself; SECTIONS says where it stands if the end of the user guide is not its place.
+``python docs/site/pages.py build/site-source`` writes what Sphinx reads. SECTIONS lists every page.
 """
 
 import re
@@ -13,47 +12,82 @@ import catalogue
 import reference
 from links import ROOT, STAGED, rewrite
 
-SECTIONS = {  # page: title, what it is, its pages in order; a page that is not there is left out
+SECTIONS = {  # page: title, introduction, its pages in order with a line about each
     "user-guide": (
         "User guide",
-        "How to do it, from the first model to a stream that never ends.",
-        ["guide", "which-algorithm", "tuning", "text", "from-tfidf", "probabilities", "drift",
-         "serve", "scale-out", "spark", "migrating", "performance"],
+        "How to train, select, apply, distribute and serve models.",
+        {
+            "guide": "Train, test, apply, resume and merge models from files of any size.",
+            "which-algorithm": "Choose an estimator and its parameters for your data.",
+            "tuning": "Select C, metric and scale while learning, or set them yourself.",
+            "text": "Classify strings, explain predictions, and combine text with other columns.",
+            "from-tfidf": "Replace `TfidfVectorizer` and a classifier by one object.",
+            "probabilities": "Predict calibrated probabilities.",
+            "drift": "Detect drift, and forget old examples.",
+            "serve": "Run an HTTP server that predicts and learns, and recover it after a crash.",
+            "scale-out": "Merge models, and train on a Dask cluster.",
+            "spark": "Train on a Spark cluster.",
+            "migrating": "Replace scikit-learn, river or Vowpal Wabbit, and see what differs.",
+            "performance": "Measured speed, how it scales, and what limits it.",
+        },
     ),
     "background": (
         "Algorithms",
-        "What each variant solves, where it comes from, and whether the papers' claims hold.",
-        ["algorithms", "catalogue", "studies/papers/REPORT", "errata"],
+        "The problem that each variant solves, its step, and its source.",
+        {
+            "algorithms": "Every variant with its problem, step, cost and use.",
+            "catalogue": "All published variants with their papers and a picture of each.",
+            "errata": "Errors in the papers' formulas, with the correct ones.",
+        },
+    ),
+    "studies/index": (
+        "Studies",
+        "Measurements behind the defaults and the guides, and the reproduction of the papers.",
+        {
+            "studies/tuning": "Model selection on 70 data sets, compared with other libraries.",
+            "studies/defaults": "The defaults compared with scikit-learn's.",
+            "studies/text": "`TextClassifier` compared with Vowpal Wabbit and scikit-learn.",
+            "studies/probabilities": "Calibration compared with `CalibratedClassifierCV`.",
+            "studies/drift": "Drift detection and forgetting on four streams.",
+            "studies/papers/REPORT": "Every number, figure and claim of five papers, repeated.",
+        },
     ),
     "project/index": (
         "Project",
-        "How aggro is made, and how to take part.",
-        ["project/CHANGELOG", "design", "adding-a-variant", "project/CONTRIBUTING",
-         "project/SECURITY", "project/CODE_OF_CONDUCT"],
+        "How aggro is built, and how to contribute.",
+        {
+            "project/CHANGELOG": "What each version adds, changes and fixes.",
+            "design": "The layout of the code, and the reasons for its main decisions.",
+            "adding-a-variant": "Add a name, a loss, a constraint, a strategy or a kernel.",
+            "project/CONTRIBUTING": "Set up a development environment, and run the checks.",
+            "project/SECURITY": "Guarantees, and how to report a vulnerability.",
+            "project/CODE_OF_CONDUCT": "The rules for taking part in the project.",
+        },
     ),
-}  # fmt: skip
-TOP = ["getting-started", "user-guide", "gallery/index", "background", "reference/index",
-       "project/index"]  # fmt: skip
+}
+TOP = ["getting-started", "user-guide", "gallery/index", "background", "studies/index",
+       "reference/index", "project/index"]  # fmt: skip
 
 
 def sources() -> dict[str, Path]:
     """Return the page of the site that each file of the repository becomes."""
-    pages = {path.stem: path for path in sorted((ROOT / "docs").glob("*.md"))}
+    docs = ROOT / "docs"
+    pages = {
+        path.relative_to(docs).with_suffix("").as_posix(): path
+        for path in sorted(docs.glob("**/*.md"))
+    }
     return pages | {page: ROOT / path for path, page in STAGED.items()}
 
 
-def title_and_opening(text: str) -> tuple[str, str]:
-    r"""Return the title of a page and its first sentence.
+def title_of(text: str) -> str:
+    r"""Return the title of a page.
 
-    >>> title_and_opening("# Tuning\n\nOne number matters, *C*. The rest\nfollows.\n")
-    ('Tuning', 'One number matters, *C*.')
+    >>> title_of("# Model selection\n\nC matters most.\n")
+    'Model selection'
     """
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
     assert title, "a page begins with a title"
-    rest = [part for part in text[title.end() :].split("\n\n") if part.strip()]
-    opening = rest[0].strip() if rest and re.match(r"[\w*`]", rest[0].strip()) else ""
-    sentence = re.split(r"(?<=[a-z)*`\d][.:])\s", opening.replace("\n", " "))[0]
-    return title[1], re.sub(r"\]\([^)]*\)|\[", "", sentence).rstrip(":")
+    return title[1]
 
 
 def toctree(pages: list[str], hidden: bool = True) -> str:
@@ -63,13 +97,11 @@ def toctree(pages: list[str], hidden: bool = True) -> str:
     return "\n".join(lines) + "\n"
 
 
-def section(title: str, what: str, pages: list[str], texts: dict[str, str]) -> str:
+def section(title: str, what: str, pages: dict[str, str], texts: dict[str, str]) -> str:
     """Return a page that leads to others."""
     parts = [f"# {title}\n", f"{what}\n"]
-    for page in pages:
-        name, opening = title_and_opening(texts[page])
-        parts.append(f"**[{name}](/{page}.md)**\n: {opening or 'The whole of it.'}\n")
-    return "\n".join([*parts, toctree(pages)])
+    parts += [f"**[{title_of(texts[page])}](/{page}.md)**\n: {pages[page]}\n" for page in pages]
+    return "\n".join([*parts, toctree(list(pages))])
 
 
 def lay_out() -> dict[str, str]:
@@ -80,12 +112,10 @@ def lay_out() -> dict[str, str]:
     }
     texts["catalogue"] = catalogue.page()
     listed = {page for _, _, pages in SECTIONS.values() for page in pages} | {*TOP, "index"}
-    others = sorted(set(texts) - listed)
+    if unlisted := sorted(set(texts) - listed):
+        raise ValueError(f"pages without a place: {unlisted}; add them to SECTIONS in {__file__}")
     for page, (title, what, pages) in SECTIONS.items():
-        there = [name for name in pages if name in texts]
-        if page == "user-guide":
-            there += others
-        texts[page] = section(title, what, there, texts)
+        texts[page] = section(title, what, pages, texts)
     made = {"gallery/index", "reference/index"}
     texts["index"] += "\n" + toctree([page for page in TOP if page in texts or page in made])
     return texts

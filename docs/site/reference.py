@@ -8,6 +8,7 @@ MODULES = (
     *("aggro", "aggro.text", "aggro.files", "aggro.datasets", "aggro.serve", "aggro.reference"),
 )
 GROUPS = {  # of the names in aggro itself; what is in none is listed at the end
+    "Automatic model selection": ("AutoClassifier", "AutoRegressor"),
     "Classifiers": (
         "PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier", "AROWClassifier",
         "ConfidenceWeightedClassifier", "SoftConfidenceWeightedClassifier", "Perceptron",
@@ -15,19 +16,20 @@ GROUPS = {  # of the names in aggro itself; what is in none is listed at the end
     "Regressors": (
         "PassiveAggressiveRegressor", "KernelPassiveAggressiveRegressor", "AROWRegressor",
     ),
-    "Texts": ("TextClassifier", "TextRegressor"),
+    "Text": ("TextClassifier", "TextRegressor"),
     "Streams": ("StreamClassifier", "StreamRegressor"),
-    "Many settings at once, and names of variants": ("sweep", "catalogue", "from_name"),
+    "Sweeps and published variants": ("sweep", "catalogue", "from_name"),
     "Model files and export": (
         "save", "load", "merge", "to_sklearn", "to_onnx", "ModelFileError",
     ),
 }  # fmt: skip
 PAGES = {  # pages that say more, by group or name
+    "Automatic model selection": ("tuning", "which-algorithm", "drift", "studies/tuning"),
     "Classifiers": ("algorithms", "which-algorithm", "tuning", "probabilities"),
     "Regressors": ("algorithms", "tuning"),
-    "Texts": ("text", "from-tfidf"),
+    "Text": ("text", "from-tfidf"),
     "Streams": ("drift", "migrating"),
-    "Many settings at once, and names of variants": ("tuning", "catalogue"),
+    "Sweeps and published variants": ("tuning", "catalogue"),
     "Model files and export": ("guide",),
     "aggro.text": ("text", "from-tfidf"),
     "aggro.files": ("guide",),
@@ -37,11 +39,11 @@ PAGES = {  # pages that say more, by group or name
 }
 FROM_SKLEARN = ("get_params", "set_params", "score")
 HEADINGS = {
-    "aggro.text": "Texts to rows",
-    "aggro.serve": "Talking to the server",
-    "aggro.files": "Reading files larger than memory",
-    "aggro.datasets": "Public data sets by name",
-    "aggro.reference": "Every rule in plain NumPy",
+    "aggro.text": "Text features",
+    "aggro.serve": "Client of the server",
+    "aggro.files": "Readers of files larger than memory",
+    "aggro.datasets": "Public data sets",
+    "aggro.reference": "Reference implementations in NumPy",
 }
 
 
@@ -114,9 +116,15 @@ def listing(module: str, names: list[str]) -> list[str]:
 def index() -> str:
     """Return the page that leads to all others."""
     title = "Reference"
-    lines = [title, "=" * len(title), "", "Every public name, with an example that is run.", ""]
+    lines = [
+        title,
+        "=" * len(title),
+        "",
+        "Every public name of aggro. The tests run all examples.",
+        "",
+    ]
     rest = [name for name in public("aggro") if not any(name in group for group in GROUPS.values())]
-    for heading, names in {**GROUPS, "Also in aggro": tuple(rest)}.items():
+    for heading, names in {**GROUPS, "Other names": tuple(rest)}.items():
         there = [name for name in names if name in public("aggro")]
         if there:
             lines += [heading, "-" * len(heading), "", *listing("aggro", there)]

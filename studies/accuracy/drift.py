@@ -1,7 +1,7 @@
 """Does forgetting help when the stream changes? Error of each example before it is learned.
 
-``python -m studies.accuracy.drift`` writes the tables and the picture of docs/studies/drift.md. It takes
-about two minutes and needs the data set electricity (see ``aggro.datasets``) and river.
+``python -m studies.accuracy.drift`` writes the tables and the picture of docs/studies/drift.md. It
+takes about two minutes and needs the data set electricity (see ``aggro.datasets``) and river.
 """
 
 from __future__ import annotations

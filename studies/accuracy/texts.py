@@ -1,8 +1,8 @@
 """Ten tasks of raw texts, untuned: mistakes of one pass, each text judged before it is learned.
 
 ``python -m studies.accuracy.texts`` runs what is missing (five orders of each task), then writes
-the table and the picture of docs/studies/text.md. It needs the raw texts (see ``aggro.datasets``) in
-AGGRO_DATA, and Vowpal Wabbit; ``--sets`` and ``--orders`` run less.
+the table and the picture of docs/studies/text.md. It needs the raw texts (see ``aggro.datasets``)
+in AGGRO_DATA, and Vowpal Wabbit; ``--sets`` and ``--orders`` run less.
 """
 
 from __future__ import annotations

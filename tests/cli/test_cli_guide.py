@@ -10,7 +10,8 @@ from cli_helpers import write_csv, write_parquet_folder, write_svmlight, write_v
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 BLOCKS = re.findall(r"```console\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
-LINES = [line[2:] for block in BLOCKS for line in block.splitlines() if line.startswith("$ ")]
+COMMANDS = "".join(BLOCKS).replace("\\\n", "").splitlines()
+LINES = [line[2:] for line in COMMANDS if line.startswith("$ ")]
 
 
 def make_data(folder):

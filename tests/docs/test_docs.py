@@ -1,11 +1,11 @@
 """The documentation is true: its code runs and prints what it says, its tables are the code's.
 
-In README.md and docs/*.md every fenced ``python`` block is run, in order, file by file, each file
+In README.md and docs/ every fenced ``python`` block is run, in order, file by file, each file
 in a directory of its own. A block that follows at once and is fenced ``output`` is what the block
 must print. A comment ``<!-- needs: river, aggro.Perceptron -->`` before a block lets it be passed
 over where a name cannot be imported; ``scikit-learn 1.8-1.9`` asks for versions.
 
-``python tests/docs/test_docs.py`` prints the tables of docs/algorithms.md anew.
+``python tests/docs/test_docs.py`` prints the tables of docs/algorithms.md.
 """
 
 import doctest
@@ -23,7 +23,7 @@ from aggro.settings import INCOMPATIBLE
 from aggro.variants import ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 RUN = [page for page in PAGES if page.name != "guide.md"]  # its commands are run with the command's
 FENCE = re.compile(
     r"(?:<!-- needs: (?P<needs>[^>]*?) -->\n+)?"
@@ -83,7 +83,7 @@ def run(block, page, names):
     return printed.getvalue()
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # Spark would take the first on the path
@@ -96,7 +96,7 @@ def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
             assert printed == block.output, f"{page.name}, line {block.line}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_and_pictures_exist(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if "://" not in target and not target.startswith("mailto:"):
@@ -147,7 +147,7 @@ AXES = {  # label: task, keywords
 
 
 def cell(estimator, keywords, task, choice):
-    """Return yes, no (refused with an error) or a dot (there is no such keyword)."""
+    """Return yes, no (it raises an error) or a dot (there is no such keyword)."""
     home = "aggro.estimators.kernel" if estimator.startswith("Kernel") else "aggro"
     kind = getattr(import_module(home), estimator)
     regressor = estimator.endswith("Regressor")

@@ -34,7 +34,8 @@ fewest mistakes on training rows. No number of Tables IV to VI enters this choic
 choosing was decided with those tables known. The plain reading uses none of this.
 
 The batch learner of Figure 2 is LIBLINEAR's primal SVM with squared hinge loss (tolerance 1e-4, at
-most 1000 iterations, C of 0.01, 0.1, 1, 10, chosen on a fifth of the training rows) instead of SSVM.
+most 1000 iterations, C of 0.01, 0.1, 1, 10, chosen on a fifth of the training rows) in place of
+SSVM.
 """
 STAND_INS = """\
 alpha, delta and gamma were not available. The stand-ins have their 500 dense features, but 40,000 +
