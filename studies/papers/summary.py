@@ -57,8 +57,8 @@ def _three(count: Tally) -> str:
     return (
         f"Of {count.judged} printed numbers, ours are **inside for {count.inside}, clearly better "
         f"for {count.better} and clearly worse for {count.worse}**. {count.untold} are "
-        f"inconclusive, and {count.other} were learned from other data. (Regardless of spread and data, "
-        f"{count.near} lie in the printed interval, or within 1.0 point where there is none.)"
+        f"inconclusive, and {count.other} were learned from other data. (Regardless of spread and "
+        f"data, {count.near} lie in the printed interval, or within 1.0 point where there is none.)"
     )
 
 
