@@ -58,20 +58,22 @@ template <class T, std::size_t bytes>
 }
 
 /// Calls block(k, values, chain) for every `width` of the values, in as many chains of sums as hide
-/// their latency. The last block overlaps the one before: what was counted already is masked out,
-/// for a loop over the rest would cost more than all of it. There must be at least `width` values.
+/// their latency. The last block overlaps the one before, and is a copy in which what was counted
+/// already is masked out: a loop over the rest would cost more than all of it. There must be at
+/// least `width` values.
 template <std::size_t width, std::size_t chains, class T, class Block>
 [[gnu::always_inline]] inline void each_block(const T* values, std::size_t size, Block&& block) {
     constexpr std::size_t bytes = width * sizeof(T);
     std::size_t k = 0;
     for (; k + chains * width <= size; k += chains * width)
-        for (std::size_t c = 0; c < chains; ++c)
-            block(k + c * width, load<T, bytes>(values + k + c * width), c);
-    for (; k + width <= size; k += width) block(k, load<T, bytes>(values + k), std::size_t{0});
+        for (std::size_t c = 0; c < chains; ++c) block(k + c * width, values + k + c * width, c);
+    for (; k + width <= size; k += width) block(k, values + k, std::size_t{0});
     if (k == size) return;
     const std::size_t last = size - width;
-    block(last, load<T, bytes>(values + last) * load<T, bytes>(uncounted<T, width>(size - k)),
-          chains - 1);
+    alignas(64) T rest[width];
+    store<T, bytes>(rest,
+                    load<T, bytes>(values + last) * load<T, bytes>(uncounted<T, width>(size - k)));
+    block(last, static_cast<const T*>(rest), chains - 1);
 }
 
 /// Cells anywhere are read one by one: a hardware gather is slower.
@@ -93,10 +95,12 @@ inline Products<Kind> cell_products(const Row& x, const typename Kind::Value* ce
     }
     Numbers sums[width] = {};
     Vector<T, bytes> squares{};
-    const auto take = [&](std::size_t k, Vector<T, bytes> v, std::size_t)
+    const auto take = [&](std::size_t k, const T* values, std::size_t)
                           __attribute__((always_inline)) {
+                              const auto v = load<T, bytes>(values);
                               squares += v * v;
-                              for (std::size_t i = 0; i < width; ++i) sums[i] += at(k + i, v[i]);
+                              for (std::size_t i = 0; i < width; ++i)
+                                  sums[i] += at(k + i, values[i]);
                           };
     each_block<width, 1>(x.values, x.size, take);
     for (std::size_t i = 0; i < width / 2; ++i) sums[i] += sums[i + width / 2];
@@ -112,8 +116,9 @@ template <std::size_t width, class Kind>
     using T = typename Kind::Value;
     constexpr std::size_t bytes = width * sizeof(T), half = width / 2;
     Vector<T, bytes> dot[2] = {}, more[2] = {}, squares[2] = {};
-    const auto take = [&](std::size_t k, Vector<T, bytes> v,
+    const auto take = [&](std::size_t k, const T* values,
                           std::size_t c) __attribute__((always_inline)) {
+        const auto v = load<T, bytes>(values);
         squares[c] += v * v;
         if constexpr (Kind::pair) {
             const T* first = cells + 2 * k;
@@ -161,8 +166,10 @@ inline typename Row::Value squared_length(const Row& x) {
         return few;
     }
     Vector<T, bytes> squares{};
-    each_block<width, 1>(x.values, x.size,
-                         [&](std::size_t, Vector<T, bytes> v, std::size_t) { squares += v * v; });
+    each_block<width, 1>(x.values, x.size, [&](std::size_t, const T* values, std::size_t) {
+        const auto v = load<T, bytes>(values);
+        squares += v * v;
+    });
     return sum<T, bytes>(squares);
 }
 

@@ -236,13 +236,36 @@ def check_fitted(estimator: Any) -> None:
 
 def check_random_state(seed: Any) -> Any:
     """Return a ``numpy.random.RandomState``: the global one, of a seed, or the given one."""
+    check_seed(seed)
     if seed is None or seed is np.random:
         return np.random.mtrand._rand
-    if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
-        return np.random.RandomState(seed)  # the generator of scikit-learn
-    if isinstance(seed, np.random.RandomState):
-        return seed
-    raise ValueError(
-        f"random_state={seed!r} is not valid; give a whole number, a numpy.random.RandomState, or "
-        "None."
-    )
+    return np.random.RandomState(seed) if _is_whole(seed) else seed  # scikit-learn's generator
+
+
+def check_seed(seed: Any) -> None:
+    """Raise ``ValueError`` unless it stands for a generator of random numbers."""
+    generators = seed is None or seed is np.random or isinstance(seed, np.random.RandomState)
+    if not (generators or _is_whole(seed)):
+        raise ValueError(
+            f"random_state={seed!r} is not valid; give a whole number, a numpy.random.RandomState, "
+            "or None."
+        )
+
+
+def _is_whole(seed: Any) -> bool:
+    return isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+
+
+def draw_seed(seed: Any) -> int:
+    """Return the first number that ``check_random_state(seed)`` draws below 2**31 - 1.
+
+    Making a generator takes longer than learning some hundred rows: a seed's number is kept.
+    """
+    if _is_whole(seed):
+        return _first_number(int(seed))
+    return int(check_random_state(seed).randint(2**31 - 1))
+
+
+@functools.lru_cache(maxsize=64)
+def _first_number(seed: int) -> int:
+    return int(check_random_state(seed).randint(2**31 - 1))

@@ -30,7 +30,7 @@ from aggro.learn.learner import Array
 from aggro.learn.lessons import Lesson, read_weights
 from aggro.learn.makers import grown
 from aggro.settings import Settings, Task, class_task
-from aggro.sklearn_api import check_random_state
+from aggro.sklearn_api import draw_seed
 
 # Returns y as an array, and whether it is an indicator matrix; takes y and the number of rows.
 ReadClasses = Callable[[Any, int], tuple[Array, bool]]
@@ -404,7 +404,7 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         if not (several and new):
             return None
         classes = lesson["labels"] if "labels" in lesson else np.zeros(len(lesson["values"]), int)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = draw_seed(self.random_state)
         return rows_to_hold_out(classes, permutation(len(classes), seed))
 
     def _accuracy(self, X: Any, rows: Array, y: Array, weights: Array | None) -> Qualities:

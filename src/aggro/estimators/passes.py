@@ -13,7 +13,7 @@ from aggro._core import permutation
 from aggro.checks import check_count, check_number
 from aggro.estimators.judges import ByLoss
 from aggro.learn.learner import Array
-from aggro.sklearn_api import check_random_state, exception
+from aggro.sklearn_api import check_random_state, check_seed, exception
 
 
 class Teach(Protocol):
@@ -45,6 +45,7 @@ class Passes:
         if self.tol is not None:
             check_number("tol", self.tol, above=-np.inf)
         check_count("n_iter_no_change", self.n_iter_no_change)
+        check_seed(self.random_state)
 
     def by_loss(self) -> ByLoss:
         """Return the judge that goes by the loss of the passes alone."""
@@ -57,16 +58,19 @@ class Passes:
 
     def run(self, learner: Any, rows: int, teach: Teach, judge: ByLoss | None = None) -> int:
         """Learn pass after pass until nothing improves; return the number of passes."""
-        random, judge = check_random_state(self.random_state), judge or self.by_loss()
+        random = check_random_state(self.random_state) if self.shuffle else None
+        judge = judge or self.by_loss()
+        total = learner.progress.loss
         for epoch in range(1, self.max_iter + 1):
-            before, examples = learner.progress.loss, learner.examples
+            before, examples = total, learner.examples
             order = self._order(random, rows, judge.held_out)
             judge.before_pass(learner)
             teach(order, again=epoch > 1)
             last = epoch == self.max_iter
             learner.freeze_means(not last)  # the same rows may come again
             learned = learner.examples - examples  # rows of weight zero are absent
-            loss = (learner.progress.loss - before) / max(1, learned)
+            total = learner.progress.loss
+            loss = (total - before) / max(1, learned)
             self._report(epoch, learner, loss)
             over = judge.ends(learner, loss) and self.tol is not None
             if over:

@@ -23,7 +23,7 @@ from aggro.learn.race import AutoLearner
 from aggro.learn.recorder import Recorder
 from aggro.learn.threads import threads_of
 from aggro.settings import Settings
-from aggro.sklearn_api import check_fitted, check_random_state
+from aggro.sklearn_api import check_fitted, draw_seed
 
 
 class LinearEstimator(OnlineEstimator):
@@ -113,7 +113,7 @@ class LinearEstimator(OnlineEstimator):
 
     def _make_learner(self, settings: Settings, outputs: int, dtype: Any) -> AnyLearner:
         """Return a learner of ``n_features_in_`` features, seeded by ``random_state``."""
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        seed = draw_seed(self.random_state)
         return make_learner(settings, self.n_features_in_, outputs, dtype, seed)
 
     def _grown_for(self, X: Any) -> Any:
