@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro import PassiveAggressiveClassifier
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
 from benchmarks.data import measurements, split, texts
 from benchmarks.peers import error_of, sklearn_fit

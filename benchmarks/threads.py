@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
 from benchmarks.data import texts
 from benchmarks.linear import fit

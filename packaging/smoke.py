@@ -59,7 +59,7 @@ def missing(extra: str, folder: Path) -> None:
     (folder / "rows.parquet").write_bytes(b"PAR1" + bytes(64) + b"PAR1")
     uses = {
         "sklearn": lambda: aggro.PassiveAggressiveClassifier(),
-        "plot": stream.plot_lanes,
+        "plot": stream.plot_candidates,
         "files": lambda: list(aggro.files.read(folder / "rows.parquet", label="y")),
         "onnx": lambda: aggro.to_onnx(stream, folder / "model.onnx"),
     }

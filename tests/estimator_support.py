@@ -5,9 +5,9 @@ import sklearn
 from sklearn import linear_model
 
 import aggro
-from aggro.learn.calibration import Calibrator
-from aggro.learn.learner import Learner
-from aggro.learn.typical import Typical
+from aggro.calibration.calibrator import Calibrator
+from aggro.learner import Learner
+from aggro.reference_row import ReferenceRow
 
 RNG = np.random.default_rng(83)
 ROWS = RNG.standard_normal((120, 4))
@@ -39,7 +39,7 @@ def targets_for(cls):
 
 def knowledge(model):
     """All that an estimator is and knows, parameters included, to be compared bit for bit."""
-    aside = ("_learner", "_known_prices")  # which remembers what the learner's settings are
+    aside = ("_learner", "_known_params")  # which remembers what the learner's settings are
     known = {name: _plain(value) for name, value in vars(model).items() if name not in aside}
     if hasattr(model, "_learner"):
         known["_learner"] = _learned(model._learner)
@@ -64,7 +64,7 @@ def _plain(value):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
-    return _plain(vars(value)) if isinstance(value, (Calibrator, Typical)) else value
+    return _plain(vars(value)) if isinstance(value, (Calibrator, ReferenceRow)) else value
 
 
 def sklearn_pa(kind, rule, C, **common):

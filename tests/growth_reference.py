@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aggro.learn.bundle import begin_intercepts
-from aggro.learn.growth import output_map
-from aggro.learn.learner import Array, Learner
+from aggro.growth import output_map
+from aggro.learner import Array, Learner
+from aggro.selection.copies import begin_intercepts
 from aggro.settings import DIAGONAL, Settings
 
 LINEAR = ("lane", "slot", "output")  # kinds of arrays that change as the outputs do

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from aggro import settings as table
 from aggro.checks import Flag
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.task import batches
 from aggro.settings import Settings, are_compatible, memory_of

@@ -13,7 +13,7 @@ import pytest
 import aggro
 from aggro import atomic
 from aggro.atomic import check_writable, replacing, replacing_text
-from aggro.models import container
+from aggro.persistence import container
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes, links and pipes are POSIX")
 

@@ -23,10 +23,10 @@ def stream(name="cancer", seed=0):
 def test_auto_is_near_the_best_fixed_C_at_any_scale(metric, scale):
     X, y = stream("digits")
     auto = aggro.PassiveAggressiveClassifier(C="auto", metric=metric).partial_fit(X * scale, y)
-    best = min(lane["mistakes"] for lane in auto.lanes_)
+    best = min(lane["mistakes"] for lane in auto.candidates_)
     assert auto.n_mistakes_ <= best + 0.02 * len(y)
-    assert auto.C_ in [lane["C"] for lane in auto.lanes_]
-    assert sum(lane["chosen"] for lane in auto.lanes_) == 1
+    assert auto.C_ in [lane["C"] for lane in auto.candidates_]
+    assert sum(lane["chosen"] for lane in auto.candidates_) == 1
 
 
 def test_the_leader_is_the_same_model_learned_alone():
@@ -42,8 +42,8 @@ def test_a_c_that_was_given_never_moves():
     fixed = aggro.PassiveAggressiveClassifier(C=0.1, metric="auto")
     for _ in range(3):
         fixed.partial_fit(X, y)
-    assert {lane["C"] for lane in fixed.lanes_} == {0.1}
-    assert {lane["metric"] for lane in fixed.lanes_} <= {"euclidean", "diagonal", "root"}
+    assert {lane["C"] for lane in fixed.candidates_} == {0.1}
+    assert {lane["metric"] for lane in fixed.candidates_} <= {"euclidean", "diagonal", "adagrad"}
 
 
 def test_fit_chooses_in_the_first_pass():
@@ -59,7 +59,7 @@ def test_fit_chooses_in_the_first_pass():
 def test_regression_follows_the_least_error():
     X, y = load_diabetes(return_X_y=True)
     model = aggro.PassiveAggressiveRegressor(C="auto", metric="diagonal").partial_fit(X, y)
-    least = min(model.lanes_, key=lambda lane: lane["recent_loss"])
+    least = min(model.candidates_, key=lambda lane: lane["recent_loss"])
     assert least["chosen"]
 
 
@@ -72,8 +72,8 @@ def test_the_grid_moves_when_its_edge_leads():
     before = None
     for start in range(0, 6000, 500):
         model.partial_fit(X[start : start + 500], y[start : start + 500])
-        before = before or max(lane["C"] for lane in model.lanes_)
-    assert max(lane["C"] for lane in model.lanes_) > before
+        before = before or max(lane["C"] for lane in model.candidates_)
+    assert max(lane["C"] for lane in model.candidates_) > before
 
 
 def test_classes_may_appear_in_the_middle():
@@ -104,15 +104,15 @@ def test_nothing_is_raced_with_a_number():
     model = aggro.PassiveAggressiveClassifier(C=0.5).partial_fit(X, y)
     assert model.C_ == 0.5
     with pytest.raises(AttributeError, match="auto"):
-        _ = model.lanes_
+        _ = model.candidates_
 
 
 def test_after_fit_the_race_goes_on_from_the_first_pass():
     X, y = stream()
     model = aggro.PassiveAggressiveClassifier(C="auto", max_iter=3, tol=None, shuffle=False)
     model.fit(X, y)
-    chosen, mistakes = model.C_, [lane["mistakes"] for lane in model.lanes_]
+    chosen, mistakes = model.C_, [lane["mistakes"] for lane in model.candidates_]
     once = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(X, y)
-    assert chosen == once.C_ and mistakes == [lane["mistakes"] for lane in once.lanes_]
+    assert chosen == once.C_ and mistakes == [lane["mistakes"] for lane in once.candidates_]
     model.partial_fit(X[:50], y[:50])
-    assert [lane["mistakes"] for lane in model.lanes_] != mistakes
+    assert [lane["mistakes"] for lane in model.candidates_] != mistakes

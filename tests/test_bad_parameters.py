@@ -20,7 +20,7 @@ NUMBERS = {
 CHOICES = {
     "loss": (["log", None, 3], ["hinge", "squared_hinge", "hard", "least_squares"]),
     "multiclass": (["one", None], ["support", "top", "predicted", "ovr"]),
-    "metric": (["cosine", None], ["euclidean", "diagonal", "root", "newton", "full"]),
+    "metric": (["cosine", None], ["euclidean", "diagonal", "adagrad", "newton", "full"]),
     "trigger": (["never", None], ["loss", "always"]),
     "average": (["mean"], ["reservoir"]),
 }

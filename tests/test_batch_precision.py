@@ -17,7 +17,7 @@ def rows(features, seed):
 
 @pytest.mark.parametrize("size", [4, 16])  # in pairs, and on a board
 @pytest.mark.parametrize("features", [1, 2, 3])
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "full"])
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
 def test_hard_batches_of_dependent_rows(kind, metric, features, size):
     params = {"loss": "hard", "batch_size": size, "metric": metric, "fit_intercept": False}

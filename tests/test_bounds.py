@@ -39,7 +39,7 @@ def new(task, outputs=1, **axes):
     return make_learner(Settings(task=task, fit_intercept=False, **axes), D, outputs)
 
 
-def suffered(learner, X, y, rounds=1):
+def progressive_loss(learner, X, y, rounds=1):
     """The loss before each step, one example after another."""
     losses = []
     for _ in range(rounds):
@@ -64,7 +64,7 @@ def test_hard_rule_on_separable_data(task, outputs, multiclass, factor, data):
     while hinge(u, X, y).max() > 0:
         u = 1.3 * u
     learner = new(task, outputs, loss="hard", multiclass=multiclass)
-    total = np.sum(suffered(learner, X, y, rounds=4) ** 2)
+    total = np.sum(progressive_loss(learner, X, y, rounds=4) ** 2)
     limit = factor * np.max(np.sum(X**2, axis=1)) * np.sum(u**2)
     assert 0 < learner.progress.mistakes <= total <= limit * (1 + 1e-12)
 
@@ -81,8 +81,8 @@ def test_soft_rules_on_any_data(task, outputs, multiclass, factor, data, C, flip
     R2 = factor * np.max(np.sum(X**2, axis=1))
     one = new(task, outputs, loss="hinge", C=C, multiclass=multiclass)
     two = new(task, outputs, loss="squared_hinge", C=C, multiclass=multiclass)
-    suffered(one, X, y)
-    squares = np.sum(suffered(two, X, y) ** 2)
+    progressive_loss(one, X, y)
+    squares = np.sum(progressive_loss(two, X, y) ** 2)
     for v in (0 * u, u, 3 * u):
         star, norm = hinge(v, X, y), np.sum(v**2)
         assert one.progress.mistakes <= max(R2, 1 / C) * (norm + 2 * C * star.sum())
@@ -93,12 +93,12 @@ def test_rows_of_norm_one():
     """sqrt(sum l^2) <= |u| + 2 sqrt(sum l*^2); SPA: L <= L* + sqrt(2 R^2 U^2 + 2 L*^2)."""
     X, y, u = binary(0.2)
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
-    L = np.linalg.norm(suffered(new("binary", loss="hard"), X, y))
+    L = np.linalg.norm(progressive_loss(new("binary", loss="hard"), X, y))
     for v in (0 * u, u, 3 * u):
         assert np.linalg.norm(v) + 2 * np.linalg.norm(hinge(v, X, y)) >= L
     X, y, U = classes(0.2)
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
-    L = np.linalg.norm(suffered(new("multiclass", K, loss="hard"), X, y))
+    L = np.linalg.norm(progressive_loss(new("multiclass", K, loss="hard"), X, y))
     for V in (0 * U, U, 3 * U):
         star = np.linalg.norm(hinge(V, X, y))
         assert star + np.sqrt(2 * np.sum(V**2) + 2 * star**2) >= L
@@ -127,12 +127,14 @@ def test_regression(C):
     R2 = np.max(np.sum(X**2, axis=1))
     y = (X @ u + 0.3 * rng.normal(size=N))[:, None]
     learner = new("regression", loss="squared_epsilon_insensitive", C=C, epsilon=0.1)
-    squares = np.sum(suffered(learner, X, y) ** 2)
+    squares = np.sum(progressive_loss(learner, X, y) ** 2)
     for v in (0 * u, u):
         star = np.maximum(0, np.abs(y[:, 0] - X @ v) - 0.1)
         assert squares <= (R2 + 1 / (2 * C)) * (v @ v + 2 * C * np.sum(star**2))
     exact = new("regression", loss="hard", epsilon=0.1)
-    assert np.sum(suffered(exact, X, (X @ u)[:, None], 3) ** 2) <= R2 * (u @ u) * (1 + 1e-12)
+    assert np.sum(progressive_loss(exact, X, (X @ u)[:, None], 3) ** 2) <= R2 * (u @ u) * (
+        1 + 1e-12
+    )
 
 
 def test_support_classes_move_far_enough():

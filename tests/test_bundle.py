@@ -5,8 +5,8 @@ import pytest
 from closeness import assert_close
 from linear_support import SHAPES, make_problem, teach
 
-from aggro.learn.bundle import begin_anew, select
-from aggro.learn.learner import Learner
+from aggro.learner import Learner
+from aggro.selection.copies import begin_anew, select
 from aggro.settings import Settings
 
 MORE_SHAPES = [

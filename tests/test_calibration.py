@@ -6,14 +6,14 @@ from closeness import assert_close
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
-from aggro.learn.calibration import LATE, RING, Calibrator, capacity, fitted_up_to
-from aggro.learn.probability_map import apply, fit, softmax
-from aggro.learn.typical import (
+from aggro.calibration.calibrator import LATE, RING, Calibrator, capacity, fitted_up_to
+from aggro.calibration.probability_map import apply, fit, softmax
+from aggro.reference_row import (
     EVERY,
     FEATURES,
     FEWEST,
     RECENT,
-    Typical,
+    ReferenceRow,
     is_sample,
     kept,
     next_change,
@@ -165,7 +165,7 @@ def test_the_first_quarter_and_what_is_too_old_are_left_out(monkeypatch):
         used.append((parts[0], parts[2]))
         return fit(*parts)
 
-    monkeypatch.setattr("aggro.learn.calibration.fit", noted)
+    monkeypatch.setattr("aggro.calibration.calibrator.fit", noted)
     for count in (10, 400, 4096, RING + 3 * LATE):
         s = np.arange(float(count))[:, None]
         one = Calibrator.empty(2).plus(random_labels(count), np.ones(count), s, 0 * s)
@@ -274,7 +274,7 @@ def test_samples_with_too_many_features_are_fewer():
 def test_the_mean_is_that_of_the_last_samples(width):
     random = np.random.default_rng(0)
     X = random.normal(size=(1100, width)) * (random.random((1100, width)) < 20 / width)
-    typical, start = Typical.of(np.zeros(width)), 0
+    typical, start = ReferenceRow.of(np.zeros(width)), 0
     while start < 1024:
         end = start + next_change(start, 1)
         typical = typical.after(X, np.arange(start, end), 1)
@@ -288,7 +288,7 @@ def test_the_mean_is_that_of_the_last_samples(width):
     later = typical.after(X, np.arange(1024, 1100), 1)
     np.testing.assert_array_equal(later.mean, typical.mean)  # until the next 1024
     assert later.met == 1100
-    at_once = Typical.of(np.zeros(width)).after(X, np.arange(1100), 1)
+    at_once = ReferenceRow.of(np.zeros(width)).after(X, np.arange(1100), 1)
     np.testing.assert_equal(vars(at_once), vars(later))  # whatever the calls
 
 

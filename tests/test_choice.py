@@ -1,4 +1,4 @@
-"""``explain_choice()``: what was raced, the leader first, and who left the race when."""
+"""``selection_report()``: what was raced, the leader first, and who left the race when."""
 
 import pickle
 
@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import load_diabetes, load_digits
 
 import aggro
-from aggro.learn.grids import PLACES
-from aggro.learn.race import AutoLearner
 from aggro.plot.choice import draw_choice
+from aggro.selection.grids import PLACES
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
 WORDS = np.array([f"word{i}" for i in range(60)])
@@ -46,23 +46,23 @@ def check(choice, lanes, error):
 def test_a_race_of_classifiers(examples, tmp_path):
     X, y = rows()
     model = aggro.AutoClassifier().partial_fit(X[:examples], y[:examples], classes=range(10))
-    choice = model.explain_choice(tmp_path / "choice.png")
-    check(choice, model.lanes_, "recent_error")
+    choice = model.selection_report(tmp_path / "choice.png")
+    check(choice, model.candidates_, "recent_error")
     assert len(choice.rows) == len(PLACES)  # nobody is forgotten
     assert (tmp_path / "choice.png").read_bytes().startswith(b"\x89PNG")
     aggro.save(model, tmp_path / "model.aggro")
     for copy in (pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")):
-        assert copy.explain_choice() == choice
+        assert copy.selection_report() == choice
 
 
 def test_those_that_left_are_compared_with_the_leader_of_that_moment():
     X, y = rows()
     model = aggro.AutoClassifier().partial_fit(X[:512], y[:512], classes=range(10))
-    leader = model.explain_choice().leader["error"]
-    left = [row for row in model.explain_choice().rows if row["left_after"] == 512]
+    leader = model.selection_report().leader["error"]
+    left = [row for row in model.selection_report().rows if row["left_after"] == 512]
     assert left
     model.partial_fit(X[512:], y[512:])
-    later = model.explain_choice()
+    later = model.selection_report()
     assert later.leader["error"] < leader
     for row in left:
         assert row in later.rows and row["behind"] == pytest.approx(row["error"] - leader)
@@ -71,37 +71,37 @@ def test_those_that_left_are_compared_with_the_leader_of_that_moment():
 def test_a_race_of_regressors():
     X, y = load_diabetes(return_X_y=True)
     model = aggro.AutoRegressor().partial_fit(X, y)
-    check(model.explain_choice(), model.lanes_, "recent_loss")
+    check(model.selection_report(), model.candidates_, "recent_loss")
 
 
 def test_a_race_of_texts(tmp_path):
     X, y = texts(3400)
     model = aggro.TextClassifier().partial_fit(X[:500], y[:500])
-    check(model.explain_choice(), model.lanes_, "recent_error")
-    assert len(model.explain_choice().rows) == 16  # ranges, weighings, metrics
+    check(model.selection_report(), model.candidates_, "recent_error")
+    assert len(model.selection_report().rows) == 16  # ranges, weighings, metrics
     model.partial_fit(X[500:], y[500:])
-    choice = model.explain_choice(tmp_path / "choice.png")
-    check(choice, model.lanes_, "recent_error")
+    choice = model.selection_report(tmp_path / "choice.png")
+    check(choice, model.candidates_, "recent_error")
     assert len(choice.rows) == 16
     assert {row["ngram_range"] for row in choice.rows} == {(1, 1), (1, 2)}
     model.save(tmp_path / "model.aggro")
     for copy in (pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")):
-        assert copy.explain_choice() == choice
-    model.settle()
-    with pytest.raises(AttributeError, match=r"settle\(\) has ended the race"):
-        model.explain_choice()
+        assert copy.selection_report() == choice
+    model.keep_best()
+    with pytest.raises(AttributeError, match=r"keep_best\(\) has ended it"):
+        model.selection_report()
 
 
 def test_where_nothing_is_chosen_there_is_nothing_to_explain():
     X, y = rows()
     plain, settled = aggro.PassiveAggressiveClassifier(), aggro.AutoClassifier()
-    for model in (plain.partial_fit(X, y), settled.partial_fit(X, y).settle()):
+    for model in (plain.partial_fit(X, y), settled.partial_fit(X, y).keep_best()):
         with pytest.raises(AttributeError, match="There is no choice to explain"):
-            model.explain_choice()
+            model.selection_report()
     fixed = {"ngram_range": (1, 1), "idf": True, "C": 1.0, "metric": "diagonal", "average": False}
     text = aggro.TextClassifier(**fixed).partial_fit(*texts(50))
     with pytest.raises(AttributeError, match="nothing is 'auto'"):
-        text.explain_choice()
+        text.selection_report()
 
 
 def test_a_picture_has_room_for_all_who_raced():
@@ -109,7 +109,7 @@ def test_a_picture_has_room_for_all_who_raced():
     figures = []
     for metric in ("auto", "diagonal"):
         model = aggro.PassiveAggressiveClassifier(C="auto", metric=metric, scale="auto")
-        choice = model.partial_fit(X[:200], y[:200], classes=range(10)).explain_choice()
+        choice = model.partial_fit(X[:200], y[:200], classes=range(10)).selection_report()
         figures.append((len(choice.rows), draw_choice(choice, None).get_size_inches()[1]))
     (many, tall), (few, low) = figures
     assert many > few and tall - low == pytest.approx(0.32 * (many - few))
@@ -117,7 +117,7 @@ def test_a_picture_has_room_for_all_who_raced():
 
 def test_a_picture_tells_who_left_and_when():
     X, y = rows()
-    choice = aggro.AutoClassifier().partial_fit(X, y).explain_choice()
+    choice = aggro.AutoClassifier().partial_fit(X, y).selection_report()
     (axes,) = draw_choice(choice, None).axes
     assert {row["left_after"] is None for row in choice.rows} == {True, False}
     for row, note in zip(choice.rows, axes.texts, strict=True):
@@ -130,5 +130,5 @@ def test_a_picture_tells_who_left_and_when():
 
 
 def test_a_race_that_has_not_begun_has_made_nothing():
-    race = AutoLearner(Settings(task="binary", C="auto"), 3, 2)
+    race = ModelSelection(Settings(task="binary", C="auto"), 3, 2)
     assert race.made() == (0.0, 0.0) and race.distance == 0.0

@@ -8,8 +8,8 @@ from closeness import assert_close
 from linear_support import make_learner, teach
 
 import aggro
-from aggro.learn.bundle import select
-from aggro.learn.learner import Learner
+from aggro.learner import Learner
+from aggro.selection.copies import select
 from aggro.settings import Settings
 
 
@@ -112,7 +112,7 @@ def test_single_precision_keeps_its_digits(average, multiclass, class_mean):
     assert_close(*scores, rtol=1e-3)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_scale_that_wears_off_lets_no_step_overflow(classes, metric):
     """Hard steps along short rows are long, and are divided by what pulls have left of a scale."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aggro import _core
 from aggro.estimators.kernel import KernelPassiveAggressiveRegressor
-from aggro.learn.learner import rows_of
+from aggro.learner import rows_of
 from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 WORD = 2**64 - 1

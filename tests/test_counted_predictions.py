@@ -7,7 +7,7 @@ import pytest
 
 import aggro
 from aggro import PassiveAggressiveClassifier
-from aggro.learn.grids import PIECE
+from aggro.selection.grids import PIECE
 
 
 def stream(seed, n, outputs, change):
@@ -64,7 +64,7 @@ def test_where_a_selection_restarts(average, batch):
             C="auto", metric="auto", loss="squared_hinge", average=average, batch_size=batch
         )
         found += miscounted(model, X, y, 3 * PIECE - 12, batch)
-        restarts += model._learner.course.began > 0
+        restarts += model._learner.drift.start > 0
     assert found == [] and restarts > 5
 
 
@@ -77,7 +77,7 @@ def test_texts_where_a_selection_restarts():
     texts = np.array([" ".join(f"w{word}" for word in row) for row in words], dtype=object)
     model = aggro.TextClassifier(idf=False)
     assert miscounted(model, texts, y, 3 * PIECE - 12) == []
-    assert any(runner.race.course.began for runner in model._learner.runners)
+    assert any(runner.race.drift.start for runner in model._learner.runners)
 
 
 @pytest.mark.parametrize("step", [-1, 1])

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 
 import aggro
 from aggro import AutoClassifier, PassiveAggressiveClassifier
-from aggro.learn.race import AutoLearner
+from aggro.selection.selection import ModelSelection
 
 pytestmark = pytest.mark.filterwarnings("ignore:X only rises")
 
@@ -89,7 +89,7 @@ def test_files_copies_and_exports_know_of_them(tmp_path):
     assert_array_equal(loaded.decision_function(test), expected)
     plain = aggro.to_sklearn(model)
     np.testing.assert_allclose(plain.decision_function(test), expected, atol=1e-9)
-    model.settle()
+    model.keep_best()
     np.testing.assert_allclose(model.decision_function(test), test @ model.coef_[0]
                                + model.intercept_[0], atol=1e-9)  # fmt: skip
     model.fit(X, y)
@@ -102,14 +102,14 @@ def test_an_interrupted_call_counts_no_row_twice():
     X = rng.normal(size=(40, 3))
     y = (X[:, 0] > 0).astype(int)
     model = AutoClassifier(random_state=0).partial_fit(X[:10], y[:10])
-    learn = AutoLearner.learn
+    learn = ModelSelection.learn
 
     def interrupted(self, rows, **batch):
         learn(self, rows, **{**batch, "order": np.arange(5)})
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(AutoLearner, "learn", interrupted)
+        patch.setattr(ModelSelection, "learn", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[10:], y[10:])
     assert model._counters["rows"] == model.t_ - 1 == 10

@@ -5,8 +5,8 @@ import pytest
 
 import aggro
 from aggro import AutoClassifier, AutoRegressor
-from aggro.learn.drift import DEVIATIONS, NO_ROWS, PATIENCE, WINDOW, DriftDetector, deviation_of
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
+from aggro.selection.drift import DEVIATIONS, NO_ROWS, PATIENCE, WINDOW, DriftDetector, deviation_of
 from aggro.settings import Settings
 
 BLOCK = 1024

@@ -15,7 +15,7 @@ GRID = [
     row
     for row in itertools.product(
         ("support", "top", "predicted", "ovr"),
-        ("euclidean", "diagonal", "root", "newton", "full"),
+        ("euclidean", "diagonal", "adagrad", "newton", "full"),
         (0.0, 0.2),
         (1, 3),
         (False, True),

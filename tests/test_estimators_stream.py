@@ -18,7 +18,7 @@ VARIANTS = [
     {"multiclass": multiclass, "metric": metric, "class_mean": mean, "average": average}
     for multiclass, metric, mean, average in itertools.product(
         ("support", "top", "predicted", "ovr"),
-        ("euclidean", "diagonal", "root", "newton", "full"),
+        ("euclidean", "diagonal", "adagrad", "newton", "full"),
         (0.0, 0.2),
         (False, True, "reservoir"),
     )
@@ -66,7 +66,7 @@ def test_entering_keeps_what_was_learned(axes):
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.2])
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "newton", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "newton", "full"])
 @pytest.mark.parametrize("average", [False, True])
 def test_two_classes_become_three(metric, mean, average):
     """The margin between the old two is the same before and after."""
@@ -79,7 +79,7 @@ def test_two_classes_become_three(metric, mean, average):
     np.testing.assert_allclose(after[:, 2] - after[:, 0], before, atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "newton", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "newton", "full"])
 def test_late_classes_are_exact_where_they_were_passive(metric):
     """Known from the start or not: equal when the absent class was never a support class."""
     known, late = [0, 2, 4], 3

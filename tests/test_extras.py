@@ -47,7 +47,7 @@ USES = {
     "works: from_name": lambda: aggro.from_name("PA"),
     "works: sweep": lambda: aggro.sweep(*rows, C=[1.0, 2.0]),
     "sklearn: demo": lambda: demo.digits(),
-    "plot: lanes": lambda: stream.plot_lanes(),
+    "plot: lanes": lambda: stream.plot_candidates(),
     "onnx: export": lambda: aggro.to_onnx(stream, folder / "m.onnx"),
     "files: svmlight": lambda: read("rows.svm"),
     "files: load_svmlight": lambda: aggro.files.load_svmlight(folder / "rows.svm"),

@@ -6,11 +6,11 @@ from closeness import assert_close
 from linear_support import fingerprint, stored, teach, trained
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.learn.learner import rows_of
+from aggro.learner import rows_of
 
 V = np.array([[3.0, -1.0, 0.0, 2.0]])
 ONE = np.array([1])
-METRICS = ("euclidean", "diagonal", "root", "full")  # that have hard margins
+METRICS = ("euclidean", "diagonal", "adagrad", "full")  # that have hard margins
 BINARY = {"task": "binary", "fit_intercept": False}
 
 

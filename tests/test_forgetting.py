@@ -7,7 +7,7 @@ from linear_support import make_learner, teach, teach_twin, twin_of
 from numpy.testing import assert_array_equal
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.learn.learner import rows_of
+from aggro.learner import rows_of
 from aggro.settings import Settings
 
 # so strong a pull at every example that the model is the classifier of the nearest mean

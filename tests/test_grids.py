@@ -7,7 +7,9 @@ from linear_support import make_problem, teach
 from scipy.sparse import csr_matrix
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
-from aggro.learn.grids import (
+from aggro.learner import Learner
+from aggro.selection.candidates import is_hopeless, who_stays
+from aggro.selection.grids import (
     FAR,
     NEAR,
     PIECE,
@@ -24,9 +26,7 @@ from aggro.learn.grids import (
     staying,
     steps_of,
 )
-from aggro.learn.lanes import is_hopeless, who_stays
-from aggro.learn.learner import Learner
-from aggro.learn.race import AutoLearner
+from aggro.selection.selection import ModelSelection
 from aggro.settings import METRICS, Settings, memory_of
 
 STEP = np.log(10) / 2
@@ -201,7 +201,7 @@ def test_further_than_a_step_all_begin_anew(away):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_both_directions_in_a_stream_that_changes(sign, monkeypatch):
     """Targets that grow pull the grid up; rows that grow, so that every C is too large, down."""
-    monkeypatch.setattr(AutoLearner, "watches", False)  # nor do streams begin anew
+    monkeypatch.setattr(ModelSelection, "watches", False)  # nor do streams begin anew
     rng = np.random.default_rng(1)
     X, noise = rng.normal(size=(7 * PIECE, 2)), rng.normal(size=7 * PIECE)
     later = np.arange(len(X)) >= 2 * PIECE
@@ -212,17 +212,17 @@ def test_both_directions_in_a_stream_that_changes(sign, monkeypatch):
     params = {"C": "auto", "epsilon": 0.0, "fit_intercept": False}
     model, stream = PassiveAggressiveRegressor(**params), StreamRegressor(**params)
     model.partial_fit(X[still], y[still])
-    before = np.array([lane["C"] for lane in model.lanes_])
+    before = np.array([lane["C"] for lane in model.candidates_])
     model.partial_fit(X[still.stop :], y[still.stop :])
     for row, target in zip(X.tolist(), y.tolist(), strict=True):
         stream.learn_one(dict(enumerate(row)), target)
-    after = [lane["C"] for lane in model.lanes_]
+    after = [lane["C"] for lane in model.candidates_]
     assert len(after) == 2 * staying(len(X))[1] + 1
     edge = -1 if sign > 0 else 0
     steps = np.log(after[edge] / before[edge]) / STEP
     assert sign * steps > 4 and steps == pytest.approx(round(steps))
-    assert [lane["C"] for lane in stream.lanes_] == pytest.approx(
-        [lane["C"] for lane in model.lanes_]
+    assert [lane["C"] for lane in stream.candidates_] == pytest.approx(
+        [lane["C"] for lane in model.candidates_]
     )
 
 
@@ -262,8 +262,8 @@ def test_nobody_leaves_before_the_race_is_settled():
     assert len(model._learner.learners) == len(PLACES)
     model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
     assert len(model._learner.learners) < len(PLACES)  # some are far behind
-    best = min(lane["recent_error"] for lane in model.lanes_)
-    assert min(lane["recent_error"] for lane in model.lanes_ if lane["chosen"]) == best
+    best = min(lane["recent_error"] for lane in model.candidates_)
+    assert min(lane["recent_error"] for lane in model.candidates_ if lane["chosen"]) == best
 
 
 def test_the_best_of_a_race_stay():
@@ -293,7 +293,7 @@ def test_a_long_race_is_narrow_and_its_memory_is_given_back(kind):
         sizes.append(sum(array.nbytes for state in arrays for array in state.values()))
         learners, neighbours = staying(start + len(y[start : start + 1000]))
         assert len(arrays) <= learners
-        assert len(model.lanes_) <= learners * (2 * neighbours + 1)
+        assert len(model.candidates_) <= learners * (2 * neighbours + 1)
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] < sizes[0] / 5
 
 
@@ -303,10 +303,10 @@ def test_a_settled_race_keeps_the_neighbours_of_its_leader():
     y = (X @ [1.0, -1.0, 0.5, 2.0] + 0.5 * rng.normal(size=len(X)) > 0).astype(int)
     model = PassiveAggressiveClassifier(C="auto")
     model.partial_fit(X[: SETTLED - 1], y[: SETTLED - 1])
-    before = [lane["C"] for lane in model.lanes_]
+    before = [lane["C"] for lane in model.candidates_]
     leader = model.C_
     model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
-    kept = [lane["C"] for lane in model.lanes_]
+    kept = [lane["C"] for lane in model.candidates_]
     assert len(before) == 13 and len(kept) == 2 * staying(SETTLED)[1] + 1
     assert leader in kept and set(kept) <= set(before)
     alone = PassiveAggressiveClassifier(C=model.C_).partial_fit(X[:SETTLED], y[:SETTLED])

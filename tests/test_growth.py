@@ -5,10 +5,10 @@ import pytest
 from closeness import assert_close
 from linear_support import SHAPES, make_problem, teach
 
-from aggro.learn.growth import grow_classes, output_map
-from aggro.learn.learner import Learner, rows_of
-from aggro.learn.makers import grown
-from aggro.learn.race import AutoLearner
+from aggro.growth import grow_classes, output_map
+from aggro.learner import Learner, rows_of
+from aggro.selection.makers import grown
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
 
@@ -52,7 +52,7 @@ def test_margins_stay_and_the_new_class_has_none(axes):
 def test_a_race_that_grows_stands_where_it_stood():
     X, y = make_problem("binary", 1, np.random.default_rng(1), 200, 4)
     settings = Settings(task="binary", C="auto", metric="auto", average="auto")
-    race = AutoLearner(settings, 4, 2, seed=5)
+    race = ModelSelection(settings, 4, 2, seed=5)
     race.learn(rows_of(X), labels=y)
     race.freeze_means()
     wider = Settings(task="multiclass", C="auto", metric="auto", average="auto")

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from test_growth_side_by_side import AXES, GROWTHS, lanes, problem
 
-from aggro.learn.growth import grow_classes
-from aggro.learn.learner import Learner, rows_of
+from aggro.growth import grow_classes
+from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
 
 MORE = [
-    *({"metric": "root"}, {"mergeable": True}, {"intercept_scaling": "auto"}),
+    *({"metric": "adagrad"}, {"mergeable": True}, {"intercept_scaling": "auto"}),
     *({"intercept_scaling": "auto", "metric": "full"}, {"average": "auto"}),
     {"scale": "standard", "metric": "diagonal", "average": True},
 ]

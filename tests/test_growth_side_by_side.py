@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from closeness import assert_close
 
-from aggro.learn.bundle import select
-from aggro.learn.classes import Classes
-from aggro.learn.growth import grow_classes
-from aggro.learn.learner import Learner, rows_of
+from aggro.classes import Classes
+from aggro.growth import grow_classes
+from aggro.learner import Learner, rows_of
+from aggro.selection.copies import select
 from aggro.settings import Settings
 
 PRICES = (0.01, 0.3, 10.0)

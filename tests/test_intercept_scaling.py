@@ -11,10 +11,10 @@ from aggro import (
     PassiveAggressiveRegressor,
     StreamClassifier,
 )
-from aggro.learn.bundle import begin_anew
-from aggro.learn.growth import grow_classes
-from aggro.learn.learner import Learner
-from aggro.models import load, save
+from aggro.growth import grow_classes
+from aggro.learner import Learner
+from aggro.persistence import load, save
+from aggro.selection.copies import begin_anew
 from aggro.settings import Settings
 
 rng = np.random.default_rng(3)
@@ -24,7 +24,7 @@ y = rng.integers(0, 3, 60)
 FIRST = float(np.linalg.norm(X[2]))
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "newton", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "newton", "full"])
 @pytest.mark.parametrize("multiclass", ["support", "ovr"])
 def test_it_is_the_weight_of_a_feature_of_that_value(metric, multiclass):
     common = {"metric": metric, "multiclass": multiclass, "random_state": 0}
@@ -75,7 +75,7 @@ def test_rows_of_weight_zero_tell_nothing():
     assert model._learner.state()["bias_prior"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "newton", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "newton", "full"])
 def test_a_refused_call_leaves_it_untold(metric):
     settings = Settings("multiclass", metric=metric, intercept_scaling="auto")
     learner, other = make_learner(settings, 5, 3), make_learner(settings, 5, 3)
@@ -88,7 +88,7 @@ def test_a_refused_call_leaves_it_untold(metric):
     assert same_state(learner, teach(other, X, y))
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "newton", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "newton", "full"])
 def test_a_class_that_comes_late_begins_with_it(metric):
     settings = Settings("multiclass", metric=metric, multiclass="ovr", intercept_scaling="auto")
     old = trained(X, y, 3, **vars(settings))

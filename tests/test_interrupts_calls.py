@@ -20,8 +20,8 @@ from interrupt_support import (
 )
 
 import aggro
-from aggro.learn.kernel import KernelLearner
-from aggro.learn.kernel_choice import KernelChoice
+from aggro.kernel_learner import KernelLearner
+from aggro.kernel_settings import KernelChoice
 from aggro.settings import Settings
 from qa.stress.model_state import differences, model_state
 

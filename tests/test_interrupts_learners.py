@@ -6,9 +6,9 @@ from interrupt_support import CLASSES, FEATURES, FOREVER, ROWS, WEIGHTS, Stop, X
 from linear_support import make_learner, same_state, stored
 
 from aggro import _core
-from aggro.learn.kernel import KernelLearner
-from aggro.learn.kernel_choice import KernelChoice
-from aggro.learn.learner import rows_of
+from aggro.kernel_learner import KernelLearner
+from aggro.kernel_settings import KernelChoice
+from aggro.learner import rows_of
 from aggro.settings import Settings
 
 MOMENTS = (0.01, 0.03, 0.09, 0.15)

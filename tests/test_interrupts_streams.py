@@ -10,7 +10,7 @@ import pytest
 from interrupt_support import Stop, known_by, stopping_at_line
 
 import aggro
-from aggro.learn.grids import SETTLED
+from aggro.selection.grids import SETTLED
 
 
 def through_a_file(model, folder):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from linear_strategies import close, variants
 from linear_support import CASES, teach
 
-from aggro.learn.learner import rows_of
+from aggro.learner import rows_of
 
 LABELLED = tuple(name for name in CASES if not name.startswith("regression"))
 WHERE_WEIGHTS_LIVE = ("weights", "bias", "bias_variance", "full_0", "full_1", "full_2", "ring")

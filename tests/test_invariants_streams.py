@@ -11,7 +11,7 @@ from linear_strategies import close, variants
 from linear_support import same_state, stored, teach
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.learn.learner import rows_of
+from aggro.learner import rows_of
 
 
 @given(variants())

@@ -12,9 +12,9 @@ from linear_support import make_problem, same_state, stored
 
 import aggro
 from aggro import AutoClassifier, PassiveAggressiveClassifier, _core
-from aggro.learn import joint
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.reference import JointAnswer
+from aggro.selection import ensemble as joint
 from aggro.settings import Settings, memory_of
 
 GRID = (0.01, 0.3, 10.0)
@@ -66,7 +66,7 @@ def voices_of(learner, X):
 def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch_size, threads):
     X, y = make_problem("binary", 1, np.random.default_rng(3), n=96)
     X, weights = stored(X, storage, dtype), np.arange(96) % 7 / 2.0
-    metrics = ("euclidean", "diagonal", "root", "newton")
+    metrics = ("euclidean", "diagonal", "adagrad", "newton")
     learners = [lanes_of(metric, average, batch_size, dtype, X.shape[1]) for metric in metrics]
     models = [each.model for each in learners]
     voices = (2 if average == "auto" else 1) * 3 * len(metrics)
@@ -267,7 +267,7 @@ def test_settling_keeps_the_leader():
     model = AutoClassifier().partial_fit(X, y)
     leader = model._learner.winner().scores(rows_of(X)).ravel()
     assert not np.array_equal(model.decision_function(X), leader)
-    assert np.array_equal(model.settle().decision_function(X), leader)
+    assert np.array_equal(model.keep_best().decision_function(X), leader)
 
 
 def test_one_pass_of_fit_is_that_of_partial_fit():
@@ -308,7 +308,7 @@ def test_the_recommended_spelling():
     X, y = noisy()
     named = AutoClassifier().partial_fit(X, y)
     spelled = race(scale="auto", loss="squared_hinge").partial_fit(X, y)
-    assert named.lanes_ == spelled.lanes_
+    assert named.candidates_ == spelled.candidates_
     assert np.array_equal(named.decision_function(X), spelled.decision_function(X))
 
 
@@ -338,7 +338,7 @@ def test_the_answer_keeps_its_unit_when_another_voice_leads():
 
 @pytest.mark.parametrize("size", [1e-4, 1e4])
 def test_margins_recorded_of_an_ensemble_fit_what_predicts_later(size):
-    """After its end, alone after settle(), after passes of fit, or with a third class."""
+    """After its end, alone after keep_best(), after passes of fit, or with a third class."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2100, 6))
     y = (X @ rng.normal(size=(6, 3)) + rng.normal(size=(2100, 3))).argmax(axis=1)
@@ -351,7 +351,7 @@ def test_margins_recorded_of_an_ensemble_fit_what_predicts_later(size):
     two = (y == 1).astype(int)
     model = AutoClassifier(probability=True, random_state=0).partial_fit(X[train], two[train])
     jointly = loss(model, two)
-    alone = copy.deepcopy(model).settle()
+    alone = copy.deepcopy(model).keep_best()
     fitted = AutoClassifier(probability=True, random_state=0, max_iter=1, tol=None)
     later = copy.deepcopy(model).partial_fit(X[500:1040], two[500:1040])
     for other in (alone, fitted.fit(X[train], two[train]), later):

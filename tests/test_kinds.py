@@ -8,7 +8,7 @@ import pytest
 import aggro
 from aggro.checks import Choice
 from aggro.cli.options import READERS, options
-from aggro.models.parameters import PARAMETERS
+from aggro.persistence.parameters import PARAMETERS
 from aggro.settings import AXES, DEFAULTS, LOSSES, Settings, check_settings
 from aggro.variants import ESTIMATORS, LINEAR, ROWS, losses_of
 
@@ -44,7 +44,10 @@ def test_an_axis_is_checked_saved_and_read_by_what_its_row_says(name):
     axis.kind.check(name, DEFAULTS[name])
     assert type(DEFAULTS[name]) in PARAMETERS[name] == axis.kind.types
     with pytest.raises(ValueError, match=f"{name}="):
-        axis.kind.check(name, np.array([1.0, 2.0]) if axis.kind.types == (bool,) else None)
+        axis.kind.check(
+            name,
+            np.array([1.0, 2.0]) if DEFAULTS[name] is None or axis.kind.types == (bool,) else None,
+        )
     if isinstance(axis.kind, Choice):
         words = axis.kind.words if name != "loss" else ()
         assert all(word in axis.help for word in words)

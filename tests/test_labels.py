@@ -13,9 +13,9 @@ from sklearn.exceptions import NotFittedError
 
 import aggro
 from aggro import PassiveAggressiveClassifier
+from aggro.classes import Classes, in_order
 from aggro.estimators.targets import class_weights
 from aggro.labels import plain_labels, united
-from aggro.learn.classes import Classes, in_order
 
 Classifiers = [PassiveAggressiveClassifier, aggro.KernelPassiveAggressiveClassifier]
 WORDS = np.array(["a", "bb", "ccc"])[CLASSES]

@@ -1,4 +1,4 @@
-"""plot_lanes shows what lanes_ says."""
+"""plot_candidates shows what candidates_ says."""
 
 import sys
 
@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import aggro
-from aggro.learn.grids import PLACES
 from aggro.plot.style import open_figure
+from aggro.selection.grids import PLACES
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -34,8 +34,8 @@ def test_a_line_for_each_learner(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     model = aggro.PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto", average="auto")
     model.partial_fit(X[:200], y[:200])
-    figure = model.plot_lanes(tmp_path / "lanes.png")
-    lines = check(figure, model.lanes_, "recent_error", 100)
+    figure = model.plot_candidates(tmp_path / "lanes.png")
+    lines = check(figure, model.candidates_, "recent_error", 100)
     assert "metric=newton, scale=online" in lines and len(lines) == len(PLACES)
     assert (tmp_path / "lanes.png").read_bytes().startswith(b"\x89PNG")
 
@@ -43,8 +43,8 @@ def test_a_line_for_each_learner(tmp_path):
 def test_numbers(tmp_path):
     model = aggro.PassiveAggressiveRegressor(C="auto", average="auto")
     model.partial_fit(*load_diabetes(return_X_y=True))
-    figure = model.plot_lanes(tmp_path / "lanes.png")
-    lines = check(figure, model.lanes_, "recent_loss", 1)
+    figure = model.plot_candidates(tmp_path / "lanes.png")
+    lines = check(figure, model.candidates_, "recent_loss", 1)
     assert len(lines) == 1
     assert "absolute error" in figure.axes[0].get_ylabel()
 
@@ -56,19 +56,19 @@ def test_streams(kind, tmp_path):
     for row, answer in zip(X[:200].tolist(), y[:200].tolist(), strict=True):
         model.learn_one(dict(enumerate(row)), answer)
     what, factor = ("recent_error", 100) if kind is aggro.StreamClassifier else ("recent_loss", 1)
-    check(model.plot_lanes(tmp_path / "lanes.png"), model.lanes_, what, factor)
+    check(model.plot_candidates(tmp_path / "lanes.png"), model.candidates_, what, factor)
 
 
 def test_there_must_be_a_race_and_matplotlib(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.raises(AttributeError, match="auto"):
-        aggro.PassiveAggressiveClassifier().partial_fit(X, y).plot_lanes()
+        aggro.PassiveAggressiveClassifier().partial_fit(X, y).plot_candidates()
     with pytest.raises(AttributeError, match="auto"):
-        aggro.StreamClassifier().plot_lanes()
+        aggro.StreamClassifier().plot_candidates()
     race = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(X, y)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install matplotlib"):
-        race.plot_lanes()
+        race.plot_candidates()
     with pytest.raises(ImportError, match=r"pip install matplotlib"):
         aggro.sweep(X, y, C=[0.1, 1.0]).plot()
 

@@ -24,7 +24,7 @@ from aggro.settings import Settings
 from linear_support import CASES, make_problem, trained
 out = {}
 for case, (task, outputs, multiclass) in CASES.items():
-    for metric in ("euclidean", "diagonal", "root", "newton", "full"):
+    for metric in ("euclidean", "diagonal", "adagrad", "newton", "full"):
         for dtype in ("float64", "float32"):
             for storage in ("dense", "csr32", "csr64"):
                 for mean, batch in ((0.0, 1), (0.2, 1), (0.0, 4)):

@@ -121,7 +121,7 @@ def run(form, loss, intercept, batch, metric, rng):
         teach(learner, X, y)
         teach_twin(twin, X, y[:, None] if form == "regression" else y, np.ones(6))
         precision = twin.groups[0].metric.precision
-        if settings.metric == "root":
+        if settings.metric == "adagrad":
             precision = np.sqrt(precision)
     bias = rng.normal(size=outputs) if intercept else np.zeros(outputs)
     learner.set_coef(rng.normal(size=(outputs, D)), bias)
@@ -152,7 +152,7 @@ def test_one_example_in_a_metric(form, loss, metric):
         run(form, loss, repeat % 2 == 0, 1, metric, rng)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "root", "newton", "full"])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "adagrad", "newton", "full"])
 @pytest.mark.parametrize(("form", "loss"), GRID)
 def test_batch(form, loss, metric):
     rng = np.random.default_rng(3)

@@ -80,4 +80,4 @@ def test_rules_with_a_gain_of_their_own_refuse_it(rule):
 
 def test_a_race_of_such_a_rule_does_without_it():
     raced = AROWClassifier(metric="auto").partial_fit(X, Y, classes=[0, 1])
-    assert {lane["metric"] for lane in raced.lanes_} == {"euclidean", "diagonal", "root"}
+    assert {lane["metric"] for lane in raced.candidates_} == {"euclidean", "diagonal", "adagrad"}

@@ -173,7 +173,7 @@ def test_a_race_of_a_stream_keeps_the_record_of_those_who_knew(known):
     alone = StreamClassifier("PA-I", C=model.C_, **params)
     for x, label in zip(X, y.tolist(), strict=True):
         alone.learn_one({f"f{j}": v for j, v in enumerate(x) if v}, label)
-    leader = next(lane for lane in model.lanes_ if lane["chosen"])
+    leader = next(lane for lane in model.candidates_ if lane["chosen"])
     assert leader["mistakes"] == alone.n_mistakes_
 
 

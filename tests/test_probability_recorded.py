@@ -16,10 +16,10 @@ from aggro import (
     KernelPassiveAggressiveClassifier,
     PassiveAggressiveClassifier,
 )
-from aggro.learn.calibration import RING, Calibrator
-from aggro.learn.lessons import Lesson
-from aggro.learn.typical import FEATURES, LONGEST, Typical
-from aggro.models import ModelFileError
+from aggro.calibration.calibrator import RING, Calibrator
+from aggro.persistence import ModelFileError
+from aggro.reference_row import FEATURES, LONGEST, ReferenceRow
+from aggro.training_batch import TrainingBatch
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -39,7 +39,7 @@ def test_rows_of_weight_zero_are_not_recorded():
 def test_pieces_cover_all_rows_in_whole_batches(batch, met):
     model = PassiveAggressiveClassifier(batch_size=batch, probability=True)
     model.partial_fit(np.eye(2), [0, 1])
-    model._typical = Typical.of(np.ones(2), met)
+    model._typical = ReferenceRow.of(np.ones(2), met)
     for count in (1, 15, 1024, 7003):
         cuts = model._record._pieces(count, 0, model._learner, follow=True)
         assert np.concatenate([np.arange(count)[cut] for cut in cuts]).tolist() == [*range(count)]
@@ -56,13 +56,13 @@ def test_pieces_cover_all_rows_in_whole_batches(batch, met):
 
 def test_no_more_rows_are_watched_than_are_remembered(monkeypatch):
     """Watching costs time: of a long call only the last rows are, and what is cut with them."""
-    watched, watch = [], Lesson.watch
+    watched, watch = [], TrainingBatch.watch
 
     def counted(lesson, learner, typical, order, again):
         watched.append(len(order))
         return watch(lesson, learner, typical, order, again)
 
-    monkeypatch.setattr(Lesson, "watch", counted)
+    monkeypatch.setattr(TrainingBatch, "watch", counted)
     X, y, _ = known_truth(3 * RING)
     PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
     assert RING <= sum(watched) < RING + LONGEST
@@ -168,7 +168,7 @@ def test_forged_typical_examples_are_refused(change, tmp_path):
     X, y, _ = known_truth(rows=100)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
     plain = {"met": 100, "mean": np.ones(2), "features": np.array([0, 1]), "samples": ()}
-    model._typical = Typical(**{**plain, **change})
+    model._typical = ReferenceRow(**{**plain, **change})
     aggro.save(model, tmp_path / "model")
     with pytest.raises(ModelFileError):
         aggro.load(tmp_path / "model")

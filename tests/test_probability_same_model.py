@@ -13,7 +13,7 @@ from aggro import (
     KernelPassiveAggressiveClassifier,
     PassiveAggressiveClassifier,
 )
-from aggro.learn.calibration import LATE, RING
+from aggro.calibration.calibrator import LATE, RING
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -110,7 +110,7 @@ def test_streams_and_estimators_say_the_same(batch, sparse):
     for x, label in zip(X, y.tolist(), strict=True):
         stream.learn_one(as_dict(x), label)
     learned(arrays, csr_matrix(X) if sparse else X, y, batch)
-    stream._record.settle()
+    stream._record.fit_map()
     assert_same_record(stream._record.calibrator, arrays._calibrator, rtol=1e-5, atol=1e-6)
     told = [list(stream.predict_proba_one(as_dict(x)).values()) for x in X[:50]]
     np.testing.assert_allclose(told, arrays.predict_proba(X[:50]), atol=1e-5)
@@ -179,7 +179,7 @@ def test_a_refused_example_leaves_no_trace(x, y, w):
     for each in (model, twin):
         each.learn_one({"f0": 1.0}, "never", 0.0)  # no weight: it was never there
         each.learn_one({"f0": 1.0, "f1": 2.0}, 1)
-        each._record.settle()
+        each._record.fit_map()
     assert_same_record(model._record.calibrator, twin._record.calibrator)
     assert model.predict_proba_one({"f1": 1.0}) == twin.predict_proba_one({"f1": 1.0})
     assert model.coef_ == twin.coef_
@@ -206,7 +206,7 @@ def test_threads_share_a_stream():
     for thread in threads:
         thread.join()
     assert failures == []
-    model._record.settle()
+    model._record.fit_map()
     found = model._record.calibrator
     assert (model._record.met, found.seen, found.recorded) == (400, 400, 399)
     np.testing.assert_array_equal(found.counts[0], np.bincount(y))

@@ -5,7 +5,7 @@ import pytest
 from linear_support import CASES, make_learner, make_problem, stored, teach
 
 import aggro
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
 
 AVERAGES = [False, True, 25, "reservoir"]

@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
-from aggro.learn import joint
-from aggro.learn.grids import PLACES, SETTLED
+from aggro.selection import ensemble as joint
+from aggro.selection.grids import PLACES, SETTLED
 
 OPEN = {"C": "auto", "metric": "auto", "scale": "auto"}
 
@@ -32,12 +32,12 @@ def long_stream(n=9216, d=5, seed=0):
 
 
 def places(model):
-    return sorted({(lane["metric"], lane["scale"]) for lane in model.lanes_})
+    return sorted({(lane["metric"], lane["scale"]) for lane in model.candidates_})
 
 
 def same(one, two):
     """Two races stand exactly alike."""
-    assert one.lanes_ == two.lanes_
+    assert one.candidates_ == two.candidates_
     for mine, other in zip(one._learner.learners, two._learner.learners, strict=True):
         assert mine.all_settings == other.all_settings
         states = mine.state(), other.state()
@@ -49,9 +49,9 @@ def test_lanes_tell_metric_and_scale():
     X, y = (part[: SETTLED - 1] for part in cancer())
     assert places(PassiveAggressiveClassifier(**OPEN).partial_fit(X, y)) == sorted(PLACES)
     metric = PassiveAggressiveClassifier(metric="auto", C=0.1).partial_fit(X, y)
-    every = [(metric, "none") for metric in ("diagonal", "euclidean", "newton", "root")]
+    every = [(metric, "none") for metric in ("adagrad", "diagonal", "euclidean", "newton")]
     assert places(metric) == every
-    assert [lane["C"] for lane in metric.lanes_] == 4 * [0.1] and metric.C_ == 0.1
+    assert [lane["C"] for lane in metric.candidates_] == 4 * [0.1] and metric.C_ == 0.1
     numbers = PassiveAggressiveRegressor(metric="auto", C=0.1).partial_fit(X, y)
     assert ("newton", "none") not in places(numbers)  # squared losses have the unit of the numbers
     for hard in ({"loss": "hard"}, {"C": np.inf}):  # which Newton's metric cannot price
@@ -68,7 +68,7 @@ def test_the_leader_is_the_same_model_learned_alone(metric, average):
     X, y = cancer()
     race = PassiveAggressiveClassifier(**{**OPEN, "metric": metric, "average": average})
     race.partial_fit(X, y)
-    (leader,) = (lane for lane in race.lanes_ if lane["chosen"])
+    (leader,) = (lane for lane in race.candidates_ if lane["chosen"])
     chosen = {name: leader[name] for name in ("C", "metric", "scale")} | {"average": average}
     alone = PassiveAggressiveClassifier(**chosen).partial_fit(X, y)
     joint.join(race._learner.learners, jointly=False)  # as it is after more examples
@@ -82,11 +82,11 @@ def test_the_leader_is_the_same_model_learned_alone(metric, average):
 def test_the_leader_of_a_regression_too():
     X, y = load_diabetes(return_X_y=True)
     race = PassiveAggressiveRegressor(**OPEN, relative_epsilon=True).partial_fit(X, y)
-    (leader,) = (lane for lane in race.lanes_ if lane["chosen"])
+    (leader,) = (lane for lane in race.candidates_ if lane["chosen"])
     chosen = {name: leader[name] for name in ("C", "metric", "scale")}
     alone = PassiveAggressiveRegressor(**chosen, relative_epsilon=True).partial_fit(X, y)
     assert_close(race.predict(X), alone.predict(X), rtol=1e-8)
-    assert leader["recent_loss"] == min(lane["recent_loss"] for lane in race.lanes_)
+    assert leader["recent_loss"] == min(lane["recent_loss"] for lane in race.candidates_)
 
 
 @pytest.mark.parametrize("metric", ["auto", "euclidean", "diagonal"])
@@ -146,12 +146,12 @@ def test_the_grid_moves_at_the_same_examples_however_they_come(size, tmp_path):
         model.partial_fit(X[:3050], y[:3050])
     aggro.save(pieces, tmp_path / "race.aggro")
     pieces = aggro.load(tmp_path / "race.aggro")
-    first = max(lane["C"] for lane in whole.lanes_)
+    first = max(lane["C"] for lane in whole.candidates_)
     whole.partial_fit(X[3050:], y[3050:])
     for start in range(3050, 9000, size):
         pieces.partial_fit(X[start : start + size], y[start : start + size])
     same(whole, pieces)
-    assert max(lane["C"] for lane in whole.lanes_) > 2 * first
+    assert max(lane["C"] for lane in whole.candidates_) > 2 * first
 
 
 @pytest.mark.parametrize("learned", [0, 100, 3500])
@@ -163,8 +163,8 @@ def test_a_stream_that_was_stored_moves_its_grid_as_if_it_had_not_been(learned):
             twin = pickle.loads(pickle.dumps(model))
         for one in (model, twin) if i >= learned else (model,):
             one.learn_one({"x": x}, x * (1.0 if i < 50 else 1e9))
-    assert twin.lanes_ == model.lanes_
-    assert max(lane["C"] for lane in model.lanes_) > 10.0
+    assert twin.candidates_ == model.candidates_
+    assert max(lane["C"] for lane in model.candidates_) > 10.0
 
 
 @pytest.mark.parametrize("learned", [0, 2000, 5000])
@@ -192,7 +192,7 @@ def test_a_refused_row_leaves_everything_as_it_was(learned):
 def test_the_race_is_near_its_best_lane():
     X, y = long_stream()
     race = PassiveAggressiveClassifier(**OPEN).partial_fit(X, y)
-    assert race.n_mistakes_ <= min(lane["mistakes"] for lane in race.lanes_) + 0.01 * len(y)
+    assert race.n_mistakes_ <= min(lane["mistakes"] for lane in race.candidates_) + 0.01 * len(y)
 
 
 def test_new_classes_keep_the_race():

@@ -8,13 +8,13 @@ import scipy.sparse as sp
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.learn.drift import DriftDetector
-from aggro.learn.grids import PIECE, PLACES
-from aggro.learn.learner import Learner, rows_of
-from aggro.learn.race import AutoLearner
+from aggro.learner import Learner, rows_of
 from aggro.merging.shards import shard_of
-from aggro.models.autos import decode_auto_learner, encode_auto_learner
-from aggro.models.errors import ModelFileError
+from aggro.persistence.autos import decode_auto_learner, encode_auto_learner
+from aggro.persistence.errors import ModelFileError
+from aggro.selection.drift import DriftDetector
+from aggro.selection.grids import PIECE, PLACES
+from aggro.selection.selection import ModelSelection
 
 OPEN = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
 CHANGE = 4 * PIECE + 100  # noticed at the next look
@@ -46,7 +46,7 @@ def error_of(model):
 def same(one, two):
     races = one._learner, two._learner
     assert races[0].drift == races[1].drift and races[0].left == races[1].left
-    assert one.lanes_ == two.lanes_
+    assert one.candidates_ == two.candidates_
     for mine, other in zip(races[0].learners, races[1].learners, strict=True):
         assert mine.all_settings == other.all_settings
         states = mine.state(), other.state()
@@ -60,7 +60,7 @@ def test_beginners_join_when_a_stream_changes_and_make_it_better(task, store, mo
     X, y = stream(task)
     model = estimator(task).partial_fit(store(X), y)
     assert model._learner.drift.start == NOTICED
-    monkeypatch.setattr(AutoLearner, "watches", False)
+    monkeypatch.setattr(ModelSelection, "watches", False)
     still = estimator(task).partial_fit(store(X), y)
     assert still._learner.drift.start == 0
     assert error_of(model) < 0.97 * error_of(still)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.learn.learner import rows_of
-from aggro.learn.race import AutoLearner
-from aggro.models import ModelFileError
-from aggro.models.autos import decode_auto_learner, encode_auto_learner
+from aggro.learner import rows_of
+from aggro.persistence import ModelFileError
+from aggro.persistence.autos import decode_auto_learner, encode_auto_learner
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
 OPEN = {"C": "auto", "metric": "auto", "average": "auto"}
@@ -51,7 +51,7 @@ def test_all_learners_stand_at_one_example(alarm, threads):
     settings = Settings(task="binary", **OPEN)
     stopped = 0
     for seconds in (0.0005, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08):
-        race, twin = (AutoLearner(settings, X.shape[1], 2) for _ in "ab")
+        race, twin = (ModelSelection(settings, X.shape[1], 2) for _ in "ab")
         try:
             alarm(seconds)
             while True:
@@ -96,7 +96,7 @@ def test_a_race_that_was_frozen_can_be_put_back_and_goes_on():
     import copy
 
     X, y = problem(3000, 5)
-    race = AutoLearner(Settings(task="binary", class_mean=0.1, **OPEN), 5, 2)
+    race = ModelSelection(Settings(task="binary", class_mean=0.1, **OPEN), 5, 2)
     race.learn(rows_of(X), labels=y)
     kept, twin = copy.deepcopy(race), copy.deepcopy(race)
     race.freeze_means()  # only what leads goes on to learn rows again
@@ -113,10 +113,10 @@ def test_a_race_that_was_frozen_can_be_put_back_and_goes_on():
 
 
 def test_a_frozen_race_is_stored_with_its_record(tmp_path):
-    from aggro.models.record import Record, read_record, write_record
+    from aggro.persistence.record import Record, read_record, write_record
 
     X, y = problem(2000, 5)
-    race = AutoLearner(Settings(task="binary", **OPEN), 5, 2)
+    race = ModelSelection(Settings(task="binary", **OPEN), 5, 2)
     race.learn(rows_of(X), labels=y)
     race.freeze_means()
     lanes = race.lanes()
@@ -133,7 +133,7 @@ def test_a_frozen_race_is_stored_with_its_record(tmp_path):
 def test_a_frozen_race_has_chosen_one_of_its_lanes():
     """The first place behind the last one is refused, as are all that are farther away."""
     X, y = problem(200, 5)
-    race = AutoLearner(Settings(task="binary", **OPEN), 5, 2)
+    race = ModelSelection(Settings(task="binary", **OPEN), 5, 2)
     race.learn(rows_of(X), labels=y)
     race.freeze_means()
     arrays = {}

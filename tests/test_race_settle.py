@@ -1,4 +1,4 @@
-"""settle(): the leader alone, the same predictions; and which parameters may change in a race."""
+"""keep_best(): the best candidate alone; which parameters may change during selection."""
 
 import pickle
 
@@ -15,7 +15,7 @@ from aggro import (
     StreamClassifier,
     StreamRegressor,
 )
-from aggro.learn import joint
+from aggro.selection import ensemble as joint
 
 AXES = [
     {},
@@ -40,11 +40,11 @@ def test_the_leader_stays_what_it_was(load, axes, tmp_path):
     X, y = data(load)
     model = PassiveAggressiveClassifier(C="auto", random_state=0, **axes)
     model.partial_fit(X[:400], y[:400])
-    chosen = next(lane for lane in model.lanes_ if lane["chosen"])
+    chosen = next(lane for lane in model.candidates_ if lane["chosen"])
     joint.join(model._learner.learners, jointly=False)  # as it is after more examples
     coef, intercept, said = model.coef_.copy(), model.intercept_, model.decision_function(X)
     updates, loss = model.n_updates_, model.cumulative_loss_
-    assert model.settle() is model
+    assert model.keep_best() is model
     assert np.array_equal(model.coef_, coef) and np.array_equal(model.intercept_, intercept)
     # A single output is summed in another order than one of many.
     exact = 0 if said.ndim > 1 or axes.get("class_mean") else 1e-13
@@ -58,8 +58,8 @@ def test_the_leader_stays_what_it_was(load, axes, tmp_path):
     assert model.average == axes.get("average", "auto")  # which is no matter of the race
     assert chosen["C"] == model.C_
     with pytest.raises(AttributeError, match="auto"):
-        _ = model.lanes_
-    assert model.settle() is model  # a second time nothing is left to do
+        _ = model.candidates_
+    assert model.keep_best() is model  # a second time nothing is left to do
     aggro.save(model, tmp_path / "model.aggro")
     copies = [aggro.load(tmp_path / "model.aggro"), pickle.loads(pickle.dumps(model))]
     for copy in copies:
@@ -75,7 +75,7 @@ def test_the_leader_stays_what_it_was(load, axes, tmp_path):
 def test_learning_goes_on_as_the_lane_alone_would(metric, make):
     X, y = data(load_breast_cancer)
     race = PassiveAggressiveClassifier(C="auto", metric=metric)
-    race.partial_fit(make(X[:300]), y[:300]).settle()
+    race.partial_fit(make(X[:300]), y[:300]).keep_best()
     alone = PassiveAggressiveClassifier(C=race.C_, metric=metric).partial_fit(
         make(X[:300]), y[:300]
     )
@@ -91,7 +91,7 @@ def test_a_file_of_the_leader_alone_is_small(tmp_path):
     model = PassiveAggressiveClassifier(C="auto", metric="auto", average="auto").partial_fit(X, y)
     aggro.save(model, tmp_path / "race.aggro")
     race = len(pickle.dumps(model)), (tmp_path / "race.aggro").stat().st_size
-    model.settle()
+    model.keep_best()
     aggro.save(model, tmp_path / "model.aggro")
     alone = len(pickle.dumps(model)), (tmp_path / "model.aggro").stat().st_size
     assert alone[0] * 20 < race[0] and alone[1] * 20 < race[1]
@@ -101,23 +101,23 @@ def test_regressors_settle_too():
     X, y = data(load_diabetes)
     model = PassiveAggressiveRegressor(C="auto", scale="auto").partial_fit(X, y)
     said = model.predict(X)
-    assert_close(model.settle().predict(X), said, rtol=1e-12)
+    assert_close(model.keep_best().predict(X), said, rtol=1e-12)
     assert model.scale != "auto"
     fixed = PassiveAggressiveRegressor(C=0.1).partial_fit(X, y)
-    assert fixed.settle() is fixed and fixed.C == 0.1
+    assert fixed.keep_best() is fixed and fixed.C == 0.1
 
 
 def test_there_must_be_a_leader():
     X, y = data(load_breast_cancer)
     model = PassiveAggressiveClassifier(C="auto")
     with pytest.raises(ValueError, match="not fitted"):
-        model.settle()
+        model.keep_best()
     model.partial_fit(X, y, classes=[0, 1], sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="before the first example"):
-        model.settle()
+        model.keep_best()
     assert model.C == "auto"
     with pytest.raises(ValueError, match="before the first example"):
-        StreamClassifier(C="auto").settle()
+        StreamClassifier(C="auto").keep_best()
 
 
 @pytest.mark.parametrize("params", [{}, {"batch_size": 4}, {"probability": True}], ids=str)
@@ -131,13 +131,13 @@ def test_streams_settle(load, params, tmp_path):
         twin.learn_one(x, label)
     before = model.coef_, model.intercept_, [model.predict_one(x) for x in rows]
     chosen, size = model.C_, model._raw_memory_usage
-    model.settle()
+    model.keep_best()
     assert (model.coef_, model.intercept_, [model.predict_one(x) for x in rows]) == before
     assert model.C == model.C_ == chosen
     assert model._raw_memory_usage < size / 2
     with pytest.raises(AttributeError, match="auto"):
-        _ = model.lanes_
-    model.settle()
+        _ = model.candidates_
+    model.keep_best()
     aggro.save(model, tmp_path / "stream.aggro")
     copies = [aggro.load(tmp_path / "stream.aggro"), pickle.loads(pickle.dumps(model))]
     for x, label in zip(rows[201:], y[201:].tolist(), strict=False):
@@ -145,7 +145,7 @@ def test_streams_settle(load, params, tmp_path):
             one.learn_one(x, label)
     for copy in copies:
         assert copy.coef_ == model.coef_
-    lane = next(i for i, lane in enumerate(twin.lanes_) if lane["C"] == chosen)
+    lane = next(i for i, lane in enumerate(twin.candidates_) if lane["C"] == chosen)
     weights = twin._learner(len(twin.classes_)).coef(lane)
     mine = np.array([list(column.values()) for column in model.coef_.values()])
     assert_close(mine, weights, rtol=1e-9)
@@ -156,7 +156,7 @@ def test_a_stream_of_numbers_settles():
     for i in range(100):
         model.learn_one({"x": float(i % 7)}, 3.0 * (i % 7))
     said = model.predict_one({"x": 2.5})
-    model.settle()
+    model.keep_best()
     assert model.predict_one({"x": 2.5}) == pytest.approx(said, rel=1e-12)
 
 
@@ -171,13 +171,13 @@ def test_a_race_is_not_given_up_in_silence(kind, name):
     X, y = data(load_breast_cancer)
     model = kind(**{name: "auto"}).partial_fit(X[:100], y[:100])
     before = pickle.dumps(model._learner)
-    with pytest.raises(ValueError, match=rf"{name} cannot change from 'auto' to .*settle\(\)"):
+    with pytest.raises(ValueError, match=rf"{name} cannot change from 'auto' to .*keep_best\(\)"):
         model.set_params(**{name: GIVEN[name]}).partial_fit(X, y)
-    with pytest.raises(ValueError, match=r"settle\(\)"):
+    with pytest.raises(ValueError, match=r"keep_best\(\)"):
         model.set_params(warm_start=True).fit(X, y)
     assert pickle.dumps(model._learner) == before
     model.set_params(**{name: "auto"}).partial_fit(X[100:], y[100:])  # it goes on
-    model.settle()
+    model.keep_best()
     if name == "C":
         model.set_params(C=0.5).partial_fit(X[:50], y[:50])
         assert model.C_ == 0.5 and model._learner.settings.C == 0.5
@@ -186,7 +186,7 @@ def test_a_race_is_not_given_up_in_silence(kind, name):
 def test_what_was_set_before_settling_is_taken_over():
     X, y = data(load_breast_cancer)
     model = PassiveAggressiveClassifier(C="auto", metric="auto").partial_fit(X, y)
-    model.set_params(C=0.5).settle()
+    model.set_params(C=0.5).keep_best()
     assert model.C == 0.5 and model.metric != "auto"
     model.partial_fit(X, y)
     assert model._learner.settings.C == 0.5
@@ -217,7 +217,7 @@ def test_what_does_not_fit_a_race_changes_nothing(change, tmp_path):
     twin = aggro.load(tmp_path / "model.aggro")
     for one in (model, twin):
         one.partial_fit(X[100:], y[100:])
-    assert model.lanes_ == twin.lanes_
+    assert model.candidates_ == twin.candidates_
 
 
 def test_other_parameters_reach_every_lane():

@@ -13,7 +13,7 @@ from aggro import (
     StreamClassifier,
     StreamRegressor,
 )
-from aggro.learn.grids import SETTLED
+from aggro.selection.grids import SETTLED
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(1500, 4)) * [1.0, 30.0, 5.0, 1.0]
@@ -39,7 +39,7 @@ def names(row):
 
 def same(one, two):
     """Two races stand exactly alike."""
-    assert one.lanes_ == two.lanes_
+    assert one.candidates_ == two.candidates_
     assert one.n_mistakes_ == two.n_mistakes_ and one.t_ == two.t_
     race, other = one._learner, two._learner
     assert (race.drift.next_checkpoint, race.leading) == (
@@ -86,19 +86,21 @@ def test_an_odd_first_row_matters_little(factor):
         usual.partial_fit(X[part], LABELS[part])
         model.partial_fit(odd[part], LABELS[part])
         if part.stop:  # later on each grid follows its own leader
-            grids = [np.log10([lane["C"] for lane in each.lanes_]) for each in (model, usual)]
+            grids = [np.log10([lane["C"] for lane in each.candidates_]) for each in (model, usual)]
             np.testing.assert_allclose(*grids, atol=0.5001)  # at most a step apart
     assert model.n_mistakes_ < 1.2 * usual.n_mistakes_
 
 
 def test_zeros_alone_tell_nothing():
     model = regressor(fit_intercept=False).partial_fit(np.zeros((50, 4)), np.zeros(50))
-    assert [lane["C"] for lane in model.lanes_] == pytest.approx(10.0 ** np.arange(-5, 1.5, 0.5))
+    assert [lane["C"] for lane in model.candidates_] == pytest.approx(
+        10.0 ** np.arange(-5, 1.5, 0.5)
+    )
     few = slice(SETTLED - 51)
     model.partial_fit(X[few], TARGETS[few])  # from here on something is known
     known = regressor(fit_intercept=False).partial_fit(X[few], TARGETS[few])
-    assert [lane["C"] for lane in model.lanes_] == pytest.approx(
-        [lane["C"] for lane in known.lanes_]
+    assert [lane["C"] for lane in model.candidates_] == pytest.approx(
+        [lane["C"] for lane in known.candidates_]
     )
 
 
@@ -120,12 +122,12 @@ def test_the_grid_is_counted_in_units_of_the_data(scale):
     """Rows and targets a thousand times as large: every C as many times as large or small."""
     plain = regressor(fit_intercept=False).partial_fit(X, TARGETS)
     rows = regressor(fit_intercept=False).partial_fit(X * scale, TARGETS)
-    assert [lane["C"] * scale**2 for lane in rows.lanes_] == pytest.approx(
-        [lane["C"] for lane in plain.lanes_]
+    assert [lane["C"] * scale**2 for lane in rows.candidates_] == pytest.approx(
+        [lane["C"] for lane in plain.candidates_]
     )
     targets = regressor(fit_intercept=False).partial_fit(X, TARGETS * scale)
-    assert [lane["C"] / scale for lane in targets.lanes_] == pytest.approx(
-        [lane["C"] for lane in plain.lanes_]
+    assert [lane["C"] / scale for lane in targets.candidates_] == pytest.approx(
+        [lane["C"] for lane in plain.candidates_]
     )
     assert rows.C_ * scale**2 == pytest.approx(targets.C_ / scale) == pytest.approx(plain.C_)
 
@@ -157,7 +159,7 @@ def test_what_has_no_weight_was_never_there(batch_size, make):
     whole.partial_fit(make(rows), LABELS, sample_weight=weights)
     same(whole, less)
     pieces = classifier(**axes).partial_fit(make(rows[:9]), LABELS[:9], [0, 1], np.zeros(9))
-    assert pieces.lanes_ == [] and not pieces.coef_.any()
+    assert pieces.candidates_ == [] and not pieces.coef_.any()
     ends = np.append(heavy[8::8], 1500)
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         part = slice(start, end)
@@ -172,7 +174,7 @@ def test_explicit_zeros_are_zeros(scale):
     stored.data = rows.toarray().ravel()
     plain = classifier(scale=scale).partial_fit(rows, LABELS)
     odd = classifier(scale=scale).partial_fit(stored, LABELS)
-    assert [lane["C"] for lane in odd.lanes_] == [lane["C"] for lane in plain.lanes_]
+    assert [lane["C"] for lane in odd.candidates_] == [lane["C"] for lane in plain.candidates_]
     assert odd.n_mistakes_ == plain.n_mistakes_
 
 
@@ -181,7 +183,7 @@ def test_a_first_dict_may_name_zeros(scale):
     plain, odd = (StreamRegressor(C="auto", scale=scale, fit_intercept=False) for _ in "ab")
     plain.learn_one({"a": 3.0}, 5.0)
     odd.learn_one({"a": 3.0, **{f"zero{j}": 0.0 for j in range(99)}}, 5.0)
-    assert odd.lanes_ == plain.lanes_
+    assert odd.candidates_ == plain.candidates_
     assert odd.predict_one({"a": 2.0}) == plain.predict_one({"a": 2.0}) != 0
 
 
@@ -202,11 +204,11 @@ def test_what_is_refused_was_never_there(bad):
 
 def test_a_refused_or_weightless_first_example_lays_out_nothing():
     stream = StreamRegressor(C="auto", batch_size=2)
-    fresh = [lane["C"] for lane in stream.lanes_]
+    fresh = [lane["C"] for lane in stream.candidates_]
     stream.learn_one({"a": 1e9}, 5.0, 0.0)
     with pytest.raises(ValueError, match="y"):
         stream.learn_one({"a": 1e9}, float("nan"))
-    assert [lane["C"] for lane in stream.lanes_] == fresh
+    assert [lane["C"] for lane in stream.candidates_] == fresh
 
 
 @pytest.mark.parametrize("params", [{}, {"scale": "online"}, {"scale": "standard"}], ids=str)
@@ -216,15 +218,15 @@ def test_streams_race_as_estimators_do(metric, params):
     stream = StreamRegressor(C="auto", metric=metric, epsilon=0.0, **params)
     for row, target in zip(X.tolist(), TARGETS.tolist(), strict=True):
         stream.learn_one(names(row), target)
-    for mine, other in zip(stream.lanes_, model.lanes_, strict=True):
+    for mine, other in zip(stream.candidates_, model.candidates_, strict=True):
         assert mine["C"] == pytest.approx(other["C"], rel=1e-12)
         assert mine["recent_loss"] == pytest.approx(other["recent_loss"], rel=1e-6)
     labels = classifier(metric=metric, **params).partial_fit(X, LABELS, [0, 1])
     stream = StreamClassifier(C="auto", metric=metric, **params)
     for row, label in zip(X.tolist(), LABELS.tolist(), strict=True):
         stream.learn_one(names(row), label)
-    assert [lane["C"] for lane in stream.lanes_] == pytest.approx(
-        [lane["C"] for lane in labels.lanes_], rel=1e-12
+    assert [lane["C"] for lane in stream.candidates_] == pytest.approx(
+        [lane["C"] for lane in labels.candidates_], rel=1e-12
     )
 
 
@@ -240,7 +242,7 @@ def test_a_stream_stored_in_the_middle_of_a_batch_goes_on(learned, tmp_path):
     aggro.save(stored, tmp_path / "stream.aggro")
     for copy in (aggro.load(tmp_path / "stream.aggro"), pickle.loads(pickle.dumps(stored))):
         teach(copy, slice(learned, 200))
-        assert copy.lanes_ == whole.lanes_ and copy.coef_ == whole.coef_
+        assert copy.candidates_ == whole.candidates_ and copy.coef_ == whole.coef_
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 4, 8])

@@ -151,7 +151,7 @@ def test_memory(storage, shuffle):
 
 
 @pytest.mark.parametrize(
-    "statement", ["import aggro", "import aggro.learn.learner", "import aggro.settings"]
+    "statement", ["import aggro", "import aggro.learner", "import aggro.settings"]
 )
 def test_imports(statement):
     """Neither scikit-learn nor scipy is paid for before it is used."""

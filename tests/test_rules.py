@@ -74,7 +74,7 @@ BOUNDS = {  # the last values that are valid, and the first that are not
     "eta": ([0.5, 0.999], [0.4999, 1, 1.5]),
     "forgetting": ([0, 0.999], [-1e-9, 1, 1.0, nan]),
     "average": ([False, True, 0, 7, "reservoir", "auto"], [-1, 1.5, "mean", None]),
-    "metric": (["euclidean", "diagonal", "root", "newton", "full", "auto"], ["round", None]),
+    "metric": (["euclidean", "diagonal", "adagrad", "newton", "full", "auto"], ["round", None]),
     "scale": (["none", "online", "standard", "auto"], ["robust", True]),
     "trigger": (["loss", "always"], ["never"]),
     "multiclass": (["support", "top", "predicted", "ovr"], ["ovo"]),

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import aggro
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.settings import Settings
 

@@ -10,7 +10,7 @@ from scipy.sparse import random as random_csr
 import aggro
 from aggro import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier, StreamClassifier
 from aggro.checks import bytes_of
-from aggro.learn.budget import learner_bytes
+from aggro.selection.memory import learner_bytes
 from aggro.settings import DEFAULT_MEMORY, memory_limit
 
 COLUMNS, CLASSES = 400, 6
@@ -28,7 +28,7 @@ def allocated(learners):
 
 
 def names(model):
-    return {(each["metric"], each["scale"], each["C"]) for each in model.lanes_}
+    return {(each["metric"], each["scale"], each["C"]) for each in model.candidates_}
 
 
 @pytest.mark.parametrize("cls", [AutoClassifier, AutoRegressor])
@@ -45,7 +45,7 @@ def test_candidates_stay_within_the_limit(cls, memory, dense):
 
 def test_the_peak_while_a_selection_learns_stays_within_the_limit(monkeypatch):
     """Every candidate that is ever built counts as long as it exists."""
-    from aggro.learn import learner as module
+    from aggro import learner as module
 
     alive, most = [], [0]
     original = module.Learner.__init__
@@ -78,12 +78,12 @@ def test_the_peak_while_a_selection_learns_stays_within_the_limit(monkeypatch):
 def test_more_memory_means_more_candidates_and_enough_means_all():
     X, y = rows(40)
     models = [AutoClassifier(memory=size).partial_fit(X, y) for size in (1, "800kB", "5MB", None)]
-    sizes = [len(model.lanes_) for model in models]
+    sizes = [len(model.candidates_) for model in models]
     assert sizes[0] == 1 and all(a < b for a, b in pairwise(sizes))
     whole = PassiveAggressiveClassifier(
         C="auto", metric="auto", scale="auto", loss="squared_hinge"
     ).partial_fit(X, y)
-    assert len(whole.lanes_) == sizes[-1]
+    assert len(whole.candidates_) == sizes[-1]
 
 
 @pytest.mark.parametrize("memory", [1, "800kB", "5MB"])
@@ -124,9 +124,9 @@ def test_a_stream_keeps_its_limit():
     for _ in range(400):
         x = {f"word{i}": 1.0 for i in random.integers(0, 400, 8)}
         stream.learn_one(x, bool(random.random() < 0.5))
-    assert 1 <= len(stream.lanes_) < 13
+    assert 1 <= len(stream.candidates_) < 13
     assert stream._raw_memory_usage > 0
-    sizes = [len(stream.lanes_), len(copy.deepcopy(stream).lanes_)]
+    sizes = [len(stream.candidates_), len(copy.deepcopy(stream).candidates_)]
     assert sizes[0] == sizes[1]
 
 

@@ -5,7 +5,7 @@ import pytest
 from linear_support import cover, make_problem, settings_of, stored, trained
 
 import aggro
-from aggro.learn.learner import rows_of
+from aggro.learner import rows_of
 
 COVER = cover()
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from linear_strategies import variants
 from linear_support import stored, teach
 
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 
 
 @given(variants(average=False), st.sampled_from(["dense", "csr32"]), st.booleans())

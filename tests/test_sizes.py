@@ -17,9 +17,9 @@ from linear_support import make_learner, same_state
 import aggro
 from aggro import _core
 from aggro.cli import main
-from aggro.learn.kernel import KernelLearner
-from aggro.learn.kernel_choice import KernelChoice
-from aggro.learn.learner import rows_of
+from aggro.kernel_learner import KernelLearner
+from aggro.kernel_settings import KernelChoice
+from aggro.learner import rows_of
 from aggro.settings import Settings
 
 # powers of two, which wrap around to nothing, and numbers that wrap around to a little
@@ -149,7 +149,7 @@ SHORT_OF_MEMORY = """
     import resource
     import numpy as np
     from linear_support import make_learner
-    from aggro.learn.learner import rows_of
+    from aggro.learner import rows_of
     from aggro.settings import Settings
 
     LIMITS = resource.getrlimit(resource.RLIMIT_AS)

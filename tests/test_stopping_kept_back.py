@@ -95,7 +95,7 @@ def test_the_choice_of_fit_lasts_until_new_rows_are_learned(tmp_path):
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.full((1, X.shape[1]), np.nan), y[:1])
     assert np.array_equal(model.decision_function(X), scores)
-    settled = copy.deepcopy(model).settle()
+    settled = copy.deepcopy(model).keep_best()
     assert settled.C_ == C
     np.testing.assert_allclose(settled.decision_function(X), scores, rtol=1e-9, atol=1e-12)
     model.partial_fit(X[3500:], y[3500:])

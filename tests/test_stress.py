@@ -14,8 +14,8 @@ import aggro.estimators.classifier
 import aggro.estimators.weights
 import aggro.files.decompress
 import aggro.serve.snapshots
-from aggro.learn.kernel import KernelLearner
-from aggro.learn.learner import Learner, rows_of
+from aggro.kernel_learner import KernelLearner
+from aggro.learner import Learner, rows_of
 from qa.stress import restores, rounding, selections, texts
 from qa.stress.adapters import adapter_of
 from qa.stress.cases import KINDS, compose, failure, kind_of, simplified

@@ -9,8 +9,8 @@ from closeness import assert_close
 from numpy.testing import assert_allclose
 
 import aggro
-from aggro.learn.bundle import select
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
+from aggro.selection.copies import select
 from aggro.settings import Settings, shared_layout
 from aggro.variants import ROWS
 

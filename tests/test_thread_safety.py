@@ -11,10 +11,10 @@ from linear_support import make_learner
 
 import aggro
 from aggro import _core
-from aggro.learn.kernel import KernelLearner
-from aggro.learn.kernel_choice import KernelChoice
-from aggro.learn.learner import rows_of
-from aggro.learn.makers import make_learner as make_race
+from aggro.kernel_learner import KernelLearner
+from aggro.kernel_settings import KernelChoice
+from aggro.learner import rows_of
+from aggro.selection.makers import make_learner as make_race
 from aggro.settings import Settings
 
 SECONDS = 0.15

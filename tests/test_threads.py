@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from linear_support import make_learner, same_state, stored, teach
 
 import aggro
-from aggro.learn.learner import Learner, rows_of
-from aggro.learn.threads import threads_of
+from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
+from aggro.threads import threads_of
 
 THREADS = (2, 3, 7, 64)
 PRICES = [float(C) for C in np.logspace(-3, 2, 130)]
@@ -202,10 +202,10 @@ def test_a_race_is_the_same_with_threads():
     one, two = (
         aggro.PassiveAggressiveClassifier(**settings, n_jobs=n).partial_fit(X, y) for n in (None, 2)
     )
-    assert one.lanes_ == two.lanes_ and one.n_mistakes_ == two.n_mistakes_
+    assert one.candidates_ == two.candidates_ and one.n_mistakes_ == two.n_mistakes_
     np.testing.assert_array_equal(one.coef_, two.coef_)
     bad = X.copy()
     bad[4000, 3] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         two.partial_fit(bad, y)
-    assert one.lanes_ == two.lanes_
+    assert one.candidates_ == two.candidates_

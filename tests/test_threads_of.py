@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from aggro.learn import threads
-from aggro.learn.threads import threads_of
+from aggro import threads
+from aggro.threads import threads_of
 
 
 def test_numbers(monkeypatch):

@@ -19,7 +19,7 @@ WORK = """
     import numpy as np
     from linear_support import make_learner
     from aggro.text import HashingVectorizer
-    from aggro.learn.learner import rows_of
+    from aggro.learner import rows_of
     from aggro.settings import Settings
 
     texts = [f"some words and number {k}" for k in range(1000)]

@@ -5,7 +5,7 @@ import pytest
 from linear_support import make_learner, same_state, stored
 
 from aggro import _core
-from aggro.learn.learner import rows_of
+from aggro.learner import rows_of
 from aggro.settings import Settings
 
 # what one step changes: its own features, or all of them
@@ -123,7 +123,7 @@ def test_a_lesson_in_several_calls_can_be_undone(features):
     learners = race(features, NARROW)
     teach_all(learners, X, y, order=np.arange(10))
     models, kept = [each.model for each in learners], [each.state() for each in learners]
-    before = _core.before_lesson(models, rows_of(X), y)
+    before = _core.begin_transaction(models, rows_of(X), y)
     for start in range(0, 40, 10):
         teach_all(learners, X, y, order=np.arange(start, start + 10), undo=False)
     learners[0].configure(Settings(task="multiclass", C=5.0))

@@ -8,9 +8,9 @@ import pytest
 from estimator_support import knowledge
 
 from aggro import PassiveAggressiveClassifier, StreamClassifier
+from aggro.calibration.calibrator import Calibrator
 from aggro.estimators.kernel import KernelPassiveAggressiveClassifier
-from aggro.learn.calibration import Calibrator
-from aggro.learn.turns import turns_of
+from aggro.locking import lock_of
 from aggro.reference import rules
 from aggro.stream.probability import StreamRecord
 
@@ -101,13 +101,13 @@ def test_a_cut_call_leaves_learner_and_record_as_they_were(name, monkeypatch):
 @pytest.mark.parametrize("name", MODELS)
 def test_learning_amid_learning_is_refused(name):
     model = MODELS[name]().partial_fit(X, Y)
-    with turns_of(model).take(), pytest.raises(RuntimeError, match="The model is learning"):
+    with lock_of(model).take(), pytest.raises(RuntimeError, match="The model is learning"):
         model.partial_fit(X, Y)
     model.partial_fit(X, Y)
-    assert turns_of(copy.deepcopy(model)) is not turns_of(model)
+    assert lock_of(copy.deepcopy(model)) is not lock_of(model)
 
 
-@pytest.mark.parametrize("moment", ["plus", "settle"])
+@pytest.mark.parametrize("moment", ["plus", "fit_map"])
 @pytest.mark.parametrize("C", [0.1, "auto"])
 def test_a_stream_makes_up_for_an_example_that_was_not_recorded(moment, C, monkeypatch):
     """Ctrl-C after an example was learned: it is recorded once, when the record is needed."""

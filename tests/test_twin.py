@@ -21,7 +21,7 @@ from linear_support import (
     twin_of,
 )
 
-from aggro.learn.learner import rows_of
+from aggro.learner import rows_of
 from aggro.settings import METRICS, Settings
 
 COVER = cover()

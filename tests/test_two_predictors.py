@@ -12,10 +12,10 @@ from linear_support import CASES, make_problem, same_state, stored, teach, train
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamClassifier
 from aggro._core import permutation
-from aggro.learn.bundle import select
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.predictor import Contest, LateAverage
+from aggro.selection.copies import select
 from aggro.settings import Settings, memory_of
 
 
@@ -263,9 +263,9 @@ def test_weights_can_be_given_and_set():
 def test_a_race_shows_which_weights_predict_in_each_lane():
     X, y = noisy(np.random.default_rng(13))
     model = PassiveAggressiveClassifier(C="auto").partial_fit(X, y)
-    assert {lane["average"] for lane in model.lanes_} <= {True, False}
-    leader = next(lane for lane in model.lanes_ if lane["chosen"])
+    assert {lane["average"] for lane in model.candidates_} <= {True, False}
+    leader = next(lane for lane in model.candidates_ if lane["chosen"])
     before = model.coef_
-    model.settle()
+    model.keep_best()
     assert model.average == "auto" and leader["C"] == model.C
     np.testing.assert_array_equal(model.coef_, before)

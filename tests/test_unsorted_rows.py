@@ -11,8 +11,8 @@ from aggro import (
     PassiveAggressiveClassifier,
     PassiveAggressiveRegressor,
 )
-from aggro.learn.lessons import Lesson
 from aggro.settings import Settings
+from aggro.training_batch import TrainingBatch
 
 rng = np.random.default_rng(8)
 DENSE = rng.normal(size=(50, 30)) * (rng.random((50, 30)) < 0.3)
@@ -72,7 +72,7 @@ def test_rows_that_were_looked_at_once_teach_the_same(repeats, wide):
     """Later passes do not look again whether a feature comes twice: only where none does."""
     settings = Settings("multiclass", C=0.1)
     parts = {"labels": LABELS.astype(np.int64)}
-    rows, plain = Lesson(shuffled(DENSE, repeats, wide), parts), Lesson(DENSE, parts)
+    rows, plain = TrainingBatch(shuffled(DENSE, repeats, wide), parts), TrainingBatch(DENSE, parts)
     learner, expected = (make_learner(settings, DENSE.shape[1], 3) for _ in range(2))
     for again in (False, True, True):
         rows.teach(learner, again=again)
@@ -105,7 +105,7 @@ def test_a_race_begins_alike(repeats, scale):
             )
             for X in (sp.csr_array(DENSE[i : i + 1]), shuffled(DENSE[i : i + 1], repeats))
         ]
-        grids = [[lane["C"] for lane in race.lanes_] for race in races]
+        grids = [[lane["C"] for lane in race.candidates_] for race in races]
         assert grids[0] == grids[1]
         units = [each._learner.learners[0].model.unit for each in races]
         assert_close(*units, rtol=1e-12)

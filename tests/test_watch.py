@@ -5,8 +5,8 @@ import pytest
 from closeness import assert_close
 
 from aggro import _core
-from aggro.learn.learner import Learner, rows_of
-from aggro.learn.race import AutoLearner
+from aggro.learner import Learner, rows_of
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
 ROWS, FEATURES = 60, 5
@@ -100,7 +100,7 @@ def test_a_race_is_watched_as_it_goes():
     X, y, order, typical = problem()
     y = np.where(y == 2, 0, y)
     settings = Settings(task="binary", C="auto", metric="auto")
-    whole, parts, plain = (AutoLearner(settings, FEATURES, 2) for _ in range(3))
+    whole, parts, plain = (ModelSelection(settings, FEATURES, 2) for _ in range(3))
     margins = np.full((2, len(order), 2, 1), np.nan)
     watch = {"labels": y, "typical": rows_of(typical)}
     whole.learn(rows_of(X), order=order, margins=margins[0], **watch)

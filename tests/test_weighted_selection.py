@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 import aggro
 from aggro import AutoClassifier, PassiveAggressiveClassifier, StreamClassifier, TextClassifier
-from aggro.learn.learner import Learner
+from aggro.learner import Learner
 from aggro.settings import Settings, memory_of
 
 
@@ -112,7 +112,7 @@ def test_records_are_sums_over_weights(task, multiclass, average, batch_size, th
     for start in range(0, len(present), batch_size):
         rows = present[start : start + batch_size]
         for place, each in enumerate(alone):
-            found = each.scores(aggro.learn.learner.rows_of(X[rows]))
+            found = each.scores(aggro.learner.rows_of(X[rows]))
             if task == "regression":
                 off = np.abs(found - y[rows]).sum(axis=1)
                 sums[1, place] += off.sum()
@@ -121,10 +121,10 @@ def test_records_are_sums_over_weights(task, multiclass, average, batch_size, th
                 sums[0, place] += off.sum()
             for w, error in zip(weights[rows], off, strict=True):
                 sums[2, place] = memory * sums[2, place] + w * error
-            each.learn(aggro.learn.learner.rows_of(X), order=rows, **learn)
+            each.learn(aggro.learner.rows_of(X), order=rows, **learn)
         for w in weights[rows]:
             weight, squares = memory * weight + w, memory * squares + w * w
-    learner.learn(aggro.learn.learner.rows_of(X), **learn)
+    learner.learn(aggro.learner.rows_of(X), **learn)
     mistakes, recent_mistakes, recent_loss, recent = np.array(learner.model.records).T
     unit = squares / weight
     np.testing.assert_array_equal(mistakes, sums[0])
@@ -175,7 +175,7 @@ def history(weights, scale=1.0):
         some = slice(start, start + 300)
         model.partial_fit(X[some], Y[some], classes=[0, 1], sample_weight=weights[some] * scale)
         made.append((model.n_mistakes_, *model.predict(X[TEST][:50])))
-    return made, [{k: v for k, v in lane.items() if k != "C"} for lane in model.lanes_]
+    return made, [{k: v for k, v in lane.items() if k != "C"} for lane in model.candidates_]
 
 
 @pytest.mark.parametrize("scale", [2.0**-60, 4.0, 2.0**80])
@@ -196,7 +196,7 @@ def test_examples_without_weight_are_absent():
     part = AutoClassifier(random_state=0)
     rest = weights[TRAIN][there]
     part.partial_fit(X[TRAIN][there], Y[TRAIN][there], classes=[0, 1], sample_weight=rest)
-    assert whole.lanes_ == part.lanes_
+    assert whole.candidates_ == part.candidates_
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-120, 1e120, 1e300])
@@ -204,5 +204,5 @@ def test_extreme_weights_leave_finite_records(weight):
     weights = np.where(np.arange(200) % 2, weight, 1.0)
     model = PassiveAggressiveClassifier(C="auto", average="auto")
     model.partial_fit(X[:200], Y[:200], classes=[0, 1], sample_weight=weights)
-    found = [lane[name] for lane in model.lanes_ for name in ("recent_error", "recent_loss")]
+    found = [lane[name] for lane in model.candidates_ for name in ("recent_error", "recent_loss")]
     assert np.isfinite(found).all()

@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
+#include "constraints/task.hpp"
 #include "kernel/store.hpp"
-#include "step/task.hpp"
 
 namespace aggro {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernel/strategies.hpp"
-#include "step/slack.hpp"
+#include "losses/slack.hpp"
 
 namespace aggro {
 

@@ -11,8 +11,8 @@
 #include "kernel/block.hpp"
 #include "kernel/budget.hpp"
 #include "linear/model.hpp"
+#include "qp/batch.hpp"
 #include "rows/examples.hpp"
-#include "step/batch.hpp"
 
 namespace aggro {
 
@@ -92,7 +92,8 @@ class KernelLearn {
     }
 
     /// The scores of what predicts: those of the last coefficients, or of their mean over all
-    /// rounds. The loss is another matter: it is suffered by the last ones, which learn from it.
+    /// rounds. The loss is another matter: it is progressive_loss by the last ones, which learn
+    /// from it.
     const double* votes(const KernelBlock<Store>& block, std::size_t first, std::size_t j) {
         const double* last = scores.data() + j * e.stride;
         if (!e.average || m.history.examples == 0) return last;

@@ -8,7 +8,7 @@ namespace aggro {
 /// Asks now and then whether to stop.
 class Breath {
   public:
-    explicit Breath(const Lesson& lesson) : interrupted(lesson.interrupted) {}
+    explicit Breath(const TrainingBatch& lesson) : interrupted(lesson.interrupted) {}
     void after(std::size_t multiply_adds) {
         work += multiply_adds;
         if (work < (std::size_t{1} << 22)) return;
@@ -32,7 +32,7 @@ inline std::size_t block_rows(std::size_t support, std::size_t batch_size) {
 
 /// Fills a block with the next rows of a lesson that have a weight, and their kernel values.
 template <class Store, class Row>
-inline void next_block(const KernelModel& m, const Store& store, const Lesson& lesson,
+inline void next_block(const KernelModel& m, const Store& store, const TrainingBatch& lesson,
                        std::int64_t first_id, std::size_t most,
                        Reader<double, Row, Order::rising>& reader, std::size_t& at,
                        KernelBlock<Store>& block) {
@@ -56,7 +56,8 @@ inline void next_block(const KernelModel& m, const Store& store, const Lesson& l
 /// Learns the rows of a lesson in order. Row r is known as example first_id + r: presented again,
 /// it adds to its coefficient.
 template <class Store>
-inline void learn_rows(KernelModel& m, Store& store, const Lesson& lesson, std::int64_t first_id) {
+inline void learn_rows(KernelModel& m, Store& store, const TrainingBatch& lesson,
+                       std::int64_t first_id) {
     KernelLearn<Store> learn(m, store);
     learn.margins = lesson.margins;
     KernelBlock<Store> block;
@@ -78,7 +79,7 @@ inline void learn_rows(KernelModel& m, Store& store, const Lesson& lesson, std::
 }
 
 /// Learns one block from its kernel values: with the support vectors (rows x slots) and within.
-inline void learn_values(KernelModel& m, OutsideStore& store, const Lesson& lesson,
+inline void learn_values(KernelModel& m, OutsideStore& store, const TrainingBatch& lesson,
                          const double* with_support, const double* within,
                          const std::int64_t* ids) {
     KernelBlock<OutsideStore> block;
@@ -124,7 +125,7 @@ inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x
 
 /// True if all values and targets are far from overflow and all indices inside the matrix: learning
 /// them cannot fail half-way.
-inline bool harmless(const Lesson& lesson) {
+inline bool harmless(const TrainingBatch& lesson) {
     constexpr double largest = 1e75, smallest = 1e-75;
     const Matrix& x = lesson.x;
     const auto check = [&](const auto* values, std::size_t n, double least) {
@@ -150,7 +151,7 @@ inline bool harmless(const Lesson& lesson) {
 }
 
 /// True if nothing on the way can overflow: learning these rows cannot fail half-way.
-inline bool harmless(const KernelModel& m, const Lesson& lesson) {
+inline bool harmless(const KernelModel& m, const TrainingBatch& lesson) {
     constexpr double limit = 1e100;
     const KernelFunction& k = m.shape.kernel;
     if (!harmless(lesson)) return false;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "linear/centre.hpp"
+#include "linear/effective_weights.hpp"
 
 namespace aggro {
 
@@ -103,8 +103,8 @@ class AddClasses {
         m.record.drift = turned.drift;
     }
 
-    /// Turns the sign of every output, which rounding does not depend on. The class sum is that of
-    /// the positive class, which has no examples now.
+    /// OwnedLock the sign of every output, which rounding does not depend on. The class sum is that
+    /// of the positive class, which has no examples now.
     void turn() {
         const auto negate = [](auto* values, std::size_t size) {
             for (std::size_t i = 0; i < size; ++i) values[i] = 0 - values[i];

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "linear/space.hpp"
+#include "linear/row_ops.hpp"
 
 namespace aggro {
 

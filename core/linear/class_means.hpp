@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "linear/centre.hpp"
+#include "linear/effective_weights.hpp"
 #include "linear/scores.hpp"
 
 namespace aggro {

@@ -1,10 +1,10 @@
 // The algorithm: predict, suffer, step. One example at a time, every variant the same.
 #pragma once
-#include "linear/account.hpp"
 #include "linear/class_means.hpp"
-#include "linear/learn_lanes.hpp"
-#include "linear/mover.hpp"
+#include "linear/learn_outputs.hpp"
 #include "linear/reservoir.hpp"
+#include "linear/statistics.hpp"
+#include "linear/weight_update.hpp"
 #include "rows/examples.hpp"
 
 namespace aggro {

@@ -10,7 +10,7 @@
 
 namespace aggro {
 
-enum class Metric { euclidean, diagonal, root, full };
+enum class Metric { euclidean, diagonal, adagrad, full };
 
 /// Sigma, with Sigma^-1 = I + sum kappa x x' over the updates. Only the lower triangle is kept,
 /// row after row, so the last row and column are the intercept's when there is one.

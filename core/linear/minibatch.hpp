@@ -4,7 +4,7 @@
 
 #include "linear/batch_gram.hpp"
 #include "linear/learn.hpp"
-#include "step/batch.hpp"
+#include "qp/batch.hpp"
 
 namespace aggro {
 
@@ -93,16 +93,16 @@ class BatchStep {
     void learn_group(std::size_t index, const std::vector<Member<Row>>& batch) {
         const Group& g = m.groups[index];
         const bool hard = g.rule.cap == infinity && g.rule.ridge == 0;
-        bool suffered = false, acts = false;
+        bool progressive_loss = false, acts = false;
         for (std::size_t j = 0; j < batch.size(); ++j) {
             const Verdict verdict = judge_at(g, batch[j], j);
             at = j;
             account.count(index, batch[j].weight, verdict);
-            suffered |=
+            progressive_loss |=
                 (verdict.suffers || g.always) && !(hard && absent[j]);  // which cannot be met
             acts |= verdict.moves && !absent[j];
         }
-        const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && suffered;
+        const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && progressive_loss;
         if (!pulls && !acts) return;
         if (m.shape.reservoir > 0) offer(m, index);
         if (pulls) centre_all(index, batch);

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/block.hpp"
+#include "constraints/evaluate.hpp"
+#include "linear/c_scale.hpp"
 #include "linear/shape.hpp"
-#include "linear/unit.hpp"
 #include "rows/lanes.hpp"
-#include "step/judge.hpp"
 
 namespace aggro {
 
@@ -158,20 +158,20 @@ struct Model {
     }
     bool awaits_first_row(std::size_t k) const { return !bias_prior.empty() && bias_prior[k] == 0; }
     /// Each weight has a variance: the inverse of its precision, or the root of that.
-    bool diagonal() const { return shape.metric == Metric::diagonal || root(); }
-    bool root() const { return shape.metric == Metric::root; }
+    bool diagonal() const { return shape.metric == Metric::diagonal || adagrad(); }
+    bool adagrad() const { return shape.metric == Metric::adagrad; }
     bool sharpens_ahead() const { return groups.front().rule.ahead > 0; }
     /// The variance of an intercept that began at 1 and should have begun at `prior`.
     double begun(double variance, double prior) const {
-        if (root()) return prior / std::sqrt(1 + prior * (1 / (variance * variance) - 1));
+        if (adagrad()) return prior / std::sqrt(1 + prior * (1 / (variance * variance) - 1));
         return 1 / (1 / variance - 1 + 1 / prior);
     }
     /// The variance of an intercept whose precision grows by kappa, a share of it forgotten.
     double sharpened(double variance, double prior, double kappa) const {
-        const double share = variance / prior, inverse = root() ? share * share : share;
+        const double share = variance / prior, inverse = adagrad() ? share * share : share;
         const double growth =
             1 + shape.forgetting * (inverse - 1) + kappa * together(prior * inverse);
-        return variance / (root() ? std::sqrt(growth) : growth);
+        return variance / (adagrad() ? std::sqrt(growth) : growth);
     }
     bool counts_news() const { return shape.mergeable && shape.metric == Metric::euclidean; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }

@@ -18,7 +18,7 @@ struct BadRow : std::runtime_error {
 };
 
 /// What to learn from, and in which order.
-struct Lesson {
+struct TrainingBatch {
     Matrix x;
     const std::int64_t* labels = nullptr;  ///< one class per row, or
     const double* values = nullptr;        ///< `columns` numbers per row
@@ -66,7 +66,7 @@ inline std::size_t rows_ahead(const Matrix& x) {
 /// `at` is the place in the order of the row that is being learned: where it failed, if it does.
 /// `look(place, count)` is called before so many rows are learned together.
 template <class T, class Row, class Look = DoNothing>
-inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Lesson& lesson,
+inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const TrainingBatch& lesson,
                        std::size_t& at, const Look& look = {}) {
     Reader<T, Row> reader(lesson.x);
     Scaled<T, Row> scaled(sizes, m.shape.features);
@@ -91,7 +91,7 @@ inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const Les
 }
 
 template <class T, class Row>
-inline void learn_batches(Model<T>& m, const Lesson& lesson, std::size_t& at,
+inline void learn_batches(Model<T>& m, const TrainingBatch& lesson, std::size_t& at,
                           const std::function<void(std::size_t, std::size_t)>& look = DoNothing()) {
     Scratch<T> scratch(m);
     std::vector<Reader<T, Row>> readers(lesson.batch_size,
@@ -138,7 +138,7 @@ inline std::size_t busy_threads(const Matrix& x, std::size_t rows, std::size_t l
 
 /// Writes the record of the rows that threads have learned.
 template <class T>
-inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
+inline void write_record(Model<T>& m, const TrainingBatch& lesson, Journal& journal) {
     if (m.counters.frozen) return;
     const bool models = LaneRules(m, whole(m)).models;
     for (std::size_t i = 0, entry = 0; i < lesson.count; ++i) {
@@ -160,13 +160,13 @@ inline void write_record(Model<T>& m, const Lesson& lesson, Journal& journal) {
 /// the journal has 8 MB, or after some hundredths of a second: not often, for on a busy machine
 /// each waits for the other's turn.
 template <class T>
-inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Share>& parts,
+inline void learn_shares(Model<T>& m, const TrainingBatch& lesson, const std::vector<Share>& parts,
                          std::size_t& at) {
     const std::size_t most =
         1 + std::min((std::size_t{1} << 19) / (m.shape.outputs * m.shape.rivals()),
                      (std::size_t{1} << 26) / row_work(lesson.x, m.lanes));
     Journal journal(m, std::min(most, lesson.count));
-    Lesson block = lesson;
+    TrainingBatch block = lesson;
     for (std::size_t done = 0; done < lesson.count; done += block.count) {
         block.first = lesson.first + done;
         block.count = std::min(most, lesson.count - done);
@@ -191,7 +191,7 @@ inline void learn_shares(Model<T>& m, const Lesson& lesson, const std::vector<Sh
 
 /// Learns the rows of a lesson, one after another or in batches; `at` is how far it came.
 template <class T>
-inline void learn_all(Model<T>& m, const Lesson& lesson, std::size_t& at) {
+inline void learn_all(Model<T>& m, const TrainingBatch& lesson, std::size_t& at) {
     const auto parts = shares(m, busy_threads(lesson.x, lesson.count, m.lanes, lesson.threads));
     if (lesson.batch_size == 1 && parts.size() > 1) return learn_shares(m, lesson, parts, at);
     with_row_type<T>(lesson.x, [&](auto kind) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
-#include "linear/centre.hpp"
+#include "linear/effective_weights.hpp"
 
 namespace aggro {
 

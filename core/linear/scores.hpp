@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "linear/record.hpp"
-#include "linear/space.hpp"
+#include "linear/row_ops.hpp"
 
 namespace aggro {
 

@@ -14,7 +14,7 @@ def main() -> None:
     """Learn digits in one pass, and draw what was raced."""
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
-    AutoClassifier().partial_fit(X[order], y[order]).explain_choice(IMAGES / "choice.png")
+    AutoClassifier().partial_fit(X[order], y[order]).selection_report(IMAGES / "choice.png")
 
 
 if __name__ == "__main__":

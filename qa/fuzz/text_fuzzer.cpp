@@ -9,9 +9,9 @@
 #include <memory>
 #include <string_view>
 
-#include "text/csv.hpp"
-#include "text/svmlight.hpp"
-#include "text/vw.hpp"
+#include "parsers/csv.hpp"
+#include "parsers/svmlight.hpp"
+#include "parsers/vw.hpp"
 
 namespace {
 

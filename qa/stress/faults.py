@@ -22,7 +22,7 @@ def read_everything(run, rng):
     if not run.adapter.counted(run.model):
         return
     run.adapter.scores(run.model), run.adapter.predictions(run.model), repr(run.model)
-    names = ("coef_", "intercept_", "n_mistakes_", "lanes_", "C_", "support_vectors_")
+    names = ("coef_", "intercept_", "n_mistakes_", "candidates_", "C_", "support_vectors_")
     for name in names:
         getattr(run.model, name, None)
 

@@ -15,7 +15,7 @@ import numpy as np
 import aggro
 from aggro import files
 from aggro.files.decompress import zstandard
-from aggro.models import ModelFileError
+from aggro.persistence import ModelFileError
 from qa.stress.runs import Difference
 
 NAMES = ("a", "b", "c")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aggro.learn.grids import SETTLED
+from aggro.selection.grids import SETTLED
 from qa.stress import inputs
 from qa.stress.adapters import adapter_of
 from qa.stress.faults import run_plan

@@ -18,8 +18,8 @@ sys.path.append(str(Path(__file__).parents[2] / "tests" / "serve"))
 
 from serve_support import running
 
-from aggro.models.record import bytes_of
-from aggro.models.store import record_of
+from aggro.persistence.record import bytes_of
+from aggro.persistence.store import record_of
 from aggro.serve.backup import backup
 from aggro.serve.folder import DataFolderError
 from aggro.serve.start import first_model

@@ -156,8 +156,7 @@ def _check_restarts(case, model, X, y, start, most):
 
 
 def _candidates(model):
-    name = "candidates_" if hasattr(model, "candidates_") else "lanes_"
-    return len(getattr(model, name))
+    return len(model.candidates_)
 
 
 def mistakes_are_those_of_predict(case, rng):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.extras import optional
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.plot.style import close_figure, open_figure
 from aggro.variants import from_name
 

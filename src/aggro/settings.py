@@ -10,7 +10,17 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from aggro import _core
-from aggro.checks import Average, Choice, Count, Flag, Kind, Memory, Number, bytes_of, check_choice
+from aggro.checks import (
+    Average,
+    Choice,
+    Count,
+    Flag,
+    Kind,
+    Memory,
+    Number,
+    bytes_of,
+    check_choice,
+)
 
 Task = Literal["binary", "multiclass", "multilabel", "regression"]
 
@@ -54,7 +64,7 @@ class Metric:
 METRICS = {
     "euclidean": Metric("euclidean", grid=range(-10, 3), rounds=16),
     "diagonal": Metric("diagonal", power=1.0, damping=0.5),
-    "root": Metric("root", power=2.0, damping=0.5),
+    "adagrad": Metric("adagrad", power=2.0, damping=0.5),
     "newton": Metric("diagonal", gain_before=2.0, power=1.0, damping=0.5),
     "full": Metric("full", relaxation=0.0),  # its merge is a least-squares solution
 }
@@ -329,7 +339,7 @@ def check_unchanged(name: str, was: Any, is_now: Any) -> None:
         return
     instead = "set it before the first partial_fit"
     if name in SELECTABLE and same_values(was, "auto"):
-        instead = "call settle() first, which keeps the best candidate"
+        instead = "call keep_best() first, which keeps the best candidate"
     raise ValueError(
         f"{name} cannot change from {was!r} to {is_now!r} in the middle of a stream; "
         f"{instead}, or start from scratch with fit."

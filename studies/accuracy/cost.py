@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Learner, rows_of
-from aggro.learn.race import AutoLearner
+from aggro.learner import Learner, rows_of
+from aggro.selection.selection import ModelSelection
 from studies.accuracy import ours
 from studies.accuracy.cells import ROOT
 from studies.accuracy.data import Problem, problem
@@ -63,8 +63,8 @@ def cells_of(name: str) -> list[str]:
     size = (p.X.shape[1], max(p.classes, 1), p.X.dtype)
     kinds: tuple[Callable[[], Any], ...] = (
         lambda: Learner(ours.settings(p, 1.0, **ONE), *size),
-        lambda: AutoLearner(ours.settings(p, "auto", **ONE), *size),
-        lambda: AutoLearner(ours.settings(p, "auto", **ours.SPELLINGS[ours.RECOMMENDED]), *size),
+        lambda: ModelSelection(ours.settings(p, "auto", **ONE), *size),
+        lambda: ModelSelection(ours.settings(p, "auto", **ours.SPELLINGS[ours.RECOMMENDED]), *size),
     )
     turns = [[seconds(p, make) for make in kinds] for _ in range(TURNS)]
     one, grid, everything = np.min(turns, axis=0)

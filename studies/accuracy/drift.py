@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 
 from aggro import PassiveAggressiveClassifier, datasets
-from aggro.learn.race import AutoLearner
+from aggro.selection.selection import ModelSelection
 from aggro.variants import ESTIMATORS
 
 ROWS, FEATURES, NOISE, SEEDS = 30_000, 20, 0.05, 5
@@ -93,7 +93,7 @@ def learn(stream: Stream, **params: Any) -> np.ndarray:
 
 def learn_in_one_race(stream: Stream) -> np.ndarray:
     """Return the mistakes of aggro with nothing set, if no race began anew."""
-    with mock.patch.object(AutoLearner, "watches", False):
+    with mock.patch.object(ModelSelection, "watches", False):
         return learn(stream, **OURS[EVERYTHING])
 
 

@@ -12,16 +12,16 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from aggro.learn.grids import move_grid
-from aggro.learn.learner import rows_of
-from aggro.learn.race import AutoLearner
+from aggro.learner import rows_of
+from aggro.selection.grids import move_grid
+from aggro.selection.selection import ModelSelection
 from studies.accuracy import ours
 from studies.accuracy.data import Problem, fresh, listed, problem
 from studies.accuracy.pages import fill
 from studies.accuracy.report import LARGE, PAGE
 
 
-class Led(AutoLearner):
+class Led(ModelSelection):
     """A race whose leader answers from the beginning."""
 
     joins = False
@@ -35,7 +35,7 @@ class Everyone(Led):
             self.go_on_with([move_grid(each, settled=False) for each in self.learners])
 
 
-def run(kind: type[AutoLearner], p: Problem, order: int) -> AutoLearner:
+def run(kind: type[ModelSelection], p: Problem, order: int) -> ModelSelection:
     """Return a race that has learned an order."""
     settings = ours.settings(p, "auto", **ours.SPELLINGS[ours.RECOMMENDED])
     race = kind(settings, p.X.shape[1], p.classes, p.X.dtype)
@@ -49,7 +49,7 @@ def excess(name: str) -> tuple[float, float] | None:
     if p.is_regression or p.rows >= LARGE:
         return None
     orders = range(len(p.orders))
-    errors = [np.mean([run(kind, p, o).mistakes for o in orders]) for kind in (AutoLearner, Led)]
+    errors = [np.mean([run(kind, p, o).mistakes for o in orders]) for kind in (ModelSelection, Led)]
     lanes = [[lane["mistakes"] for lane in run(Everyone, p, o).lanes()] for o in orders]
     best = np.mean(lanes, axis=0).min()
     joint, led = (100 * float(error - best) / p.rows for error in errors)

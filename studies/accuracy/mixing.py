@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from aggro import datasets
 from aggro.dask.rounds import JUDGED, JURY
 from aggro.dask.schedule import judges_of, rounds_for
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.merging.changes import Change, apply, change_between
 from aggro.merging.learners import total
 from aggro.merging.parts import take_apart

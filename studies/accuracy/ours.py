@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.grids import first_steps, grid_of
-from aggro.learn.learner import Learner, rows_of
-from aggro.learn.race import AutoLearner
+from aggro.learner import Learner, rows_of
+from aggro.selection.grids import first_steps, grid_of
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.variants import ESTIMATORS
 from studies.accuracy.data import Problem
@@ -62,7 +62,7 @@ def lesson(p: Problem) -> dict[str, np.ndarray]:
 
 def auto(p: Problem, order: int, **axes: Any) -> dict[str, Any]:
     """Learn with C="auto"; return the error of whoever led, also after the marks."""
-    race = AutoLearner(settings(p, "auto", **axes), p.X.shape[1], max(p.classes, 1), p.X.dtype)
+    race = ModelSelection(settings(p, "auto", **axes), p.X.shape[1], max(p.classes, 1), p.X.dtype)
     rows, targets, noted = rows_of(p.X), lesson(p), {}
     cuts = sorted({*range(0, p.rows, CHUNK), *(m for m in MARKS if m < p.rows), p.rows})
     for start, end in pairwise(cuts):

@@ -75,7 +75,7 @@ def ours(X: list[str], y: np.ndarray, **params: Any) -> dict[str, Any]:
     """Return the mistakes of TextClassifier; without parameters nothing is chosen by hand."""
     model = aggro.TextClassifier(**params)
     model.partial_fit(X, y, classes=np.unique(y))
-    return {"error": model.n_mistakes_ / len(y), "chosen": str(model.choice_)}
+    return {"error": model.n_mistakes_ / len(y), "chosen": str(model.best_params_)}
 
 
 def vowpal_wabbit(X: list[str], y: np.ndarray, options: str = "") -> dict[str, Any]:

@@ -187,7 +187,7 @@ def test_errors_that_nobody_foresaw_say_so():
 
 def test_a_refused_example_is_named_by_its_place_in_the_data(inside, monkeypatch, capsys):
     """The core counts the rows of a batch, people those of the file; skipped ones count too."""
-    monkeypatch.setattr("aggro.learn.learner.Learner.learn", _refusing_row_41)
+    monkeypatch.setattr("aggro.learner.Learner.learn", _refusing_row_41)
     assert main(["train", "data.svm", "-o", "m", "--quiet", "--fast"]) == 1
     assert "data.svm, example 42: it is refused" in capsys.readouterr().err
     assert main(["train", "data.svm", "-o", "m", "--quiet", "--fast", "--skip", "10"]) == 1

@@ -15,7 +15,7 @@ from aggro.cli.interrupt import Interrupt
 from aggro.cli.metrics import Classification, Regression, label_text
 from aggro.cli.watch import FIRST
 from aggro.files import load_svmlight
-from aggro.models import load
+from aggro.persistence import load
 
 
 class Fixed:

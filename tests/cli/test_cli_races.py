@@ -9,8 +9,8 @@ from cli_helpers import run, states, write_svmlight
 import aggro
 from aggro.cli.model import load_model
 from aggro.files import load_svmlight
-from aggro.learn.learner import Learner
-from aggro.learn.race import AutoLearner
+from aggro.learner import Learner
+from aggro.selection.selection import ModelSelection
 
 pytestmark = pytest.mark.usefixtures("inside")
 
@@ -27,7 +27,7 @@ def test_training_ends_a_race_and_says_so(inside, options, capsys):
         r"chosen: C=[^;]+; the rest of the race is not saved \(--keep-race", settled.out
     )
     race, alone = (load_model(f"{name}.aggro")[0] for name in ("kept", "settled"))
-    assert isinstance(race.learner, AutoLearner) and isinstance(alone.learner, Learner)
+    assert isinstance(race.learner, ModelSelection) and isinstance(alone.learner, Learner)
     assert Path("settled.aggro").stat().st_size < Path("kept.aggro").stat().st_size / 2
     for name in ("kept", "settled"):
         run(f"predict {name}.aggro data.svm --scores -o {name}.txt")
@@ -80,4 +80,4 @@ def test_a_race_of_classes_learns_as_autoclassifier_does(inside, options, loss, 
     if not options:
         X, y = load_svmlight("data.svm")
         auto = aggro.AutoClassifier().partial_fit(X, y)
-        assert auto.n_mistakes_ == model.n_mistakes_ and auto.lanes_ == model.lanes_
+        assert auto.n_mistakes_ == model.n_mistakes_ and auto.candidates_ == model.candidates_

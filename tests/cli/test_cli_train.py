@@ -22,7 +22,7 @@ from scipy.sparse import csr_matrix
 import aggro
 from aggro.cli.model import load_model
 from aggro.files import load_svmlight
-from aggro.models import load
+from aggro.persistence import load
 
 pytestmark = pytest.mark.usefixtures("inside")
 

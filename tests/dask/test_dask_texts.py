@@ -15,8 +15,8 @@ import aggro
 from aggro.dask import TextClassifier, TextRegressor
 from aggro.dask.rounds import Rounds
 from aggro.dask.work import Unit, combine, learn_unit
-from aggro.learn import joint
 from aggro.merging.text_shards import knowing, merge_text_round
+from aggro.selection import ensemble as joint
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 FIXED = {"ngram_range": (1, 1), "idf": True, "C": 1.0, "metric": "euclidean", "rounds": 2}

@@ -15,7 +15,7 @@ LATER = {"docs/scale-out.md"}  # to be rewritten
 WORDS = {  # what not to write: what to write
     r"rac(e|es|ed|ing)": "model selection",
     r"lanes?": "candidate, output, setting",
-    r"runners?|beginners?": "candidate",
+    r"runners?|first_candidates?": "candidate",
     r"leaders?|who leads": "best candidate",
     r"look(s|ed|ing)?": "checkpoint, evaluation step; examine, check",
     r"settl(e|es|ed|ing)": "keep, final; flush, commit, resolve, converge",
@@ -45,7 +45,7 @@ ALLOWED = (  # terms of the papers, of hardware and of programming
     r"20 ?news ?groups",
 )
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`|<!--.*?-->|\]\([^)\n]*\)|<[^>\s]+>", re.M | re.S)
-# part of a longer name, such as webkb-course, race.py or lanes_, is not a word
+# part of a longer name, such as webkb-course, race.py or candidates_, is not a word
 PATTERN = re.compile(rf"(?<![\w./-])({'|'.join(WORDS)})(?![\w-]|\.\w)", re.IGNORECASE)
 ALLOW = re.compile("|".join(ALLOWED), re.IGNORECASE)
 
@@ -83,5 +83,7 @@ def test_words_are_those_of_the_field(path):
 
 def test_the_check_finds_words_but_not_names(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("The race\nof `lanes_` on webkb-course suffers a loss, [x](race.md).\nTold!\n")
+    page.write_text(
+        "The race\nof `candidates_` on webkb-course suffers a loss, [x](race.md).\nTold!\n"
+    )
     assert found_in(page) == [(1, "race"), (3, "Told")]

@@ -73,9 +73,9 @@ def test_links_between_pages_lead_somewhere(texts):
 
 def test_a_file_without_a_page_is_linked_where_it_is():
     told = links.rewrite(
-        "[x](../core/step/slack.hpp) `[y](z.md)`", ROOT / "docs/design.md", "design"
+        "[x](../core/losses/slack.hpp) `[y](z.md)`", ROOT / "docs/design.md", "design"
     )
-    assert told == f"[x]({links.SOURCE}/blob/main/core/step/slack.hpp) `[y](z.md)`"
+    assert told == f"[x]({links.SOURCE}/blob/main/core/losses/slack.hpp) `[y](z.md)`"
 
 
 def test_every_variant_is_in_the_catalogue_with_its_problem(texts):

@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
 
 

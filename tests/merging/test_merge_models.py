@@ -100,7 +100,7 @@ def test_auto_merges_lane_by_lane():
         X, y = rows(4, count, 6, 2)
         models = halves(lambda: aggro.PassiveAggressiveClassifier(C="auto", mergeable=True), X, y)
         merged = aggro.merge(models)
-        assert len(merged.lanes_) >= lanes
+        assert len(merged.candidates_) >= lanes
         assert merged.score(X, y) > 0.75
         assert merged.t_ - 1 == count
 

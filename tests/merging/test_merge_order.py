@@ -178,6 +178,6 @@ def test_streams_of_examples_without_features_merge(kind, tmp_path):
 
 def test_the_best_candidate_of_a_merged_selection_predicts():
     for models in itertools.permutations(three("auto"), 2):
-        lanes = aggro.merge(models).lanes_
+        lanes = aggro.merge(models).candidates_
         best = min(lanes, key=lambda lane: (lane["recent_error"], lane["recent_loss"]))
         assert best["chosen"]

@@ -102,7 +102,7 @@ def test_races_merge_and_learn_on(classes):
     lessons = [texts(seed, 500, classes=classes) for seed in (1, 2)]
     models = taught({"mergeable": True}, *lessons)
     merged, tests = aggro.merge(models), texts(3, 300, classes=classes)
-    assert len(merged.lanes_) > 5
+    assert len(merged.candidates_) > 5
     assert merged.score(*tests) > min(each.score(*tests) for each in models) - 0.02
     assert merged.predict_proba(tests[0]).sum(axis=1) == pytest.approx(1.0)
     again = merged.partial_fit(*texts(4, 500, classes=classes))
@@ -183,6 +183,6 @@ def test_what_cannot_be_merged_is_told(first, second, words):
 
 def test_models_that_have_chosen_otherwise_say_so():
     models = [taught({"idf": "auto", **more}, texts(1, 30))[0] for more in ({}, {})]
-    models[1].settle()
+    models[1].keep_best()
     with pytest.raises(ValueError, match="read texts in other ways"):
         aggro.merge(models)

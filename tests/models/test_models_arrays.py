@@ -7,7 +7,7 @@ import pytest
 from model_helpers import make, problem, same
 
 import aggro
-from aggro.models import ModelFileError, container, load, save
+from aggro.persistence import ModelFileError, container, load, save
 
 
 def linear(name, **params):

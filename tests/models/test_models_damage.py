@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from model_helpers import make, problem, same
 
-from aggro.models import ModelFileError, container, load, save
+from aggro.persistence import ModelFileError, container, load, save
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ SAVE_FOR_EVER = """
 import sys
 import numpy as np
 from aggro import PassiveAggressiveClassifier
-from aggro.models import save
+from aggro.persistence import save
 models = []
 for seed in range(2):
     X = np.random.default_rng(seed).standard_normal((2, 200_000))

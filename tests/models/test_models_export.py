@@ -5,8 +5,8 @@ import pytest
 from model_helpers import problem
 
 import aggro
-from aggro.models import ModelFileError, to_onnx, to_sklearn
-from aggro.models.export import _label_type
+from aggro.persistence import ModelFileError, to_onnx, to_sklearn
+from aggro.persistence.export import _label_type
 
 LABELS = ("strings", "ints", "floats", "bools", "objects", "two", "several")
 DTYPES = (np.float32, np.float64)

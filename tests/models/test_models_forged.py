@@ -8,7 +8,7 @@ import pytest
 from model_helpers import ROWS, make, problem
 
 import aggro
-from aggro.models import ModelFileError, container, load, save
+from aggro.persistence import ModelFileError, container, load, save
 
 VALUES = (-1, 0, 7, 100, 2**31, 2**40, -(2**40), 2**62)
 

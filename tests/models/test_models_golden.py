@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aggro.models import load
-from aggro.models.record import FORMAT
+from aggro.persistence import load
+from aggro.persistence.record import FORMAT
 
 GOLDEN = Path(__file__).parent / "golden"
 sys.path.insert(0, str(GOLDEN))

@@ -5,8 +5,8 @@ import pytest
 from model_helpers import ROWS, make, problem, same
 
 import aggro
-from aggro.learn.alike import suffered
-from aggro.models import ModelFileError, load, save
+from aggro.persistence import ModelFileError, load, save
+from aggro.selection.common import progressive_loss
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -156,6 +156,6 @@ def test_what_texts_have_cost_is_the_same_to_the_last_bit(tmp_path):
         save(model, tmp_path / "m")
         learner, loaded = model._learner, load(tmp_path / "m")._learner
         assert loaded.counted == learner.counted
-        made = suffered(learner.leader.race)[1]
+        made = progressive_loss(learner.leader.race)[1]
         differ += learner.distance - made != learner.counted[1]
     assert differ  # or the test would tell nothing

@@ -5,8 +5,8 @@ import pytest
 from model_helpers import ROWS
 
 import aggro
-from aggro.models import ModelFileError, load, save, store
-from aggro.models.streams import _with_tallies
+from aggro.persistence import ModelFileError, load, save, store
+from aggro.persistence.streams import _with_tallies
 
 if not hasattr(aggro, "StreamClassifier"):
     pytest.skip("aggro.StreamClassifier is not public yet", allow_module_level=True)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import aggro
-from aggro.models import container, values
-from aggro.models.errors import ModelFileError
-from aggro.models.parameters import PARAMETERS, check_type
-from aggro.models.record import DAMAGED, FORMAT, Record, read_record, write_record
-from aggro.models.store import check_fitted, record_of
-from aggro.models.values import decode, encode
+from aggro.persistence import container, values
+from aggro.persistence.errors import ModelFileError
+from aggro.persistence.parameters import PARAMETERS, check_type
+from aggro.persistence.record import DAMAGED, FORMAT, Record, read_record, write_record
+from aggro.persistence.store import check_fitted, record_of
+from aggro.persistence.values import decode, encode
 
 VALUES = [
     None, True, False, 0, -3, 2**60, 0.0, -1.5, 1e308, math.inf, -math.inf, "", "é\n", [], [1, [2]],
@@ -179,7 +179,7 @@ def test_types_of_parameters(name):
 
 
 def test_every_parameter_of_every_learner_has_its_types():
-    from aggro.models.store import ESTIMATORS
+    from aggro.persistence.store import ESTIMATORS
 
     for estimator in ESTIMATORS:
         for name, value in getattr(aggro, estimator)().get_params().items():

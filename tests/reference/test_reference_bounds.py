@@ -25,13 +25,13 @@ def noisy_multiclass(flip):
 
 
 def losses_of(learner, X, y):
-    """The loss suffered before each step."""
-    suffered, before = [], 0.0
+    """The loss progressive_loss before each step."""
+    progressive_loss, before = [], 0.0
     for row, label in zip(X, y, strict=True):
         learner.learn(row, label)
-        suffered.append(learner.cumulative_loss - before)
+        progressive_loss.append(learner.cumulative_loss - before)
         before = learner.cumulative_loss
-    return np.array(suffered)
+    return np.array(progressive_loss)
 
 
 def hinge(U, X, y):
@@ -57,9 +57,9 @@ def test_hard_rule_on_separable_data(task, extra, factor, data):
     while hinge(u, X, y).max() > 0:
         u = 1.5 * u
     learner = ReferenceLearner(task, D, loss="hard", fit_intercept=False, **extra)
-    suffered = losses_of(learner, X, y)
+    progressive_loss = losses_of(learner, X, y)
     limit = factor * np.max(np.sum(X**2, axis=1)) * np.sum(u**2)
-    assert learner.n_mistakes <= np.sum(suffered**2) <= limit * (1 + 1e-12)
+    assert learner.n_mistakes <= np.sum(progressive_loss**2) <= limit * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(("task", "extra", "factor", "data"), BINARY + MULTI)
@@ -96,10 +96,12 @@ def test_hard_rule_on_rows_of_norm_one():
     """sqrt(sum l^2) <= |u| + 2 sqrt(sum l*^2)."""
     X, y, u = noisy_binary(0.2)
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
-    suffered = losses_of(ReferenceLearner("binary", D, loss="hard", fit_intercept=False), X, y)
+    progressive_loss = losses_of(
+        ReferenceLearner("binary", D, loss="hard", fit_intercept=False), X, y
+    )
     for v in (0 * u, u, 3 * u):
         limit = np.linalg.norm(v) + 2 * np.linalg.norm(hinge(v, X, y))
-        assert np.linalg.norm(suffered) <= limit
+        assert np.linalg.norm(progressive_loss) <= limit
 
 
 @pytest.mark.parametrize("loss", ["hard", "hinge", "squared_hinge"])

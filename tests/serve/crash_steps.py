@@ -11,7 +11,7 @@ from crash_trial import Trial
 from forked_server import Lost, kill
 
 from aggro import atomic
-from aggro.models import container
+from aggro.persistence import container
 from aggro.serve import folder, journal, saver, snapshots
 
 FILES = {module.__file__ for module in (atomic, container, folder, journal, saver, snapshots)}

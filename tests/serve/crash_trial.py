@@ -12,8 +12,8 @@ from crash_load import Book, Caller
 from forked_server import Lost, kill
 
 import aggro
-from aggro.models.record import bytes_of
-from aggro.models.store import record_of
+from aggro.persistence.record import bytes_of
+from aggro.persistence.store import record_of
 from aggro.serve.start import first_model
 
 STEPS = 400  # of a client at most, so that a server that will not die ends too

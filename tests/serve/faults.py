@@ -5,7 +5,7 @@ import time
 import msgspec
 
 from aggro import atomic
-from aggro.models import container
+from aggro.persistence import container
 from aggro.serve import journal, learning, service, snapshots, tallies, writer
 
 

@@ -16,7 +16,7 @@ from serve_support import problem, running
 
 import aggro
 from aggro.cli.serve import parser, run
-from aggro.models import container
+from aggro.persistence import container
 from aggro.serve import client, start
 from aggro.serve.calls import CALLS
 from aggro.serve.client import Client

@@ -7,7 +7,7 @@ import pytest
 from serve_support import running
 
 import aggro
-from aggro.learn.calibration import Calibrator
+from aggro.calibration.calibrator import Calibrator
 from aggro.serve.faces import ArrayFace, StreamFace, TextFace
 from aggro.serve.probability import Probabilities
 
@@ -66,7 +66,7 @@ def test_probabilities_are_those_of_the_model_once_its_map_is_ready():
     stream = aggro.StreamClassifier("PA-I", probability=True)
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         stream.learn_one(dict(zip("abc", x, strict=True)), label)
-    stream._record.settle()
+    stream._record.fit_map()
     for face, x in (
         (ArrayFace(model), [0.1, 0.2, 0.3]),
         (StreamFace(stream), {"a": 0.1, "b": 0.2}),

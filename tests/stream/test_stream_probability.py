@@ -11,7 +11,7 @@ from stream_problems import AXES, as_dict, sparse_stream, teach
 
 import aggro
 from aggro import PassiveAggressiveClassifier, StreamClassifier
-from aggro.models import ModelFileError, store
+from aggro.persistence import ModelFileError, store
 
 LETTERS = np.array(list("abcdef"))
 
@@ -63,7 +63,7 @@ def test_margins_are_those_of_the_estimator():
     teach(stream, X, y.tolist())
     for i in range(len(y)):
         arrays.partial_fit(X[i : i + 1], y[i : i + 1])
-    stream._record.settle()
+    stream._record.fit_map()
     ours, theirs = stream._record.calibrator, arrays._calibrator
     assert len(ours.scores) == 299
     np.testing.assert_allclose(ours.scores, theirs.scores, atol=1e-6)

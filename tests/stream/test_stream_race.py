@@ -14,7 +14,7 @@ from aggro import (
     StreamClassifier,
     StreamRegressor,
 )
-from aggro.learn.grids import SETTLED
+from aggro.selection.grids import SETTLED
 from aggro.stream.probability import WAITING
 
 
@@ -36,10 +36,10 @@ def teach(model, rows, answers):
 def test_a_lane_is_the_stream_with_that_C(load, metric):
     rows, answers = stream(load)
     race = teach(StreamClassifier(C="auto", metric=metric), rows, answers)
-    for lane in race.lanes_[::4]:
+    for lane in race.candidates_[::4]:
         alone = teach(StreamClassifier(C=lane["C"], metric=metric), rows, answers)
         assert abs(alone.n_mistakes_ - lane["mistakes"]) <= 1  # equal but for rounding at a tie
-    leader = min(race.lanes_, key=lambda lane: (lane["recent_error"], lane["recent_loss"]))
+    leader = min(race.candidates_, key=lambda lane: (lane["recent_error"], lane["recent_loss"]))
     assert leader["chosen"] and leader["C"] == race.C_
     alone = teach(StreamClassifier(C=race.C_, metric=metric), rows, answers)
     for x in rows[:50]:
@@ -59,7 +59,7 @@ def _margins(scores):
 def test_the_race_is_near_its_best_lane():
     rows, answers = stream(load_breast_cancer)
     race = teach(StreamClassifier(C="auto", metric="diagonal", scale="online"), rows, answers)
-    best = min(lane["mistakes"] for lane in race.lanes_)
+    best = min(lane["mistakes"] for lane in race.candidates_)
     assert race.n_mistakes_ <= best + 0.03 * len(rows)
 
 
@@ -92,10 +92,10 @@ def test_the_grid_follows_targets_that_grow():
         x = rng.normal()
         model.learn_one({"x": x}, x * (1.0 if i < 100 else 1e9))
         if i == 50:
-            largest = max(lane["C"] for lane in model.lanes_)
-    assert max(lane["C"] for lane in model.lanes_) > largest
+            largest = max(lane["C"] for lane in model.candidates_)
+    assert max(lane["C"] for lane in model.candidates_) > largest
     twin = pickle.loads(pickle.dumps(model))
-    assert [lane["C"] for lane in twin.lanes_] == [lane["C"] for lane in model.lanes_]
+    assert [lane["C"] for lane in twin.candidates_] == [lane["C"] for lane in model.candidates_]
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
@@ -105,7 +105,7 @@ def test_copies_go_on_alike(copied):
     twin = copied(model)
     teach(model, rows[900:], answers[900:])
     teach(twin, rows[900:], answers[900:])
-    assert model.lanes_ == twin.lanes_
+    assert model.candidates_ == twin.candidates_
     assert model.score_one(rows[0]) == twin.score_one(rows[0])
 
 
@@ -114,7 +114,7 @@ def test_files_keep_the_race(tmp_path):
     model = teach(StreamClassifier(C="auto"), rows[:300], answers[:300])
     aggro.save(model, tmp_path / "race.aggro")
     twin = aggro.load(tmp_path / "race.aggro")
-    assert twin.lanes_ == model.lanes_
+    assert twin.candidates_ == model.candidates_
     teach(model, rows[300:], answers[300:])
     teach(twin, rows[300:], answers[300:])
     assert twin.score_one(rows[0]) == model.score_one(rows[0])
@@ -126,10 +126,10 @@ def test_a_bad_example_changes_nothing():
         model.learn_one({"a": float("nan")}, "x")
     model.learn_one({"a": 1.0}, "x")
     model.learn_one({"a": -1.0}, "y")
-    before = model.lanes_
+    before = model.candidates_
     with pytest.raises((TypeError, ValueError)):
         model.learn_one({"a": float("inf")}, "x")
-    assert model.lanes_ == before
+    assert model.candidates_ == before
 
 
 def test_what_cannot_race():
@@ -137,7 +137,7 @@ def test_what_cannot_race():
         with pytest.raises(ValueError, match=f"{name}='auto'"):
             StreamClassifier(**{name: "auto"})
     with pytest.raises(AttributeError, match="auto"):
-        _ = StreamClassifier(C=1.0).lanes_
+        _ = StreamClassifier(C=1.0).candidates_
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -154,8 +154,8 @@ def test_the_grid_moves_with_the_example_that_asks_for_it(regression):
         classes = {} if regression else {"classes": [0, 1]}
         stream.learn_one(dict(enumerate(row.tolist())), answer)
         arrays.partial_fit(row[None], [answer], **classes)
-        grids.append([lane["C"] for lane in stream.lanes_])
-        assert grids[-1] == pytest.approx([lane["C"] for lane in arrays.lanes_])
+        grids.append([lane["C"] for lane in stream.candidates_])
+        assert grids[-1] == pytest.approx([lane["C"] for lane in arrays.candidates_])
     assert len({grid[0] for grid in grids}) > 3
 
 
@@ -171,8 +171,8 @@ def test_streams_and_estimators_move_their_grids_alike(noise):
     for part in np.split(np.arange(6000), 60):
         teach(stream, [dict(enumerate(x)) for x in X[part].tolist()], y[part].tolist())
         arrays.partial_fit(X[part], y[part], classes=[0, 1])
-        grids.append([lane["C"] for lane in stream.lanes_])
-        assert grids[-1] == pytest.approx([lane["C"] for lane in arrays.lanes_])
+        grids.append([lane["C"] for lane in stream.candidates_])
+        assert grids[-1] == pytest.approx([lane["C"] for lane in arrays.candidates_])
         assert len(grids[-1]) > len(grids[0]) // 2 or 100 * len(grids) >= SETTLED
     assert len(grids[-1]) < len(grids[0])
 

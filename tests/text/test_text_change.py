@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aggro
-from aggro.learn.grids import PIECE
+from aggro.selection.grids import PIECE
 from aggro.text.race import TextRace
 
 CHANGE, ROWS = 9 * PIECE, 14 * PIECE  # a race has settled by then
@@ -44,7 +44,7 @@ def whole():
 
 
 def same(one, two):
-    assert one.n_mistakes_ == two.n_mistakes_ and one.lanes_ == two.lanes_
+    assert one.n_mistakes_ == two.n_mistakes_ and one.candidates_ == two.candidates_
     assert [race.drift for race in races(one)] == [race.drift for race in races(two)]
     np.testing.assert_array_equal(
         one.decision_function(TEXTS[:200]), two.decision_function(TEXTS[:200])

@@ -12,7 +12,7 @@ from text_support import COLUMNS, same, table, texts
 
 import aggro
 from aggro import TextClassifier, TextRegressor
-from aggro.learn import joint
+from aggro.selection import ensemble as joint
 from aggro.text.learner import TextLearner
 
 
@@ -45,12 +45,12 @@ def test_threads_change_nothing():
 def test_it_learns_and_settles(learned, tmp_path):
     X, y = texts(1500)
     assert learned.score(X[1200:], y[1200:]) > 0.9
-    alone = copy.deepcopy(learned).settle()
+    alone = copy.deepcopy(learned).keep_best()
     np.testing.assert_allclose(
         alone.decision_function(X), learned.decision_function(X), rtol=1e-4, atol=1e-5
     )
     assert alone.n_mistakes_ == learned.n_mistakes_
-    assert alone.choice_["ngram_range"] == learned.choice_["ngram_range"]
+    assert alone.best_params_["ngram_range"] == learned.best_params_["ngram_range"]
     alone.save(tmp_path / "alone.aggro")
     again = aggro.load(tmp_path / "alone.aggro")
     for model in (alone, again):
@@ -63,7 +63,7 @@ def test_fit_is_one_pass_over_shuffled_texts_and_ends_the_race():
     order = np.argsort(y, kind="stable")  # sorted by class: only shuffling helps
     model = TextClassifier().fit([X[i] for i in order], y[order])
     assert model.score(X, y) > 0.9
-    assert model.lanes_ == []
+    assert model.candidates_ == []
     assert TextClassifier(max_iter=3).fit(X, y).score(X, y) > 0.9
     a, b = (TextClassifier(random_state=3).fit(X, y).decision_function(X) for _ in range(2))
     assert np.array_equal(a, b)
@@ -147,7 +147,7 @@ def test_frames_dicts_and_columns_are_one(tmp_path):
     assert any(word == "price" for word, _ in told.words)
     for runner in models[0]._learner.runners:
         joint.join(runner.race.learners, jointly=False)  # as it is after more texts
-    alone = copy.deepcopy(models[0]).settle()
+    alone = copy.deepcopy(models[0]).keep_best()
     np.testing.assert_allclose(
         alone.decision_function(dicts), models[0].decision_function(dicts), rtol=1e-4, atol=1e-5
     )

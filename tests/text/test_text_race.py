@@ -4,7 +4,7 @@ import pytest
 from text_support import texts
 
 from aggro import TextClassifier
-from aggro.learn.grids import price
+from aggro.selection.grids import price
 from aggro.settings import Settings
 from aggro.text.race import make_race
 
@@ -21,7 +21,7 @@ def test_the_short_grid_of_texts_moves_in_steps(task, first, last):
 
 
 def test_all_representations_race_and_the_leader_has_the_best_record(learned):
-    lanes = learned.lanes_
+    lanes = learned.candidates_
     raced = {(lane["ngram_range"], lane["idf"], lane["metric"]) for lane in lanes}
     assert len(raced) == 12
     assert [lane["chosen"] for lane in lanes].count(True) == 1
@@ -32,10 +32,10 @@ def test_all_representations_race_and_the_leader_has_the_best_record(learned):
 def test_little_memory_makes_a_short_race():
     X, y = texts(400)
     model = TextClassifier(memory=200_000).partial_fit(X, y)
-    assert 0 < len(model.lanes_) < 128
+    assert 0 < len(model.candidates_) < 128
     assert model.score(X, y) > 0.85
     one = TextClassifier(memory=1).partial_fit(X, y)
-    assert len({(lane["ngram_range"], lane["idf"]) for lane in one.lanes_}) == 1
+    assert len({(lane["ngram_range"], lane["idf"]) for lane in one.candidates_}) == 1
 
 
 def test_nothing_raced_is_one_learner():
@@ -43,7 +43,7 @@ def test_nothing_raced_is_one_learner():
     fixed = {"ngram_range": (1, 2), "idf": True, "C": 1.0, "metric": "diagonal", "average": False}
     model = TextClassifier(**fixed).partial_fit(X, y)
     assert model.score(X, y) > 0.9
-    assert model.choice_ == {"ngram_range": (1, 2), "idf": True}
+    assert model.best_params_ == {"ngram_range": (1, 2), "idf": True}
 
 
 FIXED = {"C": 1.0, "metric": "euclidean"}
@@ -63,7 +63,7 @@ def test_the_representation_that_leads_may_go_on_alone(params, monkeypatch):
     assert len({(row["ngram_range"], row["idf"]) for row in model._learner.left}) == raced - 1
     for _ in range(2):
         assert (model.decision_function(X) == other.decision_function(X)).all()
-        assert (model.choice_, model.n_mistakes_) == (other.choice_, other.n_mistakes_)
+        assert (model.best_params_, model.n_mistakes_) == (other.best_params_, other.n_mistakes_)
         monkeypatch.setattr("aggro.text.learner.TextLearner._look", lambda *_: None)
         model.partial_fit(X[300:], y[300:])  # as it does in the race, while it leads
         other.partial_fit(X[300:], y[300:])

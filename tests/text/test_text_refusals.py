@@ -9,8 +9,8 @@ from text_support import COLUMNS, same, table, texts
 
 import aggro
 from aggro import TextClassifier
-from aggro.models import ModelFileError
-from aggro.models.texts import decode_text_learner, encode_text_learner
+from aggro.persistence import ModelFileError
+from aggro.persistence.texts import decode_text_learner, encode_text_learner
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_fails_in_the_middle_of_a_block_leaves_all_at_one_example(learned, 
     X, y = texts(1500)
     model, calls = copy.deepcopy(learned), []
     before = model.decision_function(X)
-    learn = aggro.learn.race.AutoLearner.learn
+    learn = aggro.selection.selection.ModelSelection.learn
 
     def broken(self, *args, **kwargs):
         calls.append(self)
@@ -51,7 +51,7 @@ def test_what_fails_in_the_middle_of_a_block_leaves_all_at_one_example(learned, 
         if len(calls) == when:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(aggro.learn.race.AutoLearner, "learn", broken)
+    monkeypatch.setattr(aggro.selection.selection.ModelSelection, "learn", broken)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[1200:1205], y[1200:1205])
     monkeypatch.undo()
@@ -138,7 +138,7 @@ def test_new_words_of_a_call_that_fails_are_forgotten(monkeypatch):
     def broken(self, *args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(aggro.learn.race.AutoLearner, "learn", broken)
+    monkeypatch.setattr(aggro.selection.selection.ModelSelection, "learn", broken)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(["e f g"], ["x"])
     monkeypatch.undo()

@@ -48,7 +48,7 @@ def same(a, b, X):
         np.array_equal(a.decision_function(X), b.decision_function(X))
         and np.array_equal(a.predict_proba(X), b.predict_proba(X))
         and a.n_mistakes_ == b.n_mistakes_
-        and a.choice_ == b.choice_
+        and a.best_params_ == b.best_params_
         and all(a.top_words(label) == b.top_words(label) for label in a.classes_.tolist())
     )
 

@@ -35,12 +35,12 @@ ADDED = {
     ],
     "a constraint": [
         (
-            "core/step/task.hpp",
+            "core/constraints/task.hpp",
             "    support ",
             "    mean,  ///< the true class above the mean of the others\n",
         ),
         (
-            "core/step/constraints.hpp",
+            "core/constraints/constraints.hpp",
             "/// The term of a mini-batch of any",
             """/// Several outputs: the true class above the mean of the wrong ones.
 struct MeanConstraint : TopConstraint {
@@ -82,11 +82,11 @@ struct MeanConstraint : TopConstraint {
 """,
         ),
         (
-            "core/step/constraints.hpp",
+            "core/constraints/constraints.hpp",
             "        case Task::top:",
             "        case Task::mean: return use(MeanConstraint{});\n",
         ),
-        ("core/step/constraints.hpp", "/// Calls `use` with the constraint", None),
+        ("core/constraints/constraints.hpp", "/// Calls `use` with the constraint", None),
         (
             "src/aggro/reference/task.py",
             "            direction = true - best_wrong\n",
@@ -132,7 +132,7 @@ struct ForgetSmallest : ForgetOldest {
             "        r = int(np.argmin(np.sum(beta[: len(beta) - fresh] ** 2, axis=1)))\n"
             "        return r, np.delete(beta, r, axis=0)\n",
         ),
-        ("src/aggro/learn/kernel_choice.py", 'STRATEGIES = ("simple"', None),
+        ("src/aggro/kernel_settings.py", 'STRATEGIES = ("simple"', None),
     ],
 }
 # Names that are put into a line that is there.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggro.cli.metrics import Classification, Regression, label_text
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 if TYPE_CHECKING:
     from aggro.cli.watch import Line

@@ -16,10 +16,10 @@ from aggro.cli.model import Model
 from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.files import Reader
 from aggro.files.labels import looks_continuous
-from aggro.learn.beginners import is_sparse
-from aggro.learn.budget import affordable, by_importance
-from aggro.learn.grids import places_of
-from aggro.learn.learner import Array, rows_of
+from aggro.learner import Array, rows_of
+from aggro.selection.grids import places_of
+from aggro.selection.memory import affordable, by_importance
+from aggro.selection.start import is_sparse
 from aggro.settings import Settings, selected_axes
 from aggro.variants import ESTIMATORS
 

@@ -23,7 +23,7 @@ from aggro.cli.watch import Watch
 from aggro.files import Batch
 from aggro.files.labels import first_labels
 from aggro.files.sources import expand
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.variants import ESTIMATORS, find
 
 EXAMPLES = """

@@ -16,9 +16,9 @@ from aggro.cli.options import new_parser
 from aggro.cli.reading import Reading
 from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
-from aggro.learn.learner import Array, Learner
-from aggro.learn.race import AutoLearner
-from aggro.models.record import TEXTS, Record, read_record
+from aggro.learner import Array, Learner
+from aggro.persistence.record import TEXTS, Record, read_record
+from aggro.selection.selection import ModelSelection
 
 EXAMPLES = """
 aggro info model.aggro
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if record.name in TEXTS and learner is not None and args.top > 0:
         for line in strongest_words(args.model, args.top):
             print(line)
-    elif isinstance(learner, (Learner, AutoLearner)) and args.top > 0:
+    elif isinstance(learner, (Learner, ModelSelection)) and args.top > 0:
         model, reading = load_model(args.model)
         for line in strongest(model, reading, args.top):
             print(line)
@@ -65,10 +65,10 @@ def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
         found.insert(0, ("algorithm", origin["variant"]))
     if "classes_" in record.attributes:
         found.append(("classes", _listed(record.attributes["classes_"])))
-    choice = learner.choice if isinstance(learner, AutoLearner) else origin.get("settled")
+    choice = learner.choice if isinstance(learner, ModelSelection) else origin.get("settled")
     if choice and record.name not in TEXTS:
         found.append(("chosen", chosen(choice)))
-    if isinstance(learner, (Learner, AutoLearner)):
+    if isinstance(learner, (Learner, ModelSelection)):
         progress = learner.progress
         found += [
             ("features", f"{learner.features:,}"),

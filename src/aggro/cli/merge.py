@@ -9,7 +9,7 @@ from aggro.cli.options import new_parser
 from aggro.cli.outputs import check_files
 from aggro.cli.values import number
 from aggro.merging.models import merge_files
-from aggro.models.record import write_record
+from aggro.persistence.record import write_record
 
 EXAMPLES = """
 aggro train monday.svm --mergeable -o monday.aggro

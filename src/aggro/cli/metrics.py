@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.model import Model
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 FEW_CLASSES = 12
 MOST_VALUES = 1 << 20  # targets that are kept

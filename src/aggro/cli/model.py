@@ -13,12 +13,12 @@ from aggro.cli.reading import Reading
 from aggro.estimators import counters
 from aggro.files.names import MOST_NAMES
 from aggro.labels import chosen
-from aggro.learn.alike import suffered
-from aggro.learn.grids import PIECE
-from aggro.learn.learner import Array
-from aggro.learn.race import AutoLearner
-from aggro.models import ModelFileError, load, save
-from aggro.models.record import TEXTS
+from aggro.learner import Array
+from aggro.persistence import ModelFileError, load, save
+from aggro.persistence.record import TEXTS
+from aggro.selection.common import progressive_loss
+from aggro.selection.grids import PIECE
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.variants import LINEAR
 
@@ -95,7 +95,9 @@ class Model:
         """Mistakes, or the sum of absolute errors, each before its example was learned."""
         if self.learner is None:
             return 0.0
-        return float(suffered(self.learner)[1] if self.regression else self.estimator.n_mistakes_)
+        return float(
+            progressive_loss(self.learner)[1] if self.regression else self.estimator.n_mistakes_
+        )
 
     @property
     def updates(self) -> int:
@@ -107,7 +109,7 @@ class Model:
     @property
     def step(self) -> int:
         """Number of examples that a batch must be cut at a multiple of."""
-        if isinstance(self.learner, AutoLearner):
+        if isinstance(self.learner, ModelSelection):
             return PIECE
         return 1 if self.raw else self.settings.batch_size
 
@@ -143,8 +145,8 @@ class Model:
 
     def keep_best(self) -> dict[str, Any]:
         """Keep the best candidate alone; return its settings."""
-        best = dict(self.estimator.choice_)
-        self.estimator.settle()
+        best = dict(self.estimator.best_params_)
+        self.estimator.keep_best()
         self.settled = {**self.settled, **best}
         return best
 

@@ -10,7 +10,7 @@ from aggro.cli.metrics import label_text
 from aggro.cli.model import load_model
 from aggro.cli.options import FORMATS, add_tolerance, new_parser
 from aggro.cli.outputs import check_files, opened
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 EXAMPLES = """
 aggro predict model.aggro new.svm > labels.txt

@@ -20,7 +20,7 @@ from aggro.files.csv import header_of
 from aggro.files.errors import naming
 from aggro.files.options import MOST_FEATURES, Options
 from aggro.files.sources import COMPRESSIONS, STANDARD_INPUT, expand, format_of
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # what makes the columns of X
 MADE_BY = {SVMLIGHT: SVMLIGHT, VW: VW}  # all other formats are tables

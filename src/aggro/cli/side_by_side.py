@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from aggro.classes import Classes
 from aggro.cli.model import Model
 from aggro.cli.watch import Watch
 from aggro.estimators.targets import read_values
-from aggro.learn.alike import grow_features
-from aggro.learn.bundle import select
-from aggro.learn.classes import Classes
-from aggro.learn.learner import Array, Learner
-from aggro.learn.lessons import Lesson
-from aggro.learn.makers import grown
+from aggro.learner import Array, Learner
+from aggro.selection.common import grow_features
+from aggro.selection.copies import select
+from aggro.selection.makers import grown
 from aggro.settings import Settings, Task, selected_axes, shared_layout
+from aggro.training_batch import TrainingBatch
 
 
 def bundles(models: Sequence[Model]) -> list[list[Model]]:
@@ -46,7 +46,7 @@ class SideBySide:
         self.known = Classes(np.empty(0))
         self.learner: Learner | None = None
 
-    def begin_batch(self, X: Any, y: Array, weights: Array | None) -> Lesson:
+    def begin_batch(self, X: Any, y: Array, weights: Array | None) -> TrainingBatch:
         """Return a batch for ``learn``; the learner gets its features and classes."""
         if self.regression:
             parts = {"values": read_values(y, X.shape[0])}
@@ -59,9 +59,9 @@ class SideBySide:
         if hasattr(X, "indptr"):
             X.resize((X.shape[0], learner.features))
         self.learner = learner
-        return Lesson(X, {**parts, "weights": weights})
+        return TrainingBatch(X, {**parts, "weights": weights})
 
-    def learn(self, batch: Lesson, weights: Array | None, order: Array) -> None:
+    def learn(self, batch: TrainingBatch, weights: Array | None, order: Array) -> None:
         """Learn some rows of a batch."""
         batch.teach(self.learner, order, undo=True)
 

@@ -12,7 +12,7 @@ from aggro.cli.variant import given
 from aggro.files.labels import looks_continuous
 from aggro.files.raw import RawRows
 from aggro.files.sources import expand, format_of
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.text.classifier import TextClassifier
 from aggro.text.regressor import TextRegressor
 

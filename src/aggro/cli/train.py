@@ -39,7 +39,7 @@ from aggro.files import Batch, Reader
 from aggro.files.labels import first_labels
 from aggro.files.raw import RawRows
 from aggro.files.sources import expand
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 EXAMPLES = """
 aggro train data.svm -o model.aggro --test data.t
@@ -158,7 +158,7 @@ class Training:
         model = self._model
         model.freeze(False)
         if model.selects and self.args.keep_race:
-            self.console.line(f"leads: {chosen(model.estimator.choice_)}; the race is saved")
+            self.console.line(f"leads: {chosen(model.estimator.best_params_)}; the race is saved")
         elif model.selects:
             self.console.line(
                 f"chosen: {chosen(model.keep_best())}; the rest of the race is not saved "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.advice import Runs
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 FIRST = 16
 
@@ -89,13 +89,13 @@ class Constant:
     def __init__(self, model: Any) -> None:
         self.regression = model.regression
         self.counts: dict[Any, int] = {}
-        self.seen, self.total, self.suffered = 0, 0.0, 0.0
+        self.seen, self.total, self.progressive_loss = 0, 0.0, 0.0
 
     def judge(self, y: Array) -> None:
         """Take in some answers: classes are counted, numbers compared with the mean so far."""
         if self.regression:
             mean = self.total / self.seen if self.seen else 0.0
-            self.suffered += float(np.abs(y - mean).sum())
+            self.progressive_loss += float(np.abs(y - mean).sum())
             self.total += float(np.sum(y))
         else:
             for label, count in zip(*np.unique(y, return_counts=True), strict=True):
@@ -105,5 +105,5 @@ class Constant:
     def loss(self) -> float:
         """Return the error of the constant."""
         if self.regression:
-            return self.suffered / self.seen
+            return self.progressive_loss / self.seen
         return 1 - max(self.counts.values()) / self.seen

@@ -185,7 +185,7 @@ class DaskEstimator(OnCluster, LinearEstimator):
             model.__dict__.update(copy.deepcopy(self._fitted_attributes()))
             model._learner = without_news(model._learner, mergeable=True)
             model._learner.configure(model._checked_settings(model._learner.settings.task))
-            model._known_prices = model._prices()
+            model._known_params = model._prices()
         return model
 
     def _take_over(self, rounds: Rounds, passes: int) -> Any:
@@ -195,7 +195,7 @@ class DaskEstimator(OnCluster, LinearEstimator):
             fitted.pop(name)
         fitted["_learner"] = without_news(fitted["_learner"], bool(self._wants_news()))
         self.__dict__.update(fitted, n_iter_=passes, history_=rounds.progress.history)
-        self._known_prices = self._prices()
+        self._known_params = self._prices()
         return self
 
     def _wants_news(self) -> bool:
@@ -204,12 +204,12 @@ class DaskEstimator(OnCluster, LinearEstimator):
     def to_local(self) -> Any:
         """Return the plain estimator, which needs no cluster."""
         local = super().to_local()
-        local._known_prices = local._prices()
+        local._known_params = local._prices()
         return local
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        return {**state, "client": None, "_known_prices": None}  # which name the client
+        return {**state, "client": None, "_known_params": None}  # which name the client
 
 
 class DaskText(OnCluster):
@@ -236,7 +236,7 @@ class DaskText(OnCluster):
         for number in range(self.max_iter):
             rounds.one_pass(number)
             if number == 0:
-                rounds.model.settle()
+                rounds.model.keep_best()
         return self._take_over(rounds, self.max_iter)
 
     def _rounds(

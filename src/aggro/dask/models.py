@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from aggro.dask.work import Outcome
-from aggro.learn.race import AutoLearner
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.parts import wider
 from aggro.merging.shards import merge_round
 from aggro.merging.text_shards import knowing, merge_text_round, without_names
+from aggro.selection.selection import ModelSelection
 from aggro.text.base import TextEstimator
 from aggro.text.learner import TextLearner
 
@@ -65,7 +65,7 @@ def races(learner: Any) -> bool:
     """Tell whether a learner has something to choose."""
     if is_text(learner):
         return len(learner.runners) > 1 or races(learner.leader.race)
-    return isinstance(learner, AutoLearner)
+    return isinstance(learner, ModelSelection)
 
 
 def merger_of(learner: Any, outcome: Outcome) -> Callable[[bool], Any]:

@@ -44,8 +44,8 @@ from aggro.dask.work import (
     led,
     look_at,
 )
-from aggro.learn.alike import suffered
 from aggro.merging.shards import has_price, is_dear, price_stands, stands, trial_of
+from aggro.selection.common import progressive_loss
 
 FAN_IN = 8  # changes that one task of the tree adds
 JUDGED = 4096  # rows that choose between two merges
@@ -237,7 +237,7 @@ class Rounds:
 
     def _made(self) -> float:
         """Return the mistakes, or distances, of what predicted, each before it was learned."""
-        return suffered(self.model._learner)[int(is_regressor(self.model))]
+        return progressive_loss(self.model._learner)[int(is_regressor(self.model))]
 
     def _tell(
         self, number: int, place: int, of: int, rows: int, before: float, began: float, sent: int

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from aggro.classes import Classes
 from aggro.dask.inputs import array_of, comes_once, length_of, part, rows_of_partition
-from aggro.learn.alike import learners_of
-from aggro.learn.classes import Classes
-from aggro.learn.lessons import read_weights
 from aggro.merging.changes import Change, add, change_between
 from aggro.merging.parts import take_apart
 from aggro.merging.shards import shard_of
 from aggro.merging.text_shards import changes_of, margins_of, text_shard, words_since
 from aggro.merging.words import together
+from aggro.selection.common import learners_of
 from aggro.text.table import Table
+from aggro.training_batch import read_weights
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _learn(estimator: Any, X: Any, y: Any, weights: Any, unit: Unit, shards: int
     apart._learner = shard_of(estimator._learner, shards)
     if unit.again and hasattr(apart, "probability"):
         apart.probability = False
-    apart._known_prices = apart._prices()  # the price of a shard is not to be put right
+    apart._known_params = apart._prices()  # the price of a shard is not to be put right
     learners = [take_apart(each) for each in learners_of(apart._learner)]
     try:
         apart.partial_fit(part(X, order), part(y, order), sample_weight=some)

@@ -35,7 +35,7 @@ n_jobs, random_state, warm_start, class_weight, probability, mergeable, memory
     >>> model = AutoClassifier(random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
-    >>> sorted(model.explain_choice().leader)[:3]
+    >>> sorted(model.selection_report().leader)[:3]
     ['C', 'average', 'behind']
     """
 

@@ -13,13 +13,13 @@ import numpy as np
 from aggro.estimators.judges import ByLoss
 from aggro.estimators.passes import Passes, Teach
 from aggro.estimators.validation import FLOATS, is_sparse, read_columns
-from aggro.learn.alike import AnyLearner
-from aggro.learn.learner import Array
-from aggro.learn.lessons import Lesson
-from aggro.learn.threads import threads_of
-from aggro.learn.turns import turns_of
+from aggro.learner import Array
+from aggro.locking import lock_of
+from aggro.selection.common import AnyLearner
 from aggro.settings import Settings, Task, check_settings, same_values
 from aggro.sklearn_api import Estimator
+from aggro.threads import threads_of
+from aggro.training_batch import TrainingBatch
 from aggro.variants import ESTIMATORS, EstimatorSettings
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -39,7 +39,7 @@ def all_or_nothing(method: Method) -> Method:
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with turns_of(self).take():
+        with lock_of(self).take():
             before = dict(self.__dict__)
             learner = before.get("_learner")
             settings, examples = (learner.settings, learner.examples) if learner else (None, 0)
@@ -74,7 +74,7 @@ class OnlineEstimator(Estimator):
     """An estimator around a learner: linear or kernel."""
 
     _learner: AnyLearner
-    _known_prices: tuple[Any, ...] | None
+    _known_params: tuple[Any, ...] | None
 
     # -- input ------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class OnlineEstimator(Estimator):
         return settings
 
     def _settings_to_go_on(self, task: Task) -> Settings:
-        """Return the settings of a model that learns more: what settle() has chosen stays so."""
+        """Return the settings of a model that learns more: what keep_best() has chosen stays so."""
         settings, known = self._checked_settings(task), self._learner.settings
         settled = {name for name in self._kind().fixed if getattr(known, name) != "auto"}
         return replace(settings, **{name: getattr(known, name) for name in settled})
@@ -142,10 +142,10 @@ class OnlineEstimator(Estimator):
     def _reconfigure(self, task: Task) -> None:
         """Let changed parameters take effect, from here on."""
         prices = self._prices()
-        if same_values(prices, self._known_prices):
+        if same_values(prices, self._known_params):
             return
         self._learner.configure(self._settings_to_go_on(task))
-        self._known_prices = prices
+        self._known_params = prices
 
     # -- passes -----------------------------------------------------------------------------
 
@@ -168,9 +168,9 @@ class OnlineEstimator(Estimator):
         teach = once or functools.partial(rows.teach, learner)
         return Passes.of(self).run(learner, rows.count, teach, judge)
 
-    def _lesson(self, X: Any, parts: dict[str, Any]) -> Lesson:
+    def _lesson(self, X: Any, parts: dict[str, Any]) -> TrainingBatch:
         """Return rows and what they teach."""
-        return Lesson(X, parts, threads_of(getattr(self, "n_jobs", None)))
+        return TrainingBatch(X, parts, threads_of(getattr(self, "n_jobs", None)))
 
     # -- what the linear and the kernel estimators do in their own ways ----------------------
 

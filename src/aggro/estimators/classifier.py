@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro._core import permutation
+from aggro.classes import Classes, decode, encode_known
 from aggro.estimators import counters
 from aggro.estimators.base import NoExample, all_or_nothing
 from aggro.estimators.judges import (
@@ -24,13 +25,12 @@ from aggro.estimators.stopping import hold_out, mean_of
 from aggro.estimators.targets import class_weights, read_classes
 from aggro.estimators.weights import LinearEstimator
 from aggro.labels import shown, sorted_classes
-from aggro.learn.alike import AnyLearner, keep_smaller_C
-from aggro.learn.classes import Classes, decode, encode_known
-from aggro.learn.learner import Array
-from aggro.learn.lessons import Lesson, read_weights
-from aggro.learn.makers import grown
+from aggro.learner import Array
+from aggro.selection.common import AnyLearner, keep_smaller_C
+from aggro.selection.makers import grown
 from aggro.settings import Settings, Task, class_task
 from aggro.sklearn_api import draw_seed
+from aggro.training_batch import TrainingBatch, read_weights
 
 # Returns y as an array, and whether it is an indicator matrix; takes y and the number of rows.
 ReadClasses = Callable[[Any, int], tuple[Array, bool]]
@@ -106,7 +106,7 @@ class OnlineClassifier(Probabilities):
         self.n_iter_ = self._run_epochs(learner, X, lesson, judge, once)
         if self.probability and once is None:
             self._calibrate(learner, X, lesson, weights)
-        self._learner, self._known_prices = learner, self._prices()
+        self._learner, self._known_params = learner, self._prices()
         return self
 
     @all_or_nothing
@@ -144,7 +144,7 @@ class OnlineClassifier(Probabilities):
         weights: Array | None,
         classes: Any = None,
         read: ReadClasses = read_classes,
-    ) -> Lesson:
+    ) -> TrainingBatch:
         """Return a batch for ``_learn_batch``; the learner gets its classes.
 
         ``read`` validates y where it does not hold known classes alone.
@@ -161,7 +161,7 @@ class OnlineClassifier(Probabilities):
 
     def _learn_batch(
         self,
-        batch: Lesson,
+        batch: TrainingBatch,
         weights: Array | None,
         order: Array | None = None,
         *,
@@ -172,7 +172,7 @@ class OnlineClassifier(Probabilities):
 
         Parameters
         ----------
-        batch : Lesson
+        batch : TrainingBatch
             Result of ``_prepare``.
         weights : array, optional
             Weights of its rows, without those of the classes.
@@ -263,7 +263,7 @@ class OnlineClassifier(Probabilities):
             self.classes_, self._classes_given = known.labels, known.given
             self._counts = np.zeros(len(known))
             self._learner = self._new_learner(self._checked_settings(self._task()), X.dtype)
-            self._known_prices = self._prices()
+            self._known_params = self._prices()
         elif multilabel != self._multilabel or (multilabel and y.shape[1] != len(self.classes_)):
             was, now = (
                 f"an indicator matrix of {labels} columns" if several else "one label per row"
@@ -358,13 +358,13 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
         self._learner, self.classes_, self._multilabel = learner, classes, multilabel
         self._classes_given, self._counts = True, np.zeros(len(classes))
         self.n_features_in_, self.n_iter_ = learner.features, 1
-        self._known_prices = self._prices()
+        self._known_params = self._prices()
         return self
 
     def _new_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
         return self._make_learner(settings, len(self.classes_), dtype)
 
-    def _begin_batch(self, X: Any, y: Array, weights: Array | None) -> Lesson:
+    def _begin_batch(self, X: Any, y: Array, weights: Array | None) -> TrainingBatch:
         """Return a batch of a file for ``_learn_batch``; the model grows as the batch needs.
 
         Unlike those of ``partial_fit``, its rows may have more features than the model, and labels

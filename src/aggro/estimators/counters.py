@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 ROWS = 64  # after which the decision is made
 CHANGES = 20  # fewest steps of a counter in them

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from aggro.estimators.stopping import Patience, mean_of
-from aggro.learn.alike import choose
-from aggro.learn.learner import Array
+from aggro.learner import Array
+from aggro.selection.common import choose
 
 # How well the candidates of a learner predict held-out rows; the first is the one that predicts.
 Qualities = Callable[[Any], dict[int, float]]

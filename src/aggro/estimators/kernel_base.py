@@ -8,9 +8,9 @@ import numpy as np
 
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
 from aggro.estimators.validation import check_finite, read_columns
-from aggro.learn.kernel import KernelLearner
-from aggro.learn.kernel_choice import KernelChoice
-from aggro.learn.learner import Array
+from aggro.kernel_learner import KernelLearner
+from aggro.kernel_settings import KernelChoice
+from aggro.learner import Array
 from aggro.settings import Settings, check_unchanged
 from aggro.sklearn_api import check_fitted
 

@@ -12,7 +12,7 @@ import numpy as np
 from aggro._core import permutation
 from aggro.checks import check_count, check_number
 from aggro.estimators.judges import ByLoss
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.sklearn_api import check_random_state, check_seed, exception
 
 

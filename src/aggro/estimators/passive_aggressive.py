@@ -24,7 +24,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         Price of a missed margin. With the hinge loss, C is the largest step; with the squared
         hinge, a smaller C makes all steps shorter. ``np.inf`` gives the hard rule. "auto" trains a
         grid of values side by side and predicts with the one that has made the fewest mistakes
-        recently; see ``C_`` and ``lanes_``.
+        recently; see ``C_`` and ``candidates_``.
     fit_intercept : bool, default=True
         Whether to learn an intercept. It is the weight of a constant feature, and this feature
         counts in the norm of the row.
@@ -79,7 +79,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         Which constraints an example with more than two classes imposes. "support": a margin over
         every wrong class (SPA). "top": a margin over the best wrong class. "predicted": the same,
         but only if the prediction was wrong. "ovr": one binary problem for each class.
-    metric : {"euclidean", "diagonal", "root", "newton", "full", "auto"}, default="euclidean"
+    metric : {"euclidean", "diagonal", "adagrad", "newton", "full", "auto"}, default="euclidean"
         Metric in which the step is measured (PAM). In all others than "euclidean", features that
         have taken part in many updates move less. "root" takes the root of the diagonal metric, as
         AdaGrad does, so that they slow down later. "newton" lets a feature slow down by what its

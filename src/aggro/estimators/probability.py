@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from aggro.calibration.calibrator import Calibrator
+from aggro.calibration.probability_map import softmax
+from aggro.calibration.recorder import Recorder
 from aggro.estimators.base import OnlineEstimator
 from aggro.estimators.passes import Teach
-from aggro.learn.calibration import Calibrator
-from aggro.learn.learner import Array
-from aggro.learn.lessons import Lesson
-from aggro.learn.probability_map import softmax
-from aggro.learn.race import AutoLearner
-from aggro.learn.recorder import Recorder
-from aggro.learn.typical import Typical
+from aggro.learner import Array
+from aggro.reference_row import ReferenceRow
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings, Task
 from aggro.sklearn_api import available_if, check_fitted, exception
+from aggro.training_batch import TrainingBatch
 
 
 def _wanted(estimator: Any) -> None:
@@ -30,7 +30,7 @@ class Probabilities(OnlineEstimator):
     """Classifiers that can tell how sure they are, once ``probability=True``."""
 
     _calibrator: Calibrator
-    _typical: Typical  # the kernel estimators have no use for one
+    _typical: ReferenceRow  # the kernel estimators have no use for one
     _has_typical = True
 
     @available_if(_wanted)
@@ -96,7 +96,7 @@ class Probabilities(OnlineEstimator):
         return Recorder.empty(len(self.classes_), self._multilabel, features, seen)
 
     def _learn_and_record(
-        self, lesson: Lesson, weights: Array | None, order: Array | None = None
+        self, lesson: TrainingBatch, weights: Array | None, order: Array | None = None
     ) -> None:
         """Learn new rows once, in the given order, and record them all, or none of them."""
         if not hasattr(self, "_calibrator"):
@@ -110,7 +110,7 @@ class Probabilities(OnlineEstimator):
         """Return how to learn rows that are met only once, if margins are to be recorded."""
         for name in ("_calibrator", "_typical"):
             self.__dict__.pop(name, None)
-        several = self.max_iter > 1 or learner.examples > 0 or isinstance(learner, AutoLearner)
+        several = self.max_iter > 1 or learner.examples > 0 or isinstance(learner, ModelSelection)
         if several or not self.probability:
             return None
         lesson = self._lesson(X, parts)

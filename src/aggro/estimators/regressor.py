@@ -10,10 +10,10 @@ from aggro.estimators.passes import Passes
 from aggro.estimators.stopping import Determination, hold_out, r2_score
 from aggro.estimators.targets import read_values
 from aggro.estimators.weights import LinearEstimator
-from aggro.learn.alike import AnyLearner
-from aggro.learn.learner import Array
-from aggro.learn.lessons import Lesson, read_weights
+from aggro.learner import Array
+from aggro.selection.common import AnyLearner
 from aggro.settings import Settings
+from aggro.training_batch import TrainingBatch, read_weights
 
 
 class OnlineRegressor(OnlineEstimator):
@@ -64,7 +64,7 @@ class OnlineRegressor(OnlineEstimator):
         self._start(learner, coef_init, intercept_init)
         judge = self._judge(learner, X, values, lesson, lesson["weights"])
         self.n_iter_ = self._run_epochs(learner, X, lesson, judge)
-        self._learner, self._known_prices = learner, self._prices()
+        self._learner, self._known_params = learner, self._prices()
         return self
 
     @all_or_nothing
@@ -86,13 +86,13 @@ class OnlineRegressor(OnlineEstimator):
         self._learn_batch(self._prepare(X, y, weights), weights)
         return self
 
-    def _prepare(self, X: Any, y: Any, weights: Array | None) -> Lesson:
+    def _prepare(self, X: Any, y: Any, weights: Array | None) -> TrainingBatch:
         """Return a batch for ``_learn_batch``."""
         values = read_values(y, X.shape[0])
         lesson = {"values": values, "weights": weights}
         if not hasattr(self, "_learner"):
             self._learner = self._begin(X, lesson, self._checked_settings("regression"))
-            self._known_prices = self._prices()
+            self._known_params = self._prices()
         self._check_columns(values)
         self._reconfigure("regression")
         self.n_iter_ = 1
@@ -100,7 +100,7 @@ class OnlineRegressor(OnlineEstimator):
 
     def _learn_batch(
         self,
-        batch: Lesson,
+        batch: TrainingBatch,
         weights: Array | None,
         order: Array | None = None,
         *,
@@ -133,7 +133,7 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
     def _new_learner(self, settings: Settings, outputs: int, dtype: Any) -> AnyLearner:
         return self._make_learner(settings, outputs, dtype)
 
-    def _begin_batch(self, X: Any, y: Array, weights: Array | None) -> Lesson:
+    def _begin_batch(self, X: Any, y: Array, weights: Array | None) -> TrainingBatch:
         """Return a batch of a file for ``_learn_batch``; its rows may have new features."""
         return self._prepare(self._grown_for(X), y, weights)
 
@@ -141,7 +141,7 @@ class LinearRegressor(OnlineRegressor, LinearEstimator):
         """Become the fitted estimator around a learner."""
         self._learner, self._flat = learner, learner.outputs == 1
         self.n_features_in_, self.n_iter_ = learner.features, 1
-        self._known_prices = self._prices()
+        self._known_params = self._prices()
         return self
 
     def _coef(self) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.sklearn_api import check_random_state
 
 

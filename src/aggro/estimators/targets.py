@@ -9,9 +9,9 @@ import numpy as np
 
 from aggro.checks import check_number, near
 from aggro.labels import check_same_kind, plain_labels, shown
-from aggro.learn.learner import Array
-from aggro.learn.lessons import as_numbers
+from aggro.learner import Array
 from aggro.sklearn_api import exception
+from aggro.training_batch import as_numbers
 
 
 def check_length(y: Any, count: int) -> None:

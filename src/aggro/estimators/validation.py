@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggro.calibration.recorder import Recorder
 from aggro.checks import check_number
 from aggro.estimators import counters
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
 from aggro.estimators.judges import Qualities
-from aggro.learn.alike import AnyLearner, candidate_scores, grow_features
-from aggro.learn.choice import Choice
-from aggro.learn.learner import Array, Learner, rows_of
-from aggro.learn.makers import make_learner
-from aggro.learn.race import AutoLearner
-from aggro.learn.recorder import Recorder
-from aggro.learn.threads import threads_of
+from aggro.learner import Array, Learner, rows_of
+from aggro.selection.common import AnyLearner, candidate_scores, grow_features
+from aggro.selection.makers import make_learner
+from aggro.selection.report import SelectionReport
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.sklearn_api import check_fitted, draw_seed
+from aggro.threads import threads_of
 
 
 class LinearEstimator(OnlineEstimator):
@@ -192,48 +192,48 @@ class LinearEstimator(OnlineEstimator):
         return float(learner.settings.C if isinstance(learner, Learner) else learner.C)
 
     @property
-    def choice_(self) -> dict[str, Any]:
+    def best_params_(self) -> dict[str, Any]:
         """The best settings so far of those that are left "auto"; empty if there are none."""
-        learner = self._fitted("choice_", lambda: self._learner)
-        return dict(learner.choice) if isinstance(learner, AutoLearner) else {}
+        learner = self._fitted("best_params_", lambda: self._learner)
+        return dict(learner.choice) if isinstance(learner, ModelSelection) else {}
 
     @property
-    def lanes_(self) -> list[dict[str, Any]]:
+    def candidates_(self) -> list[dict[str, Any]]:
         """What ``C="auto"`` raced: each lane's C, averaging, mistakes and recent record."""
-        lanes = self._fitted("lanes_", lambda: getattr(self._learner, "lanes", None))
+        lanes = self._fitted("candidates_", lambda: getattr(self._learner, "lanes", None))
         if lanes is None:
             raise AttributeError(
-                "lanes_ exists only while something is left 'auto': C, metric or scale."
+                "candidates_ exists only while something is left 'auto': C, metric or scale."
             )
         return list(lanes())
 
-    def explain_choice(self, path: str | Path | None = None) -> Choice:
+    def selection_report(self, path: str | Path | None = None) -> SelectionReport:
         """Return what was raced and by how much the leader is ahead: a table, once printed.
 
         With a path, a picture of it is drawn there. Learners that fell far behind, or that were not
         chosen after the first pass of ``fit``, are told with the error they had when they left.
         """
-        race = self._fitted("explain_choice()", lambda: self._learner)
-        if not isinstance(race, AutoLearner):
+        race = self._fitted("selection_report()", lambda: self._learner)
+        if not isinstance(race, ModelSelection):
             raise AttributeError(
                 "There is no choice to explain: nothing is 'auto' among C, metric and scale, or "
-                "settle() has ended the race."
+                "keep_best() has ended the race."
             )
         from aggro.plot.choice import explained
 
         return explained(race.told(), path)
 
-    def plot_lanes(self, path: str | Path | None = None) -> Any:
+    def plot_candidates(self, path: str | Path | None = None) -> Any:
         """Draw the recent error of each lane against C, the leader marked; return the figure.
 
         Learners that fell far behind have left the race and are not shown.
         """
         from aggro.plot.lanes import draw_lanes
 
-        return draw_lanes(self.lanes_, self._learner.settings.task == "regression", path)
+        return draw_lanes(self.candidates_, self._learner.settings.task == "regression", path)
 
     @all_or_nothing
-    def settle(self) -> LinearEstimator:
+    def keep_best(self) -> LinearEstimator:
         """End the race: keep the leader alone, as if there had been no other; return the estimator.
 
         Its weights stay the same, to the last bit; a copy or a file of it takes a small part of
@@ -242,16 +242,16 @@ class LinearEstimator(OnlineEstimator):
         all lanes still answer jointly, the leader's answers are others than these.
         """
         check_fitted(self)
-        if isinstance(self._learner, AutoLearner):
+        if isinstance(self._learner, ModelSelection):
             chosen, winner = self._learner.choice, self._learner.winner()
-            current = self._known_prices == self._prices()
+            current = self._known_params == self._prices()
             own = self.get_params(deep=False)
             left = {name: value for name, value in chosen.items() if own.get(name) == "auto"}
             if hasattr(self, "_calibrator"):
                 record = Recorder(self._calibrator).of_winner(self._learner)
                 left["_calibrator"] = record.calibrator
             self.__dict__.update(left, _learner=winner)
-            self._known_prices = self._prices() if current else None
+            self._known_params = self._prices() if current else None
         return self
 
     def sparsify(self) -> LinearEstimator:

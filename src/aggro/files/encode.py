@@ -70,7 +70,7 @@ class Column(Protocol):
 
 
 class Encoder:
-    """Turns the columns of one file into batches."""
+    """OwnedLock the columns of one file into batches."""
 
     def __init__(
         self, plan: Plan, options: Options, report: Report, path: str, *, unit: str = "line"

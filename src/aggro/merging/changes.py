@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Array, Learner
+from aggro.learner import Array, Learner
 from aggro.merging.parts import Parts, put_together, take_apart
 from aggro.merging.table import INFORMATION, REFUSED, VOTE, Since, Sum, rule_of
 

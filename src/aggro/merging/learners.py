@@ -10,14 +10,14 @@ from functools import reduce
 
 import numpy as np
 
-from aggro.learn.alike import AnyLearner
-from aggro.learn.bundle import select
-from aggro.learn.drift import NO_ROWS
-from aggro.learn.grids import STEP
-from aggro.learn.lanes import best_of
-from aggro.learn.learner import Array, Learner
-from aggro.learn.race import AutoLearner
+from aggro.learner import Array, Learner
 from aggro.merging.changes import Change, add, apply, change_of, check_mergeable
+from aggro.selection.candidates import best_of
+from aggro.selection.common import AnyLearner
+from aggro.selection.copies import select
+from aggro.selection.drift import NO_ROWS
+from aggro.selection.grids import STEP
+from aggro.selection.selection import ModelSelection
 
 INFORMATION = 1.0  # the prior of one merge from a blank start
 
@@ -39,7 +39,7 @@ def merge_learners(
     """Return one learner from several of one shape that began as ``start``, or as nothing."""
     weights = [1.0] * len(learners) if weights is None else weights
     first = learners[0]
-    if isinstance(first, AutoLearner):
+    if isinstance(first, ModelSelection):
         return _merge_races([_race(each) for each in learners], start, weights)
     plain = [each for each in learners if isinstance(each, Learner)]
     check_mergeable(first)
@@ -75,7 +75,9 @@ def check_alike(learners: Sequence[Learner]) -> None:
         for mine, other in zip(first.all_settings, each.all_settings, strict=False):
             check_same_settings(mine, other)
         if first.models != each.models:
-            raise ValueError("The models race different numbers of lanes; settle() them first.")
+            raise ValueError(
+                "The models race different numbers of lanes; call keep_best() on them first."
+            )
 
 
 def check_same_settings(mine: object, other: object) -> None:
@@ -94,17 +96,17 @@ def _learner(start: AnyLearner) -> Learner:
     return start
 
 
-def _race(learner: AnyLearner) -> AutoLearner:
-    if not isinstance(learner, AutoLearner):
+def _race(learner: AnyLearner) -> ModelSelection:
+    if not isinstance(learner, ModelSelection):
         raise ValueError(
-            "Some models race what is 'auto' and others do not; settle() all of them, or none."
+            "Some models select settings and others do not; call keep_best() on all or none."
         )
     return learner
 
 
 def _merge_races(
-    races: Sequence[AutoLearner], start: AnyLearner | None, weights: Sequence[float]
-) -> AutoLearner:
+    races: Sequence[ModelSelection], start: AnyLearner | None, weights: Sequence[float]
+) -> ModelSelection:
     """Merge lane by lane what is still in all races."""
     begun = [race for race in races if race.learners]
     if not begun:
@@ -130,14 +132,14 @@ def _merge_races(
             merged.learners.append(one)
     if not merged.learners:
         raise ValueError(
-            "The races have no lane in common any more: each has followed its own rows; settle() "
-            "the models, or train them with aggro.dask, where all race the same lanes."
+            "The models have no candidate in common any more, because each followed its own rows; "
+            "call keep_best(), or train them with aggro.dask, where all have the same candidates."
         )
     _count_again(merged, begun, begin)
     return merged
 
 
-def _place_like(learner: Learner, race: AutoLearner) -> Learner | None:
+def _place_like(learner: Learner, race: ModelSelection) -> Learner | None:
     """Return the learner of a race that differs from this one in its values of C alone."""
     for each in race.learners:
         if replace(each.settings, C=learner.settings.C) == learner.settings:
@@ -165,7 +167,7 @@ def common_lanes(learners: Sequence[Learner]) -> list[Learner]:
 
 
 def _count_again(
-    merged: AutoLearner, races: Sequence[AutoLearner], start: AutoLearner | None
+    merged: ModelSelection, races: Sequence[ModelSelection], start: ModelSelection | None
 ) -> None:
     """Choose the candidate with the best recent record; mistakes and distances add up."""
     before = np.zeros(2) if start is None else _made(start)
@@ -177,5 +179,5 @@ def _count_again(
     merged.drift = replace(merged.drift, origin=sums, block=NO_ROWS)
 
 
-def _made(race: AutoLearner) -> Array:
+def _made(race: ModelSelection) -> Array:
     return np.array([race.mistakes, race.distance])

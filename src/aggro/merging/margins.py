@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.calibration import Calibrator
-from aggro.learn.classes import Classes
-from aggro.learn.typical import RECENT, Typical
+from aggro.calibration.calibrator import Calibrator
+from aggro.classes import Classes
+from aggro.reference_row import RECENT, ReferenceRow
 
 MARGINS = ("scores", "centres", "labels", "weights")
 
@@ -58,7 +58,7 @@ def _grown(fitted: dict[str, Any], classes: Classes) -> Calibrator:
     return found.grown(settings, more, own.among(classes), len(classes))
 
 
-def merge_typical(typicals: Sequence[Typical], before: int = 0) -> Typical:
+def merge_typical(typicals: Sequence[ReferenceRow], before: int = 0) -> ReferenceRow:
     """Return the typical example of all rows: the mean of as many samples of each model.
 
     ``before``: how many rows all of them have met together, until they parted.

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_number
+from aggro.classes import Classes
 from aggro.files.names import MOST_NAMES
-from aggro.learn.alike import AnyLearner
-from aggro.learn.classes import Classes
-from aggro.learn.learner import Array
-from aggro.learn.makers import grown
+from aggro.learner import Array
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import merge_calibrators, merge_typical
 from aggro.merging.order import in_canonical_order, that_learned
 from aggro.merging.parts import wider
 from aggro.merging.streams import merge_streams
-from aggro.models.record import KERNELS, TEXTS, Record, read_record
-from aggro.models.streams import STREAMS
+from aggro.persistence.record import KERNELS, TEXTS, Record, read_record
+from aggro.persistence.streams import STREAMS
+from aggro.selection.common import AnyLearner
+from aggro.selection.makers import grown
 from aggro.settings import LOSSES, check_settings
 
 Path_ = (str, os.PathLike)
@@ -74,7 +74,7 @@ def merge(
         raise ValueError(f"models={models!r} is not valid; give a list of models to merge.")
     if weights is not None:
         check_weights(weights, len(models))
-    from aggro.models.store import load
+    from aggro.persistence.store import load
 
     given = [load(each) if isinstance(each, Path_) else each for each in models]
     begin = load(start) if isinstance(start, Path_) else start
@@ -86,7 +86,7 @@ def merge(
             )
     if name in STREAMS:
         return merge_streams(given, begin, weights)
-    from aggro.models.store import model_of, record_of
+    from aggro.persistence.store import model_of, record_of
 
     records = [record_of(each) for each in given]
     merged = merge_records(records, None if begin is None else record_of(begin), weights)
@@ -107,7 +107,7 @@ def merge_files(
                 "of one kind."
             )
     if records[0].name in STREAMS:
-        from aggro.models.store import record_of
+        from aggro.persistence.store import record_of
 
         return record_of(merge([Path(path) for path in paths], weights, start=start))
     return merge_records(records, None if start is None else read_record(start), weights)
@@ -171,7 +171,7 @@ def _merge_linear(
         return copy.deepcopy(first)
     merged = {**fitted[0], "_learner": learner, "n_features_in_": width}
     merged["n_iter_"] = max(int(each.get("n_iter_", 1)) for each in fitted)
-    merged["_known_prices"] = all(each.get("_known_prices") is True for each in fitted)
+    merged["_known_params"] = all(each.get("_known_params") is True for each in fitted)
     if names is not None:
         merged["feature_names_in_"] = names
     hashed = sorted({name for each in known for name in each.get("_names", ())})

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.calibration import Calibrator
+from aggro.calibration.calibrator import Calibrator
 
 
 def in_canonical_order(

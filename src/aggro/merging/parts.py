@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Array, Learner
+from aggro.learner import Array, Learner
 from aggro.merging.table import DERIVED
 from aggro.settings import DIAGONAL
 

@@ -16,10 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from aggro.learn.alike import AnyLearner, learners_of
-from aggro.learn.learner import Learner
-from aggro.learn.race import AutoLearner
+from aggro.learner import Learner
 from aggro.merging.changes import Change, apply
+from aggro.selection.common import AnyLearner, learners_of
+from aggro.selection.selection import ModelSelection
 from aggro.settings import METRICS, Settings
 
 PRICED = (
@@ -28,7 +28,7 @@ PRICED = (
 )
 
 
-class Apart(AutoLearner):
+class Apart(ModelSelection):
     """A race whose lanes stay as they are: all shards race the same ones, until they merge."""
 
     watches = False
@@ -43,7 +43,7 @@ class Apart(AutoLearner):
 def shard_of(learner: AnyLearner, shards: int) -> AnyLearner:
     """Return a copy that learns one of so many shards: at a price so many times as high."""
     twin = copy.deepcopy(learner)
-    if isinstance(twin, AutoLearner):
+    if isinstance(twin, ModelSelection):
         race = Apart.__new__(Apart)
         race.__setstate__(twin.__getstate__())
         twin = race
@@ -119,7 +119,7 @@ def merge_round(start: AnyLearner, changes: tuple[Change, ...], shaped: bool = T
         merged.append(apply(each, change, 0.0, *shape))
     if isinstance(start, Learner):
         return merged[0]
-    race = AutoLearner.__new__(AutoLearner)
+    race = ModelSelection.__new__(ModelSelection)
     race.__setstate__(start.__getstate__())
     race.learners = merged
     race._look_if_due()

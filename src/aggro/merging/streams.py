@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.classes import in_order
-from aggro.learn.grids import next_look
-from aggro.learn.learner import Array, Learner
-from aggro.learn.makers import grown
+from aggro.classes import in_order
+from aggro.learner import Array, Learner
 from aggro.merging.learners import common_lanes, merge_learners
 from aggro.merging.margins import join_calibrators
 from aggro.merging.order import in_canonical_order, that_learned
 from aggro.merging.parts import widened
+from aggro.selection.grids import next_look
+from aggro.selection.makers import grown
 
 
 def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] | None) -> Any:
@@ -48,7 +48,7 @@ def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] |
         if not learners:
             raise ValueError(
                 "The streams race no value of C in common any more: each has followed its own "
-                "examples; settle() them, or choose C."
+                "examples; call keep_best() on them, or choose C."
             )
     origin = learners.pop() if start is not None else None
     merged = merge_learners(learners, origin, weights)
@@ -72,7 +72,9 @@ def _check(stream: Any, first: Any) -> None:
                 "with the same parameters."
             )
     if (mine["C"] == "auto") != (others["C"] == "auto"):
-        raise ValueError("Some streams race C and others do not; settle() all of them, or none.")
+        raise ValueError(
+            "Some streams race C and others do not; call keep_best() on all of them, or none."
+        )
     if len(stream._dump()[2]["waiting_ends"]):
         raise ValueError("Some examples still wait for their batch to fill; call flush() first.")
 
@@ -139,7 +141,7 @@ def _merge_records(merged: Any, streams: Sequence[Any], start: Any, classes: lis
         if len(record.classes) < len(classes):
             settings = (stream._settings(len(known)) for known in (record.classes, classes))
             record, _ = record.admitted(classes, *settings)
-        record.settle()
+        record.fit_map()
         records.append(record)
     begin = records.pop().calibrator if start is not None else None
     new = copy.copy(records[0])

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.alike import learners_of
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.merging.changes import Change, change_between
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.parts import take_apart, without_news
 from aggro.merging.shards import merge_round, shard_of
 from aggro.merging.texts import encoder_like, grown_copy, moved, renamed
 from aggro.merging.words import State, finder, key_space, keys_of, nameless, since, together
+from aggro.selection.common import learners_of
 from aggro.text.learner import TextLearner
 
 

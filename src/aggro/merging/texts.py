@@ -9,15 +9,15 @@ from functools import reduce
 
 import numpy as np
 
-from aggro.learn.alike import AnyLearner, grow_features, suffered
-from aggro.learn.classes import Classes
-from aggro.learn.learner import Array
-from aggro.learn.typical import Typical
+from aggro.classes import Classes
+from aggro.learner import Array
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.parts import wider
 from aggro.merging.words import finder, keys_of, since, together
-from aggro.models.record import Record
+from aggro.persistence.record import Record
+from aggro.reference_row import ReferenceRow
+from aggro.selection.common import AnyLearner, grow_features, progressive_loss
 from aggro.text.encoder import Encoder
 from aggro.text.learner import TextLearner
 from aggro.text.runner import Runner
@@ -108,7 +108,7 @@ def merge_text_learners(
     merged.encoder, merged.runners = encoder, runners
     merged.examples, merged.repeated = int(total[0]), int(total[3])
     merged.leading = merged.best(runners)
-    made = suffered(merged.leader.race)
+    made = progressive_loss(merged.leader.race)
     merged.counted = (float(total[1] - made[0]), float(total[2] - made[1]))
     if first.calibrator is not None:
         records = [each.calibrator for each in learners if each.calibrator is not None]
@@ -184,7 +184,7 @@ def grown_copy(race: AnyLearner, features: int) -> AnyLearner:
     return twin
 
 
-def renamed(typical: Typical, new: Callable[[Array], Array]) -> Typical:
+def renamed(typical: ReferenceRow, new: Callable[[Array], Array]) -> ReferenceRow:
     """Return a typical example whose features have new numbers."""
     samples = tuple(_sorted(values, new(features)) for values, features in typical.samples)
     mean, features = _sorted(typical.mean, new(typical.features))

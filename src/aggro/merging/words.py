@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.text.encoder import Encoder
 
 State = dict[str, Array]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from aggro.learn.choice import Choice
 from aggro.plot.style import COLOURS, close_figure, open_figure
+from aggro.selection.report import SelectionReport
 
 
-def explained(choice: Choice, path: str | Path | None) -> Choice:
+def explained(choice: SelectionReport, path: str | Path | None) -> SelectionReport:
     """Return a choice; with a path, a picture of it is drawn there."""
     if path is not None:
         draw_choice(choice, path)
     return choice
 
 
-def draw_choice(choice: Choice, path: str | Path | None) -> Any:
+def draw_choice(choice: SelectionReport, path: str | Path | None) -> Any:
     """Draw the rows of a choice as bars; save the picture when a path is given."""
     figure, (axes,) = open_figure(path, figsize=(7.0, 1.4 + 0.32 * len(choice.rows)))
     factor = 1.0 if choice.regression else 100.0

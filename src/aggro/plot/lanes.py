@@ -11,7 +11,7 @@ RACED = ("metric", "scale")
 
 
 def draw_lanes(lanes: list[dict[str, Any]], regression: bool, path: str | Path | None) -> Any:
-    """Draw the lanes of ``lanes_``, the leader marked; save the picture when a path is given."""
+    """Draw the candidates and mark the best; save the picture if a path is given."""
     figure, (axes,) = open_figure(path)
     what, factor = ("recent_loss", 1.0) if regression else ("recent_error", 100.0)
     lines = _lines(lanes)

@@ -7,15 +7,15 @@ import numpy as np
 from .rules import Array, Labels
 
 FORGOTTEN = 0.01  # of an example
-METRICS = ("euclidean", "diagonal", "root", "newton", "full")
+METRICS = ("euclidean", "diagonal", "adagrad", "newton", "full")
 
 
 class Metric:
     """||v||^2 = v' P v with a precision P = Sigma^-1 that starts at 1 and grows with each update.
 
     ``euclidean`` never grows, ``diagonal`` keeps a vector, ``full`` a matrix (paper 001, eq. 9).
-    ``root`` takes the root of what ``diagonal`` keeps. ``newton`` keeps a vector that grows before
-    the update, by the squared loss.
+    ``adagrad`` takes the root of what ``diagonal`` keeps. ``newton`` keeps a vector that grows
+    before the update, by the squared loss.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Metric:
         """Sigma x for every row x."""
         if self.kind == "full":
             return np.asarray(np.linalg.solve(self.precision, rows.T).T)
-        return rows / (np.sqrt(self.precision) if self.kind == "root" else self.precision)
+        return rows / (np.sqrt(self.precision) if self.kind == "adagrad" else self.precision)
 
     def grow(self, x: Array, kappa: float = 1.0, forgetting: float = 0.0) -> None:
         """P += kappa x x', or its diagonal, where x first loses a share of what it had above 1."""

@@ -166,7 +166,7 @@ class ReferenceLearner:
 
     @property
     def cumulative_loss(self) -> float:
-        """Losses suffered before learning, summed over independent outputs."""
+        """Losses progressive_loss before learning, summed over independent outputs."""
         return sum(group.cumulative_loss for group in self.groups)
 
     def _rows(self, X: ArrayLike) -> Array:

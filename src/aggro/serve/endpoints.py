@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from aggro.models.record import bytes_of
+from aggro.persistence.record import bytes_of
 from aggro.serve import calls, metrics, oip
 from aggro.serve.errors import NO_FILE, Refused
 from aggro.serve.events import Events

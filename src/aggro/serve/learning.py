@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from aggro.models.record import Record
+from aggro.persistence.record import Record
 from aggro.serve.entries import Outcome, Refusal, Row
 from aggro.serve.faces import Face, Said
 from aggro.serve.pulse import Pulse

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.calibration import Calibrator
-from aggro.learn.probability_map import bounded, softmax
+from aggro.calibration.calibrator import Calibrator
+from aggro.calibration.probability_map import bounded, softmax
 
 QUICK = 4000  # margins times squared classes: a map of these is fitted in some milliseconds
 EVERY = 256  # examples from one fit to the next

@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 
 from aggro.atomic import sync_folder
-from aggro.models import ModelFileError
-from aggro.models.record import DAMAGED, Record, read_record, write_record
-from aggro.models.store import model_of
+from aggro.persistence import ModelFileError
+from aggro.persistence.record import DAMAGED, Record, read_record, write_record
+from aggro.persistence.store import model_of
 from aggro.serve.folder import (
     RESTORE,
     DataFolderError,

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggro import _core
 from aggro.checks import check_count, check_number
-from aggro.learn.learner import Array, Learner
+from aggro.learner import Array, Learner
 from aggro.settings import Settings
 from aggro.stream.frames import column_like, rows_of_frame, values_of
 from aggro.stream.race import RacingStream
@@ -96,7 +96,7 @@ class StreamLearner(RacingStream, RiverProtocol):
 
     @property
     def cumulative_loss_(self) -> float:
-        """Sum of the losses, each suffered before its example was learned."""
+        """Sum of the losses, each progressive_loss before its example was learned."""
         return float(self._progress()[2])
 
     def _columns(self) -> tuple[list[Any], list[dict[Any, float]], list[float]]:

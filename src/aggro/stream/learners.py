@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.classes import in_order
-from aggro.learn.growth import output_map
-from aggro.learn.learner import Learner
-from aggro.learn.probability_map import softmax_of_one
+from aggro.calibration.probability_map import softmax_of_one
+from aggro.classes import in_order
+from aggro.growth import output_map
+from aggro.learner import Learner
 from aggro.stream.base import StreamLearner
 from aggro.stream.frames import rows_of_frame, table_like
 from aggro.stream.probability import RecordingStream
@@ -35,7 +35,7 @@ class StreamClassifier(RecordingStream):
         ``PassiveAggressiveClassifier()``: support classes; with two classes it is PA-I.
     C : float or "auto", default=1.0
         Price of a missed margin. "auto" trains a grid of values side by side and predicts with the
-        one that has made the fewest mistakes recently; see ``C_`` and ``lanes_``.
+        one that has made the fewest mistakes recently; see ``C_`` and ``candidates_``.
     max_features : int or None, default=None
         Maximum number of features to keep. None means no limit.
     overflow : {"drop", "hash"}, default="drop"

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from aggro.learn.calibration import Calibrator
-from aggro.learn.growth import output_map
-from aggro.learn.learner import Array
-from aggro.learn.probability_map import bounded
-from aggro.learn.typical import RECENT, is_sample, kept, next_change
+from aggro.calibration.calibrator import Calibrator
+from aggro.calibration.probability_map import bounded
+from aggro.growth import output_map
+from aggro.learner import Array
+from aggro.reference_row import RECENT, is_sample, kept, next_change
 from aggro.settings import Settings
 from aggro.stream.base import StreamLearner, from_json, to_json
 
@@ -75,7 +75,7 @@ class StreamRecord:
         new.waits = (len(waiting.labels), len(waiting.margins))
         new.met += 1
         if len(waiting.labels) == WAITING or new.met == self.batch:
-            new.settle()
+            new.fit_map()
         if x is not None:
             new.recent = [*self.recent[1 - RECENT :], x]
         if new.met == self.next_mean:
@@ -87,7 +87,7 @@ class StreamRecord:
         self, classes: list[Any], old: Settings, new: Settings
     ) -> tuple[StreamRecord, Array]:
         """Return the record with classes that were just met, and what turns old margins to new."""
-        self.settle()
+        self.fit_map()
         grown, count = self._shared(), len(classes)
         places = {label: place for place, label in enumerate(classes)}
         change = np.ones((1, 1))
@@ -98,7 +98,7 @@ class StreamRecord:
         grown.classes, grown.places, grown.waiting = classes, places, Waiting()
         return grown, change
 
-    def settle(self) -> None:
+    def fit_map(self) -> None:
         """Move the waiting margins to the others, in one step."""
         labels, weights, margins, centres = map(np.array, vars(self._waiting()).values())
         if len(labels):
@@ -122,7 +122,7 @@ class StreamRecord:
 
     def probabilities(self, margins: list[float], centre: list[float]) -> list[float]:
         """Return the probability of each class."""
-        self.settle()
+        self.fit_map()
         rows = self.calibrator.probabilities(np.array([margins]), np.array(centre))
         return [float(each) for each in rows[0]]
 
@@ -135,7 +135,7 @@ class StreamRecord:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return facts (the examples as pairs of names and values) and arrays by name."""
-        self.settle()
+        self.fit_map()
         parts = vars(self.calibrator)
         facts = {name: parts[name] for name in FACTS} | {"met": self.met}
         facts["next_mean"] = self.next_mean

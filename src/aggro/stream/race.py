@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from aggro import _core
-from aggro.learn.budget import affordable
-from aggro.learn.bundle import select
-from aggro.learn.grids import (
+from aggro.learner import Learner
+from aggro.selection.copies import select
+from aggro.selection.grids import (
     first_steps,
     grid_of,
     is_settled,
@@ -23,7 +23,7 @@ from aggro.learn.grids import (
     off_unit,
     standing,
 )
-from aggro.learn.learner import Learner
+from aggro.selection.memory import affordable
 from aggro.settings import Settings, memory_of
 
 _core.give_signatures(_core.Stream)
@@ -92,7 +92,7 @@ class RacingStream(_core.Stream):
     def _go_on(self, learner: Learner, look: int) -> None:
         self._install(self._classes(), learner, look)
 
-    def settle(self) -> None:
+    def keep_best(self) -> None:
         """End the race: keep the leader alone, with its C, as if there had been no other.
 
         Its weights stay the same, to the last bit, and take a small part of the memory. ``C``
@@ -115,10 +115,10 @@ class RacingStream(_core.Stream):
             return float(self._prices[self._chosen])
 
     @property
-    def lanes_(self) -> list[dict[str, Any]]:
+    def candidates_(self) -> list[dict[str, Any]]:
         """What ``C="auto"`` races: each lane's C, mistakes and recent record."""
         if not self._races:
-            raise AttributeError("lanes_ exists only with C='auto'.")
+            raise AttributeError("candidates_ exists only with C='auto'.")
         with self._lock:
             leader, prices, records = self._chosen, self._prices, self._records()
         return [
@@ -126,8 +126,8 @@ class RacingStream(_core.Stream):
             for lane, (price, record) in enumerate(zip(prices, records, strict=True))
         ]
 
-    def plot_lanes(self, path: str | Path | None = None) -> Any:
+    def plot_candidates(self, path: str | Path | None = None) -> Any:
         """Draw the recent error of each lane against C, the leader marked; return the figure."""
         from aggro.plot.lanes import draw_lanes
 
-        return draw_lanes(self.lanes_, self._settings(2).task == "regression", path)
+        return draw_lanes(self.candidates_, self._settings(2).task == "regression", path)

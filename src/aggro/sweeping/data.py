@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from aggro.classes import Classes
 from aggro.estimators.targets import read_classes, read_values
 from aggro.estimators.validation import check_finite, feature_names, read_matrix
 from aggro.files import Reader, read
 from aggro.files.labels import first_labels, looks_continuous
 from aggro.files.sources import STANDARD_INPUT
-from aggro.learn.classes import Classes
-from aggro.learn.learner import Array
-from aggro.learn.lessons import read_weights
+from aggro.learner import Array
 from aggro.settings import Task, class_task
+from aggro.training_batch import read_weights
 
 
 @dataclass

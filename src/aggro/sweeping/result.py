@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.bundle import select
-from aggro.learn.learner import Array, Learner
+from aggro.learner import Array, Learner
+from aggro.selection.copies import select
 from aggro.settings import Settings, Task
 from aggro.variants import PLAIN, find
 

@@ -13,7 +13,7 @@ import numpy as np
 from aggro import _core
 
 CHARACTERS = 0x110000
-WORD, SPACE, CAPITAL, CASED, IGNORABLE = 1, 2, 4, 8, 16  # as in core/words/letters.hpp
+WORD, SPACE, CAPITAL, CASED, IGNORABLE = 1, 2, 4, 8, 16  # as in core/text/letters.hpp
 # All letters, spaces and marks; the planes between and behind these are empty or private.
 USED = ((0, 0x40000), (0xE0000, 0xE1000))
 SPECIAL = {0x130: "i", 0x3A3: "\u03c3"}  # their lower case is more than one character, or varies

@@ -13,9 +13,8 @@ import numpy as np
 
 from aggro.checks import check_count, check_flag
 from aggro.files.raw import RawRows
-from aggro.learn.choice import Choice
-from aggro.learn.learner import Array
-from aggro.learn.threads import threads_of
+from aggro.learner import Array
+from aggro.selection.report import SelectionReport
 from aggro.settings import Settings, check_settings, memory_limit
 from aggro.sklearn_api import Estimator, check_fitted
 from aggro.stream.river import RiverProtocol
@@ -25,6 +24,7 @@ from aggro.text.learner import TextLearner
 from aggro.text.names import MOST_NAMES
 from aggro.text.options import Options
 from aggro.text.table import Table, check_columns, table_of
+from aggro.threads import threads_of
 from aggro.variants import EstimatorSettings
 
 RANGES = {"auto": [(1, 1), (1, 2)]}
@@ -130,7 +130,7 @@ class TextEstimator(Estimator, RiverProtocol):
             rows = table.take(order) if self.shuffle else table
             learner.learn(rows, part, threads, again=number > 0, undo=False)
             if number == 0:
-                learner.settle()
+                learner.keep_best()
 
     # -- batches of files, as in the linear estimators ----------------------------------------
 
@@ -161,12 +161,12 @@ class TextEstimator(Estimator, RiverProtocol):
 
     # -- what was learned -------------------------------------------------------------------
 
-    def settle(self) -> Any:
+    def keep_best(self) -> Any:
         """End the race: keep what leads, as if there had been nothing else; return the estimator.
 
         The model then takes a small part of the memory, and of a file. ``fit`` does this itself.
         """
-        self._fitted().settle()
+        self._fitted().keep_best()
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -186,16 +186,16 @@ class TextEstimator(Estimator, RiverProtocol):
         return model
 
     @property
-    def choice_(self) -> dict[str, Any]:
+    def best_params_(self) -> dict[str, Any]:
         """What leads: ``ngram_range``, ``idf``, and what else was left open."""
         return self._fitted().choice
 
     @property
-    def lanes_(self) -> list[dict[str, Any]]:
+    def candidates_(self) -> list[dict[str, Any]]:
         """What is raced: each lane's representation, settings, mistakes and recent record."""
         return self._fitted().lanes()
 
-    def explain_choice(self, path: str | Path | None = None) -> Choice:
+    def selection_report(self, path: str | Path | None = None) -> SelectionReport:
         """Return what was raced and by how much the leader is ahead: a table, once printed.
 
         With a path, a picture of it is drawn there.
@@ -203,7 +203,7 @@ class TextEstimator(Estimator, RiverProtocol):
         learner = self._fitted()
         if not learner.lanes():
             raise AttributeError(
-                "There is no choice to explain: nothing is 'auto', or settle() has ended the race."
+                "There is no selection to report: nothing is 'auto', or keep_best() has ended it."
             )
         from aggro.plot.choice import explained
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from aggro.calibration.probability_map import softmax
 from aggro.checks import check_flag
+from aggro.classes import Classes, decode
 from aggro.labels import plain_labels, shown
-from aggro.learn.classes import Classes, decode
-from aggro.learn.learner import Array
-from aggro.learn.lessons import read_weights
-from aggro.learn.probability_map import softmax
-from aggro.learn.threads import threads_of
+from aggro.learner import Array
 from aggro.settings import Settings, class_task
 from aggro.sklearn_api import store_parameters
 from aggro.text.base import TextEstimator, check_count_of, there
@@ -21,6 +19,8 @@ from aggro.text.explain import Explained
 from aggro.text.learner import TextLearner
 from aggro.text.options import WORDS
 from aggro.text.table import Table
+from aggro.threads import threads_of
+from aggro.training_batch import read_weights
 from aggro.variants import ESTIMATORS
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.text.numbers import Sizes
 from aggro.text.options import Options
 from aggro.text.table import Table

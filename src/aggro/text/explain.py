@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.text.learner import TextLearner
 from aggro.text.names import columns_of, hashes_of, listed
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggro.files.raw import RawRows
 from aggro.files.strings import Buffers
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.text.sources import Laid, Listed, Texts
 from aggro.text.table import Table
 

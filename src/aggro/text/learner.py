@@ -1,7 +1,7 @@
 """Texts in, scores out: representations that race, each with its own race of learners.
 
 Term frequency runs against inverse document frequency and words against words with their pairs.
-Each document is read once, and judged by all before it is learned (see ``aggro.learn.race``).
+Each document is read once, and evaluated by all candidates before it is learned.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from aggro import _core
-from aggro.learn.alike import AnyLearner, grow_features, learners_of, suffered
-from aggro.learn.calibration import Calibrator
-from aggro.learn.choice import Choice, choice_of, leaving
-from aggro.learn.grids import PIECE, is_settled, next_look
-from aggro.learn.lanes import is_hopeless, lanes_of, record_of
-from aggro.learn.learner import Array, Learner
-from aggro.learn.makers import grown
-from aggro.learn.race import AutoLearner
-from aggro.learn.recorder import Recorder
-from aggro.learn.turns import Turns
-from aggro.learn.typical import Typical, next_change
+from aggro.calibration.calibrator import Calibrator
+from aggro.calibration.recorder import Recorder
+from aggro.learner import Array, Learner
+from aggro.locking import OwnedLock
+from aggro.reference_row import ReferenceRow, next_change
+from aggro.selection.candidates import is_hopeless, lanes_of, record_of
+from aggro.selection.common import AnyLearner, grow_features, learners_of, progressive_loss
+from aggro.selection.grids import PIECE, is_settled, next_look
+from aggro.selection.makers import grown
+from aggro.selection.report import SelectionReport, choice_of, leaving
+from aggro.selection.selection import ModelSelection
 from aggro.settings import DEFAULT_MEMORY, Settings
 from aggro.text.encoder import Encoder, Rows
 from aggro.text.race import best_of, bytes_of, make_race, put_back, share_drift, winner_of
@@ -50,14 +50,14 @@ class TextLearner:
         self.repeated = 0  # examples of later passes, which are not judged
         self.counted = (0.0, 0.0)  # mistakes and distance, less those of the leader itself
         self.left: list[dict[str, Any]] = []  # what is told of learners that are out of the race
-        nothing = Typical.of(np.zeros(1))
+        nothing = ReferenceRow.of(np.zeros(1))
         self.runners = [
             Runner(which, kind, make_race(settings, outputs, "float32", seed), nothing)
             for kind in reversed(encoder.kinds)
             for which in range(len(encoder.ranges))
         ]
         self.calibrator = None if settings.task == "regression" else Calibrator.empty(outputs)
-        self.turns = Turns()
+        self.turns = OwnedLock()
 
     @property
     def leader(self) -> Runner:
@@ -67,12 +67,12 @@ class TextLearner:
     @property
     def mistakes(self) -> float:
         """Mistakes of whoever led at the time, each before learning."""
-        return self.counted[0] + suffered(self.leader.race)[0]
+        return self.counted[0] + progressive_loss(self.leader.race)[0]
 
     @property
     def distance(self) -> float:
         """The same for numbers: how far off it was."""
-        return self.counted[1] + suffered(self.leader.race)[1]
+        return self.counted[1] + progressive_loss(self.leader.race)[1]
 
     @property
     def bytes(self) -> int:
@@ -129,7 +129,7 @@ class TextLearner:
 
     def _until_next_look(self) -> int:
         """Return how many examples may pass; one learner alone has only its typical row renewed."""
-        if len(self.runners) == 1 and not isinstance(self.leader.race, AutoLearner):
+        if len(self.runners) == 1 and not isinstance(self.leader.race, ModelSelection):
             return next_change(self.examples - self.repeated, 1)
         return next_look(self.examples) - self.examples
 
@@ -145,7 +145,7 @@ class TextLearner:
             for runner, each in zip(self.runners, given, strict=True):
                 models: list[Any] = [learner.model for learner in learners_of(runner.race)]
                 if models:
-                    kept.append(_core.before_lesson(models, each, **lesson))
+                    kept.append(_core.begin_transaction(models, each, **lesson))
             self._teach(given, rows, lesson, threads, again)
         except BaseException:
             for undo in kept:
@@ -237,7 +237,7 @@ class TextLearner:
             learners = learners_of(runner.race)
             kept = [each for each in learners if not is_hopeless(each, best, regression)]
             out += self._shown(runner, [each for each in learners if each not in kept])
-            if isinstance(runner.race, AutoLearner) and 0 < len(kept) < len(learners):
+            if isinstance(runner.race, ModelSelection) and 0 < len(kept) < len(learners):
                 runner.race.go_on_with(kept)
             staying += [runner] if kept else []
         self._lead(staying)
@@ -254,7 +254,7 @@ class TextLearner:
 
     def _counted_beside(self, race: AnyLearner) -> tuple[float, float]:
         """Return the mistakes and distance so far, less those of a race that leads from now on."""
-        made = suffered(race)
+        made = progressive_loss(race)
         return self.mistakes - made[0], self.distance - made[1]
 
     @staticmethod
@@ -272,11 +272,11 @@ class TextLearner:
                 return
             worst, where = max(all_, key=lambda each: record_of(each[0]))
             kept = [learner for learner in learners_of(where.race) if learner is not worst]
-            if kept and isinstance(where.race, AutoLearner):
+            if kept and isinstance(where.race, ModelSelection):
                 where.race.go_on_with(kept)
             self._lead([runner for runner in self.runners if kept or runner is not where])
 
-    def settle(self) -> None:
+    def keep_best(self) -> None:
         """End the race: keep the leader alone, as if there had been no other."""
         leader = self.leader
         if not self.examples:
@@ -316,7 +316,7 @@ class TextLearner:
         """What leads: the range of n-grams, the weighing, and what its race has chosen."""
         leader = self.leader
         race = leader.race
-        chosen = race.choice if isinstance(race, AutoLearner) and race.examples else {}
+        chosen = race.choice if isinstance(race, ModelSelection) and race.examples else {}
         ranges = self.encoder.ranges[leader.which]
         return {"ngram_range": ranges, "idf": leader.kind == "idf", **chosen}
 
@@ -324,16 +324,16 @@ class TextLearner:
         """Return what is raced: representation, settings, mistakes and recent record of each."""
         found = []
         for place, runner in enumerate(self.runners):
-            if not isinstance(runner.race, AutoLearner):
+            if not isinstance(runner.race, ModelSelection):
                 continue
             for lane in runner.race.lanes():
                 chosen = lane["chosen"] and place == self.leading
                 found.append({**self._about(runner), **lane, "chosen": chosen})
         return found
 
-    def told(self) -> Choice:
+    def told(self) -> SelectionReport:
         """Return what was raced, the leader first, those that left the race included."""
-        races = [(r, r.race.left) for r in self.runners if isinstance(r.race, AutoLearner)]
+        races = [(r, r.race.left) for r in self.runners if isinstance(r.race, ModelSelection)]
         left = [{**self._about(runner), **row} for runner, rows in races for row in rows]
         return choice_of(self.lanes(), [*self.left, *left], self.settings.task == "regression")
 
@@ -356,7 +356,7 @@ class TextLearner:
 
     # -- predicting -------------------------------------------------------------------------
 
-    def look(self, table: Table, threads: int = 1) -> tuple[Learner | AutoLearner, Any, int]:
+    def look(self, table: Table, threads: int = 1) -> tuple[Learner | ModelSelection, Any, int]:
         """Return who predicts, and the rows of a table as it sees them."""
         with_rows = self.encoder.rows(table, learn=False, threads=threads)
         leader = self.leader
@@ -381,4 +381,4 @@ class TextLearner:
         return {name: value for name, value in self.__dict__.items() if name != "turns"}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__dict__.update(kept, turns=Turns())
+        self.__dict__.update(kept, turns=OwnedLock())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 MOST_NAMES = 2**18
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aggro.learn.alike import AnyLearner, grow_features, learners_of
-from aggro.learn.bundle import select
-from aggro.learn.grids import MOST_VALUES, price, tables_of
-from aggro.learn.lanes import record_of
-from aggro.learn.learner import Learner
-from aggro.learn.race import AutoLearner
+from aggro.learner import Learner
+from aggro.selection.candidates import record_of
+from aggro.selection.common import AnyLearner, grow_features, learners_of
+from aggro.selection.copies import select
+from aggro.selection.grids import MOST_VALUES, price, tables_of
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings, memory_of, selected_axes
 
 TWO_CLASSES, MORE_CLASSES = range(-3, 5), range(-1, 3)  # in steps from the unit of C
 
 
-class TextRace(AutoLearner):
+class TextRace(ModelSelection):
     """A race with a short grid; all representations begin anew together (see ``TextLearner``)."""
 
     def affordable(self, places: Sequence[Settings], spent: int = 0) -> tuple[list[Settings], int]:
@@ -55,7 +55,7 @@ def share_drift(races: Sequence[AnyLearner], best: int) -> None:
     """
     source = races[best]
     for race in races:
-        if isinstance(race, AutoLearner) and isinstance(source, AutoLearner):
+        if isinstance(race, ModelSelection) and isinstance(source, ModelSelection):
             race.drift = race.drift.decided(source.drift.drifted)
 
 
@@ -63,7 +63,7 @@ def put_back(race: AnyLearner, known: dict[str, Any]) -> None:
     """Restore a race, except for features that have entered: all learners keep these, unknown."""
     race.__dict__.clear()
     race.__dict__.update(known)
-    if isinstance(race, AutoLearner) and race.learners:
+    if isinstance(race, ModelSelection) and race.learners:
         grow_features(race, race.learners[0].features)  # the first one grows first
 
 
@@ -75,6 +75,6 @@ def bytes_of(learner: Learner, features: int) -> int:
 
 def winner_of(race: AnyLearner) -> Learner:
     """Return the leader alone, as a learner of its own."""
-    if isinstance(race, AutoLearner):
+    if isinstance(race, ModelSelection):
         return race.winner()
     return select(race, [0], [race.settings])

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Array
-from aggro.learn.lessons import read_weights
-from aggro.learn.threads import threads_of
+from aggro.learner import Array
 from aggro.settings import Settings
 from aggro.sklearn_api import store_parameters
 from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.options import WORDS
 from aggro.text.table import Table
+from aggro.threads import threads_of
+from aggro.training_batch import read_weights
 from aggro.variants import ESTIMATORS
 
 LARGEST = 1e30  # of a target: the weights are single precision

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from aggro.learn.alike import AnyLearner
-from aggro.learn.learner import Array
-from aggro.learn.race import AutoLearner
-from aggro.learn.typical import Typical
+from aggro.learner import Array
+from aggro.reference_row import ReferenceRow
+from aggro.selection.common import AnyLearner
+from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.text.encoder import Rows
 
@@ -19,7 +19,7 @@ class Runner:
     which: int
     kind: str
     race: AnyLearner
-    typical: Typical
+    typical: ReferenceRow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ def matrix_of(runner: Runner, rows: list[Rows]) -> Matrix:
 
 def settings_of(runner: Runner, settings: Settings) -> Settings:
     """Return the settings of a runner: what its own race left open, or has chosen."""
-    if isinstance(runner.race, AutoLearner):
+    if isinstance(runner.race, ModelSelection):
         return settings
     old = runner.race.settings
     chosen = {name: getattr(old, name) for name in ("C", "metric", "average")}

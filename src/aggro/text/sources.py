@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from aggro import _core
-from aggro.learn.learner import Array
+from aggro.learner import Array
 
 
 class Texts(Protocol):

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from aggro.files.strings import StringColumn
-from aggro.learn.learner import Array
+from aggro.learner import Array
 from aggro.text.sources import Listed, Texts, texts_of
 
 KINDS = ("text", "category", "number")

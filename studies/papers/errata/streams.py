@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggro import datasets
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
 from studies.papers.experiment import Cell, Outcome
 from studies.papers.mahalanobis.data import SETS, TABLES, TWEETS, USERS, in_their_span, stream

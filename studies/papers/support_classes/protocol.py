@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learn.learner import Learner, rows_of
+from aggro.learner import Learner, rows_of
 from studies.papers.experiment import Cell, Outcome
 from studies.papers.support_classes.inside import look_inside
 from studies.papers.support_classes.learners import (

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 import aggro
-from aggro.models import save
-from aggro.models.record import FORMAT
+from aggro.persistence import save
+from aggro.persistence.record import FORMAT
 
 HERE = Path(__file__).parent
 MODELS = {
@@ -33,7 +33,7 @@ MODELS = {
     "stream": aggro.StreamClassifier("SPA-I"),
     "stream-regressor": aggro.StreamRegressor("PAR-I", max_features=16, overflow="hash"),
     "late": aggro.PassiveAggressiveClassifier(),
-    "root": aggro.PassiveAggressiveClassifier(metric="root", average=False),
+    "adagrad": aggro.PassiveAggressiveClassifier(metric="adagrad", average=False),
     "choice": aggro.AutoClassifier(),
     "text": aggro.TextClassifier(n_features=2**8, keep_names=True, random_state=0),
     "text-regressor": aggro.TextRegressor(n_features=2**8, random_state=0),

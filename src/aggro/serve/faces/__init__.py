@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.models.record import CLASSIFIERS, KERNELS, REGRESSORS
+from aggro.persistence.record import CLASSIFIERS, KERNELS, REGRESSORS
 from aggro.serve.faces.arrays import ArrayFace
 from aggro.serve.faces.base import Face, Said, Why, text_of
 from aggro.serve.faces.streams import StreamFace

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
-from aggro.models.record import KERNELS
+from aggro.persistence.record import KERNELS
 from aggro.serve.faces.base import Face, Said, Why, text_of
 from aggro.serve.limits import Limits
 from aggro.serve.probability import Probabilities

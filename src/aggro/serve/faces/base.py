@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from aggro.models.record import Record
-from aggro.models.store import record_of
+from aggro.persistence.record import Record
+from aggro.persistence.store import record_of
 from aggro.serve.limits import Limits
 
 Contribution = tuple[str, Any, float]  # feature, value, what it adds to the score

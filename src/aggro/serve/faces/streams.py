@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
-from aggro.models.record import Record
-from aggro.models.store import record_of
+from aggro.persistence.record import Record
+from aggro.persistence.store import record_of
 from aggro.serve.faces.base import Face, Said, Why, text_of
 from aggro.serve.limits import Limits
 from aggro.serve.probability import Probabilities
@@ -47,7 +47,7 @@ class StreamFace(Face):
         if len(classes) < 2:
             return {text_of(label): 1.0 for label in classes}
         if record.met < YOUNG:
-            record.settle()
+            record.fit_map()
         centre = np.array(self.model._margins(record.typical)[1])
         found = probabilities.of(record.calibrator, margins, centre)
         return dict(zip(map(text_of, classes), found, strict=True))
@@ -117,7 +117,7 @@ class StreamFace(Face):
             "C": model.C_ if model.C != "auto" or model.examples else None,
         }
         if model._races and model.examples:
-            found["race"] = model.lanes_
+            found["race"] = model.candidates_
         return found
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
-from aggro.learn.classes import decode
+from aggro.classes import decode
 from aggro.serve.faces.base import Face, Said, Why, text_of
 from aggro.serve.limits import Limits
 from aggro.serve.probability import Probabilities

@@ -1,0 +1,136 @@
+// A kernel model as Python sees it: locked, all or nothing, without the interpreter's lock.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <variant>
+
+#include "arrays.hpp"
+#include "guard.hpp"
+#include "kernel/passes.hpp"
+#include "training_batch.hpp"
+
+namespace aggro {
+
+/// A model, its support vectors, and the lock that lets one thread write or several read.
+class KernelCore {
+  public:
+    using AnyStore = std::variant<DenseStore, SparseStore, OutsideStore>;
+
+    KernelCore(const KernelShape& shape, std::vector<Group> groups, bool sparse)
+        : model(shape, std::move(groups)), store(store_for(shape, sparse)) {}
+
+    /// Learns, or throws and leaves everything as it was.
+    void learn(TrainingBatch lesson, std::int64_t first_id, const Margins<2>& margins) {
+        change([&] {
+            check_features(lesson.x, model.shape.features);
+            check_order(lesson, lesson.x.rows);
+            check_targets(model.groups, lesson);
+            check_batch(lesson, model.shape.outputs);
+            watch(lesson, margins);
+            all_or_nothing(harmless(model, lesson), [&] {
+                std::visit(
+                    [&](auto& kept) {
+                        if constexpr (outside<decltype(kept)>)
+                            throw std::invalid_argument(
+                                "this kernel is computed outside: use learn_values");
+                        else
+                            learn_rows(model, kept, lesson, first_id);
+                    },
+                    store);
+            });
+        });
+    }
+
+    void learn_values(const Table& with_support, const Table& within, TrainingBatch lesson,
+                      const Column<std::int64_t>& ids, const Margins<2>& margins) {
+        const std::size_t rows = ids.size();
+        change([&] {
+            auto* kept = std::get_if<OutsideStore>(&store);
+            if (!kept) throw std::invalid_argument("this kernel is computed inside: use learn");
+            check_targets(model.groups, lesson);
+            if (with_support.shape(0) != rows || with_support.shape(1) != kept->size() ||
+                within.shape(0) != rows || within.shape(1) != rows)
+                throw std::invalid_argument(
+                    "kernel values are needed with every support vector and every row");
+            watch(lesson, margins);
+            all_or_nothing(false, [&] {
+                aggro::learn_values(model, *kept, lesson, with_support.data(), within.data(),
+                                    ids.data());
+            });
+        });
+    }
+
+    nb::ndarray<nb::numpy, double> score(const Rows& rows) {
+        const Matrix& x = rows.matrix;
+        std::vector<double> out;
+        in_python_words([&] {
+            guard.read([&] {
+                check_features(x, model.shape.features);
+                out = room_for_scores<double>(x, model.shape.outputs);
+                std::visit(
+                    [&](const auto& kept) {
+                        if constexpr (outside<decltype(kept)>)
+                            throw std::invalid_argument(
+                                "this kernel is computed outside: multiply by coef()");
+                        else
+                            score_rows(model, kept, x, out.data());
+                    },
+                    store);
+            });
+        });
+        return to_numpy(std::move(out), {x.rows, model.shape.outputs});
+    }
+
+    KernelModel model;
+    AnyStore store;
+    Guard guard;
+
+  private:
+    static AnyStore store_for(const KernelShape& shape, bool sparse) {
+        if (shape.kernel.kind == Kernel::external) return OutsideStore();
+        // rows meet the support vectors side by side, all their features laid out
+        constexpr double side_by_side = 8;
+        check_memory(side_by_side * static_cast<double>(shape.features) * sizeof(double),
+                     "a kernel on " + std::to_string(shape.features) + " features",
+                     "use fewer features");
+        if (sparse) return SparseStore(shape.features);
+        return DenseStore(shape.features);
+    }
+
+    template <class Store>
+    static constexpr bool outside = std::is_same_v<std::decay_t<Store>, OutsideStore>;
+
+    /// Lets the margins be written down that the rows are given before they are learned.
+    void watch(TrainingBatch& lesson, const Margins<2>& margins) const {
+        if (!margins) return;
+        if (margins->shape(0) != lesson.count || margins->shape(1) != model.shape.outputs)
+            throw std::invalid_argument("margins need room for rows x outputs");
+        Watch::check_all_count(lesson);
+        lesson.margins = margins->data();
+    }
+
+    template <class Work>
+    void change(Work&& work) {
+        in_python_words([&] { guard.write(work); });
+    }
+
+    /// Goes back to a copy if an example turns out to be bad. Asked to stop, it keeps what it has
+    /// learned.
+    template <class Work>
+    void all_or_nothing(bool safe, Work&& work) {
+        if (safe) return work();
+        const KernelModel model_before = model;
+        const AnyStore store_before = store;
+        try {
+            work();
+        } catch (const Interrupted&) {
+            throw;
+        } catch (...) {
+            model = model_before, store = store_before;
+            throw;
+        }
+    }
+};
+
+}  // namespace aggro

@@ -1,0 +1,275 @@
+// A linear model as Python sees it: behind its guard, all or nothing.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "arrays.hpp"
+#include "guard.hpp"
+#include "linear/add_classes.hpp"
+#include "linear/learn_models.hpp"
+#include "linear/select.hpp"
+#include "training_batch.hpp"
+
+namespace aggro {
+
+template <class T>
+class LinearCore {
+  public:
+    LinearCore(const Shape& shape, std::vector<Group> groups, std::vector<std::size_t> own_sum)
+        : model(shape, std::move(groups), std::move(own_sum)) {}
+
+    /// Learns in all models, or throws and leaves all of them as they were.
+    static void learn(const std::vector<LinearCore*>& cores, TrainingBatch lesson,
+                      const Watch& watch, bool undo, std::size_t threads, bool look = true) {
+        lesson.undo = undo;
+        lesson.look = look;
+        lesson.threads = std::max<std::size_t>(threads, 1);
+        in_python_words([&] {
+            Guard::write_all(guards(cores), [&] {
+                for (const LinearCore* core : cores) core->check(lesson);
+                watch.begin(lesson, shapes(cores));
+                learn_together(models(cores), lesson);
+            });
+        });
+    }
+
+    nb::ndarray<nb::numpy, T> score(const Matrix& x, std::size_t threads) {
+        const std::size_t outputs = model.shape.outputs;
+        std::vector<T> out;
+        in_python_words([&] {
+            guard.read([&] {
+                check_features(x, model.shape.features);
+                out = room_for_scores<T>(x, outputs);
+                score_all(model, x, out.data(), threads);
+            });
+        });
+        return to_numpy(std::move(out), {x.rows, outputs});
+    }
+
+    nb::ndarray<nb::numpy, double> joint_score(const Matrix& x, std::size_t threads) {
+        std::vector<double> out(x.rows);
+        in_python_words([&] {
+            guard.read([&] {
+                check_features(x, model.shape.features);
+                score_jointly(model, x, out.data(), threads);
+            });
+        });
+        return to_numpy(std::move(out), {x.rows});
+    }
+
+    /// The weights of the joint answer, and its intercept behind them.
+    nb::ndarray<nb::numpy, double> joint_weights() {
+        std::vector<double> out = guard.read([&] {
+            auto [weights, bias] = aggro::joint_weights(model);
+            weights.push_back(bias);
+            return weights;
+        });
+        const std::size_t size = out.size();
+        return to_numpy(std::move(out), {size});
+    }
+
+    /// All arrays of the state by name, copied.
+    nb::dict state() {
+        std::vector<std::pair<std::string, Array>> arrays;
+        guard.alone([&] {
+            model.visit_saved([&](const char* name, Per, auto* data, std::size_t size) {
+                using V = std::remove_pointer_t<decltype(data)>;
+                if (size > 0) arrays.emplace_back(name, std::vector<V>(data, data + size));
+            });
+        });
+        nb::dict state;
+        for (auto& [name, array] : arrays)
+            std::visit(
+                [&](auto& values) {
+                    const std::size_t size = values.size();
+                    state[name.c_str()] = to_numpy(std::move(values), {size});
+                },
+                array);
+        return state;
+    }
+
+    /// What the arrays of the state belong to, by name.
+    nb::dict layout() {
+        constexpr const char* names[] = {"lane",  "slot",   "feature", "output", "mixture",
+                                         "group", "matrix", "model",   "shared"};
+        std::vector<std::pair<std::string, const char*>> kinds;
+        guard.alone([&] {
+            model.visit_saved([&](const char* name, Per per, auto*, std::size_t size) {
+                if (size > 0) kinds.emplace_back(name, names[static_cast<int>(per)]);
+            });
+        });
+        nb::dict layout;
+        for (const auto& [name, kind] : kinds) layout[name.c_str()] = kind;
+        return layout;
+    }
+
+    /// Puts back what `state` gave; if something does not fit, nothing is changed.
+    void load_state(const nb::dict& state) {
+        const Guard::Hold hold(guard);
+        std::vector<nb::object> arrays;
+        model.visit_saved([&](const char* name, Per, auto* data, std::size_t size) {
+            using V = std::remove_pointer_t<decltype(data)>;
+            if (size == 0) return;
+            if (!state.contains(name)) {
+                constexpr std::string_view later[] = {"class_sum_rest", "joint_part", "margin_size",
+                                                      "margin_loss"};  // than states of old
+                if (std::find(std::begin(later), std::end(later), name) == std::end(later))
+                    throw nb::key_error(name);
+                return arrays.push_back(nb::none());
+            }
+            const auto array = array_of<Column<V>>(state, name);
+            if (array.size() != size)
+                throw nb::value_error((std::string(name) + " has " + std::to_string(array.size()) +
+                                       " values, expected " + std::to_string(size))
+                                          .c_str());
+            arrays.push_back(nb::cast(array));
+        });
+        std::size_t i = 0;
+        model.visit_saved([&](const char*, Per, auto* data, std::size_t size) {
+            using V = std::remove_pointer_t<decltype(data)>;
+            if (size == 0) return;
+            const nb::object& array = arrays[i++];
+            if (array.is_none()) return void(std::fill_n(data, size, V(0)));
+            std::memcpy(data, nb::cast<Column<V>>(array).data(), size * sizeof(V));
+        });
+    }
+
+    /// Goes on where some models of another core are.
+    void continue_models(LinearCore& from, const std::vector<std::size_t>& models) {
+        Guard::alone_with_all({&guard, &from.guard}, [&] {
+            const Shape &own = model.shape, &other = from.model.shape;
+            for (const std::size_t each : models)
+                if (each >= other.models) throw std::invalid_argument("there is no such model");
+            if (models.size() != own.models || own.features != other.features ||
+                own.outputs * other.models != other.outputs * own.models)
+                throw std::invalid_argument("these models have another shape");
+            aggro::continue_models(model, from.model, models);
+        });
+    }
+
+    /// Goes on where another core is, with more classes: see `NewClasses`.
+    void add_classes(LinearCore& from, std::vector<std::size_t> position,
+                     std::vector<double> change) {
+        Guard::alone_with_all({&guard, &from.guard}, [&] {
+            aggro::add_classes(model, from.model, {std::move(position), std::move(change)});
+        });
+    }
+
+    /// The weights as they are in memory, features x outputs. Writing to it writes to the model.
+    nb::ndarray<nb::numpy, T> weights_view() {
+        const Block<T> weights = guard.peek([&] { return model.weights; });
+        auto* kept = new Block<T>(weights);
+        nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Block<T>*>(p); });
+        const auto stride = static_cast<std::int64_t>(weights.stride());
+        return nb::ndarray<nb::numpy, T>(kept->data(), {weights.rows(), model.shape.outputs}, owner,
+                                         {stride, 1});
+    }
+
+    /// The weights that predict, features x outputs, whatever they are made of.
+    nb::ndarray<nb::numpy, T> weights() {
+        std::vector<T> out;
+        const std::size_t features = guard.read([&] {
+            out.resize(model.shape.features * model.shape.outputs);
+            write_weights(model, out.data());
+            return model.shape.features;
+        });
+        return to_numpy(std::move(out), {features, model.shape.outputs});
+    }
+
+    nb::ndarray<nb::numpy, double> bias() {
+        std::vector<double> bias =
+            guard.read([&] { return effective_bias(model, predicts_by_mean(model)); });
+        return to_numpy(std::move(bias), {model.shape.outputs});
+    }
+
+    void set_groups(std::vector<Group> groups) {
+        guard.write([&] {
+            if (groups.size() != model.groups.size())
+                throw std::invalid_argument("the number of groups is fixed");
+            model.groups = std::move(groups);
+        });
+    }
+
+    /// Mistakes, updates and loss of each group.
+    std::vector<std::tuple<std::int64_t, std::int64_t, double>> tallies() {
+        return guard.peek([&] {
+            std::vector<std::tuple<std::int64_t, std::int64_t, double>> out;
+            const Tally& t = model.tally;
+            for (std::size_t i = 0; i < t.loss.size(); ++i)
+                out.emplace_back(t.mistakes[i], t.updates[i], t.loss[i]);
+            return out;
+        });
+    }
+
+    static std::vector<Guard*> guards(const std::vector<LinearCore*>& cores) {
+        std::vector<Guard*> all;
+        for (LinearCore* core : cores) all.push_back(&core->guard);
+        return all;
+    }
+    static std::vector<Shape> shapes(const std::vector<LinearCore*>& cores) {
+        std::vector<Shape> all;
+        for (const LinearCore* core : cores) all.push_back(core->model.shape);
+        return all;
+    }
+    static std::vector<Model<T>*> models(const std::vector<LinearCore*>& cores) {
+        std::vector<Model<T>*> all;
+        for (LinearCore* core : cores) all.push_back(&core->model);
+        return all;
+    }
+
+    void check(const TrainingBatch& lesson) const {
+        check_features(lesson.x, model.shape.features);
+        check_order(lesson, lesson.x.rows);
+        check_targets(model.groups, lesson);
+        check_batch(lesson, model.shape.outputs);
+    }
+
+    Model<T> model;
+    Guard guard;
+
+  private:
+    using Array = std::variant<std::vector<float>, std::vector<double>, std::vector<std::int64_t>>;
+};
+
+/// What models were before a lesson that is learned in several calls.
+template <class T>
+class Transaction {
+  public:
+    Transaction(std::vector<LinearCore<T>*> all, const TrainingBatch& lesson)
+        : cores(std::move(all)) {
+        Guard::write_all(LinearCore<T>::guards(cores), [&] {
+            for (const LinearCore<T>* core : cores) core->check(lesson);
+            before = std::make_unique<Before<T>>(LinearCore<T>::models(cores), lesson);
+        });
+        for (LinearCore<T>* core : cores) kept.push_back(nb::find(core));
+    }
+    Transaction(const Transaction&) = delete;
+    ~Transaction() {
+        Guard::alone_with_all(LinearCore<T>::guards(cores), [&] { before.reset(); });
+    }
+
+    void restore() {
+        Guard::write_all(LinearCore<T>::guards(cores), [&] { before->restore(); });
+    }
+
+    void check() {
+        in_python_words(
+            [&] { Guard::write_all(LinearCore<T>::guards(cores), [&] { before->check(); }); });
+    }
+
+  private:
+    std::vector<LinearCore<T>*> cores;
+    std::unique_ptr<Before<T>> before;  ///< watches the models, so that it comes and goes locked
+    std::vector<nb::object> kept;       ///< the models, alive
+};
+
+}  // namespace aggro

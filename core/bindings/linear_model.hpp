@@ -1,0 +1,267 @@
+// A linear model and several of them as Python sees them, in the precision of their weights.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "linear_core.hpp"
+
+namespace aggro {
+
+using namespace nb::literals;
+
+template <class T>
+void bind_model(nb::module_& m, const char* name) {
+    using G = LinearCore<T>;
+    nb::class_<G>(m, name, "A linear model: weights, metric, centre and counters.")
+        .def(
+            "__init__",
+            [](G* self, const Shape& shape, std::vector<Group> groups,
+               std::vector<std::size_t> own_sum) {
+                new (self) G(shape, std::move(groups), std::move(own_sum));
+            },
+            "shape"_a, "groups"_a, "own_sum"_a)
+        .def(
+            "learn",
+            [](G& self, const Rows& rows, Labels labels, Values values, Weights weights,
+               Labels order, std::size_t batch_size, bool undo, std::size_t threads,
+               const Rows* typical, Margins<3> margins) {
+                const Targets targets{labels, values, weights, order};
+                G::learn({&self}, targets.lesson(rows, batch_size), {typical, margins}, undo,
+                         threads);
+            },
+            "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
+            "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
+            "undo"_a = true, "threads"_a = 1, "typical"_a.none() = nb::none(),
+            "margins"_a.none() = nb::none(),
+            "Learn the rows, in order. A bad row raises and leaves the model as it was. margins, "
+            "rows x 2 x outputs, is filled with the scores of each row, and of the typical row, "
+            "before it is learned.")
+        .def(
+            "score",
+            [](G& self, const Rows& rows, std::size_t threads) {
+                return self.score(rows.matrix, std::max<std::size_t>(threads, 1));
+            },
+            "rows"_a, "threads"_a = 1,
+            "Scores of the predictor, one row per example and one column per output.")
+        .def(
+            "joint_score",
+            [](G& self, const Rows& rows, std::size_t threads) {
+                return self.joint_score(rows.matrix, std::max<std::size_t>(threads, 1));
+            },
+            "rows"_a, "threads"_a = 1, "The part of these models in the joint answer to each row.")
+        .def(
+            "joint_weights", &G::joint_weights,
+            "Their part in the weights of the joint answer, and in its intercept, the last number.")
+        .def(
+            "grow",
+            [](G& self, std::size_t features) {
+                self.guard.write([&] { self.model.grow(features); });
+            },
+            "features"_a, "Make room for more features, with weight zero.")
+        .def(
+            "fold",
+            [](G& self) {
+                self.guard.write([&] {
+                    for (const Group& group : self.model.groups) fold(self.model, group);
+                });
+            },
+            "Write all weights out in full, whatever they are made of.")
+        .def("state", &G::state, "All arrays of the state by name.")
+        .def("layout", &G::layout, nb::sig("def layout(self) -> dict[str, str]"),
+             "What each array of the state belongs to: lane, slot, feature, output, mixture, "
+             "group, matrix, model or shared.")
+        .def("load_state", &G::load_state, "state"_a,
+             "Put back what state() gave; what does not fit raises and changes nothing.")
+        .def("continue_models", &G::continue_models, "source"_a, "models"_a,
+             "Let model i go on where model models[i] of another core is.")
+        .def("add_classes", &G::add_classes, "source"_a, "position"_a, "change"_a,
+             "Go on where another core is, with more classes: position[c] is the new number of the "
+             "class c, and change turns the outputs of a model into the new ones, row by row.")
+        .def("weights_view", &G::weights_view, "The last weights in place, features x outputs.")
+        .def("weights", &G::weights, "The weights that predict, features x outputs.")
+        .def("bias", &G::bias, "The intercepts that predict.")
+        .def("set_groups", &G::set_groups, "groups"_a, "Change the rules; what was learned stays.")
+        .def(
+            "freeze_means",
+            [](G& self, bool frozen) {
+                self.guard.write([&] { self.model.counters.frozen = frozen; });
+            },
+            "frozen"_a)
+        .def(
+            "seed",
+            [](G& self, std::uint64_t seed) {
+                self.guard.write([&] { self.model.counters.random = seed; });
+            },
+            "seed"_a)
+        .def(
+            "average_from",
+            [](G& self, std::int64_t examples) {
+                self.guard.write([&] { self.model.average_from = examples; });
+            },
+            "examples"_a)
+        .def(
+            "set_memory",
+            [](G& self, double memory) {
+                self.guard.write([&] { self.model.record.memory = memory; });
+            },
+            "memory"_a, "What an example leaves of the recent records before it.")
+        .def_prop_ro(
+            "features",
+            [](G& self) { return self.guard.peek([&] { return self.model.shape.features; }); })
+        .def_prop_ro("lanes", [](G& self) { return self.model.lanes; })
+        .def_prop_ro("keeps_total", [](G& self) { return self.model.shape.total; })
+        .def_prop_ro(
+            "examples",
+            [](G& self) { return self.guard.peek([&] { return self.model.counters.examples; }); })
+        .def_prop_ro(
+            "averaged",
+            [](G& self) { return self.guard.peek([&] { return self.model.counters.averaged; }); })
+        .def_prop_ro("tallies", &G::tallies, "Mistakes, updates and loss of each group.")
+        .def_prop_ro(
+            "memory",
+            [](G& self) { return self.guard.peek([&] { return self.model.record.memory; }); })
+        .def_prop_ro(
+            "unit",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const auto& known = self.model.unit.known;
+                    return std::vector<double>(known.begin(), known.end());
+                });
+            },
+            "What is known of the unit of C: rows, their log squares, answers, their logs, steps.")
+        .def(
+            "set_unit",
+            [](G& self, double steps) {
+                self.guard.write([&] { self.model.unit.known.at(Unit::steps) = steps; });
+            },
+            "steps"_a, "Note where the grid of C was put.")
+        .def_prop_ro(
+            "records",
+            [](G& self) { return self.guard.peek([&] { return list_of(self.model.record); }); },
+            "Mistakes, recent mistakes, recent loss and recent examples of each model; the recent "
+            "ones count in examples of equal weight.")
+        .def_prop_ro(
+            "distances",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const auto& distances = self.model.record.distances;
+                    return std::vector<double>(distances.begin(), distances.end());
+                });
+            },
+            "Sum of the absolute errors of each model, in regression.")
+        .def_prop_ro(
+            "by_mean",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const std::size_t each = self.model.shape.outputs / self.model.shape.models;
+                    const auto outputs = predicts_by_mean(self.model);
+                    std::vector<bool> models;
+                    for (std::size_t k = 0; k < outputs.size(); k += each)
+                        models.push_back(outputs[k]);
+                    return models;
+                });
+            },
+            "Whether the mean of its weights predicts, for each model.")
+        .def_prop_ro(
+            "chosen",
+            [](G& self) { return self.guard.peek([&] { return best_record(self.model.record); }); },
+            "The model with the best recent record.")
+        .def_prop_ro(
+            "joint_parts",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const auto& part = self.model.record.part;
+                    return std::vector<double>(part.begin(), part.end());
+                });
+            },
+            "How often each score, of the mean and of the last weights of each model, counts in "
+            "the joint answer: zeros where one answers.")
+        .def_prop_ro(
+            "chosen_unit",
+            [](G& self) {
+                return self.guard.peek([&] { return unit_of_chosen(self.model.record); });
+            },
+            "The unit in which the score of the chosen model counts in the joint answer.")
+        .def_prop_ro(
+            "answers_jointly",
+            [](G& self) {
+                return self.guard.peek([&] { return self.model.record.answers_jointly(); });
+            },
+            "Whether some model has a part in a joint answer.")
+        .def_prop_ro(
+            "chosen_record",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const Record& record = self.model.record;
+                    return std::make_pair(record.chosen_mistakes, record.chosen_error);
+                });
+            },
+            "Mistakes and error of whichever model was the chosen one at its time, or of the joint "
+            "answer.")
+        .def_prop_ro(
+            "drift_record",
+            [](G& self) {
+                return self.guard.peek([&] {
+                    const DriftRecord& drift = self.model.record.drift;
+                    return std::make_tuple(drift.weight, drift.squared_weight, drift.loss,
+                                           drift.squared_loss);
+                });
+            },
+            "Sums over the rows that were evaluated before they were learned: of weights, of "
+            "squared weights, and of the bounded losses of the chosen model and their squares, "
+            "each times the weight.");
+}
+
+/// What concerns several models at once.
+template <class T>
+void bind_several(nb::module_& m, const char* name) {
+    using G = LinearCore<T>;
+    using B = Transaction<T>;
+    nb::class_<B>(m, name, "What models were before a lesson, as far as it can change them.")
+        .def("restore", &B::restore, "Put them back, their rules included.")
+        .def("check", &B::check, "Raise if what the lesson has changed overflows.");
+    m.def(
+        "begin_transaction",
+        [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,
+           Labels order, bool undo) {
+            const Targets targets{labels, values, weights, order};
+            TrainingBatch lesson = targets.lesson(rows, 1);
+            lesson.undo = undo;
+            return new B(std::move(models), lesson);
+        },
+        "models"_a, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
+        "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "undo"_a = true,
+        nb::rv_policy::take_ownership,
+        "Remember what a lesson in several steps could change, to look it over and, unless undo is "
+        "false, to undo all of them. It costs what the rows cost.");
+    m.def(
+        "join_answers",
+        [](const std::vector<G*>& models, bool jointly) {
+            Guard::write_all(G::guards(models), [&] { join_answers(G::models(models), jointly); });
+        },
+        "models"_a, "jointly"_a,
+        "Give each score its part in the joint answer, by how wrong its margins were, or none.");
+    m.def(
+        "learn_together",
+        [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,
+           Labels order, std::size_t batch_size, bool undo, std::size_t threads,
+           const Rows* typical, Margins<3> margins, std::size_t watched, bool look) {
+            const Targets targets{labels, values, weights, order};
+            G::learn(models, targets.lesson(rows, batch_size), {typical, margins, watched}, undo,
+                     threads, look);
+        },
+        "models"_a, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
+        "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
+        "undo"_a = true, "threads"_a = 1, "typical"_a.none() = nb::none(),
+        "margins"_a.none() = nb::none(), "watched"_a = 0, "look"_a = true,
+        "Learn the rows in every model, each as if it were alone. A bad row raises and leaves all "
+        "as they were; after an interrupt all have learned the same rows. margins are those of the "
+        "watched model. Unless look is false, a model that overflows raises as well.");
+}
+
+}  // namespace aggro

@@ -1,0 +1,124 @@
+// Ensemble predictions: while little is known, a mean of all models errs less than the best one.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "linear/passes.hpp"
+
+namespace aggro {
+
+/// A rival's weight in the ensemble falls by exp(-this) for each unit of its loss (`margin_error`).
+inline constexpr double joint_rate = 2;
+
+/// The stretch of its margins by which a rival has been least wrong.
+inline std::size_t best_stretch(const Record& r, std::size_t voice) {
+    constexpr std::size_t ways = Record::stretches.size();
+    const double* loss = &r.margin_loss[voice * ways];
+    return static_cast<std::size_t>(std::min_element(loss, loss + ways) - loss);
+}
+
+/// Sets the coefficient of each rival's score in the ensemble prediction: a weight by the loss of
+/// its margins, in examples of equal weight, over the unit of its margins. Weights sum to one. So
+/// the prediction is a mean of margins in units of their usual size: its own unit stays when
+/// another rival has the least loss. If the models do not answer jointly, all coefficients are
+/// zero.
+template <class T>
+inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
+    double least = std::numeric_limits<double>::infinity(), total = 0;
+    const auto each = [&](auto&& use) {
+        for (Model<T>* m : models)
+            for (std::size_t i = 0; i < m->record.part.size(); ++i) {
+                const Record& r = m->record;
+                const std::size_t best = best_stretch(r, i);
+                const double loss = r.margin_loss[i * Record::stretches.size() + best];
+                use(m->record.part[i], loss / r.unit_of_weight(),
+                    margin_unit(r, i) / Record::stretches[best]);
+            }
+    };
+    each([&](double&, double loss, double) { least = std::min(least, loss); });
+    each([&](double& part, double loss, double) {
+        part = jointly ? std::exp(joint_rate * (least - loss)) : 0;
+        total += part;
+    });
+    constexpr double most = 1e100;  // of margins that have all but no size
+    each([&](double& part, double, double unit) {
+        part *= part > 0 ? std::min(most, 1 / unit) / total : 0;
+    });
+}
+
+/// The unit in which the chosen rival counts in an ensemble prediction.
+inline double unit_of_chosen(const Record& r) {
+    if (r.part.empty()) return 1;
+    const std::size_t model = best_record(r), voice = model * r.rivals + best_rival(r, model);
+    return margin_unit(r, voice) / Record::stretches[best_stretch(r, voice)];
+}
+
+/// The joint answers to the rows of a lesson, block by block; nothing where there are none.
+template <class T>
+class Joint {
+  public:
+    Joint(const std::vector<Model<T>*>& all, const TrainingBatch& whole)
+        : models(all), lesson(whole) {
+        active = std::any_of(models.begin(), models.end(), [](const Model<T>* m) {
+            return !m->counters.frozen && m->record.answers_jointly();
+        });
+        if (!active) return;
+        said.resize(models.size());
+        if (lesson.margins) margins.resize(models.size());
+    }
+    Joint(const Joint&) = delete;
+    ~Joint() {
+        for (Model<T>* m : models) m->said = nullptr;
+    }
+
+    void begin(const TrainingBatch& block) {
+        for (std::size_t i = 0; i < said.size(); ++i) {
+            said[i].resize(block.count);
+            models[i]->said = said[i].data();
+        }
+        for (auto& each : margins) each.resize(2 * (block.first + block.count));
+    }
+
+    /// Whether the margins of a model are asked for: those of all, if all answer.
+    bool watches(std::size_t i) const { return lesson.margins && (active || i == lesson.watched); }
+
+    /// The block for one model, which puts its part of the margins aside.
+    TrainingBatch part(TrainingBatch block, std::size_t i) {
+        if (active) block.margins = margins[i].data();
+        return block;
+    }
+
+    /// Adds the parts up and counts the mistakes; every model has made them.
+    void end(const TrainingBatch& block) {
+        std::size_t entry = 0;
+        for (std::size_t k = 0; active && k < block.count; ++k) {
+            const std::size_t row = block.row(k), at = 2 * (block.first + k);
+            if (lesson.weight(row) == 0) continue;
+            const double answer = sum(said, entry++);
+            for (std::size_t half = 0; lesson.margins && half < 2; ++half)
+                lesson.margins[at + half] = sum(margins, at + half);
+            const bool yes = lesson.target(row).sign(models[0]->groups[0].positive) > 0;
+            if ((answer > 0) == yes) continue;
+            for (Model<T>* m : models) {
+                ++m->record.chosen_mistakes;
+                if (m->shape.one_class) m->turned.chosen_mistakes += answer != 0;
+            }
+        }
+    }
+
+  private:
+    static double sum(const std::vector<std::vector<double>>& parts, std::size_t at) {
+        double total = 0;
+        for (const auto& part : parts) total += part[at];
+        return total;
+    }
+
+    const std::vector<Model<T>*>& models;
+    const TrainingBatch& lesson;
+    bool active = false;
+    std::vector<std::vector<double>> said, margins;  ///< of each model, in the order of the rows
+};
+
+}  // namespace aggro

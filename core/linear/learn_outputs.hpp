@@ -1,0 +1,110 @@
+// The same step for independent outputs, all at once: the loops are over lanes.
+#pragma once
+#include <cmath>
+#include <limits>
+
+#include "linear/independent_outputs.hpp"
+#include "linear/statistics.hpp"
+#include "linear/weight_update.hpp"
+
+namespace aggro {
+
+template <class T, class Row, bool Single, bool Diagonal>
+class LearnLanes {
+  public:
+    LearnLanes(Model<T>& model, Scratch<T>& scratch)
+        : m(model),
+          s(scratch),
+          part{scratch.share},
+          rules(Single ? LaneRules() : LaneRules(model, scratch.share)) {}
+
+    bool usable() const { return rules.usable; }
+    bool models() const { return rules.models; }
+
+    /// Lets the metric of each lane that will move gain by its loss. True if some lane does.
+    bool gain(const Seen<Row>& row, const Target& y, double weight,
+              Mover<T, Row, Single, Diagonal>& mover) {
+        suffer(row, y, weight);
+        bool gains = false;
+        for (std::size_t k = part.first(); k < part.end(); ++k) {
+            const bool moves = s.tau[k] != 0;
+            mover.gain(k, moves ? rules.gain_of(k, weight) : 0, row.stretch);
+            gains |= moves;
+        }
+        return gains;
+    }
+
+    /// Fills the step of each lane and counts what it suffers. True if some lane moves.
+    bool judge(const Seen<Row>& row, const Target& y, double weight, Account<T, Single>& account) {
+        suffer(row, y, weight);
+        const bool moving = count(account.examples() + 1);
+        if (!account.judges()) return moving;
+        if (!account.alone())
+            write_journal(account.entry());
+        else if (rules.models)
+            write_records(m.record, rules.wrong.data(), rules.loss.data(), weight);
+        else
+            add_losses(m, weight, rules.loss.data());
+        return moving;
+    }
+
+    /// OwnedLock the steps into coefficients, which wait to be applied.
+    bool move(const Seen<Row>& row, double weight, Mover<T, Row, Single, Diagonal>& mover) const {
+        mover.move_lanes(row.stretch, [&](std::size_t k) { return rules.kappa_of(k, weight); });
+        return true;
+    }
+
+  private:
+    /// Fills the loss and the step of each lane.
+    void suffer(const Seen<Row>& row, const Target& y, double weight) {
+        measure(row);
+        const auto rounding =
+            rounding_of<T>(row.x.size, [&](std::size_t k) { return reach(m, row, k); });
+        rules.judge(y, s.scores.data(), weight, row.stretch, s.tau.data(), m.targets, rounding);
+    }
+
+    /// x' Sigma x with the constant feature, for each lane.
+    void measure(const Seen<Row>& row) {
+        const std::size_t n = part.end();
+        const double constant = m.shape.intercept ? 1 / row.stretch : 0;
+        AGGRO_LANES
+        for (std::size_t k = part.first(); k < n; ++k) {
+            const double v = Diagonal ? static_cast<double>(s.length[k]) : row.squared;
+            rules.length[k] = row.stretch * v + m.bias_variance[k] * constant;
+        }
+    }
+
+    bool count(std::int64_t now) {
+        const std::size_t n = part.end();
+        std::int64_t moving = 0, overflows = 0;
+        AGGRO_LANES
+        for (std::size_t k = part.first(); k < n; ++k) {
+            const double tau = s.tau[k];
+            const std::int64_t moves = tau != 0;
+            moving += moves;
+            overflows += !(std::abs(tau) + rules.loss[k] <= std::numeric_limits<T>::max());
+            m.tally.loss[k] += rules.loss[k];
+            m.tally.mistakes[k] += static_cast<std::int64_t>(rules.wrong[k]);
+            m.tally.updates[k] += moves;
+            m.tally.last_update[k] = moves ? now : m.tally.last_update[k];
+        }
+        if (overflows > 0)
+            throw BadExample("its score or step overflows; scale the features or the target");
+        return moving > 0;
+    }
+
+    void write_journal(std::size_t entry) {
+        const std::size_t n = part.end() - part.first();
+        std::copy_n(rules.loss.data() + part.first(), n, s.journal->losses(entry) + part.first());
+        if (rules.models)
+            std::copy_n(rules.wrong.data() + part.first(), n,
+                        s.journal->votes(entry) + part.first());
+    }
+
+    Model<T>& m;
+    Scratch<T>& s;
+    Part<Single> part;
+    LaneRules rules;
+};
+
+}  // namespace aggro

@@ -1,0 +1,251 @@
+// What a lesson may change, kept as it was: a refused row takes the whole lesson back.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "linear/passes.hpp"
+
+namespace aggro {
+
+/// True if all numbers of an array are. The exponent of what is not has all bits set, so that one
+/// more carries into the sign: in whole numbers all is looked at as fast as memory gives it.
+template <class V>
+inline bool all_finite(const V* values, std::size_t size) {
+    if constexpr (!std::is_floating_point_v<V>) {
+        return true;
+    } else {
+        using Bits = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
+        constexpr std::size_t bytes = 64, width = bytes / sizeof(V), chains = 4;
+        constexpr int places = std::numeric_limits<V>::digits - 1;  // of the exponent's last bit
+        constexpr Bits one = Bits{1} << places, sign = Bits{1} << (8 * sizeof(V) - 1);
+        const auto carried = [](auto bits) { return (bits & (sign - one)) + one; };
+        Vector<Bits, bytes> found[chains] = {};
+        std::size_t i = 0;
+        for (; i + chains * width <= size; i += chains * width)
+            for (std::size_t c = 0; c < chains; ++c)
+                found[c] |= carried(
+                    load<Bits, bytes>(reinterpret_cast<const Bits*>(values + i + c * width)));
+        const auto all = (found[0] | found[1]) | (found[2] | found[3]);
+        Bits any = 0;
+        for (std::size_t k = 0; k < width; ++k) any |= all[k];
+        for (; i < size; ++i) any |= carried(std::bit_cast<Bits>(values[i]));
+        return (any & sign) == 0;
+    }
+}
+
+template <class T>
+inline bool intercepts_fit(const Model<T>& m) {
+    return std::all_of(m.bias.begin(), m.bias.end(), [](double b) {
+        return std::abs(b) <= static_cast<double>(std::numeric_limits<T>::max());
+    });
+}
+
+inline constexpr const char* model_overflows =
+    "learning these rows makes the model overflow; scale the features or the target";
+
+/// The features of the rows of a lesson, each once, where it pays to look at them one by one: they
+/// must be fewer than the model has. Where nothing is kept and the tables are only looked through
+/// at the end, a table is read much faster than features are gathered: `lanes` is how wide all are.
+class Touched {
+  public:
+    Touched(const TrainingBatch& lesson, std::size_t lanes) {
+        constexpr std::size_t gathering = 16;  // times as long for a feature as a lane takes
+        std::size_t entries = 0;
+        for (std::size_t i = 0; lesson.x.sparse() && i < lesson.count; ++i)
+            entries += entries_of(lesson, i).second;
+        few = lesson.x.sparse() && entries < lesson.x.features &&
+              (lesson.undo || entries * gathering < lesson.x.features * lanes);
+        if (!few) return;
+        if (lesson.x.wide_indices)
+            collect(static_cast<const std::int64_t*>(lesson.x.indices), lesson);
+        else
+            collect(static_cast<const std::int32_t*>(lesson.x.indices), lesson);
+    }
+
+    bool few = false;
+    std::vector<std::size_t> features;
+
+  private:
+    /// Where the entries of a row begin, and how many there are.
+    static std::pair<std::size_t, std::size_t> entries_of(const TrainingBatch& lesson,
+                                                          std::size_t i) {
+        const std::size_t r = lesson.row(i);
+        const auto begin = static_cast<std::size_t>(lesson.x.start(r));
+        return {begin, static_cast<std::size_t>(lesson.x.start(r + 1)) - begin};
+    }
+
+    template <class Index>
+    void collect(const Index* indices, const TrainingBatch& lesson) {
+        const std::size_t width = lesson.x.features;
+        for (std::size_t i = 0; i < lesson.count; ++i) {
+            const auto [begin, size] = entries_of(lesson, i);
+            for (std::size_t k = begin; k < begin + size; ++k)  // a wrong index is refused later
+                if (const auto j = static_cast<std::size_t>(indices[k]); j < width)
+                    features.push_back(j);
+        }
+        if (features.size() * 64 < width) {
+            std::sort(features.begin(), features.end());
+            features.erase(std::unique(features.begin(), features.end()), features.end());
+            return;
+        }
+        std::vector<bool> known(width);
+        std::size_t distinct = 0;
+        for (const std::size_t j : features) {
+            if (!known[j]) features[distinct++] = j;
+            known[j] = true;
+        }
+        features.resize(distinct);
+    }
+};
+
+/// The numbers that a lesson may change, kept unless the lesson does without. A sparse row steps
+/// along its own features alone, so that of a large table only their lines are kept; what changes
+/// all lines at once announces it (`Model::announce_sweep`), and the tables are kept whole just
+/// then.
+template <class T>
+class Undo final : private SweepWatcher {
+  public:
+    Undo(Model<T>& model, bool keep_it, const Touched& touched)
+        : m(model),
+          keeps(keep_it),
+          width(model.shape.features),
+          by_lines(touched.few && local()),
+          lines(by_lines ? touched.features : none) {
+        m.watchers.reserve(m.watchers.size() + 1);
+        m.watchers.push_back(this);
+        if (!keeps) return;
+        groups = m.groups;
+        std::size_t bytes = 0;
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            bytes += sizeof(*data) * (width == 0 ? size : lines.size() * width);
+        });
+        rest.reserve(bytes);  // what grows step by step takes up to three times as much
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            if (width == 0) return keep(rest, data, size);
+            for (const std::size_t j : lines) keep(rest, data + j * width, width);
+        });
+    }
+    Undo(const Undo&) = delete;
+    ~Undo() { std::erase(m.watchers, static_cast<SweepWatcher*>(this)); }
+
+    /// Puts everything back, the rules included.
+    void restore() {
+        if (!keeps) return;
+        if (m.shape.features != width) throw std::invalid_argument("the model has grown since");
+        m.groups = groups;
+        const std::byte *from = rest.data(), *table = tables.data();
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            if (width == 0) return put(data, size, from);
+            if (swept) put(data, size, table);
+            for (const std::size_t j : lines) put(data + j * width, width, from);
+        });
+    }
+
+    /// True if what may have changed are finite numbers, and the intercepts fit into T.
+    bool fine() {
+        bool fine = intercepts_fit(m);
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
+            const std::size_t width = width_of(data);
+            if (width == 0 || swept) fine &= all_finite(data, size);
+            for (const std::size_t j : lines) fine &= all_finite(data + j * width, width);
+        });
+        return fine;
+    }
+
+  private:
+    /// Values for each feature of a table that is kept line by line; 0 for arrays kept whole.
+    std::size_t width_of(const void* data) const {
+        if (!by_lines || data == nullptr) return 0;
+        if (data == m.weights.data()) return m.weights.stride();
+        if (data == m.sum_rest.data()) return m.sum_rest.stride();
+        if (data == m.news.data()) return m.news.stride();
+        return data == m.sizes.seen.data() || data == m.sizes.square.data() ? 1 : 0;
+    }
+
+    /// True if a step along a sparse row leaves all other features alone.
+    bool local() const {
+        return m.shape.metric != Metric::full && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
+               m.shape.scale != Scale::standard;
+    }
+
+    void before_sweep() override {
+        if (swept || !by_lines) return;
+        swept = true;
+        if (!keeps) return;
+        std::size_t bytes = 0;
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
+            if (width_of(data) > 0) bytes += size * sizeof(*data);
+        });
+        tables.reserve(bytes);
+        m.visit([&](const char*, Per, auto* data, std::size_t size) {
+            if (width_of(data) > 0) keep(tables, data, size);
+        });
+    }
+
+    template <class V>
+    static void keep(std::vector<std::byte>& kept, const V* data, std::size_t size) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(data);
+        kept.insert(kept.end(), bytes, bytes + size * sizeof(V));
+    }
+
+    template <class V>
+    static void put(V* data, std::size_t size, const std::byte*& from) {
+        if (size > 0) std::memcpy(data, from, size * sizeof(V));
+        from += size * sizeof(V);
+    }
+
+    Model<T>& m;
+    bool keeps;
+    std::size_t width;  ///< features of the model
+    bool by_lines, swept = false;
+    std::vector<Group> groups;
+    inline static const std::vector<std::size_t> none;
+    const std::vector<std::size_t>& lines;  ///< kept of each table; what is not kept so is whole
+    std::vector<std::byte> rest, tables;
+};
+
+/// The same for several models.
+template <class T>
+class Before {
+  public:
+    Before(const std::vector<Model<T>*>& models, const TrainingBatch& lesson)
+        : touched(lesson, lanes_of(models)) {
+        for (Model<T>* m : models)
+            undos.push_back(std::make_unique<Undo<T>>(*m, lesson.undo, touched));
+    }
+    Before(const Before&) = delete;
+
+    void restore() {
+        for (const auto& undo : undos) undo->restore();
+    }
+
+    /// Throws if what the lesson has changed is no longer finite.
+    void check() {
+        if (!std::all_of(undos.begin(), undos.end(), [](const auto& undo) { return undo->fine(); }))
+            throw std::overflow_error(model_overflows);
+    }
+
+  private:
+    static std::size_t lanes_of(const std::vector<Model<T>*>& models) {
+        std::size_t lanes = 0;
+        for (const Model<T>* m : models) lanes += m->lanes;
+        return lanes;
+    }
+
+    Touched touched;
+    std::vector<std::unique_ptr<Undo<T>>> undos;
+};
+
+}  // namespace aggro

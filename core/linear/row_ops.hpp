@@ -1,0 +1,251 @@
+// The verbs of a row on a model: look at it, measure it, step along it. One output or many lanes,
+// Euclidean or diagonal: the only things the loops over features can tell apart.
+#pragma once
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "linear/work_partition.hpp"
+#include "rows/lanes.hpp"
+
+namespace aggro {
+
+/// Working memory of one pass, allocated once: one entry per lane, or per output. `dot`, `coef` and
+/// `plain` have the lanes of the weights and behind them those of their shift.
+template <class T>
+struct Scratch {
+    std::vector<T> dot, length, coef, plain, kappa, fade;
+    std::vector<double> scores, means, tau, sums;
+    std::vector<std::size_t> active;
+    std::vector<T> values;
+    Ranking ranking;
+    Rule priced;                 ///< the rule of a group at the weight of an example
+    Share share;                 ///< what is learned with it
+    Journal* journal = nullptr;  ///< where threads write what they see; null for one alone
+    Counters counters;           ///< of a thread; one alone uses the model's
+
+    explicit Scratch(const Model<T>& m)
+        : dot(m.variance_section()),
+          length(m.lanes),
+          coef(m.variance_section()),
+          plain(m.variance_section()),
+          kappa(m.lanes),
+          fade(m.lanes),
+          scores(m.shape.outputs),
+          means(m.shape.outputs),
+          tau(m.shape.outputs),
+          sums(m.shape.sums + 1),
+          share(whole(m)) {}
+};
+
+template <class T>
+inline void clear(std::vector<T>& lanes) {
+    std::fill(lanes.begin(), lanes.end(), T(0));
+}
+
+/// A row that was looked at. It is `stretch` times x: 1 but for rows whose squared length would
+/// overflow.
+template <class Row>
+struct Seen {
+    const Row& x;
+    double squared = 0;  ///< ||x||^2; a length that underflows counts as zero
+    double stretch = 1;
+};
+
+/// Fills `values` with those of the row, divided by the largest, which is returned.
+template <class T, class Row>
+[[gnu::noinline]] inline T shorten(const Row& x, std::vector<T>& values) {
+    values.assign(x.values, x.values + x.size);
+    T largest = 0;
+    for (std::size_t k = 0; k < x.size; ++k) {
+        const T v = values[k];
+        if (!std::isfinite(v))
+            throw BadExample("feature " + std::to_string(x.feature(k)) + " is " +
+                             (std::isnan(v) ? "NaN" : "infinite (inf)"));
+        largest = std::max(largest, std::abs(v));
+    }
+    for (T& v : values) v /= largest;
+    return largest;
+}
+
+template <class T, class Row, bool Single, bool Diagonal>
+class Space {
+  public:
+    Space(Model<T>& model, Scratch<T>& scratch)
+        : m(model),
+          s(scratch),
+          stride(model.weights.stride()),
+          first(scratch.share.first),
+          lanes(scratch.share.lanes),
+          shifts(model.shape.averages()) {}
+
+    /// Looks at a row: its products with all lanes and its squared length; those with the shift of
+    /// the mean are read along where it is asked for, or costs nothing.
+    [[gnu::always_inline]] Seen<Row> look(const Row& x, bool mean) {
+        const double squared = read(x, mean);
+        if (!(squared <= std::numeric_limits<T>::max())) return look_shortened(x, mean);
+        return {x, squared < std::numeric_limits<T>::min() ? 0 : squared};
+    }
+
+    /// x' Sigma x with the constant feature, in units of the row (x / stretch); Euclidean or
+    /// diagonal.
+    double length(std::size_t k, const Seen<Row>& row) const {
+        const double v = Diagonal ? static_cast<double>(s.length[k]) : row.squared;
+        return row.stretch * v + (m.shape.intercept ? m.bias_variance[k] / row.stretch : 0);
+    }
+
+    /// Fills `dot` (and, in a diagonal metric, `length`) for all lanes; returns ||x||^2.
+    double read(const Row& x, bool mean) {
+        if constexpr (!Single) {
+            each_span(mean, [&](std::size_t at, std::size_t count) {
+                dot_lanes(x, m.weights.data() + at, stride, count, s.dot.data() + at);
+            });
+            if constexpr (Diagonal) measure(x);
+            return static_cast<double>(squared_length(x));
+        } else {
+            return shifts ? read_cells<true>(x) : read_cells<false>(x);
+        }
+    }
+
+    /// Measures the row again, where the metric has changed since it was looked at.
+    void measure(const Row& x) {
+        if constexpr (Single)
+            read(x, false);
+        else
+            length_lanes(x, m.variance() + first, stride, lanes, s.length.data() + first);
+    }
+
+    /// Moves every lane by coef * Sigma x + plain * x. Spoils `coef`.
+    void step(const Row& x) {
+        const bool sums = m.shape.sums > 0;
+        if constexpr (!Diagonal) {
+            for (std::size_t l = 0; sums && l < s.coef.size(); ++l) s.coef[l] += s.plain[l];
+            add(x, s.coef);
+        } else {
+            if (sums) add(x, s.plain);
+            add_scaled(x);
+        }
+    }
+
+    /// Diagonal metric: the precision of every lane grows by kappa * x^2, after a share of what it
+    /// was above one is forgotten: 1/v becomes 1 + (1 - forgetting) (1/v - 1) + kappa x^2.
+    void sharpen(const Row& x) {
+        T* variance = m.variance();
+        if constexpr (Single) {
+            const T kappa = s.kappa[0];
+            const auto fade = static_cast<T>(kappa != 0 ? m.shape.forgetting : 0);
+            const bool root = m.adagrad();
+            for (std::size_t k = 0; k < x.size; ++k) {
+                T& v = variance[x.feature(k) * stride];
+                const T square = x.values[k] * x.values[k], used = square > T(0) ? fade : T(0);
+                const T inverse = root ? v * v : v;  // of the precision
+                const T growth = T(1) + used * (inverse - T(1)) + kappa * square * inverse;
+                if (v > T(0)) v /= root ? std::sqrt(growth) : growth;  // zero stays zero
+            }
+        } else {
+            for (std::size_t l = first; l < first + lanes; ++l)
+                s.fade[l] = static_cast<T>(s.kappa[l] != 0 ? m.shape.forgetting : 0);
+            shrink_lanes(x, variance + first, stride, lanes, s.kappa.data() + first,
+                         s.fade.data() + first, m.adagrad());
+        }
+    }
+
+    /// Lane l of feature j gains x_j coef[l]; only the lanes that move are touched if they are few.
+    void add(const Row& x, const std::vector<T>& coef) {
+        if constexpr (Single) {
+            if (coef[0] == T(0)) return;
+            return shifts ? add_to_cells<2>(x, m.weights.data(), coef.data())
+                          : add_to_cells<1>(x, m.weights.data(), coef.data());
+        } else {
+            s.active.clear();
+            for (std::size_t l = first; l < first + lanes; ++l)
+                if (coef[l] != T(0) || (shifts && coef[m.lanes + l] != T(0))) s.active.push_back(l);
+            if (s.active.empty()) return;
+            if (s.active.size() * 64 >= lanes * sizeof(T))
+                return each_span(true, [&](std::size_t at, std::size_t count) {
+                    add_lanes(x, m.weights.data() + at, stride, count, coef.data() + at);
+                });
+            for (std::size_t k = 0; k < x.size; ++k) {
+                T* lane = m.weights.row(x.feature(k));
+                for (const std::size_t l : s.active) lane[l] += x.values[k] * coef[l];
+                for (const std::size_t l : s.active)
+                    if (shifts) lane[m.lanes + l] += x.values[k] * coef[m.lanes + l];
+            }
+        }
+    }
+
+    /// Adds to the class sums what waits for them in `plain`, where rounding would wear them out.
+    void add_sums(const Row& x) {
+        if constexpr (std::is_same_v<T, float>)
+            for (std::size_t c = 0; c < m.sum_rest.stride(); ++c) {
+                const std::size_t l = m.shape.outputs + c;
+                if (s.plain[l] != 0)
+                    add_exactly(x, m.weights.data() + l, m.weights.stride(), m.sum_rest.data() + c,
+                                m.sum_rest.stride(), static_cast<double>(s.plain[l]));
+                s.plain[l] = 0;
+            }
+    }
+
+  private:
+    /// Calls use(first lane, count) for the lanes of this share, and of their shift if it is asked
+    /// for: they follow each other where the share is the whole model.
+    template <class Use>
+    [[gnu::always_inline]] void each_span(bool mean, Use&& use) {
+        const bool both = mean && shifts;
+        if (both && lanes == m.lanes) return use(0, 2 * lanes);
+        use(first, lanes);
+        if (both) use(m.lanes + first, lanes);
+    }
+
+    /// The same for a row whose squared length overflows: it is divided by its largest value.
+    [[gnu::noinline]] Seen<Row> look_shortened(const Row& x, bool mean) {
+        const T largest = shorten(x, s.values);
+        shortened = x;
+        shortened.values = s.values.data();
+        return {shortened, read(shortened, mean), static_cast<double>(largest)};
+    }
+
+    /// One output: all its products.
+    template <bool shift>
+    double read_cells(const Row& x) {
+        const auto found = products<Cell<T, shift, Diagonal>>(x, m.weights.data());
+        if constexpr (shift || Diagonal) {
+            s.dot[0] = found.sums[0];
+            if constexpr (shift) s.dot[1] = found.sums[1];
+            if constexpr (Diagonal) s.length[0] = found.sums[shift ? 2 : 1];
+        } else {
+            s.dot[0] = found.sums;
+        }
+        return static_cast<double>(found.squared);
+    }
+
+    void add_scaled(const Row& x) {
+        const T* variance = m.variance();
+        if constexpr (Single) {
+            const T c = s.coef[0], shift = shifts ? s.coef[1] : T(0);
+            for (std::size_t k = 0; k < x.size; ++k) {
+                const std::size_t at = x.feature(k) * stride;
+                T* cell = m.weights.data() + at;
+                const T image = together(x.values[k] * variance[at]);
+                cell[0] += c * image;
+                if (shifts) cell[1] += shift * image;
+            }
+        } else {
+            const auto walk = [&](std::size_t at) {
+                add_scaled_lanes(x, m.weights.data() + at + first, stride, variance + first, stride,
+                                 lanes, s.coef.data() + at + first);
+            };
+            walk(0);
+            if (shifts) walk(m.lanes);
+        }
+    }
+
+    Model<T>& m;
+    Scratch<T>& s;
+    std::size_t stride, first, lanes;
+    bool shifts;      ///< the mean of the weights is kept
+    Row shortened{};  ///< the row just looked at, where its squared length would overflow
+};
+
+}  // namespace aggro

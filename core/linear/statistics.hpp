@@ -1,0 +1,119 @@
+// What is counted of each example: mistakes and losses before it is learned, the sizes of the first
+// rows, the rounds of the average.
+#pragma once
+#include <cmath>
+
+#include "linear/effective_weights.hpp"
+#include "linear/scores.hpp"
+
+namespace aggro {
+
+template <class T, bool Single>
+class Account {
+  public:
+    Account(Model<T>& model, Scratch<T>& scratch)
+        : m(model),
+          s(scratch),
+          counters(alone() ? model.counters : scratch.counters),
+          part{scratch.share} {}
+
+    std::int64_t examples() const { return counters.examples; }
+    /// The weight of all rounds in the average, as this thread has counted them.
+    double averaged() const { return averaged_weight(m.shape, counters); }
+    bool judges() const { return !counters.frozen; }  ///< rows that are new are a fair test
+    bool alone() const { return Single || s.journal == nullptr; }
+    std::size_t entry() const { return entries; }  ///< of the journal, for the example at hand
+
+    /// Sizes that are taken from rows and targets as they come: the constant feature, the spread of
+    /// the targets, the unit of C.
+    template <class Row>
+    void measure(const Seen<Row>& row, const Target& y) {
+        if (m.shape.spreads > 0) measure_targets(y);
+        if (!Single && part.first() == 0 && m.unit.open()) measure_unit(row, y);
+    }
+
+    /// The constant feature is a fifth as long as the first row that is not zero, and at most 1. A
+    /// longer one would take most of a step on short rows.
+    template <class Row>
+    [[gnu::noinline]] void measure_intercept(const Seen<Row>& row) {
+        if (row.squared == 0) return;
+        const double scale = std::min(1.0, 0.2 * row.stretch * std::sqrt(row.squared)),
+                     prior = scale * scale;
+        for (std::size_t k = part.first(); k < part.end(); ++k) {
+            m.bias_variance[k] = m.begun(m.bias_variance[k], prior);
+            m.bias_prior[k] = prior;
+        }
+        for (std::size_t g = part.first_group(); g < part.end_group() && !m.full.empty(); ++g)
+            m.full[g].set_intercept(m.begun(m.full[g].intercept(), prior));
+    }
+
+    /// Records whether the prediction before learning was right; `mean` tells whether `means` hold
+    /// scores. The loss is computed from the last weights, which learn from it.
+    [[gnu::always_inline]] void record(const Target& y, double weight, bool mean,
+                                       const Standing* began = nullptr) {
+        const double* last = s.scores.data();
+        const Votes votes{mean ? s.means.data() : last, last};
+        if (alone()) return write_record<Single>(m, votes, y, weight, began);
+        for (std::size_t rival = 0; rival < m.shape.rivals(); ++rival)
+            std::copy_n(votes[rival] + part.first(), part.end() - part.first(),
+                        s.journal->votes(entries, rival) + part.first());
+    }
+
+    /// Counts the loss of a group before learning an example of this weight.
+    [[gnu::always_inline]] void count(std::size_t index, double weight, const Verdict& verdict) {
+        if (!std::isfinite(verdict.loss))
+            throw BadExample("its score overflows; scale the features or the target");
+        m.tally.loss[index] += verdict.loss;
+        m.tally.mistakes[index] += verdict.wrong;
+        if (!alone())
+            s.journal->losses(entries)[index] = verdict.loss;
+        else if (!gives_value(m.groups[index].task) && judges())
+            add_loss(m.record, m.model_of[index], weight, verdict.loss);
+    }
+
+    void count_update(std::size_t index) {
+        ++m.tally.updates[index];
+        m.tally.last_update[index] = counters.examples + 1;
+    }
+
+    /// Ends a step that learned so many examples together: every step of every path ends here. The
+    /// weights are now those that the average counts.
+    [[gnu::always_inline]] void finish(std::int64_t rounds) {
+        if (!Single && m.lazy_means())
+            for (const Group& g : m.groups) fold_if_worn(m, g);
+        counters.examples += rounds;
+        ++entries;
+        if (!m.shape.averages() || counters.examples <= m.average_from) return;
+        const double n = count_rounds(m.shape, counters, rounds);
+        for (std::size_t k = part.first(); k < part.end(); ++k) {
+            Mixture& mix = m.mix[k];
+            mix.scale_sum += n * mix.scale;
+            mix.own_sum += n * mix.own;
+            mix.rest_sum += n * mix.rest;
+            m.bias_sum[k] += n * m.bias[k];
+        }
+    }
+
+  private:
+    [[gnu::noinline]] void measure_targets(const Target& y) {
+        ++m.targets.rows[0];
+        for (std::size_t c = 0; c < m.shape.spreads; ++c) m.targets.add(c, y.values[c]);
+    }
+
+    /// Lets the row and its targets count in the unit of C.
+    template <class Row>
+    [[gnu::noinline]] void measure_unit(const Seen<Row>& row, const Target& y) {
+        m.unit.add_row(row.squared, row.stretch, m.shape.intercept ? m.prior(part.first()) : 0);
+        if (!gives_value(m.groups[0].task)) return;
+        for (std::size_t g = 0; g < m.groups_per_model(); ++g)
+            m.unit.add_answer(y.values[m.groups[g].positive]);
+    }
+
+    Model<T>& m;
+    Scratch<T>& s;
+    Counters& counters;
+    Part<Single> part;
+    std::size_t entries = 0;  ///< examples learned, each an entry of the journal
+};
+
+}  // namespace aggro

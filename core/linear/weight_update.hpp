@@ -1,0 +1,146 @@
+// From step lengths to weights: each tau becomes a coefficient of its lane, and one walk over the
+// row applies them all.
+#pragma once
+#include <cmath>
+#include <limits>
+
+#include "linear/effective_weights.hpp"
+#include "linear/row_ops.hpp"
+
+namespace aggro {
+
+/// The step tau of output k, as a coefficient of its lane that waits to be applied.
+template <class T>
+[[gnu::always_inline]] inline void set_coef(const Model<T>& m, Scratch<T>& s, std::size_t k,
+                                            double tau) {
+    s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
+    if (!std::isfinite(s.coef[k]))
+        throw BadExample("its step overflows; scale the features or the target");
+    if (m.shape.averages())
+        s.coef[m.lanes + k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
+}
+
+/// The full metric moves every feature of one group, along the image Sigma x just computed.
+template <class T>
+[[gnu::noinline]] inline void move_along_image(Model<T>& m, Scratch<T>& s, std::size_t index) {
+    const Group& g = m.groups[index];
+    const Aligned<T>& g_image = m.full[index].image();
+    const DenseRow<T> image{g_image.data(), m.shape.features};
+    for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+        set_coef(m, s, k, s.tau[k]);
+        if (m.shape.intercept)
+            m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
+    }
+    if (m.lanes == 1)
+        Space<T, DenseRow<T>, true, false>(m, s).add(image, s.coef);
+    else
+        Space<T, DenseRow<T>, false, false>(m, s).add(image, s.coef);
+    clear(s.coef);
+}
+
+template <class T, class Row, bool Single, bool Diagonal>
+class Mover {
+  public:
+    Mover(Model<T>& model, Scratch<T>& scratch)
+        : m(model), s(scratch), space(model, scratch), part{scratch.share} {}
+
+    /// OwnedLock the group's tau into coefficients of its lanes. The intercept moves at once, and
+    /// so do all weights where the metric is full; true if the other weights wait for the walk.
+    template <class Length>
+    bool move(std::size_t index, double stretch, double kappa, Length&& length) {
+        const Group& g = m.groups[index];
+        if (m.shape.metric == Metric::full) {
+            const double v = length() / stretch;
+            move_along_image(m, s, index);
+            m.full[index].shrink(kappa * stretch * stretch, v);
+            return false;
+        }
+        for (std::size_t k = g.first; k < g.first + g.count; ++k) {
+            set_coef(m, s, k, s.tau[k]);
+            if (m.shape.intercept) m.bias[k] += s.tau[k] * m.bias_variance[k] / stretch;
+            if (Diagonal) gain(k, kappa, stretch);
+        }
+        return true;
+    }
+
+    /// The same for all independent lanes together; `kappa_of` is what the metric of a lane gains.
+    template <class Kappa>
+    void move_lanes(double stretch, Kappa&& kappa_of) {
+        const std::size_t n = part.end();
+        const double constant = m.shape.intercept ? 1 / stretch : 0;
+        AGGRO_LANES
+        for (std::size_t k = part.first(); k < n; ++k) {
+            const double tau = s.tau[k];
+            s.coef[k] = static_cast<T>(tau);
+            m.bias[k] += tau * m.bias_variance[k] * constant;
+        }
+        T* const shifts = s.coef.data() + m.lanes;
+        if (m.shape.averages())
+            for (std::size_t k = part.first(); k < n; ++k)
+                shifts[k] = static_cast<T>(-m.mix[k].scale_sum * s.tau[k]);
+        for (std::size_t k = part.first(); Diagonal && k < n; ++k) {
+            gain(k, s.tau[k] != 0 ? kappa_of(k) : 0, stretch);
+        }
+    }
+
+    /// What the metric of an output gains: that of the intercept at once, the rest in a walk.
+    void gain(std::size_t k, double kappa, double stretch) {
+        s.kappa[k] = sharpness(kappa, stretch);
+        if (m.shape.intercept) sharpen_bias(k, kappa);
+    }
+
+    /// Sharpens the metric of all lanes by what they gain, in one walk over the row.
+    void sharpen(const Row& x) {
+        space.sharpen(x);
+        clear(s.kappa);
+    }
+
+    /// Applies all coefficients in one walk over the row.
+    void apply(const Row& x) {
+        apply_steps(x);
+        if (Diagonal && !m.sharpens_ahead()) sharpen(x);
+    }
+
+    /// Moves the lanes by their coefficients, and forgets these; the metric stays.
+    [[gnu::always_inline]] void apply_steps(const Row& x) {
+        if (m.news.stride() > 0) count_news(x);
+        const bool sums = !Single && m.shape.sums > 0;
+        if (sums) space.add_sums(x);
+        space.step(x);
+        clear(s.coef);
+        if (sums) clear(s.plain);
+    }
+
+    /// The growth of the precision in units of the row; never infinite, for its zeros' sake.
+    static T sharpness(double kappa, double stretch) {
+        return static_cast<T>(std::min(kappa * stretch * stretch,
+                                       static_cast<double>(std::numeric_limits<T>::max())));
+    }
+
+    /// The precision of the intercept grows, and a share of what it was is forgotten.
+    void sharpen_bias(std::size_t k, double kappa) {
+        if (kappa == 0) return;
+        m.bias_variance[k] = m.sharpened(m.bias_variance[k], m.prior(k), kappa);
+    }
+
+  private:
+    /// Counts the step for each weight that it moves: what a merge goes by.
+    [[gnu::noinline]] void count_news(const Row& x) {
+        s.active.clear();
+        for (std::size_t k = part.first(); k < part.end(); ++k)
+            if (s.coef[k] != T(0)) s.active.push_back(k);
+        for (const std::size_t k : s.active) m.bias_news[k] += 1;
+        for (std::size_t i = 0; i < x.size; ++i) {
+            if (x.values[i] == T(0)) continue;
+            T* line = m.news.row(x.feature(i));
+            for (const std::size_t k : s.active) line[k] += T(1);
+        }
+    }
+
+    Model<T>& m;
+    Scratch<T>& s;
+    Space<T, Row, Single, Diagonal> space;
+    Part<Single> part;
+};
+
+}  // namespace aggro

@@ -1,0 +1,1 @@
+"""Calibration: probabilities from recorded margins and outcomes."""

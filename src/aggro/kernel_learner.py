@@ -1,0 +1,282 @@
+"""A learner on remembered examples, and the kernels that are computed outside the core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggro import _core
+from aggro.growth import output_map
+from aggro.kernel_settings import KernelChoice, groups_of, vote_of
+from aggro.learner import Array, Progress, rows_of
+from aggro.locking import OwnedLock
+from aggro.settings import Settings, check_same_layout
+
+SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
+ROWS_AT_ONCE = 64  # whose values are asked of a kernel from outside
+
+
+class Outside(NamedTuple):
+    """What predicts where the kernel is computed outside, all of the same moment.
+
+    It is replaced as a whole, so that other threads and signal handlers never see a half of it.
+    """
+
+    rows: Any  # support vectors of a kernel that is a Python function
+    ids: Array
+    coef: Array  # support vectors x outputs
+
+
+class KernelLearner:
+    """f = sum_i a_i k(x_i, .), learned by one variant.
+
+    ``outputs`` is the number of classes, labels or target columns; a binary task has two classes,
+    or one that is known.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        choice: KernelChoice,
+        gamma: float,
+        features: int,
+        outputs: int,
+        sparse: bool = False,
+    ) -> None:
+        self.settings, self.choice, self.gamma = settings, choice, gamma
+        self.classes = outputs
+        self.outputs = 1 if settings.task == "binary" else outputs
+        self.sparse = sparse and features >= SPARSE_FROM
+        self.next_id = 0
+        self.turns = OwnedLock()
+        name = "external" if choice.outside else str(choice.kernel)
+        shape = _core.KernelShape(
+            features=features,
+            outputs=self.outputs,
+            kernel=getattr(_core.Kernel, name),
+            gamma=gamma,
+            degree=int(choice.degree),
+            coef0=float(choice.coef0),
+            intercept=bool(settings.fit_intercept),
+            average=bool(settings.average),
+            vote=vote_of(settings),
+            budget=choice.budget or 0,
+            forget=getattr(_core.Forget, choice.budget_strategy),
+        )
+        groups = groups_of(settings, outputs)
+        self.model: Any = _core.KernelModel(shape, groups, self.sparse)
+        self.outside = Outside(None, *self.model.expansion())
+
+    # -- learning and predicting ------------------------------------------------------------
+
+    def learn_rows(
+        self,
+        X: Any,
+        lesson: dict[str, Array | None],
+        order: Array | None = None,
+        again: bool = False,
+        margins: Array | None = None,
+    ) -> None:
+        """Learn rows in the given order; ``again``: the same rows as in the last call.
+
+        The lesson holds ``labels`` or ``values``, and ``weights``. ``margins``, rows x outputs, is
+        filled with what the predictor says of each row before it is learned.
+        """
+        parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
+        with self.turns.take():
+            before, examples = self.next_id, self.examples
+            first = before - X.shape[0] if again else before
+            self.next_id = first + X.shape[0]
+            try:
+                if self.choice.outside:
+                    self._learn_outside(X, parts, order, first, margins)
+                else:
+                    batch = self.settings.batch_size
+                    self.model.learn(rows_of(X), *parts, order, batch, first, margins)
+            except BaseException:
+                if self.examples == examples:  # else interrupted: what was learned has its numbers
+                    self.next_id = before
+                raise
+
+    def score_rows(self, X: Any) -> Array:
+        """Return one row per example and one column per output."""
+        if not self.choice.outside:
+            return np.asarray(self.model.score(rows_of(X)))
+        known = self.outside
+        constant = known.coef.sum(axis=0) * bool(self.settings.fit_intercept)
+        return np.asarray(self._values(X, known) @ known.coef + constant)
+
+    def configure(self, settings: Settings) -> None:
+        """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
+        check_same_layout(self.settings, settings)
+        self.settings = settings
+        self.model.set_groups(groups_of(settings, self.classes))
+
+    # -- what was learned -------------------------------------------------------------------
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+        return int(self.model.features)
+
+    @property
+    def examples(self) -> int:
+        """Number of examples learned from."""
+        return int(self.model.examples)
+
+    @property
+    def progress(self) -> Progress:
+        """Mistakes, updates and loss so far."""
+        return Progress(*self.model.history)
+
+    def coef(self) -> Array:
+        """Return the coefficients that predict, outputs x support vectors."""
+        return np.asarray(self.model.coef().T)
+
+    def intercept(self) -> Array:
+        """Return the intercepts: the constant of the kernel k + 1 gathers all coefficients."""
+        return np.asarray(self.coef().sum(axis=1) * bool(self.settings.fit_intercept))
+
+    def support(self) -> Any:
+        """Return the support vectors, an array or a CSR matrix."""
+        if self.choice.outside:
+            return np.empty((0, 0)) if self.outside.rows is None else self.outside.rows
+        rows = self.model.support()
+        if not self.sparse:
+            return rows["support"]
+        from scipy.sparse import csr_matrix
+
+        shape = (self.model.size, self.features)
+        return csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=shape)
+
+    def freeze_means(self, frozen: bool = True) -> None:
+        """Tell whether the rows that come were learned before: their mistakes do not count."""
+        self.model.freeze(frozen)
+
+    def before(self, X: Any, **lesson: Any) -> Callable[[], None]:
+        """Return what undoes a lesson that is about to be learned in several calls."""
+        state, outside, next_id = self.model.state(), self.outside, self.next_id
+
+        def restore() -> None:
+            self.model.load_state(state)
+            self.outside, self.next_id = outside, next_id
+
+        return restore
+
+    def twin(self) -> KernelLearner:
+        """Return a new learner like this one."""
+        shape = (self.features, self.classes, self.sparse)
+        return KernelLearner(self.settings, self.choice, self.gamma, *shape)
+
+    def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
+        """Return a learner of more classes that continues this one (see ``grow_classes``)."""
+        shape = (self.features, classes, self.sparse)
+        new = KernelLearner(settings, self.choice, self.gamma, *shape)
+        new.next_id = self.next_id
+        state = self.model.state()
+        change = output_map(self.settings, settings, position, classes)
+        for name in ("coef", "trail"):
+            if name in state:
+                state[name] = (state[name].reshape(-1, self.outputs) @ change.T).ravel()
+        if self.classes == 1 and position[0] == 0:  # scores of zero were no mistakes
+            state["counters"][1] -= state["ties"][0]
+        new.load_state(state, self.outside.rows)
+        return new
+
+    def load_state(self, state: dict[str, Array], rows: Any = None) -> None:
+        """Put back the state of the model, and the support vectors that are kept outside."""
+        self.model.load_state(state)
+        if self.choice.outside:
+            self.outside = Outside(rows, *self.model.expansion())
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self.turns.take() if self.choice.outside else nullcontext():
+            own = ("model", "turns")
+            kept = {name: value for name, value in self.__dict__.items() if name not in own}
+            return {**kept, "features": self.features, "state": self.model.state()}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        make = ("settings", "choice", "gamma", "features", "classes", "sparse")
+        KernelLearner.__init__(self, *(kept[name] for name in make))
+        self.next_id = kept["next_id"]
+        self.load_state(kept["state"], kept["outside"].rows)
+
+    # -- kernels that are computed outside --------------------------------------------------
+
+    def _learn_outside(
+        self,
+        X: Any,
+        lesson: tuple[Array | None, ...],
+        order: Array | None,
+        first: int,
+        margins: Array | None,
+    ) -> None:
+        """Learn block by block; if the kernel fails on the way, everything is as it was."""
+        before, done = (self.model.state(), self.outside), 0
+        try:
+            for rows in self._blocks(X.shape[0], lesson[2], order):
+                some = X[rows]
+                function = callable(self.choice.kernel)
+                within = self._call(some, some) if function else some[:, rows]
+                ids = rows + first
+                self.model.learn_values(
+                    self._values(some, self.outside),
+                    np.ascontiguousarray(within, dtype=np.float64),
+                    *(None if part is None else part[rows] for part in lesson),
+                    ids,
+                    self.settings.batch_size,
+                    None if margins is None else margins[done : done + len(rows)],
+                )
+                done += len(rows)
+                self.outside = self._after(some if function else None, ids)
+        except BaseException:  # an interrupt too: rows and coefficients belong together
+            self.model.load_state(before[0])
+            self.outside = before[1]
+            raise
+
+    def _blocks(self, count: int, weights: Array | None, order: Array | None) -> Iterator[Array]:
+        """Cut the order into blocks of whole batches; rows of weight 0 take no place."""
+        order = np.arange(count) if order is None else order
+        present = order if weights is None else order[weights[order] > 0]
+        batch = self.settings.batch_size
+        size = max(batch, ROWS_AT_ONCE // batch * batch)
+        for start in range(0, len(present), size):
+            yield present[start : start + size].astype(np.int64)
+
+    def _values(self, X: Any, known: Outside) -> Array:
+        """Return k between rows and support vectors (with a precomputed kernel: their columns)."""
+        if not callable(self.choice.kernel):
+            return np.ascontiguousarray(X[:, known.ids], dtype=np.float64)
+        if known.rows is None or known.rows.shape[0] == 0:
+            return np.zeros((X.shape[0], 0))
+        return self._call(X, known.rows)
+
+    def _call(self, X: Any, others: Any) -> Array:
+        """Return what the kernel function says of rows and other rows, if it makes sense."""
+        values = self.choice.kernel(X, others)  # type: ignore[operator]  # a function here
+        values = np.ascontiguousarray(getattr(values, "toarray", lambda: values)(), np.float64)
+        if values.shape != (X.shape[0], others.shape[0]):
+            raise ValueError(
+                f"The kernel function returned an array of shape {values.shape} for {X.shape[0]} "
+                f"and {others.shape[0]} rows; expected {(X.shape[0], others.shape[0])}."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError("The kernel function returned NaN or infinity.")
+        return values
+
+    def _after(self, X: Any, ids: Array) -> Outside:
+        """Return the support vectors in the order in which the core holds them, X among them."""
+        old, (now, coef) = self.outside, self.model.expansion()
+        if X is None or (old.rows is not None and np.array_equal(now, old.ids)):
+            return Outside(old.rows, now, coef)
+        rows, everybody = X, np.concatenate([old.ids, ids])
+        if old.rows is not None:
+            from scipy.sparse import issparse, vstack
+
+            both = [old.rows, X]
+            rows = vstack(both, format="csr") if issparse(X) else np.vstack(both)
+        where = {int(example): k for k, example in enumerate(everybody)}
+        return Outside(rows[[where[int(example)] for example in now]], now, coef)

@@ -1,1 +1,0 @@
-"""What learns: the learner, its lanes and classes, races between settings, probabilities."""

@@ -1,0 +1,162 @@
+"""A model as plain data: the class it is of, its parameters and what it has learned.
+
+``aggro.persistence.store`` makes estimators of records, and records of estimators.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any
+
+import aggro
+from aggro.calibration.calibrator import Calibrator
+from aggro.kernel_learner import KernelLearner
+from aggro.learner import Learner
+from aggro.persistence import container
+from aggro.persistence.autos import decode_auto_learner, encode_auto_learner
+from aggro.persistence.calibrators import (
+    decode_calibrator,
+    decode_typical,
+    encode_calibrator,
+    encode_typical,
+    typical_row,
+)
+from aggro.persistence.errors import ModelFileError
+from aggro.persistence.kernels import decode_kernel_learner, encode_kernel_learner
+from aggro.persistence.learners import decode_learner, encode_learner
+from aggro.persistence.parameters import check_type
+from aggro.persistence.values import Arrays, decode, encode
+from aggro.reference_row import ReferenceRow
+from aggro.selection.selection import ModelSelection
+from aggro.variants import ESTIMATORS, LINEAR
+
+FORMAT = 2
+OLDER = (1,)  # formats that are read, too
+# Format 1 did not know of intercept_scaling: the constant feature was 1.
+FORMER = {
+    1: {
+        name: {"intercept_scaling": 1.0}
+        for name in (
+            *("PassiveAggressiveClassifier", "AROWClassifier", "StreamClassifier"),
+            *("ConfidenceWeightedClassifier", "SoftConfidenceWeightedClassifier"),
+        )
+    }
+}
+CLASSIFIERS = tuple(name for name, kind in LINEAR.items() if not kind.regression)
+REGRESSORS = tuple(name for name, kind in LINEAR.items() if kind.regression)
+KERNELS = tuple(name for name, kind in ESTIMATORS.items() if kind.kernel)
+TEXTS = ("TextClassifier", "TextRegressor")
+DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, IndexError)
+
+
+@dataclasses.dataclass
+class Record:
+    """A model: the name of its class, the parameters it was made with, its fitted attributes.
+
+    ``notes`` is plain JSON that belongs to the file rather than to the model.
+    """
+
+    name: str
+    params: dict[str, Any]
+    attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    notes: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def examples(self) -> int:
+        """How many examples the model has learned; none before it was fitted."""
+        return int(self.attributes["_learner"].examples) if "_learner" in self.attributes else 0
+
+
+def write_record(record: Record, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, in one step."""
+    container.write(path, *_content(record))
+
+
+def bytes_of(record: Record) -> bytes:
+    """Return the bytes of a model file, without a disk."""
+    return b"".join(container.pieces_of(*_content(record)))
+
+
+def _content(record: Record) -> tuple[str, Arrays]:
+    """Return the header and the arrays of a model file."""
+    arrays: Arrays = {}
+    header = {
+        "format": FORMAT,
+        "aggro": aggro.__version__,
+        "class": record.name,
+        "params": {name: encode(value, name, arrays) for name, value in record.params.items()},
+        "attributes": {
+            name: _encode_attribute(value, name, arrays)
+            for name, value in record.attributes.items()
+        },
+    }
+    if record.notes:
+        header["notes"] = record.notes
+    for name, value in record.params.items():
+        if not hasattr(value, "item"):  # NumPy's numbers become Python's
+            check_type(name, value)
+    return json.dumps(header), arrays
+
+
+def read_record(path: str | os.PathLike[str]) -> Record:
+    """Read a model from a file; raise ModelFileError if it is anything else."""
+    text, arrays = container.read(path)
+    try:
+        header = json.loads(text)
+        if header["format"] not in (FORMAT, *OLDER):
+            raise ModelFileError(
+                f"it is of format {header['format']!r}, but this version of aggro reads formats "
+                f"up to {FORMAT}; it was written by aggro {header.get('aggro')!r}"
+            )
+        former = FORMER.get(header["format"], {}).get(header["class"], {})
+        params = {name: decode(value, arrays) for name, value in header["params"].items()}
+        params = former | params
+        for name, value in params.items():
+            check_type(name, value)
+        attributes = {
+            name: _decode_attribute(value, name, arrays)
+            for name, value in header["attributes"].items()
+        }
+        return Record(str(header["class"]), params, attributes, dict(header.get("notes", {})))
+    except DAMAGED as error:
+        raise ModelFileError(f"{os.fspath(path)}: cannot be read: {error}") from error
+
+
+def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
+    if isinstance(value, Learner):
+        return {"learner": encode_learner(value, name, arrays)}
+    if isinstance(value, ModelSelection):
+        return {"auto_learner": encode_auto_learner(value, name, arrays)}
+    if isinstance(value, KernelLearner):
+        return {"kernel_learner": encode_kernel_learner(value, name, arrays)}
+    if type(value).__name__ == "TextLearner":
+        from aggro.persistence.texts import encode_text_learner
+
+        return {"text_learner": encode_text_learner(value, name, arrays)}
+    if isinstance(value, Calibrator):
+        return {"calibrator": encode_calibrator(value, name, arrays)}
+    if isinstance(value, ReferenceRow):
+        return {"typical": encode_typical(value, name, arrays)}
+    return encode(value, name, arrays)
+
+
+def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
+    kinds = value.keys() if isinstance(value, dict) else ()
+    if "learner" in kinds:
+        return decode_learner(value["learner"], name, arrays)
+    if "auto_learner" in kinds:
+        return decode_auto_learner(value["auto_learner"], name, arrays)
+    if "kernel_learner" in kinds:
+        return decode_kernel_learner(value["kernel_learner"], name, arrays)
+    if "text_learner" in kinds:
+        from aggro.persistence.texts import decode_text_learner
+
+        return decode_text_learner(value["text_learner"], name, arrays)
+    if "calibrator" in kinds:
+        return decode_calibrator(value["calibrator"], arrays)
+    if "typical" in kinds:
+        return decode_typical(value["typical"], arrays)
+    plain = decode(value, arrays)
+    return typical_row(plain) if name == "_typical" else plain

@@ -1,0 +1,183 @@
+"""What the arrays of a model file must be: types, shapes and ranges, for every kind of model.
+
+A checksum detects accidents, not forgeries. The core trusts the arrays that it is given, so each is
+compared with its ``Field`` before that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggro.learner import Learner
+from aggro.persistence.errors import ModelFileError
+from aggro.persistence.values import Array, Arrays
+
+TABLES = ("lane", "slot", "feature")  # kinds of arrays that have one line for each feature
+LARGEST = 2**62  # of a counter: sums of two are no overflow
+
+
+class Field(NamedTuple):
+    """The type and the shape of an array, and the range of its values. NaN is never in it.
+
+    A side of None may have any length.
+    """
+
+    dtype: Any
+    shape: tuple[int | None, ...]
+    low: float = -math.inf
+    high: float = math.inf
+    finite: bool = True
+
+
+# Ranges of the arrays that every linear model has; others are finite.
+COUNT = (0, LARGEST)
+POSITIVE = (0.0, math.inf)
+LINEAR: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("mistakes", "updates", "last_update"), COUNT),
+    **dict.fromkeys(("ring_fill", "ring_next", "pool_fill"), COUNT),
+    **dict.fromkeys(("loss", "joint_mistakes", "recent_mistakes", "recent_loss"), POSITIVE),
+    **dict.fromkeys(("turned_mistakes", "turned_recent", "turned_chosen", "record"), POSITIVE),
+    **dict.fromkeys(("recent_weight", "distances"), POSITIVE),
+    **dict.fromkeys(("class_weight_seen", "class_sum_norm", "class_emphasis"), POSITIVE),
+    **dict.fromkeys(("scale_seen", "scale_square", "scale_rows", "scale_spread"), POSITIVE),
+    **dict.fromkeys(("target_rows", "target_spread", "class_total"), POSITIVE),
+    **dict.fromkeys(("bias_prior", "bias_variance", "late_weight"), POSITIVE),
+    **dict.fromkeys(("drift", "turned_drift"), POSITIVE),
+    **dict.fromkeys(("margin_size", "margin_loss", "news", "bias_news"), POSITIVE),
+    "pool_key": (-math.inf, 0.0),
+}
+WORDS: dict[str, Field] = {  # of a vectoriser, by what their names begin with
+    "columns_": Field(np.int32, (None,), *COUNT),
+    "documents_": Field(np.float64, (2,), *POSITIVE),
+    "with_": Field(np.float64, (None,), *POSITIVE),
+    "names": Field(np.uint8, (None,)),
+    "name_ends": Field(np.int64, (None,), *COUNT),
+    "name_counts": Field(np.int64, (None,), *COUNT),
+}
+
+
+def check_arrays(
+    found: Mapping[str, Array], fields: Mapping[str, Field], optional: Collection[str] = ()
+) -> None:
+    """Raise ModelFileError unless there are these arrays and no others, each as its field says.
+
+    Parameters
+    ----------
+    found : dict
+        The arrays by name.
+    fields : dict
+        What they must be.
+    optional : collection of str
+        Names of arrays that may be missing.
+    """
+    if unknown := found.keys() - fields.keys():
+        raise ModelFileError(f"an unknown array: {min(unknown)}")
+    for name, field in fields.items():
+        if name in found:
+            check_array(name, found[name], field)
+        elif name not in optional and field.shape != (0,):
+            raise ModelFileError(f"the array {name} is missing")
+
+
+def check_array(name: str, array: Any, field: Field) -> None:
+    """Raise ModelFileError unless an array is as its field says."""
+    if not isinstance(array, np.ndarray):
+        raise ModelFileError(f"{name} is no array")
+    sides = len(field.shape) == array.ndim and all(
+        wanted is None or side == wanted
+        for side, wanted in zip(array.shape, field.shape, strict=True)
+    )
+    if not sides or array.dtype != field.dtype:
+        wanted = " x ".join("any" if side is None else str(side) for side in field.shape)
+        raise ModelFileError(
+            f"{name} has the shape {array.shape} and the type {array.dtype}, not {wanted} values "
+            f"of {np.dtype(field.dtype)}"
+        )
+    if array.size == 0 or array.dtype == np.uint8:
+        return
+    lowest, highest = array.min(), array.max()  # NaN if there is one
+    if field.finite and not (np.isfinite(lowest) and np.isfinite(highest)):
+        raise ModelFileError(f"{name} holds a value that is not finite")
+    if not (field.low <= lowest and highest <= field.high):
+        raise ModelFileError(f"{name} holds values out of range")
+
+
+def linear_fields(pattern: Learner, features: int, lines: bool) -> dict[str, Field]:
+    """Return the fields of a linear learner of so many features.
+
+    ``pattern`` is a learner of the same settings with one feature. ``lines``: tables have a line
+    for each feature; else all arrays are flat.
+    """
+    kinds, fields = pattern.model.layout(), {}
+    side = features + pattern.settings.fit_intercept
+    for name, line in pattern.state().items():
+        shape: tuple[int, ...] = line.shape
+        if kinds[name] in TABLES:
+            shape = (features, len(line)) if lines else (features * len(line),)
+        elif kinds[name] == "matrix":
+            shape = (side * (side + 1) // 2,)
+        fields[name] = Field(line.dtype, shape, *LINEAR.get(name, (-math.inf, math.inf)))
+    return fields
+
+
+def check_counters(counters: Array) -> None:
+    """Raise unless examples and rounds are counts; the fourth number is random bits."""
+    examples, averaged, frozen, _ = counters.tolist()
+    if not (0 <= examples <= LARGEST and 0 <= averaged <= LARGEST and frozen in (0, 1)):
+        raise ModelFileError("counters are out of range")
+
+
+def check_last_updates(state: Arrays) -> None:
+    """Raise if an update came after the last example."""
+    if (state["last_update"] > state["counters"][0]).any():
+        raise ModelFileError("last_update is after the last example")
+
+
+def kernel_fields(fresh: Arrays, features: int, outputs: int, state: Arrays) -> dict[str, Field]:
+    """Return the fields of a kernel learner; ``fresh`` is the state of one that knows nothing.
+
+    What the strategy of the budget keeps has a length that the core checks.
+    """
+    slots, kept = len(state["ids"]), Field(np.float64, (None,))
+    fields = {
+        "coef": Field(np.float64, (slots * outputs,)),
+        "self": Field(np.float64, (slots,)),
+        "ids": Field(np.int64, (slots,), *COUNT),
+        "born": Field(np.int64, (slots,), *COUNT),
+        "nearest": Field(np.int64, (None,), -1, slots),
+        "distance": kept,
+        "table": kept,
+        "root": kept,
+        "inverse": kept,  # of early versions
+        "counters": Field(np.int64, (5,), *COUNT),
+        "loss": Field(np.float64, (1,), *POSITIVE),
+        "ties": Field(np.int64, (1,), *COUNT),
+        "norms": Field(np.float64, (slots,), *POSITIVE),
+    }
+    if "trail" in fresh:
+        fields["trail"] = Field(np.float64, (slots * outputs,))
+    if "data" in fresh:
+        fields["data"] = Field(np.float64, (None,))
+        fields["indices"] = Field(np.int64, (None,), 0, features - 1)
+        fields["indptr"] = Field(np.int64, (slots + 1,), *COUNT)
+    else:
+        fields["support"] = Field(np.float64, (slots, features))
+    return fields
+
+
+def check_words(state: Arrays, numbers: int) -> None:
+    """Raise unless the arrays of an encoder of texts have the right types; the core checks more."""
+    for name, array in state.items():
+        source, _, part = name.partition("_")
+        if source == "number":
+            field = Field(np.float64, (numbers,), *POSITIVE)
+        else:
+            kind = part if part in WORDS else part.rstrip("0123456789")
+            if kind not in WORDS:
+                raise ModelFileError(f"an unknown array: {name}")
+            field = WORDS[kind]
+        check_array(name, array, field)

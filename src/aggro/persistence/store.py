@@ -1,0 +1,236 @@
+"""``save`` and ``load``: from estimators to records and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import aggro
+from aggro.calibration.calibrator import Calibrator
+from aggro.estimators import counters
+from aggro.kernel_learner import KernelLearner
+from aggro.learner import Learner
+from aggro.persistence.errors import ModelFileError
+from aggro.persistence.record import (
+    DAMAGED,
+    KERNELS,
+    TEXTS,
+    Record,
+    read_record,
+    write_record,
+)
+from aggro.persistence.schema import POSITIVE, Field, check_array
+from aggro.persistence.streams import STREAMS, stream_learner, stream_record
+from aggro.reference_row import ReferenceRow
+from aggro.selection.selection import ModelSelection
+from aggro.settings import Settings, class_task
+from aggro.variants import ESTIMATORS
+
+# Fitted attributes of the estimators, and what they must be.
+ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
+    "_learner": (Learner, ModelSelection, KernelLearner),
+    "classes_": np.ndarray,
+    "n_features_in_": int,
+    "feature_names_in_": np.ndarray,
+    "n_iter_": int,
+    "_multilabel": bool,
+    "_classes_given": bool,
+    "_counts": np.ndarray,
+    "_flat": bool,
+    "_gamma": float,
+    "_sparse": bool,
+    "_calibrator": Calibrator,
+    "_typical": ReferenceRow,
+    "_origin": dict,  # how the command line read the data
+    "_counters": dict,  # columns that only rise or fall, see estimators/counters.py
+    "_names": list,  # behind hashed columns of tables
+}
+# Kept as a flag each: they follow from the rest.
+FLAGS = ("_known_params", "_sparse_coef")
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file from which ``load`` makes it again, to the last bit.
+
+    The file holds arrays and a JSON header (safetensors), never code. It appears in one step: who
+    reads the path meanwhile finds the old file or the new one.
+
+    Parameters
+    ----------
+    model : estimator or stream learner
+        Any of aggro's, fitted or not.
+    path : path
+        Where to write.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, aggro
+    >>> model = aggro.StreamClassifier()
+    >>> model.learn_one({"money": 1.0}, "spam")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     aggro.save(model, pathlib.Path(folder, "mail.aggro"))
+    ...     aggro.load(pathlib.Path(folder, "mail.aggro")).predict_one({"money": 1.0})
+    'spam'
+    """
+    write_record(record_of(model), path)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model from a file; learning continues where it stopped.
+
+    Nothing in the file is executed. A file that is damaged, cut short or of another kind raises
+    ``ModelFileError``.
+
+    Parameters
+    ----------
+    path : path
+        A file written by ``save`` or by the command ``aggro train``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, aggro
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.aggro")
+    ...     aggro.save(aggro.StreamRegressor("PAR", epsilon=0.0), path)
+    ...     model = aggro.load(path)
+    >>> model.learn_one({"width": 2.0}, 6.0)
+    >>> model.predict_one({"width": 2.0})
+    6.0
+    """
+    record = read_record(path)
+    try:
+        return model_of(record)
+    except DAMAGED as error:
+        raise ModelFileError(f"{os.fspath(path)}: cannot be read: {error}") from error
+
+
+def record_of(model: Any) -> Record:
+    """Return a model as plain data."""
+    name = type(model).__name__
+    if name not in CODECS or type(model) is not getattr(aggro, name):
+        raise ModelFileError(
+            f"{type(model).__qualname__} cannot be saved: expected one of {', '.join(CODECS)}."
+        )
+    return CODECS[name][0](model)
+
+
+def model_of(record: Record) -> Any:
+    """Return the model that plain data describe."""
+    if record.name not in CODECS:
+        raise ModelFileError(f"it holds an unknown class of model: {record.name!r}")
+    return CODECS[record.name][1](record)
+
+
+def _estimator_record(model: Any) -> Record:
+    params = model.get_params(deep=False)
+    attributes: dict[str, Any] = {}
+    for name, value in sorted(vars(model).items()):  # whatever order they were set in
+        if name in params:
+            continue
+        if name in FLAGS:
+            attributes[name] = name != "_known_params" or value == model._prices()
+        elif name in ATTRIBUTES:
+            attributes[name] = value
+        else:
+            raise ModelFileError(f"the attribute {name} cannot be saved; delete it first.")
+    return Record(type(model).__name__, params, attributes)
+
+
+def _estimator(record: Record) -> Any:
+    kind = getattr(aggro, record.name)
+    for name, value in record.attributes.items():
+        if name not in FLAGS and not isinstance(value, ATTRIBUTES.get(name, ())):
+            raise ModelFileError(f"{name} is unknown or of the wrong type")
+    if "_learner" not in record.attributes:
+        return kind(**record.params)
+    check_fitted(record)
+    settings = record.attributes["_learner"].settings  # of an early file, which names few of them
+    known = {name: getattr(settings, name) for name in ESTIMATORS[record.name].names}
+    model = kind(**{**known, **record.params})
+    vars(model).update({k: v for k, v in record.attributes.items() if k not in FLAGS})
+    current, learned = record.attributes.get("_known_params") is True, _learned(model)
+    if current and model._checked_settings(learned.task) != learned:
+        raise ModelFileError("the parameters are not those the model has learned with")
+    current = current and learned == model._learner.settings
+    model._known_params = model._prices() if current else None
+    return model.sparsify() if record.attributes.get("_sparse_coef") is True else model
+
+
+def _learned(model: Any) -> Settings:
+    """Return the settings that a model has learned with, but for the loss that its kind fixes.
+
+    Early versions fixed another one; such a model goes on with today's.
+    """
+    settings: Settings = model._learner.settings
+    fixed = ESTIMATORS[type(model).__name__].fixed
+    return replace(settings, loss=fixed.get("loss", settings.loss))
+
+
+def check_fitted(record: Record) -> None:
+    """Raise unless the fitted attributes are those of one and the same model."""
+    fitted, learner = record.attributes, record.attributes["_learner"]
+    names = fitted.get("feature_names_in_")
+    fits = fitted["n_features_in_"] == learner.features
+    fits &= isinstance(learner, (Learner, ModelSelection)) == (record.name not in KERNELS)
+    fits &= "_counters" not in fitted or counters.fit(fitted["_counters"], learner.features)
+    fits &= names is None or (names.dtype == object and names.shape == (learner.features,))
+    if record.name.endswith("Regressor"):
+        fits &= learner.settings.task == "regression" and (
+            learner.outputs == 1 or not fitted["_flat"]
+        )
+    else:
+        fits &= _classes_fit(fitted, learner)
+    if not fits:
+        raise ModelFileError("its parts are not those of one model")
+
+
+def _classes_fit(fitted: dict[str, Any], learner: Learner) -> bool:
+    classes, count = fitted["classes_"], len(fitted["classes_"])
+    check_array("_counts", fitted["_counts"], Field(np.float64, (count,), *POSITIVE))
+    task = "multilabel" if fitted["_multilabel"] else class_task(count)
+    return (
+        learner.settings.task == task
+        and learner.classes == count
+        and learner.outputs == (1 if task == "binary" else count)
+        and classes.shape == (count,)
+        and bool(np.all(classes[:-1] < classes[1:]))
+        and type(fitted["_classes_given"]) is bool
+        and _record_fits(fitted, learner)
+    )
+
+
+def _record_fits(fitted: dict[str, Any], learner: Learner) -> bool:
+    """Tell whether the margins for ``probability=True``, if any, are those of this model."""
+    found, typical = fitted.get("_calibrator"), fitted.get("_typical")
+    classes, features = (len(fitted["classes_"]), fitted["_multilabel"]), max(learner.features, 1)
+    return (found is None or (found.classes, found.multilabel) == classes) and (
+        typical is None or bool(max(part.max(initial=0) for part in typical.places()) < features)
+    )
+
+
+def _text_record(model: Any) -> Record:
+    params = model.get_params()
+    fitted = {name: value for name, value in sorted(vars(model).items()) if name not in params}
+    if params["stop_words"] is not None and not isinstance(params["stop_words"], str):
+        params["stop_words"] = sorted(params["stop_words"])
+    if params["columns"] is not None:
+        params["columns"] = dict(params["columns"])
+    return Record(type(model).__name__, params, fitted)
+
+
+def _text_estimator(record: Record) -> Any:
+    from aggro.persistence.texts import text_estimator_of
+
+    return text_estimator_of(record.name, record.params, record.attributes)
+
+
+Codec = tuple[Callable[[Any], Record], Callable[[Record], Any]]
+CODECS: dict[str, Codec] = {
+    **dict.fromkeys(ESTIMATORS, (_estimator_record, _estimator)),
+    **dict.fromkeys(STREAMS, (stream_record, stream_learner)),
+    **dict.fromkeys(TEXTS, (_text_record, _text_estimator)),
+}

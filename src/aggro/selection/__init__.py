@@ -1,0 +1,1 @@
+"""Model selection while learning: candidates, their evaluation, and the best one."""

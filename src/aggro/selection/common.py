@@ -1,0 +1,50 @@
+"""What is asked alike of one learner and of a race of several."""
+
+from __future__ import annotations
+
+from aggro import _core
+from aggro.learner import Array, Learner
+from aggro.selection.selection import ModelSelection
+
+AnyLearner = Learner | ModelSelection
+SMALLER = 2  # values of C below the best one that ``fit`` keeps in addition
+
+
+def learners_of(learner: AnyLearner) -> list[Learner]:
+    """Return the learner alone, or all that race; none before the first example."""
+    return [learner] if isinstance(learner, Learner) else learner.learners
+
+
+def grow_features(learner: AnyLearner, features: int) -> None:
+    """Let features enter that were never seen, with zero weights."""
+    for each in learners_of(learner):
+        each.model.grow(features)
+    if isinstance(learner, ModelSelection):
+        learner.features = max(learner.features, features)
+
+
+def progressive_loss(learner: AnyLearner) -> tuple[float, float]:
+    """Return the mistakes, and the distance, of what predicted, each before it was learned."""
+    if not isinstance(learner, Learner):
+        return learner.mistakes, learner.distance
+    mistakes, distance = learner.model.chosen_record
+    return mistakes, distance
+
+
+def candidate_scores(learner: AnyLearner, rows: _core.Rows) -> dict[int, Array]:
+    """Return the scores of the candidates that ``fit`` considers in every pass."""
+    if isinstance(learner, ModelSelection):
+        return learner.candidate_scores(rows)
+    return {0: learner.scores(rows)}
+
+
+def choose(learner: AnyLearner, candidate: int) -> None:
+    """Let this one of the candidates predict."""
+    if isinstance(learner, ModelSelection):
+        learner.choose(candidate)
+
+
+def keep_smaller_C(learner: AnyLearner) -> None:
+    """Keep some values of C below the best one: they may suit several passes better."""
+    if isinstance(learner, ModelSelection):
+        learner.below = SMALLER

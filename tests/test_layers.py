@@ -1,0 +1,126 @@
+"""Imports follow the layers: a package imports only itself and packages listed before it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CORE = [
+    "base",
+    "losses",
+    "constraints",
+    "qp",
+    "rows",
+    "linear",
+    "kernel",
+    "stream",
+    "parsers",
+    "text",
+    "bindings",
+]
+PACKAGE = [
+    "_cpu",
+    "_core",
+    "atomic",
+    "extras",
+    "checks",
+    "settings",
+    "variants",
+    "labels",
+    "sklearn_api",
+    "locking",
+    "threads",
+    "classes",
+    "learner",
+    "growth",
+    "kernel_settings",
+    "kernel_learner",
+    "selection",
+    "reference_row",
+    "training_batch",
+    "calibration",
+    "plot",
+    "files",
+    "estimators",
+    "stream",
+    "text",
+    "persistence",
+    "sweeping",
+    "datasets",
+    "demo",
+    "merging",
+    "dask",
+    "serve",
+    "cli",
+]
+LIGHT = [
+    "learner",
+    "selection",
+    "calibration",
+    "labels",
+    "sklearn_api",
+    "estimators",
+    "sweeping",
+    "settings",
+    "variants",
+    "stream",
+]
+LIGHT += ["files", "cli"]
+
+
+def core_uses():
+    for path in sorted((ROOT / "core").glob("*/*.?pp")):
+        for package in re.findall(r'#include "(\w+)/', path.read_text()):
+            yield path, path.parent.name, package
+
+
+def package_uses():
+    home = ROOT / "src" / "aggro"
+    for path in sorted(home.rglob("*.py")):
+        package = path.relative_to(home).parts[0].removesuffix(".py")
+        if package != "__init__":
+            for used in re.findall(r"^\s*(?:from|import) aggro\.(\w+)", path.read_text(), re.M):
+                yield path, package, used
+
+
+@pytest.mark.parametrize("packages, uses", [(CORE, core_uses), (PACKAGE, package_uses)])
+def test_a_package_uses_only_the_packages_before_it(packages, uses):
+    found = list(uses())
+    wrong = [
+        f"{path.relative_to(ROOT)} uses {used}"
+        for path, package, used in found
+        if packages.index(used) > packages.index(package)
+    ]
+    assert found and not wrong
+
+
+def test_light_packages_import_neither_scikit_learn_nor_scipy():
+    heavy = re.compile(r"^(?:from|import) (sklearn|scipy|matplotlib|pandas)\b", re.M)
+    files = [
+        path
+        for package in LIGHT
+        for path in [
+            *(ROOT / "src/aggro" / package).rglob("*.py"),
+            ROOT / f"src/aggro/{package}.py",
+        ]
+        if path.exists()
+    ]
+    assert len(files) > 50
+    assert not [str(path) for path in files if heavy.search(path.read_text())]
+
+
+LONGEST = 500
+
+
+def long_files():
+    """Lines of each file that people write; stubs are made by a tool."""
+    for folder, pattern in [("core", "*.?pp"), ("src", "*.py"), ("src", "*.js")]:
+        for path in sorted((ROOT / folder).rglob(pattern)):
+            yield path.relative_to(ROOT), len(path.read_text().splitlines())
+
+
+def test_a_file_is_short_enough_to_be_read():
+    found = dict(long_files())
+    assert len(found) > 100
+    assert {path: lines for path, lines in found.items() if lines > LONGEST} == {}
