@@ -8,6 +8,7 @@ over where a name cannot be imported; ``scikit-learn 1.8-1.9`` asks for versions
 ``python tests/docs/test_docs.py`` prints the tables of docs/algorithms.md.
 """
 
+import ast
 import doctest
 import io
 import re
@@ -94,6 +95,14 @@ def test_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
         printed = run(block, page, names)
         if block.output is not None:
             assert printed == block.output, f"{page.name}, line {block.line}"
+
+
+def test_explained_words_in_the_readme_support_their_class(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "README.md"
+    (block,) = [each for each in blocks_of(page) if ".explain(" in each.text]
+    shares = ast.literal_eval(run(block, page, {}).splitlines()[-1])
+    assert shares and all(share > 0 for _, share in shares)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
