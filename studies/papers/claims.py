@@ -54,7 +54,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Settled:
+class TestedClaim:
     """A claim with the counts of its parts, after the correction for many tests."""
 
     claim: Claim
@@ -89,18 +89,18 @@ def verdict(favour: int, against: int, open_: int) -> Verdict:
     return "does not hold" if against > favour else "holds in part"
 
 
-def settle(claims: Sequence[Claim]) -> list[Settled]:
+def evaluate_claims(claims: Sequence[Claim]) -> list[TestedClaim]:
     """Return the verdicts on all claims of a paper, whose tests are corrected together."""
-    tested = [part.p for claim in claims for part in claim.parts if part.p is not None]
-    adjusted = iter(holm(tested))
-    settled = []
+    p_values = [part.p for claim in claims for part in claim.parts if part.p is not None]
+    adjusted = iter(holm(p_values))
+    tested = []
     for claim in claims:
         sure = [part.p is None or next(adjusted) < LEVEL for part in claim.parts]
         pairs = list(zip(claim.parts, sure, strict=True))
         favour = sum(part.towards and is_sure for part, is_sure in pairs)
         against = sum(not part.towards and is_sure for part, is_sure in pairs)
-        settled.append(Settled(claim, favour, against))
-    return settled
+        tested.append(TestedClaim(claim, favour, against))
+    return tested
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from studies.papers.claims import Claim, Part, Settled, settle
+from studies.papers.claims import Claim, Part, TestedClaim, evaluate_claims
 from studies.papers.experiment import Published, Values, read_published
 from studies.papers.verdict import Judged, judge
 
@@ -58,9 +58,9 @@ class Paper:
         ]
 
     @property
-    def settled(self) -> list[Settled]:
+    def tested(self) -> list[TestedClaim]:
         """The verdicts on all claims."""
-        return settle(self.claims)
+        return evaluate_claims(self.claims)
 
     def _judge(self, entry: Published, values: Values | None) -> Judged:
         error = getattr(self.module, "printed_error", lambda entry, values: 0.0)(entry, values)

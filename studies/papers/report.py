@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from studies.papers import digest, tables, which
-from studies.papers.claims import Settled
+from studies.papers.claims import TestedClaim
 from studies.papers.digest import Number, Paper
 from studies.papers.experiment import Figure, Results
 from studies.papers.store import Store
@@ -126,14 +126,14 @@ def _page(chapter: Chapter) -> str:
     if not chapter.complete:
         done = len(chapter.results)
         lines += [f"**Not complete: {done} of {chapter.cells} cells are finished.**", ""]
-    lines += [module.ABOUT.strip(), "", *_claims(chapter.paper.settled)]
+    lines += [module.ABOUT.strip(), "", *_claims(chapter.paper.tested)]
     lines += [f"[Tables and figures](#{chapter.name}-tables)", ""]
     return "\n".join(lines)
 
 
-def _claims(settled: list[Settled]) -> list[str]:
+def _claims(tested: list[TestedClaim]) -> list[str]:
     rows = [
-        [s.claim.says, s.claim.where, s.claim.found, s.counts, f"**{s.verdict}**"] for s in settled
+        [s.claim.says, s.claim.where, s.claim.found, s.counts, f"**{s.verdict}**"] for s in tested
     ]
     head = ["the text says", "where", "we found", "for / against / open", "verdict"]
     return [*tables.markdown(head, rows, numbers=False), ""] if rows else []

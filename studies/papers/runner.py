@@ -98,24 +98,24 @@ def _expected(task: Task) -> float:
 def run(tasks: list[Task], jobs: int, progress: Progress) -> Run:
     """Run all tasks; what fails does not stop the others."""
     done, failures, waiting = Run(), [], list(reversed(tasks))
-    lanes = [Lane() for _ in range(min(jobs, len(tasks)))]
+    workers = [Worker() for _ in range(min(jobs, len(tasks)))]
     running: dict[Future[tuple[str, float]], tuple[int, Task]] = {}
 
-    def submit(lane: int) -> None:
+    def submit(place: int) -> None:
         task = waiting.pop()
-        running[lanes[lane].pool.submit(_work, task.module, task.cell)] = lane, task
+        running[workers[place].pool.submit(_work, task.module, task.cell)] = place, task
 
     try:
-        for lane in range(len(lanes)):
-            submit(lane)
+        for place in range(len(workers)):
+            submit(place)
         while running:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                lane, task = running.pop(future)
+                place, task = running.pop(future)
                 try:
                     text, seconds = future.result()
                 except BrokenProcessPool:
                     failures.append(Failure(task, "The process died without a word.\n"))
-                    lanes[lane] = Lane()
+                    workers[place] = Worker()
                     progress.advance(f"{task} DIED")
                 except Exception as error:
                     failures.append(Failure(task, "".join(traceback.format_exception(error))))
@@ -126,15 +126,15 @@ def run(tasks: list[Task], jobs: int, progress: Progress) -> Run:
                     done.seconds += seconds
                     progress.advance(f"{task} ({seconds:.1f} s)")
                 if waiting:
-                    submit(lane)
+                    submit(place)
     finally:
-        for each in lanes:
+        for each in workers:
             each.stop()
     done.failures = tuple(failures)
     return done
 
 
-class Lane:
+class Worker:
     """A pool of one process, so that a process that dies takes only its own cell along."""
 
     def __init__(self) -> None:

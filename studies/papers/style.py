@@ -49,7 +49,7 @@ def canvas(
             plt.close(figure)
 
 
-def look(index: int) -> dict[str, Any]:
+def marker_style(index: int) -> dict[str, Any]:
     """Return the colour and marker of a line, by its number."""
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
 
@@ -73,7 +73,7 @@ def line_with_band(axis: Any, x: Any, runs: Any, index: int, **more: Any) -> Non
     """Draw the mean over runs (the first axis) with a band: the 95 % interval of that mean."""
     import numpy as np
 
-    style = {**look(index), **more}
+    style = {**marker_style(index), **more}
     mean, half = np.mean(runs, axis=0), half_width(runs)
     axis.fill_between(x, mean - half, mean + half, color=style["color"], alpha=0.18, linewidth=0)
     axis.plot(x, mean, **style)

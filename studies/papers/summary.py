@@ -106,11 +106,11 @@ def _claims(papers: list[Paper]) -> list[str]:
     verdicts = get_args(Verdict)
     rows, main = [], []
     for paper in papers:
-        count = Counter(settled.verdict for settled in paper.settled)
+        count = Counter(tested.verdict for tested in paper.tested)
         rows.append([f"[{paper.name}](#{paper.name})", *(str(count[v]) for v in verdicts)])
-        for settled in paper.settled:
-            if settled.claim.says.startswith(paper.module.MAIN):
-                claim = settled.claim
-                main.append([claim.says, claim.found, settled.counts, f"**{settled.verdict}**"])
+        for tested in paper.tested:
+            if tested.claim.says.startswith(paper.module.MAIN):
+                claim = tested.claim
+                main.append([claim.says, claim.found, tested.counts, f"**{tested.verdict}**"])
     head = ["claim", "what we found", "for / against / open", "verdict"]
     return [*markdown(["paper", *verdicts], rows), "", *markdown(head, main, numbers=False)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from studies.papers.claims import settle
+from studies.papers.claims import evaluate_claims
 from studies.papers.class_means.claims import PAIRS
 from studies.papers.class_means.numbers import runs
 from studies.papers.experiment import Results
@@ -72,10 +72,10 @@ def _slacks(metric: Results, classes: Results) -> dict[str, str]:
 
 def _support(results: Results) -> dict[str, str]:
     found = {}
-    settled = {s.claim.says: s for s in settle(support_claims(results))}
+    tested = {s.claim.says: s for s in evaluate_claims(support_claims(results))}
     for family, says in DUELS.items():
         parts, points = duels(results, family)
-        found[f"{family}_sure"] = str(settled[says].favour)
+        found[f"{family}_sure"] = str(tested[says].favour)
         found[f"{family}_gain"] = f"{np.mean(points):.1f}"
         found[f"{family}_lower"] = str(sum(part.towards for part in parts))
         found[f"{family}_of"] = str(len(parts))
@@ -99,7 +99,7 @@ def _metric(results: Results) -> dict[str, str]:
         return ", ".join(f"{TITLES[name]} {signed(gap)}" for name, gap in found.items())
 
     sets = present(results, TITLES)
-    (asked,) = (s for s in settle(claims(results)) if s.claim.says.startswith("Asked"))
+    (asked,) = (s for s in evaluate_claims(claims(results)) if s.claim.says.startswith("Asked"))
     arow = [
         np.mean(list(gaps(results, f"AROW{kind}", f"PAM-II{kind}", sets).values()))
         for kind in ("", "-diag")

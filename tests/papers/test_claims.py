@@ -10,12 +10,12 @@ from studies.papers.claims import (
     Claim,
     Part,
     counted,
+    evaluate_claims,
     higher,
     holm,
     lower,
     met,
     paired,
-    settle,
     verdict,
 )
 
@@ -56,8 +56,8 @@ def test_every_verdict_can_be_reached(count, tested):
     reached = set()
     for favour, one, other in kinds:
         parts = (states[one],) * favour + (states[other],) * (count - favour)
-        (settled,) = settle([Claim("it is so", "here", parts, "")])
-        reached.add(settled.verdict)
+        (outcome,) = evaluate_claims([Claim("it is so", "here", parts, "")])
+        reached.add(outcome.verdict)
     expected = {"holds", "holds in part", "does not hold"}
     assert reached == (expected | {"inconclusive"} if tested else expected)
 
@@ -65,7 +65,7 @@ def test_every_verdict_can_be_reached(count, tested):
 def test_a_claim_with_one_part_is_refused():
     with pytest.raises(ValueError, match="one part"):
         Claim("it is so", "here", met(True), "")
-    assert settle([Claim("who knows", "there", (), "")])[0].verdict == "cannot be tested"
+    assert evaluate_claims([Claim("who knows", "there", (), "")])[0].verdict == "cannot be tested"
 
 
 def test_holm_by_hand():
@@ -78,17 +78,17 @@ def test_all_tests_of_a_paper_are_corrected_together():
     weak = Part(True, 0.03)
     alone = Claim("weak", "here", (weak, *met(True)), "")
     many = Claim("others", "there", (Part(True, 0.9),) * 20, "")
-    assert settle([alone])[0].favour == 2
-    assert settle([alone, many])[0].favour == 1
-    assert settle([alone, many])[0].open == 1
+    assert evaluate_claims([alone])[0].favour == 2
+    assert evaluate_claims([alone, many])[0].favour == 1
+    assert evaluate_claims([alone, many])[0].open == 1
 
 
 def test_both_directions_count():
-    (settled,) = settle(
+    (outcome,) = evaluate_claims(
         [Claim("so", "x", (Part(True, 0.0), Part(False, 0.0), Part(False, 0.9)), "")]
     )
-    assert (settled.favour, settled.against, settled.open) == (1, 1, 1)
-    assert settled.counts == "1 / 1 / 1"
+    assert (outcome.favour, outcome.against, outcome.open) == (1, 1, 1)
+    assert outcome.counts == "1 / 1 / 1"
 
 
 def test_the_test_is_students_on_pairs():

@@ -27,12 +27,12 @@ def test_of_many_equal_settings_the_middle_one_is_taken(blobs):
     assert (chosen.C, chosen.sigma) in chosen.tied
 
 
-def test_the_outcome_tells_the_plateau_the_vote_and_the_course(blobs):
+def test_outcome_contains_plateau_vote_and_trajectory(blobs):
     outcome = run(CELL)
     assert outcome["test"] == outcome["vote"] == [0.0, 0.0]
     assert outcome["size"] == 80
     assert outcome["dimensionality"] == 2
-    assert [len(course) for course in outcome["course"]] == [2, 2]  # 60 rows, looks every 24
+    assert [len(each) for each in outcome["trajectory"]] == [2, 2]  # 60 rows, evaluated every 24
     assert len(outcome["tied"]) > 7
 
 

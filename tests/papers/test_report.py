@@ -12,7 +12,7 @@ import pytest
 
 from studies.papers import __main__ as command
 from studies.papers import digest, report, runner, which
-from studies.papers.claims import Part, settle
+from studies.papers.claims import Part, evaluate_claims
 from studies.papers.experiment import Results, read_published
 from studies.papers.progress import Progress
 from studies.papers.store import ROOT, Store
@@ -268,8 +268,8 @@ def test_every_claim_can_have_every_verdict(committed):
             reached = set()
             for favour in (0, (count + 1) // 2, count) if count else ():
                 others[k] = turned(claim, favour, count - favour)
-                reached.add(settle(others)[k].verdict)
+                reached.add(evaluate_claims(others)[k].verdict)
             assert reached == ({"holds", "holds in part", "does not hold"} if count else set())
             if count and all(part.p is not None for part in claim.parts):
                 others[k] = turned(claim, 0, 0)
-                assert settle(others)[k].verdict == "inconclusive"
+                assert evaluate_claims(others)[k].verdict == "inconclusive"

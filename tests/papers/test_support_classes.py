@@ -73,7 +73,7 @@ def test_line_figures_have_at_most_six_curves_that_can_be_told_apart(drawn, tmp_
         }
         pairs.append(({"part": "stream", "set": "USPS", "seed": seed}, {"rows": rows, **stream}))
         for name in ("USPS", "News20"):
-            online = {n: random.random((len(learners.prices(n)), 4)) for n in learners.ONLINE}
+            online = {n: random.random((len(learners.C_values(n)), 4)) for n in learners.ONLINE}
             cell = {"part": "online", "set": name, "fold": seed}
             pairs.append((cell, {"choose": online, "judge": online}))
             batch = {n: random.random(4) for n in learners.BATCH}

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from studies.papers.blog.learning import PRICES
+from studies.papers.blog.learning import C_VALUES
 from studies.papers.claims import Claim, higher, lower, met
 from studies.papers.experiment import Results, Values
 
@@ -26,7 +26,7 @@ def claims(results: Results) -> list[Claim]:
         _beats_perceptron(classes),
         _passive(classes),
         _slack(classes),
-        _price(classes),
+        _about_C(classes),
         _transient(numbers),
         _tube(numbers),
         _forgetting(results.where(example="drift")),
@@ -87,9 +87,9 @@ def _slack(classes: Results) -> Claim:
     )
 
 
-def _price(classes: Results) -> Claim:
+def _about_C(classes: Results) -> Claim:
     noisy, clean = (np.array([o[key] for _, o in classes.pairs]) for key in ("noisy", "clean"))
-    high, low = PRICES.index(100.0), PRICES.index(0.01)
+    high, low = C_VALUES.index(100.0), C_VALUES.index(0.01)
     return Claim(
         "With noisy labels a low C is better than a high one, by more than without",
         "classification",
@@ -113,10 +113,10 @@ def transient(results: Results, setting: str) -> Values:
 
 
 def _transient(numbers: Results) -> Claim:
-    lengths = [transient(numbers, f"C={price:g}") for price in PRICES]  # from high to low
+    lengths = [transient(numbers, f"C={C:g}") for C in C_VALUES]  # from high to low
     parts = tuple(lower(*both) for both in pairwise(lengths))
     listed = ", ".join(
-        f"{np.median(n):.0f} (C {c:g})" for c, n in zip(PRICES, lengths, strict=True)
+        f"{np.median(n):.0f} (C {c:g})" for c, n in zip(C_VALUES, lengths, strict=True)
     )
     return Claim(
         "A higher C shortens the transient of the regression",

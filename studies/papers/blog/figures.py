@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import aggro
-from studies.papers.blog.learning import EPSILON, PRICES, SOFT, C
+from studies.papers.blog.learning import C_VALUES, EPSILON, SOFT, C
 from studies.papers.experiment import Figure, Results
-from studies.papers.style import COLOURS, canvas, half_width, legend_above, look
+from studies.papers.style import COLOURS, canvas, half_width, legend_above, marker_style
 
 BLOCK = 20  # rows
 
@@ -32,7 +32,7 @@ def figures(results: Results) -> list[Figure]:
             "Classification: C, with and without wrong labels",
             "Accuracy on the test rows after one pass: means with the 95 % interval of the mean "
             "over all seeds; hollow, the text's own seed. The text shows no picture of this.",
-            lambda path: _draw_prices(path, classes),
+            lambda path: _draw_C_values(path, classes),
         ),
         Figure(
             "regression",
@@ -71,9 +71,9 @@ def _arrow(ax: Any, tip: Any, colour: str, label: str) -> None:
     ax.plot([], [], color=colour, lw=2, label=label)
 
 
-def _draw_prices(path: Path, results: Results) -> None:
+def _draw_C_values(path: Path, results: Results) -> None:
     own = results.where(seed=1000).pairs[0][1]
-    places = np.arange(len(PRICES))
+    places = np.arange(len(C_VALUES))
     with canvas(path, size=(6.6, 3.8)) as (figure, axes):
         ax = axes[0, 0]
         labels = ("labels as they are", "20 % of the training labels turned round")
@@ -81,13 +81,15 @@ def _draw_prices(path: Path, results: Results) -> None:
             table = 100 * np.array([outcome[key] for _, outcome in results.pairs])
             where = places + 0.12 * side - 0.06
             spread = half_width(table)
-            ax.errorbar(where, table.mean(axis=0), spread, capsize=3, label=label, **look(side))
-            hollow = {**look(side), "mfc": "white", "ls": "", "ms": 7}
+            ax.errorbar(
+                where, table.mean(axis=0), spread, capsize=3, label=label, **marker_style(side)
+            )
+            hollow = {**marker_style(side), "mfc": "white", "ls": "", "ms": 7}
             ax.plot(where, 100 * np.array(own[key]), **hollow)
         ax.plot([], [], "ko", mfc="white", ms=7, label="the text's own seed")
         score = 100 * results.values("logistic").mean()
         ax.axhline(score, color="black", lw=1, ls="--", label="logistic regression, all seeds")
-        ax.set_xticks(places, [f"{price:g}" for price in PRICES])
+        ax.set_xticks(places, [f"{C:g}" for C in C_VALUES])
         ax.set(xlabel="C", ylabel="accuracy on the test rows (%)", ylim=(50, 105))
         legend_above(figure, ax, 2)
 
@@ -102,14 +104,14 @@ def _draw_errors(path: Path, results: Results) -> None:
         axes[0, 0].plot(seen, own, color=COLOURS[0], lw=1, label="the text's seed")
         axes[0, 0].legend()
         axes[0, 0].set_title(f"the text's run: C = {C}, ε = {EPSILON}")
-        for index, price in enumerate(PRICES):
-            curves = np.array([outcome["errors"][f"C={price:g}"] for _, outcome in results.pairs])
+        for index, c in enumerate(C_VALUES):
+            curves = np.array([outcome["errors"][f"C={c:g}"] for _, outcome in results.pairs])
             blocks = np.median(curves.reshape(len(curves), -1, BLOCK), axis=2)
             low, median, high = np.quantile(blocks, (0.25, 0.5, 0.75), axis=0)
             time = BLOCK * (np.arange(len(median)) + 0.5)
-            style = {**look(index), "markevery": (index, len(PRICES)), "ms": 6}
+            style = {**marker_style(index), "markevery": (index, len(C_VALUES)), "ms": 6}
             axes[0, 1].fill_between(time, low, high, color=style["color"], alpha=0.18, linewidth=0)
-            axes[0, 1].plot(time, median, label=f"C = {price:g}", **style)
+            axes[0, 1].plot(time, median, label=f"C = {c:g}", **style)
         axes[0, 1].set(yscale="log", ylim=(1e-2, 300))
         axes[0, 1].set_title(f"by C, in blocks of {BLOCK} rows")
         axes[0, 1].legend(ncols=2)

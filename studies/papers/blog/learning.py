@@ -13,7 +13,7 @@ import aggro
 from studies.papers.experiment import Cell, Outcome, Values
 
 C, EPSILON = 0.01, 0.1  # as in the text
-PRICES = (100.0, 10.0, 1.0, 0.1, 0.01)  # those that the text suggests to try
+C_VALUES = (100.0, 10.0, 1.0, 0.1, 0.01)  # those that the text suggests to try
 NOISE = 0.2  # share of training labels turned round
 SOFT = {"loss": "squared_hinge", "fit_intercept": False, "average": False}
 TUBE = {"loss": "squared_epsilon_insensitive", "fit_intercept": False, "average": False}
@@ -64,8 +64,10 @@ def classification(seed: int) -> Outcome:
         "moved_though_right": moved_though_right,
         "loss_gap": loss_gap,
         "perceptron": accuracy(aggro.Perceptron(fit_intercept=False)),
-        "clean": [accuracy(aggro.PassiveAggressiveClassifier(C=c, **SOFT)) for c in PRICES],
-        "noisy": [accuracy(aggro.PassiveAggressiveClassifier(C=c, **SOFT), noisy) for c in PRICES],
+        "clean": [accuracy(aggro.PassiveAggressiveClassifier(C=c, **SOFT)) for c in C_VALUES],
+        "noisy": [
+            accuracy(aggro.PassiveAggressiveClassifier(C=c, **SOFT), noisy) for c in C_VALUES
+        ],
     }
 
 
@@ -95,7 +97,7 @@ def regression(seed: int) -> Outcome:
         error = target - w @ x
         by_hand.append(abs(error))
         w += np.sign(error) * max(0.0, abs(error) - EPSILON) / (x @ x + 1 / (2 * C)) * x
-    errors = {f"C={c:g}": _errors(X, y, c, EPSILON) for c in PRICES}
+    errors = {f"C={c:g}": _errors(X, y, c, EPSILON) for c in C_VALUES}
     errors |= {f"epsilon={e:g}": _errors(X, y, C, e) for e in (1.0, 10.0)}
     return {
         "errors": errors,
@@ -104,8 +106,8 @@ def regression(seed: int) -> Outcome:
     }
 
 
-def _errors(X: Values, y: Values, price: float, epsilon: float) -> list[float]:
-    model = aggro.PassiveAggressiveRegressor(C=price, epsilon=epsilon, **TUBE)
+def _errors(X: Values, y: Values, C: float, epsilon: float) -> list[float]:
+    model = aggro.PassiveAggressiveRegressor(C=C, epsilon=epsilon, **TUBE)
     errors = [abs(float(y[0]))]  # a new model predicts zero
     for now in range(1, len(y)):
         model.partial_fit(X[now - 1 : now], y[now - 1 : now])

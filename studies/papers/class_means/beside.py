@@ -74,8 +74,8 @@ def _choices(results: Results, sets: Iterable[str], variants: list[str]) -> list
         chosen = results.where(part="orders", set=name).pairs[0][1]["choice"]
         row = [name]
         for variant in variants:
-            price = "" if variant.endswith(("PA", "PAm")) else f"{chosen[variant]['C']:g}"
+            C = "" if variant.endswith(("PA", "PAm")) else f"{chosen[variant]['C']:g}"
             pull = f"*{chosen[variant]['class_mean']:g}*" if "PAm" in variant else ""
-            row.append("<br>".join(text for text in (price, pull) if text) or "–")
+            row.append("<br>".join(text for text in (C, pull) if text) or "–")
         table.append(row)
     return table

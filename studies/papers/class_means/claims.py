@@ -8,7 +8,7 @@ import numpy as np
 
 from studies.papers.claims import Claim, Part, counted, higher, lower, met
 from studies.papers.class_means.data import REAL
-from studies.papers.class_means.numbers import PUBLISHED, SUFFIXES, course, pulls, runs
+from studies.papers.class_means.numbers import PUBLISHED, SUFFIXES, pulls, runs, trajectory
 from studies.papers.experiment import Results, Values
 from studies.papers.verdict import deviation
 
@@ -135,7 +135,7 @@ def _queue(results: Results) -> Claim:
 
 def _similarity(results: Results) -> Claim:
     after = {
-        name: course(results, name, "PAm-1", "similarity")[:, 3:5].min()
+        name: trajectory(results, name, "PAm-1", "similarity")[:, 3:5].min()
         for name in ("svmguide1", "adult")
     }
     return Claim(
@@ -149,7 +149,7 @@ def _similarity(results: Results) -> Claim:
 
 def _similarity_against_pa(results: Results) -> Claim:
     def first(name: str, variant: str) -> Values:
-        return course(results, name, variant, "similarity")[:, 0]
+        return trajectory(results, name, variant, "similarity")[:, 0]
 
     parts = {
         rule: [higher(first(n, f"{rule}{s}"), first(n, f"PA{s}")) for n, s in PAIRS]
@@ -168,7 +168,7 @@ def _near_batch(results: Results) -> Claim:
     gaps = {}
     for name in ("gamma", "delta"):
         batch = results.where(part="batch", set=name).values("error")[0]
-        gaps[name] = course(results, name, "PAm-1", "error")[:, 4].mean() - batch
+        gaps[name] = trajectory(results, name, "PAm-1", "error")[:, 4].mean() - batch
     return Claim(
         "PAm-1 comes near the batch learner in three to five passes",
         "Figure 2 (stand-ins)",
@@ -182,8 +182,8 @@ def _level_updates(results: Results) -> Claim:
     moves, lower_end = [], []
     for name in ("svmguide1", "adult", "gamma", "delta"):
         for suffix in SUFFIXES:
-            ours = course(results, name, f"PAm{suffix}", "updates")
-            plain = course(results, name, f"PA{suffix}", "updates")
+            ours = trajectory(results, name, f"PAm{suffix}", "updates")
+            plain = trajectory(results, name, f"PA{suffix}", "updates")
             for table in (ours, plain):
                 moves.append(abs(table[:, 19] - table[:, 14]).mean() / table[:, 14].mean())
             lower_end.append(lower(ours[:, 19], plain[:, 19]))

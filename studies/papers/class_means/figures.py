@@ -10,9 +10,9 @@ import numpy as np
 
 from studies.papers.class_means.data import REAL
 from studies.papers.class_means.learning import DRAWN_PULLS
-from studies.papers.class_means.numbers import COLUMNS, PUBLISHED, SUFFIXES, course, pulls
+from studies.papers.class_means.numbers import COLUMNS, PUBLISHED, SUFFIXES, pulls, trajectory
 from studies.papers.experiment import Figure, Results
-from studies.papers.style import canvas, half_width, legend_above, line_with_band, look
+from studies.papers.style import canvas, half_width, legend_above, line_with_band, marker_style
 
 TICKS = [1, 5, 10, 15, 20]
 
@@ -59,7 +59,7 @@ def _draw_pull(path: Path, results: Results) -> None:
                     orders = pulls(results, name, rule, key)
                     where = np.array(DRAWN_PULLS) * (1.0, 1.06)[i]  # side by side
                     bars = {"yerr": half_width(orders), "capsize": 2, "elinewidth": 0.9}
-                    ax.errorbar(where, orders.mean(axis=0), label=label, **bars, **look(i))
+                    ax.errorbar(where, orders.mean(axis=0), label=label, **bars, **marker_style(i))
                 value = printed[table, name]
                 ax.axhline(value, color="black", ls="--", lw=1.2, label="printed, PAm")
                 ax.set_xscale("log")
@@ -76,7 +76,7 @@ _RULES = {"exact": "as printed (the minimiser)", "undivided": "without dividing 
 
 def _draw_similarity(path: Path, results: Results) -> None:
     def draw(ax: Any, name: str, variant: str) -> None:
-        apart = np.maximum(1 - course(results, name, variant, "similarity"), 1e-10)
+        apart = np.maximum(1 - trajectory(results, name, variant, "similarity"), 1e-10)
         passes, look_ = np.arange(2, 2 + apart.shape[1]), _style(variant)
         low, high = apart.min(axis=0), apart.max(axis=0)
         ax.fill_between(passes, low, high, color=look_["color"], alpha=0.18, linewidth=0)
@@ -88,7 +88,7 @@ def _draw_similarity(path: Path, results: Results) -> None:
 
 def _draw_error(path: Path, results: Results) -> None:
     def draw(ax: Any, name: str, variant: str) -> None:
-        _line(ax, course(results, name, variant, "error"), variant)
+        _line(ax, trajectory(results, name, variant, "error"), variant)
         if variant in ("PA-2", "PAm-2"):  # the last of its panel
             batch = results.where(part="batch", set=name).values("error")[0]
             ax.axhline(batch, color="#555555", ls="--", zorder=5)
@@ -117,7 +117,7 @@ def _draw_updates(path: Path, results: Results) -> None:
     with canvas(path, 2, 2, size=(4.6, 3.0), sharex=True) as (figure, axes):
         for ax, name in zip(axes.flat, names, strict=True):
             for variant in COLUMNS:
-                _line(ax, course(results, name, variant, "updates"), variant)
+                _line(ax, trajectory(results, name, variant, "updates"), variant)
             ax.set_title(name if name in REAL else f"{name} (stand-in)")
             ax.set_ylim(bottom=0)
         for row in range(2):
@@ -135,4 +135,4 @@ def _line(ax: Any, runs: Any, variant: str) -> None:
 
 def _style(variant: str) -> dict[str, Any]:
     index = COLUMNS.index(variant)
-    return {**look(index), "markevery": (index % 3, 3)}
+    return {**marker_style(index), "markevery": (index % 3, 3)}

@@ -20,7 +20,7 @@ from studies.papers.ties import best
 
 LOSSES = {"": "hard", "-1": "hinge", "-2": "squared_hinge"}
 ORDERS, EPOCHS, QUEUE = 10, 20, 5
-PRICES = tuple(float(f"{10.0**k:.3g}") for k in np.arange(-4, 2.1, 0.25))
+C_VALUES = tuple(float(f"{10.0**k:.3g}") for k in np.arange(-4, 2.1, 0.25))
 PULLS = tuple(float(f"{10.0**k:.3g}") for k in np.arange(-2, 0.6, 0.25))
 EXACT_PULLS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)  # the minimiser wants less
 DRAWN_PULLS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -57,12 +57,12 @@ def choice(name: str) -> dict[str, dict[str, float]]:
     data, printed = problem(name), printed_updates(name)
     chosen: dict[str, dict[str, float]] = {}
     for suffix, loss in LOSSES.items():
-        prices = PRICES if suffix else (1.0,)
+        C_values = C_VALUES if suffix else (1.0,)
         for family, pulls in (("PA", (0.0,)), ("PAm", PULLS)):  # without a pull, it is PA
             variant = f"{family}{suffix}"
-            chosen[variant] = _as_printed(data, loss, prices, pulls, printed.get(variant))
-        chosen[f"plain PA{suffix}"] = _fewest_mistakes(data, loss, prices[::2], (0.0,))
-        chosen[f"exact PAm{suffix}"] = _fewest_mistakes(data, loss, prices[::2], EXACT_PULLS)
+            chosen[variant] = _as_printed(data, loss, C_values, pulls, printed.get(variant))
+        chosen[f"plain PA{suffix}"] = _fewest_mistakes(data, loss, C_values[::2], (0.0,))
+        chosen[f"exact PAm{suffix}"] = _fewest_mistakes(data, loss, C_values[::2], EXACT_PULLS)
     return chosen
 
 
@@ -76,12 +76,12 @@ def printed_updates(name: str) -> dict[str, float]:
 def _as_printed(
     data: Problem,
     loss: str,
-    prices: Sequence[float],
+    C_values: Sequence[float],
     pulls: Sequence[float],
     target: float | None,
 ) -> dict[str, float]:
     """Return, of the settings that make nearly the printed updates, that of fewest mistakes."""
-    settings = [Setting(loss, C, gamma) for C in prices for gamma in pulls]
+    settings = [Setting(loss, C, gamma) for C in C_values for gamma in pulls]
     updates, mistakes = np.zeros(len(settings)), np.zeros(len(settings))
     for order in _choice_orders(data, None if target else CHOICE_ROWS):
         learners = Undivided(settings, data.X.shape[1]).learn(data.X[order], data.y[order])
@@ -89,22 +89,22 @@ def _as_printed(
         mistakes += learners.mistakes / CHOICE_ORDERS
     off = np.abs(updates / target - 1) if target else np.zeros(len(settings))
     near = np.where(off <= max(NEAR, off.min()), mistakes, np.inf)
-    row, column = best(near.reshape(len(prices), len(pulls)))
-    return {"C": prices[row], "class_mean": pulls[column]}
+    row, column = best(near.reshape(len(C_values), len(pulls)))
+    return {"C": C_values[row], "class_mean": pulls[column]}
 
 
 def _fewest_mistakes(
-    data: Problem, loss: str, prices: Sequence[float], pulls: Sequence[float]
+    data: Problem, loss: str, C_values: Sequence[float], pulls: Sequence[float]
 ) -> dict[str, float]:
     """Return C and γ by the mistakes on the way alone."""
-    mistakes = np.zeros((len(prices), len(pulls)))
-    axes = {"loss": loss, "C": prices, "class_mean": pulls, "fit_intercept": False}
+    mistakes = np.zeros((len(C_values), len(pulls)))
+    axes = {"loss": loss, "C": C_values, "class_mean": pulls, "fit_intercept": False}
     for order in _choice_orders(data, CHOICE_ROWS):
         for found in aggro.sweep(data.X[order], data.y[order], **axes).rows:
-            place = prices.index(found.params["C"]), pulls.index(found.params["class_mean"])
+            place = C_values.index(found.params["C"]), pulls.index(found.params["class_mean"])
             mistakes[place] += found.error
     row, column = best(mistakes)
-    return {"C": prices[row], "class_mean": pulls[column]}
+    return {"C": C_values[row], "class_mean": pulls[column]}
 
 
 def _choice_orders(data: Problem, rows: int | None) -> list[Values]:
@@ -240,7 +240,7 @@ def epochs(data: Problem, name: str, seed: int) -> Outcome:
             model.set_params(max_iter=passes, tol=None, shuffle=False).fit(X, y)
             weights.append(model.coef_[0].copy())
             updates.append(model.n_updates_)
-        found[variant] = _course(data, np.array(weights), np.diff(updates))
+        found[variant] = _trajectory(data, np.array(weights), np.diff(updates))
     names, learners = undivided(name, X.shape[1])
     steps, counts = [], [learners.updates.copy()]
     for passes in range(EPOCHS):
@@ -248,11 +248,11 @@ def epochs(data: Problem, name: str, seed: int) -> Outcome:
         steps.append(learners.weights.copy())
         counts.append(learners.updates.copy())
     for i, variant in enumerate(names):
-        found[variant] = _course(data, np.array(steps)[:, i], np.diff(np.array(counts)[:, i]))
+        found[variant] = _trajectory(data, np.array(steps)[:, i], np.diff(np.array(counts)[:, i]))
     return found
 
 
-def _course(data: Problem, weights: Values, updates: Values) -> dict[str, list[float]]:
+def _trajectory(data: Problem, weights: Values, updates: Values) -> dict[str, list[float]]:
     unit = weights / np.linalg.norm(weights, axis=1, keepdims=True)
     similarity = np.sum(unit[1:] * unit[:-1], axis=1)
     return {

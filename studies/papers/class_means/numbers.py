@@ -69,7 +69,7 @@ def printed_error(entry: Published, values: Values | None) -> float:
     return deviation(values) if values is not None and len(values) else 0.0
 
 
-def course(results: Results, name: str, variant: str, key: str) -> Values:
+def trajectory(results: Results, name: str, variant: str, key: str) -> Values:
     """Return a number after each pass: a row for each order."""
     found = results.where(part="epochs", set=name)
     return np.array([outcome[variant][key] for _, outcome in found.pairs])

@@ -20,7 +20,7 @@ from studies.papers.experiment import Values
 
 @dataclass(frozen=True)
 class Setting:
-    """One learner: its slack, price and pull."""
+    """One learner: its slack, C and pull."""
 
     loss: str
     C: float

@@ -15,7 +15,7 @@ from studies.papers.mahalanobis.texts import FIGURES, TITLES
 from studies.papers.style import canvas, half_width, line_with_band
 
 LINES = ("PA-II", "PAM-II", "CW", "AROW")  # AROW is not in the printed figures
-SETTLED = 20  # examples; before, the mean of ten runs jumps
+WARM_UP = 20  # examples; before, the mean of ten runs jumps
 
 
 def figures(results: Results) -> list[Figure]:
@@ -38,9 +38,9 @@ def _curves(results: Results, names: tuple[str, ...], path: Path) -> None:
         for axis, name in zip(axes.flat, names, strict=True):
             for k, algorithm in enumerate(LINES):
                 seen, *runs = curves(results, name, algorithm)
-                settled = seen >= SETTLED
-                runs = np.array(runs)[:, settled]
-                line_with_band(axis, seen[settled], runs, k, label=algorithm, markevery=(3 * k, 12))
+                shown = seen >= WARM_UP
+                runs = np.array(runs)[:, shown]
+                line_with_band(axis, seen[shown], runs, k, label=algorithm, markevery=(3 * k, 12))
             _label(axis, TITLES[name])
         axes[0, 0].legend()
 
@@ -48,14 +48,14 @@ def _curves(results: Results, names: tuple[str, ...], path: Path) -> None:
 def _apart(results: Results, name: str, path: Path) -> None:
     """Draw how far each curve is from that of PAM-II in the same run."""
     seen, *pam = curves(results, name, "PAM-II")
-    settled = seen >= SETTLED
+    shown = seen >= WARM_UP
     with canvas(path, size=(6.2, 3.6)) as (_, axes):
         axes[0, 0].axhline(0, color="#000000", linewidth=0.8)
         for k, algorithm in enumerate(LINES):
             if algorithm != "PAM-II":
-                runs = (curves(results, name, algorithm)[1:] - np.array(pam))[:, settled]
+                runs = (curves(results, name, algorithm)[1:] - np.array(pam))[:, shown]
                 more = {"label": algorithm, "markevery": (3 * k, 12)}
-                line_with_band(axes[0, 0], seen[settled], runs, k, **more)
+                line_with_band(axes[0, 0], seen[shown], runs, k, **more)
         axes[0, 0].set_title(TITLES[name])
         axes[0, 0].set_xlabel("examples")
         axes[0, 0].set_ylabel("cumulative error − that of PAM-II (points)")

@@ -20,7 +20,7 @@ JUDGED = ("PA-II", "PAM-II", "CW")  # the columns of Table 1
 SCALED = (*TABLES, "usps")  # learned raw, too; MNIST is not, its rows are not the paper's anyway
 POINTS = 60  # of a curve
 SINGLE_FROM = 300  # features; from here on matrices are kept in single precision
-PRICES = [4.0**k for k in range(-4, 4)]
+C_VALUES = [4.0**k for k in range(-4, 4)]
 CONFIDENCES = [0.51, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 
 
@@ -32,13 +32,13 @@ def _three(metric: str) -> dict[str, list[Settings]]:
     """Return the hard, the linear and the squared slack in one metric."""
     return {
         "": _family([1.0], lambda _: {"loss": "hard", "metric": metric}),
-        "-I": _family(PRICES, lambda C: {"loss": "hinge", "C": C, "metric": metric}),
-        "-II": _family(PRICES, lambda C: {"loss": "squared_hinge", "C": C, "metric": metric}),
+        "-I": _family(C_VALUES, lambda C: {"loss": "hinge", "C": C, "metric": metric}),
+        "-II": _family(C_VALUES, lambda C: {"loss": "squared_hinge", "C": C, "metric": metric}),
     }
 
 
 def _arow(metric: str) -> list[Settings]:
-    return _family(PRICES, lambda C: {"loss": "arow", "r": 1 / (2 * C), "metric": metric})
+    return _family(C_VALUES, lambda C: {"loss": "arow", "r": 1 / (2 * C), "metric": metric})
 
 
 def _cw(metric: str) -> list[Settings]:

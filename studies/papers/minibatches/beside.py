@@ -51,7 +51,7 @@ def _is_vote(outcome: Outcome) -> bool:
 
 
 def _field(outcome: Outcome) -> str:
-    prices = [C for C, sigma in outcome["tied"] if sigma == outcome["sigma"]]
-    low, high = min(prices), max(prices)
+    C_values = [C for C, sigma in outcome["tied"] if sigma == outcome["sigma"]]
+    low, high = min(C_values), max(C_values)
     plateau = f"{outcome['C']:g}" + (f" ({low:g} … {high:g})" if low < high else "")
     return f"{plateau}<br>{np.mean(outcome['vote']):.2f}{' †' if _is_vote(outcome) else ''}"

@@ -156,8 +156,8 @@ def _twenty(results: Results) -> Claim:
 
 def wobble(results: Results, name: str, method: str, batch: int, reading: str) -> Values:
     """Return the mean change of the test error between evaluations along each run, in points."""
-    course = values(results, "course", name, method, batch, reading)
-    return np.abs(np.diff(course, axis=1)).mean(axis=1)
+    trajectory = values(results, "trajectory", name, method, batch, reading)
+    return np.abs(np.diff(trajectory, axis=1)).mean(axis=1)
 
 
 def _smoother(results: Results) -> Claim:

@@ -9,7 +9,7 @@ import numpy as np
 
 from studies.papers.experiment import Figure, Results, Values
 from studies.papers.minibatches.protocol import BATCHES, CURVE_STEP, LOSSES, SETS
-from studies.papers.style import canvas, half_width, legend_above, line_with_band, look
+from studies.papers.style import canvas, half_width, legend_above, line_with_band, marker_style
 
 TICKS = (2, 3, 5, 10, 20, 30)
 SIX = {title: name for title, name in SETS.items() if title != "twonorm"}
@@ -94,7 +94,7 @@ def _against_batch(results: Results, path: Path) -> None:
         for axis, (title, name) in zip(axes.flat, _present(results).items(), strict=False):
             for k, method in enumerate(LOSSES):
                 values = [_online(results, name, method, b, "intercept") for b in BATCHES]
-                _with_intervals(axis, values, label=method, **look(k))
+                _with_intervals(axis, values, label=method, **marker_style(k))
             _batch_axis(axis, title)
         legend_above(figure, axes[0, 0], 3)
 
@@ -104,7 +104,7 @@ def _three_readings(results: Results, path: Path) -> None:
         for axis, (title, name) in zip(axes.flat, _present(results).items(), strict=False):
             for k, (reading, label) in enumerate(READING_TITLES.items()):
                 values = [_online(results, name, "BPAII", b, reading) for b in BATCHES]
-                _with_intervals(axis, values, label=label, **look(k + 3))
+                _with_intervals(axis, values, label=label, **marker_style(k + 3))
             _batch_axis(axis, title)
             axis.set_ylim(bottom=0)
         legend_above(figure, axes[0, 0], 3)

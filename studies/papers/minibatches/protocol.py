@@ -31,12 +31,12 @@ SETS = {  # the names in Table 1
 }
 LOSSES = {"BPAI": "hinge", "BPAII": "squared_hinge", "BPALS": "least_squares"}
 BATCHES = (1, 2, 4, 6, 8, 20)
-PRICES = [10.0**k for k in range(-5, 2)]
+C_VALUES = [10.0**k for k in range(-5, 2)]
 WIDTHS = [10.0**k for k in range(-4, 2)]
 TRIALS, SUBSAMPLES, TRAINED = 25, 3, 0.75
 CURVE_STEP = 120  # a multiple of every batch size
 SMOOTH = (1, 8)  # batch sizes whose test error is followed along each run
-LOOKS, LOOK_STEP = 12, 24  # about how often, and in multiples of how many examples
+EVALUATIONS, EVALUATION_STEP = 12, 24  # about how often, and in multiples of how many examples
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ def run(cell: Cell) -> Outcome:
         return {"times": _times(cell["set"])}
     reading = READINGS[cell["reading"]]
     chosen = choose(cell, reading)
-    price, width = chosen.C, chosen.sigma
+    C, width = chosen.C, chosen.sigma
     parts = [split(cell["set"], trial) for trial in range(cell["trials"])]
-    learned = [_learn(p, cell, reading, price, width) for p in parts]
+    learned = [_learn(p, cell, reading, C, width) for p in parts]
     outcome = {
-        "C": price,
+        "C": C,
         "sigma": width,
         "tied": chosen.tied,
         "size": len(parts[0][1]) + len(parts[0][3]),
@@ -85,9 +85,9 @@ def run(cell: Cell) -> Outcome:
         "vote": [_vote_error(p, width, reading) for p in parts],
     }
     if cell["batch"] in SMOOTH and not reading.sliding:
-        outcome["course"] = [_course(p, cell, reading, price, width) for p in parts]
+        outcome["trajectory"] = [_trajectory(p, cell, reading, C, width) for p in parts]
     if cell["set"] == "twonorm":
-        outcome["curve"] = [_curve(p, cell, reading, price, width) for p in parts]
+        outcome["curve"] = [_curve(p, cell, reading, C, width) for p in parts]
     return outcome
 
 
@@ -105,11 +105,11 @@ def choose(cell: Cell, reading: Reading) -> Choice:
     parts = [split(cell["set"], -1 - k) for k in range(SUBSAMPLES)]
     errors = [
         [np.mean([_learn(p, cell, reading, C, width)[1] for p in parts]) for width in WIDTHS]
-        for C in PRICES
+        for C in C_VALUES
     ]
     places = tied(np.array(errors))
     row, column = middle(places)
-    return Choice(PRICES[row], WIDTHS[column], [(PRICES[i], WIDTHS[j]) for i, j in places])
+    return Choice(C_VALUES[row], WIDTHS[column], [(C_VALUES[i], WIDTHS[j]) for i, j in places])
 
 
 # -- the data -----------------------------------------------------------------------------------
@@ -148,11 +148,11 @@ def split(name: str, seed: int) -> tuple[Array, Array, Array, Array]:
 # -- learning -----------------------------------------------------------------------------------
 
 
-def _make(cell: Cell, reading: Reading, price: float, width: float, features: int) -> KernelLearner:
+def _make(cell: Cell, reading: Reading, C: float, width: float, features: int) -> KernelLearner:
     settings = Settings(
         task="binary",
         loss=LOSSES[cell["method"]],
-        C=price,
+        C=C,
         batch_size=cell["batch"],
         fit_intercept=reading.intercept,
     )
@@ -161,7 +161,7 @@ def _make(cell: Cell, reading: Reading, price: float, width: float, features: in
 
 
 def _learn(
-    part: tuple[Array, ...], cell: Cell, reading: Reading, price: float, width: float
+    part: tuple[Array, ...], cell: Cell, reading: Reading, C: float, width: float
 ) -> tuple[KernelLearner, float]:
     """Learn one pass; return the learner and the share of wrong predictions on the way.
 
@@ -170,7 +170,7 @@ def _learn(
     """
     X, y = part[:2]
     order = _windows(len(y), cell["batch"]) if reading.sliding else np.arange(len(y))
-    learner = _make(cell, reading, price, width, X.shape[1])
+    learner = _make(cell, reading, C, width, X.shape[1])
     learner.learn_rows(X, {"labels": y}, order)
     return learner, learner.progress.mistakes / len(order)
 
@@ -193,25 +193,25 @@ def _vote_error(part: tuple[Array, ...], width: float, reading: Reading) -> floa
     return float(100 * np.mean((kernel @ (2 * y - 1) > 0) != y_test))
 
 
-def _course(
-    part: tuple[Array, ...], cell: Cell, reading: Reading, price: float, width: float
+def _trajectory(
+    part: tuple[Array, ...], cell: Cell, reading: Reading, C: float, width: float
 ) -> list[float]:
     """Return the test error in percent about a dozen times along one run."""
     X, y = part[:2]
-    step = LOOK_STEP * max(1, len(y) // (LOOK_STEP * LOOKS))
-    learner, course = _make(cell, reading, price, width, X.shape[1]), []
+    step = EVALUATION_STEP * max(1, len(y) // (EVALUATION_STEP * EVALUATIONS))
+    learner, trajectory = _make(cell, reading, C, width, X.shape[1]), []
     for end in range(step, len(y) + 1, step):
         learner.learn_rows(X[end - step : end], {"labels": y[end - step : end]})
-        course.append(_test_error(learner, part))
-    return course
+        trajectory.append(_test_error(learner, part))
+    return trajectory
 
 
 def _curve(
-    part: tuple[Array, ...], cell: Cell, reading: Reading, price: float, width: float
+    part: tuple[Array, ...], cell: Cell, reading: Reading, C: float, width: float
 ) -> list[float]:
     """Return the online error in percent after every ``CURVE_STEP`` examples."""
     X, y = part[:2]
-    learner, curve = _make(cell, reading, price, width, X.shape[1]), []
+    learner, curve = _make(cell, reading, C, width, X.shape[1]), []
     for end in range(CURVE_STEP, len(y) + 1, CURVE_STEP):
         new = slice(end - CURVE_STEP, end)
         learner.learn_rows(X[new], {"labels": y[new]})
@@ -234,5 +234,5 @@ def _times(name: str) -> dict[str, dict[str, float]]:
 def _time(part: tuple[Array, ...], setting: Cell, reading: Reading) -> float:
     begin = process_time()
     for _ in range(5):
-        _learn(part, setting, reading, price=0.1, width=1.0)
+        _learn(part, setting, reading, C=0.1, width=1.0)
     return process_time() - begin

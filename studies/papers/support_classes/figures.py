@@ -15,7 +15,7 @@ from studies.papers.support_classes.sets import LARGE
 
 FAMILIES = ("PA", "MPA", "SPA")
 KINDS = {"": "hard", "-I": "linear slack (…-I)", "-II": "squared slack (…-II)"}
-FAMILY_LOOK = {
+FAMILY_STYLE = {
     "Perc": {"color": "#000000", "marker": "x", "ls": ":"},
     "PA": {"color": "#D55E00", "marker": "o", "ls": "--"},
     "MPA": {"color": "#E69F00", "marker": "^", "ls": "-."},
@@ -98,7 +98,7 @@ def _streams(results: Results, path: Path, both: tuple[str, str]) -> None:
 
 
 def _draw(ax: Any, x: Any, runs: Values, family: str, k: int, every: int) -> None:
-    more = {**FAMILY_LOOK[family], "label": family, "markevery": (2 * k, every)}
+    more = {**FAMILY_STYLE[family], "label": family, "markevery": (2 * k, every)}
     style.line_with_band(ax, x, runs, 0, **more)
 
 
@@ -140,13 +140,13 @@ def _readings(results: Results, path: Path) -> None:
             for shift, family in zip((-0.25, 0.0, 0.25), FAMILIES, strict=True):
                 x = np.arange(len(names)) + shift
                 values = [selection.one_pass(results, name, family + kind) for name in names]
-                look = {**FAMILY_LOOK[family], "ls": "", "markersize": 4, "linewidth": 1}
+                options = {**FAMILY_STYLE[family], "ls": "", "markersize": 4, "linewidth": 1}
                 means, halves = [v.mean() for v in values], [style.half_width(v) for v in values]
-                ax.errorbar(x, means, halves, label=f"{family}, ours", **look)
+                ax.errorbar(x, means, halves, label=f"{family}, ours", **options)
                 if family != "MPA":
                     y = [printed[name, family + kind] for name in names]
-                    ring = {"facecolors": "none", "edgecolors": look["color"], "s": 60}
-                    mark = look["marker"]
+                    ring = {"facecolors": "none", "edgecolors": options["color"], "s": 60}
+                    mark = options["marker"]
                     ax.scatter(x, y, marker=mark, label=f"{family}, printed", zorder=3, **ring)
             ax.set_xticks(range(len(names)), names, rotation=45, ha="right")
             ax.set(title=KINDS[kind])

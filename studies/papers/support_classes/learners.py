@@ -15,7 +15,7 @@ ONLINE = ("Perc", *(name + kind for name in READINGS for kind in SLACKS))
 PRINTED = ("Perc", "PA", "PA-I", "PA-II", "SPA", "SPA-I", "SPA-II")  # the paper's own
 BATCH = ("LR", "M-SVM")
 
-PRICES = tuple(float(f"1e{k}") for k in range(-5, 2))
+C_VALUES = tuple(float(f"1e{k}") for k in range(-5, 2))
 BATCH_PRICES = {"LR": (0.01, 0.1, 1.0, 10.0), "M-SVM": (0.001, 0.003, 0.01, 0.03)}
 BATCH_LIMITS: dict[str, dict[str, Any]] = {  # the default tolerances of both
     "LR": {"tol": 1e-4, "max_iter": 1000},
@@ -32,9 +32,9 @@ def settings(name: str, C: float = 1.0) -> Settings:
     return Settings(loss=SLACKS[dash + kind], multiclass=READINGS[family], **common)
 
 
-def prices(name: str) -> tuple[float, ...]:
+def C_values(name: str) -> tuple[float, ...]:
     """Return the values of C to choose from; hard rules have none."""
-    return PRICES if name.endswith("I") else (1.0,)
+    return C_VALUES if name.endswith("I") else (1.0,)
 
 
 def fitted(name: str, C: float, X: Any, y: Any) -> Any:

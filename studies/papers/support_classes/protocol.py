@@ -25,9 +25,9 @@ from studies.papers.support_classes.learners import (
     BATCH_PRICES,
     ONLINE,
     PRINTED,
+    C_values,
     errors,
     fitted,
-    prices,
     settings,
 )
 from studies.papers.support_classes.sets import load, split
@@ -62,7 +62,7 @@ def _used(X: Any) -> int:
 def _online(X: Any, y: Any, fold: int, passes: int) -> Outcome:
     """Return errors by learner: a row per C, a column per pass."""
     learn, choose, judge = split(len(y), fold)
-    named = [(name, C) for name in ONLINE for C in prices(name)]
+    named = [(name, C) for name in ONLINE for C in C_values(name)]
     learner = Learner([settings(*it) for it in named], X.shape[1], y.max() + 1, X.dtype)
     order = np.random.default_rng(1 + fold).permutation(learn)
     parts = {"choose": (rows_of(X[choose]), y[choose]), "judge": (rows_of(X[judge]), y[judge])}
