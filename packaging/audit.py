@@ -1,7 +1,7 @@
 """Audit a wheel that was just built and put it, under its honest name, beside the source archive.
 
 ``python packaging/audit.py build/wheel dist``: on Linux auditwheel gives the wheel the tag of the
-oldest system that it runs on; abi3audit looks whether a wheel for the stable ABI keeps to it. All
+oldest system that it runs on; abi3audit checks whether a wheel for the stable ABI keeps to it. All
 levels that belong to the architecture must be in the wheel.
 """
 
@@ -24,7 +24,7 @@ def run(*arguments: str | Path) -> None:
 
 
 def check_contents(wheel: Path) -> None:
-    """Look for the cores, the types and the licence, and for what does not belong there."""
+    """Check that cores, types and licence are there, and nothing else."""
     names = zipfile.ZipFile(wheel).namelist()
     for level in LEVELS.get(platform.machine(), ("baseline",)):
         assert any(name.startswith(f"aggro/_core_{level}.") for name in names), level

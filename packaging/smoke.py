@@ -36,8 +36,10 @@ def train_from_a_file(folder: Path) -> None:
     data, model = folder / "rows.svm", folder / "rows.aggro"
     data.write_text("\n".join(lines) + "\n", encoding="utf-8")
     command("train", str(data), "-o", str(model), "--passes", "5")
-    told = np.array([float(label) for label in command("predict", str(model), str(data)).split()])
-    assert np.mean(told == signs) > 0.95, "the command line did not learn"
+    predicted = np.array(
+        [float(label) for label in command("predict", str(model), str(data)).split()]
+    )
+    assert np.mean(predicted == signs) > 0.95, "the command line did not learn"
 
 
 def learn_a_stream(folder: Path) -> None:

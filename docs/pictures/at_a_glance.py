@@ -1,4 +1,4 @@
-"""The picture of the README: mistakes and time beside the peers, from the tables of the docs."""
+"""Draw the README's picture: errors and speed relative to peers, from the tables in docs/."""
 
 import re
 from pathlib import Path

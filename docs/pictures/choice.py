@@ -1,4 +1,4 @@
-"""The picture of a choice: what AutoClassifier raced on handwritten digits."""
+"""Draw the candidates of a model selection on handwritten digits."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ IMAGES = Path(__file__).resolve().parents[1] / "images"
 
 
 def main() -> None:
-    """Learn digits in one pass, and draw what was raced."""
+    """Learn digits in one pass and draw the candidates."""
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     AutoClassifier().partial_fit(X[order], y[order]).selection_report(IMAGES / "choice.png")

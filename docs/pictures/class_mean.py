@@ -1,4 +1,4 @@
-"""What class means do: the same data in many orders, with and without the pull."""
+"""Draw models of the same data in many orders, with and without class means."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,7 +9,7 @@ from aggro import PassiveAggressiveClassifier
 
 
 def data(count: int = 200, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    """Two clouds that overlap a little."""
+    """Return two clouds that overlap slightly."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, count)
     return rng.normal(size=(count, 2)) + np.column_stack([2.4 * y - 1.2, 1.6 * y - 0.8]), y

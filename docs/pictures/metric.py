@@ -1,4 +1,4 @@
-"""What a metric does when features have very different scales: lines and learning curves."""
+"""Draw decision lines and learning curves of metrics for features of different scales."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +11,7 @@ METRICS = (("euclidean", BLUE, "-"), ("diagonal", ORANGE, "--"), ("full", GREEN,
 
 
 def stream(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two correlated classes; the second feature has ten times the scale of the first."""
+    """Return two correlated classes; the second feature has ten times the scale of the first."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, count)
     shared = rng.normal(size=count)

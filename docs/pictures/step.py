@@ -1,4 +1,4 @@
-"""One Passive-Aggressive step: where each slack goes, and how far it moves for a given loss."""
+"""Draw one Passive-Aggressive step for each slack, and its length as a function of the loss."""
 
 import matplotlib.pyplot as plt
 import numpy as np

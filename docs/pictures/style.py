@@ -1,4 +1,4 @@
-"""What the pictures share: colours that everybody can tell apart, quiet axes, one place to save."""
+"""Shared style of the pictures: colour-blind safe colours, plain axes, one output folder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Support classes as water filling: the scores before a step, and after two kinds of it."""
+"""Draw support classes as water filling: the scores before and after two kinds of step."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +11,7 @@ SCORES, TRUE = np.array([0.3, 1.5, 1.25, 0.9, -0.1, -1.0]), 0
 
 
 def draw(axes: Axes, after: np.ndarray, title: str, before: np.ndarray = SCORES) -> None:
-    """Show the scores as bars, what was cut off or added, and the line s_y - 1."""
+    """Draw the scores as bars, the changes and the line s_y - 1."""
     axes.axhline(0, color="black", lw=0.8)
     axes.bar(np.arange(6), after, color=[ORANGE] + [BLUE] * 5, width=0.7)
     for k, (old, new) in enumerate(zip(before, after, strict=True)):
@@ -20,7 +20,7 @@ def draw(axes: Axes, after: np.ndarray, title: str, before: np.ndarray = SCORES)
             style = {"fill": False, "hatch": "///", "edgecolor": "black", "lw": 0.8}
             axes.bar(k, high - low, bottom=low, width=0.7, **style)
     axes.axhline(after[TRUE] - 1, color="black", ls="--", lw=1.2)
-    left = after is before  # elsewhere the bars leave room on the right
+    left = after is before  # the bars of the other panels leave space on the right
     place = {"x": -0.4, "ha": "left"} if left else {"x": 5.45, "ha": "right"}
     axes.text(y=after[TRUE] - 0.97, s="true score − 1", va="bottom", **place)
     axes.set_xticks(range(6), ["true", "a", "b", "c", "d", "e"])

@@ -1,7 +1,6 @@
-"""The catalogue as a page: each published variant with its problem, its paper and a small picture.
+"""Write the catalogue page: each published variant with its problem, its paper and a small picture.
 
-What a row of ``aggro.variants`` says is not said again here: the problem that a variant solves is
-put together from its keywords.
+The problem that a variant solves is derived from its keywords in ``aggro.variants``.
 """
 
 import inspect
@@ -31,7 +30,7 @@ OWN = {  # problems that are not put together from axes
     "SCW-I": "minimise KL(N(w, Σ) ‖ N(w_t, Σ_t)) + C·ξ subject to y·f(x) ≥ φ·√(x'Σx) − ξ",
     "SCW-II": "minimise KL(N(w, Σ) ‖ N(w_t, Σ_t)) + C·ξ² subject to y·f(x) ≥ φ·√(x'Σx) − ξ",
 }
-PRICES = ("C", "r", "eta", "epsilon", "class_mean", "queue", "batch_size", "kernel", "gamma",
+COEFFICIENTS = ("C", "r", "eta", "epsilon", "class_mean", "queue", "batch_size", "kernel", "gamma",
           "degree", "coef0", "budget", "budget_strategy", "metric")  # fmt: skip
 BLUE, ORANGE, YELLOW, GREY = "#0072B2", "#D55E00", "#E69F00", "#777777"
 GREEN = "#009E73"
@@ -79,7 +78,7 @@ def entry(row: Variant) -> str:
     """Return the part of the page that tells of one variant."""
     keywords = ", ".join(f"{name}={text_of(value)}" for name, value in row.params.items())
     given = f" with `{keywords}`" if keywords else ""
-    free = [name for name in PRICES if name in defaults(row) and name not in row.params]
+    free = [name for name in COEFFICIENTS if name in defaults(row) and name not in row.params]
     to_choose = ", ".join(f"`{name}`" for name in free) or "nothing"
     return f"""
 ### {row.name}
@@ -148,9 +147,9 @@ def draw_regions(axes: Any, model: Any, X: np.ndarray, y: np.ndarray) -> None:
     model.partial_fit(X, y)
     side = np.linspace(-3.5, 3.5, 80)
     grid = np.stack(np.meshgrid(side, side), axis=-1)
-    told = model.predict(grid.reshape(-1, 2)).reshape(80, 80)
+    predicted = model.predict(grid.reshape(-1, 2)).reshape(80, 80)
     colours = [BLUE, ORANGE, GREEN]
-    axes.contourf(side, side, told, levels=[-0.5, 0.5, 1.5, 2.5], colors=colours, alpha=0.25)
+    axes.contourf(side, side, predicted, levels=[-0.5, 0.5, 1.5, 2.5], colors=colours, alpha=0.25)
     for label, marker in zip(np.unique(y), "o^s", strict=False):
         axes.plot(*X[y == label].T, marker, color=colours[label], ms=2.5)
     axes.set(xlim=(-3.5, 3.5), ylim=(-3.5, 3.5))
@@ -163,10 +162,10 @@ def draw_line(axes: Any, model: Any) -> None:
     y = 1.5 * x + 0.4 + 0.25 * rng.normal(size=120)
     model.partial_fit(x[:, None], y)
     across = np.array([-1.0, 1.0])
-    told = model.predict(across[:, None])
+    predicted = model.predict(across[:, None])
     axes.plot(x, y, "o", color=GREY, ms=2.5)
-    axes.plot(across, told, color=ORANGE, lw=2)
-    axes.fill_between(across, told - 0.1, told + 0.1, color=ORANGE, alpha=0.3, lw=0)
+    axes.plot(across, predicted, color=ORANGE, lw=2)
+    axes.fill_between(across, predicted - 0.1, predicted + 0.1, color=ORANGE, alpha=0.3, lw=0)
 
 
 def draw_variant(axes: Any, row: Variant) -> None:

@@ -1,4 +1,4 @@
-"""Sphinx's settings. ``make docs`` lays out the pages first (pages.py); nothing is downloaded."""
+"""Sphinx configuration. ``make docs`` writes the sources first (pages.py), without downloads."""
 
 import re
 import sys

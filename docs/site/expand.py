@@ -1,4 +1,4 @@
-"""In docstrings "As in ``X``." saves words; on the site the words of X are put there."""
+"""Expand "As in ``X``." in docstrings to the parameter descriptions of X."""
 
 import inspect
 import re
@@ -15,8 +15,8 @@ DEFAULT = re.compile(r"default=.*$")
 def entries(doc: Sequence[str]) -> tuple[int, int, list[tuple[list[str], list[str]]]]:
     """Return where the parameters begin and end, and each: its names, its lines.
 
-    >>> entries(["Parameters", "----------", "C, D : float", "    Price.", "", "Examples", "---"])
-    (2, 5, [(['C', 'D'], ['C, D : float', '    Price.', ''])])
+    >>> entries(["Parameters", "----------", "C, D : float", "    Text.", "", "Examples", "---"])
+    (2, 5, [(['C', 'D'], ['C, D : float', '    Text.', ''])])
     """
     if "Parameters" not in doc:
         return 0, 0, []
@@ -55,8 +55,8 @@ def expanded(doc: Sequence[str], thing: Any) -> list[str]:
         if where and all(name in known for name in names):
             for name in names:
                 shown = f"default={default_of(thing, name)}"
-                told = DEFAULT.sub(lambda _, shown=shown: shown, known[name][0])
-                lines += [told, *(line for line in known[name][1:] if line.strip())]
+                head = DEFAULT.sub(lambda _, shown=shown: shown, known[name][0])
+                lines += [head, *(line for line in known[name][1:] if line.strip())]
         else:
             lines += text
     return [*doc[:start], *lines, "", *doc[end:]] if found else list(doc)

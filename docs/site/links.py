@@ -1,4 +1,4 @@
-"""Links between files of the repository become links between pages of the site."""
+"""Turn links between files of the repository into links between pages of the site."""
 
 import os
 import re

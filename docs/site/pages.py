@@ -1,4 +1,4 @@
-"""Lay out the source of the site: the pages of docs/, those made from the code, and the menu.
+"""Write the source of the site: the pages of docs/, the generated pages and the menu.
 
 ``python docs/site/pages.py build/site-source`` writes what Sphinx reads. SECTIONS lists every page.
 """

@@ -1,4 +1,4 @@
-"""The reference: a page for every public name, made from its docstring and its signature."""
+"""Write the API reference: a page per public name, from its docstring and signature."""
 
 import inspect
 from importlib import import_module
@@ -7,7 +7,7 @@ from typing import Any
 MODULES = (
     *("aggro", "aggro.text", "aggro.files", "aggro.datasets", "aggro.serve", "aggro.reference"),
 )
-GROUPS = {  # of the names in aggro itself; what is in none is listed at the end
+GROUPS = {  # of the names in aggro; names in no group are listed at the end
     "Automatic model selection": ("AutoClassifier", "AutoRegressor"),
     "Classifiers": (
         "PassiveAggressiveClassifier", "KernelPassiveAggressiveClassifier", "AROWClassifier",

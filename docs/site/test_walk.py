@@ -2,7 +2,7 @@
 
 ``make docs-test`` runs it. A page may not fail to load anything, complain in the console, scroll
 sideways, link to what is not there or show a picture without words for those who cannot see it;
-the search must find what people look for.
+the search must find common queries.
 """
 
 import functools
@@ -22,7 +22,7 @@ SITE = Path(__file__).resolve().parents[2] / "build" / "site"
 FOUND = (path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 PAGES = sorted(name for name in FOUND if not name.startswith("_"))
 WIDTHS = {"phone": 390, "desk": 1280}
-LOOK = """() => ({
+STYLES = """() => ({
   wide: [document.scrollingElement.scrollWidth, window.innerWidth],
   cut: [...document.querySelectorAll('.bd-article :is(h1, h2, h3, h4, p, li, dt, dd)')].filter(
     e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 &&
@@ -71,15 +71,15 @@ def seen() -> dict[str, Any]:
 
 def visit(page: Page, url: str) -> tuple[dict[str, Any], list[str]]:
     """Open a page; return what is on it and what went wrong."""
-    troubles: list[str] = []
+    errors: list[str] = []
     hears = {
-        "console": lambda told: troubles.append(told.text) if told.type == "error" else None,
-        "pageerror": lambda error: troubles.append(str(error)),
-        "requestfailed": lambda request: troubles.append(f"not loaded: {request.url}"),
+        "console": lambda message: errors.append(message.text) if message.type == "error" else None,
+        "pageerror": lambda error: errors.append(str(error)),
+        "requestfailed": lambda request: errors.append(f"not loaded: {request.url}"),
         "request": lambda request: (
             None
             if request.url.startswith((url[: url.index("/", 8)], "data:"))
-            else troubles.append(f"from elsewhere: {request.url}")
+            else errors.append(f"from elsewhere: {request.url}")
         ),
     }
     for event, hear in hears.items():
@@ -87,10 +87,10 @@ def visit(page: Page, url: str) -> tuple[dict[str, Any], list[str]]:
     page.goto(url, wait_until="load")
     page.evaluate("() => document.querySelectorAll('img').forEach(e => e.loading = 'eager')")
     page.wait_for_function("() => [...document.images].every(e => e.complete)")
-    found = page.evaluate(LOOK)
+    found = page.evaluate(STYLES)
     for event, hear in hears.items():
         page.remove_listener(event, hear)
-    return found, troubles
+    return found, errors
 
 
 @pytest.mark.parametrize("device", WIDTHS)
@@ -100,9 +100,9 @@ def test_every_page_is_whole(address: str, browser: Any, seen: dict[str, Any], d
     page = browser.new_page(viewport={"width": WIDTHS[device], "height": 900})
     wrong: list[str] = []
     for name in PAGES:
-        found, troubles = visit(page, address + name)
+        found, errors = visit(page, address + name)
         seen[name] = found
-        wrong += [f"{name}: {trouble}" for trouble in troubles]
+        wrong += [f"{name}: {error}" for error in errors]
         if found["wide"][0] > found["wide"][1]:
             wrong.append(f"{name} is {found['wide'][0]} wide")
         wrong += [f"{name}: cut off: {text}" for text in found["cut"]]
@@ -134,7 +134,7 @@ def test_no_link_is_dead(address: str, seen: dict[str, Any]) -> None:
                         ("StreamClassifier", "aggro.StreamClassifier"), ("forgetting", "drift")]
 )  # fmt: skip
 def test_search_finds(address: str, browser: Any, words: str, page: str) -> None:
-    """What people look for is found, and the page that they want is among the results."""
+    """The search finds the expected page for common queries."""
     tab = browser.new_page()
     tab.goto(f"{address}search.html?q={words}")
     tab.wait_for_function(

@@ -3,7 +3,7 @@ The family on one noisy set
 ===========================
 
 Six members of the family learn the same 400 examples once, in twenty random orders. One label in
-eight is wrong. A calm rule ends near the same line whatever the order; the hard rule follows
+eight is wrong. A soft rule ends near the same line whatever the order; the hard rule fits
 every wrong label.
 """
 
@@ -18,8 +18,8 @@ X = rng.normal(size=(400, 2)) @ [[1.0, 0.3], [0.0, 0.8]] + np.outer(2 * y - 1, [
 noisy = np.where(rng.random(400) < 0.125, 1 - y, y)
 
 # %%
-# A name of the catalogue makes an estimator. A price ``C``, a metric, class means or mini-batches
-# calm the step.
+# A name of the catalogue makes an estimator. A smaller ``C``, a metric, class means or mini-batches
+# shorten the step.
 
 MODELS = {
     "PA": {},
@@ -46,8 +46,8 @@ for axes, colour, (name, params) in zip(panels.flat, COLOURS, MODELS.items(), st
         (w1, w2), b = model.coef_[0], model.intercept_[0]
         axes.plot(across, -(w1 * across + b) / w2, color=colour, lw=1.2, alpha=0.7)
         errors.append(100 * np.mean(model.predict(X) != y))
-    told = f"{np.mean(errors):.1f} ± {np.std(errors):.1f} % wrong"
-    axes.set(title=f"{name}: {told}", xlim=(-4.5, 4.5), ylim=(-4, 4))
+    summary = f"{np.mean(errors):.1f} ± {np.std(errors):.1f} % wrong"
+    axes.set(title=f"{name}: {summary}", xlim=(-4.5, 4.5), ylim=(-4, 4))
 plt.show()
 
 # %%

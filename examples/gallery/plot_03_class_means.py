@@ -1,6 +1,6 @@
 """
-Class means: less depends on the order
-======================================
+Class means: less dependence on the order
+=========================================
 
 One pass depends on the order of the examples. A pull towards the class means (``class_mean``,
 PAm) makes it depend on it less: here the same 200 examples are learned in 25 random orders.

@@ -2,8 +2,8 @@
 Metrics as ellipses
 ===================
 
-A metric says which directions of the weights may still move easily. It starts as a circle and
-shrinks along the directions that took part in updates. The plain NumPy twin in
+A metric determines how far a step moves the weights in each direction. It starts as a circle and
+shrinks along the directions of past updates. The NumPy reference in
 ``aggro.reference`` shows it: 60 correlated examples are learned, and the ellipse ``v' Σ⁻¹ v = 1``
 is drawn on the way.
 """

@@ -2,9 +2,9 @@
 A stream that changes
 =====================
 
-The line that separates the classes turns slowly, and jumps in the middle. A diagonal metric
-stiffens with time and cannot follow; ``forgetting`` keeps it soft. A model with ``average=True``
-remembers the whole past, which is a burden here.
+The line that separates the classes turns slowly, and jumps in the middle. The steps of a
+diagonal metric shrink with time, so it cannot follow; ``forgetting`` keeps them large. A model with
+``average=True`` weights the whole past, which is a disadvantage here.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-Probabilities that mean what they say
-=====================================
+Calibrated probabilities
+========================
 
-A margin is not a probability. With ``probability=True`` the margins that examples got before they
-were learned are kept, and a map from margins to probabilities is fitted to them. The model
+A margin is not a probability. With ``probability=True`` the margins of examples before they
+were learned are recorded, and a map from margins to probabilities is fitted to them. The model
 learned is the same, bit for bit.
 """
 
@@ -21,7 +21,7 @@ X, y, half = X[order], y[order], len(y) // 2
 model = PassiveAggressiveClassifier(C=0.02, probability=True).partial_fit(X[:half], y[:half])
 
 # %%
-# The softmax of the margins looks like a probability too, and is none.
+# The softmax of the margins is not calibrated.
 
 margins = model.decision_function(X[half:])
 softmax = np.exp(margins) / np.exp(margins).sum(axis=1, keepdims=True)

@@ -2,8 +2,8 @@
 A kernel with a budget
 ======================
 
-A kernel model remembers examples, and their number grows with the stream. A ``budget`` bounds it:
-when it is full, one remembered example leaves and the others absorb what it knew.
+A kernel model stores examples, and their number grows with the stream. A ``budget`` bounds it:
+when it is full, one stored example is removed and its weight is projected onto the others.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-A file larger than its share of memory
-======================================
+Learning a file out of core
+===========================
 
-``aggro.files.read`` yields batches, and ``partial_fit`` learns them: memory stays where it is
-however long the file. Here a csv of 200,000 rows is learned in batches, and the memory that
-Python and NumPy hold is measured on the way.
+``aggro.files.read`` yields batches, and ``partial_fit`` learns them: memory use does not
+depend on the length of the file. Here a CSV file of 200,000 rows is learned in batches while the
+memory of Python and NumPy is measured.
 """
 
 import tempfile

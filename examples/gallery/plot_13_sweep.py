@@ -2,8 +2,8 @@
 A sweep against a grid search
 =============================
 
-``aggro.sweep`` learns all settings side by side in one pass, and judges each by the examples it
-was about to learn. ``GridSearchCV`` learns each setting on five folds. Both find nearly the same
+``aggro.sweep`` learns all settings side by side in one pass, and evaluates each on examples before
+learning them. ``GridSearchCV`` learns each setting on five folds. Both find nearly the same
 C here; the difference is the time.
 """
 
@@ -39,7 +39,7 @@ print(f"sweep {sweep_time:.2f} s, GridSearchCV {search_time:.2f} s")
 
 # %%
 # The curves need not be equal: the sweep counts mistakes made while learning, the search those of
-# finished models. They agree on where to look.
+# finished models. Both find the same region.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(9.5, 4), width_ratios=[3, 1], layout="constrained"

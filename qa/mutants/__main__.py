@@ -18,12 +18,14 @@ ENOUGH = 0.92  # part of the faults that must be noticed
 def main():
     """Read the options and run."""
     parser = argparse.ArgumentParser(prog="python -m qa.mutants", description=__doc__)
-    parser.add_argument("--python", type=int, default=140, help="about so many faults in Python")
-    parser.add_argument("--cpp", type=int, default=70, help="about so many faults in C++")
+    parser.add_argument(
+        "--python", type=int, default=140, help="approximate number of faults in Python"
+    )
+    parser.add_argument("--cpp", type=int, default=70, help="approximate number of faults in C++")
     parser.add_argument("--seed", default="7", help="another seed chooses other faults")
     parser.add_argument("--jobs", type=int, default=2, help="tests that run at the same time")
     parser.add_argument("--only", default="", help="faults whose file or id contains this text")
-    parser.add_argument("--most", type=int, help="stop after so many faults of each kind")
+    parser.add_argument("--most", type=int, help="stop after this many faults of each kind")
     parser.add_argument("--resume", action="store_true", help="keep the verdicts of the last run")
     parser.add_argument("--report", action="store_true", help="only tell of the verdicts so far")
     parser.add_argument("--list", action="store_true", help="show the faults, and try none")
@@ -86,7 +88,7 @@ def run(chosen, options):
 def judge(results, whole, of):
     """Print the table and write the survivors; return 1 if too few faults were noticed.
 
-    The results are those of so many faults ``of`` the sample.
+    The results cover ``of`` faults of the sample.
     """
     print("\n".join(report.table(results)))
     if not whole:

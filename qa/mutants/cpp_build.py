@@ -79,7 +79,7 @@ def _write(numbered):
 
 
 def _put(target, contents):
-    """Write a file, but not if that changes nothing: what hangs on it would be compiled anew."""
+    """Write a file only if it changes, so that its dependents are not recompiled."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if not target.exists() or target.read_bytes() != contents:
         target.write_bytes(contents)
@@ -123,11 +123,11 @@ def _numbered(mutants):
 
 def _wanted(numbered, mutants):
     """Leave out the spare ones."""
-    room = {file: -(-count // SPARE) for file, count in Counter(m.file for m in mutants).items()}
+    spare = {file: -(-count // SPARE) for file, count in Counter(m.file for m in mutants).items()}
     kept = {}
     for number, each in numbered.items():
-        if room[each.file] > 0:
-            room[each.file] -= 1
+        if spare[each.file] > 0:
+            spare[each.file] -= 1
             kept[number] = each
     return kept
 

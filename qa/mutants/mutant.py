@@ -28,7 +28,7 @@ class Mutant:
 
 
 def numbered(found):
-    """Tell apart faults that look the same, in the order of the file."""
+    """Number faults with equal text in the order of the file."""
     seen = {}
     for each in found:
         key = (each.place, each.before, each.after)

@@ -24,9 +24,9 @@ OPERATORS = {
     ast.Div: ("/", "*"),
     ast.FloorDiv: ("//", "*"),
 }
-# What is only read by people: messages, and how a picture looks.
+# Arguments that only affect messages and the style of pictures.
 SPOKEN = (ast.Raise, ast.Assert, ast.JoinedStr)
-LOOKS = {
+COSMETIC = {
     *("lw", "ms", "mew", "mfc", "dpi", "alpha", "figsize", "fontsize", "rotation", "ncols"),
     *("stacklevel", "frozen", "maxsize", "indent", "width_ratios", "pad", "labelpad", "frameon"),
 }
@@ -103,7 +103,7 @@ class Finder(ast.NodeVisitor):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if name in NOT_FOR_TESTS or name == "cast":
             return
-        keywords = [] if name in CHECKING else [k for k in node.keywords if k.arg not in LOOKS]
+        keywords = [] if name in CHECKING else [k for k in node.keywords if k.arg not in COSMETIC]
         for child in (node.func, *node.args, *keywords):
             self.visit(child)
 

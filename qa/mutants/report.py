@@ -25,7 +25,7 @@ def table(results):
 
 
 def survivors(results, of):
-    """Return the page of survivors; the sample has so many faults, of which these were tried."""
+    """Return the page of survivors among the tried faults of a sample."""
     known, left = reasons(), [mutant for mutant, verdict in results if not verdict.noticed]
     count = len(results)
     noticed, harmless = count - len(left), sum(mutant.id in known for mutant in left)

@@ -49,7 +49,7 @@ class Data:
 
 
 def draw(rng, setting, rows=None):
-    """Return a stream for a setting, of so many rows or a random number of them."""
+    """Return a stream for a setting, of a given or a random number of rows."""
     long = setting.selects and rng.random() < 0.1
     n = int(rng.integers(3500, 4500)) if long else int(rng.integers(4, 80))
     n, d = rows or n, int(rng.integers(1, 12))

@@ -128,7 +128,7 @@ def jumped(case):
     """Whether single precision took a loss for rounding, or rounding for a loss, at some row.
 
     From there on the metric, or the way to the class means, differs. The rows of a batch cannot be
-    told apart, and of several passes only the total is compared.
+    distinguished, and of several passes only the total is compared.
     """
     if case.data.dtype != np.float32 or case.setting.batch_size > 1 or not jumps(case):
         return False

@@ -1,4 +1,4 @@
-"""Loading data sets by name: where files are looked for, how they are checked, what is said."""
+"""Data sets by name: search path, checksums and messages."""
 
 import bz2
 import hashlib

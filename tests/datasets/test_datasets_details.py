@@ -134,7 +134,7 @@ def test_the_plain_line_says_how_far_it_is(monkeypatch, capsys):
     bar(1_000_000)  # too soon after the last
     clock[0] += 0.25
     bar(1_000_000)
-    bar(1_000_000)  # the end is always told
+    bar(1_000_000)  # the end is always reported
     said = capsys.readouterr().err.split("\r")
     assert said == ["", "toy: 1.0 of 4.0 MB", "toy: 3.0 of 4.0 MB", "toy: 4.0 of 4.0 MB"]
     fetch._PlainBar("toy", 0)(2_000_000)

@@ -62,8 +62,8 @@ def test_every_parameter_is_described_with_its_default(name):
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
         assert parameter.name in described, f"{name}: {parameter.name} is not described"
-        head, _, told = described[parameter.name][0].partition("default=")
-        assert not told or told == expand.default_of(thing, parameter.name), head
+        head, _, documented = described[parameter.name][0].partition("default=")
+        assert not documented or documented == expand.default_of(thing, parameter.name), head
 
 
 @pytest.mark.parametrize("name", DESCRIBED)

@@ -72,10 +72,10 @@ def test_links_between_pages_lead_somewhere(texts):
 
 
 def test_a_file_without_a_page_is_linked_where_it_is():
-    told = links.rewrite(
+    rewritten = links.rewrite(
         "[x](../core/losses/slack.hpp) `[y](z.md)`", ROOT / "docs/design.md", "design"
     )
-    assert told == f"[x]({links.SOURCE}/blob/main/core/losses/slack.hpp) `[y](z.md)`"
+    assert rewritten == f"[x]({links.SOURCE}/blob/main/core/losses/slack.hpp) `[y](z.md)`"
 
 
 def test_every_variant_is_in_the_catalogue_with_its_problem(texts):
@@ -125,15 +125,15 @@ def test_every_python_that_is_promised_is_named_and_tested():
 
 
 def test_the_oldest_versions_are_those_of_the_project():
-    told = oldest.requirements((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    pinned = oldest.requirements((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert oldest.oldest("numpy>=1.24; x < '3'") == "numpy==1.24.*; x < '3'"
     bounds = [
         need for extra in PROJECT["project"]["optional-dependencies"].values() for need in extra
     ]
     for need in [*PROJECT["project"]["dependencies"], *bounds]:
         if not need.startswith("aggro["):
-            assert oldest.oldest(need) in told
-    assert "pytest>=8" in told and not [need for need in told if need.startswith("aggro")]
+            assert oldest.oldest(need) in pinned
+    assert "pytest>=8" in pinned and not [need for need in pinned if need.startswith("aggro")]
 
 
 def test_workflows_use_targets_that_exist():

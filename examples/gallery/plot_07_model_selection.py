@@ -1,10 +1,10 @@
 """
-A race: nothing to tune
-=======================
+Model selection while learning
+==============================
 
 ``AutoClassifier`` learns a grid of values of C side by side, in several metrics and scales. Every
-model predicts each example before it learns it, and the one with the best recent record answers.
-``plot_candidates`` shows the race, ``selection_report`` what won and by how much.
+model predicts each example before it learns it, and the one with the best recent record predicts.
+``plot_candidates`` draws the candidates, ``selection_report`` lists them with their errors.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ model.plot_candidates()
 plt.show()
 
 # %%
-# When the race has done its work, ``keep_best`` keeps the leader alone: a plain model to save.
+# ``keep_best`` ends the selection: only the best candidate is left, as a plain model to save.
 
 print(len(model.candidates_), "candidates,", f"{model.n_mistakes_ / len(y):.1%} mistakes")
 print(model.selection_report())
