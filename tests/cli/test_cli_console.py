@@ -5,7 +5,6 @@ import sys
 import pytest
 
 from aggro.cli.console import Console, listed
-from aggro.cli.reading import Reading
 
 
 def test_the_bar_moves_and_is_taken_away(monkeypatch):
@@ -38,20 +37,3 @@ def test_no_bar_where_none_is_wanted(how, capsys):
 def test_files_are_listed():
     assert listed(["a"]) == "a"
     assert listed(["-", "b", "c"]) == "standard input and 2 more"
-
-
-@pytest.mark.parametrize(
-    ("origin", "made_by", "hashes_json"),
-    [
-        ({}, None, False),
-        ({"zero_based": True}, "svmlight", False),
-        ({"zero_based": False}, "svmlight", False),
-        ({"zero_based": None}, None, False),
-        ({"label": "y", "hash_bits": 4}, "table", True),
-        ({"label": "y", "hash_bits": 5}, "table", False),
-        ({"zero_based": True, "made_by": "vw"}, "vw", False),
-    ],
-)
-def test_files_of_early_versions_do_not_say_what_made_their_columns(origin, made_by, hashes_json):
-    reading = Reading.from_origin(origin, width=16)
-    assert (reading.made_by, reading.hashes_json) == (made_by, hashes_json)

@@ -16,9 +16,6 @@ from aggro.cli.feature_names import FeatureNames
 from aggro.cli.model import load_model
 from aggro.cli.reading import Reading
 
-GOLDEN = Path(__file__).parent / "golden"
-
-
 pytestmark = pytest.mark.usefixtures("inside")
 
 
@@ -116,19 +113,6 @@ def test_digits_in_later_data_stay_names(inside):
     assert run("train train.csv --label y -o m.aggro --quiet") == 0
     assert run("predict m.aggro new.csv -o p.txt") == 0
     assert Path("p.txt").read_text() == "y\nx\n"
-
-
-@pytest.mark.parametrize("model", ["table", "json", "json-features"])
-def test_models_of_the_first_release_keep_their_columns(model):
-    """Those of JSON hashed all numbers; a model file did not say what became of its columns."""
-    data = GOLDEN / ("rows.csv" if model == "table" else "rows.jsonl")
-    assert run(f"predict {GOLDEN / model}.aggro {data} --scores -o scores.tsv") == 0
-    assert Path("scores.tsv").read_text() == (GOLDEN / f"{model}.tsv").read_text()
-    assert run(f"train {data} --resume {GOLDEN / model}.aggro -o more.aggro --quiet") == 0
-    assert run(f"evaluate more.aggro {data} --json e.json") == 0
-    assert json.loads(Path("e.json").read_text())["accuracy"] > 0.75
-    golden = load_model(str(GOLDEN / f"{model}.aggro"))[0]
-    assert golden.estimator.average is False  # which the file does not name
 
 
 def test_data_of_other_columns_are_refused(inside, capsys):

@@ -100,20 +100,15 @@ def test_streams(name, overflow, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_an_array_that_is_not_there(dtype, tmp_path):
-    """Only arrays that early files lack may be missing: rests of class sums, parts of records."""
+def test_each_missing_array_is_rejected(dtype, tmp_path):
     X, y = problem("PAm-1")
     model = make("PAm-1", random_state=0).partial_fit(X.astype(dtype), y)
     path, rest = tmp_path / "m", "_learner.class_sum_rest"
-    optional = (rest, "_learner.drift")
     save(model, path)
     text, arrays = container.read(path)
     names = [name for name in arrays if name.startswith("_learner.")]
     assert "_learner.weights" in names and (rest in names) == (dtype is np.float32)
     for name in names:
         container.write(path, text, {key: arrays[key] for key in arrays if key != name})
-        if name in (*optional, "_learner.recent_weight"):
-            np.testing.assert_allclose(load(path).coef_, model.coef_, rtol=1e-5)
-        else:
-            with pytest.raises(ModelFileError):
-                load(path)
+        with pytest.raises(ModelFileError, match=r"missing|cannot be read"):
+            load(path)

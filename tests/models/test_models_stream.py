@@ -6,7 +6,6 @@ from model_helpers import ROWS
 
 import aggro
 from aggro.persistence import ModelFileError, load, save, store
-from aggro.persistence.streams import _with_tallies
 
 if not hasattr(aggro, "StreamClassifier"):
     pytest.skip("aggro.StreamClassifier is not public yet", allow_module_level=True)
@@ -78,25 +77,3 @@ def test_hostile_files(change, tmp_path):
     store.write_record(record, tmp_path / "m")
     with pytest.raises(ModelFileError):
         load(tmp_path / "m")
-
-
-def test_the_record_of_an_early_version_goes_on():
-    """It had no tallies and no word of the next mean, which comes when it would have come."""
-    rng = np.random.default_rng(0)
-
-    def teach(model, count):
-        for x in rng.normal(size=(count, 2)).tolist():
-            model.learn_one({"a": x[0], "b": x[1]}, int(x[0] > 0))
-        return model
-
-    model = teach(aggro.StreamClassifier(probability=True), 300)
-    told, state = model.state()
-    early = {name: value for name, value in told["record"].items() if name != "next_mean"}
-    early["recent"] = early["recent"][:-1]
-    known = {f"record_{name}" for name in ("labels", "weights", "scores", "centres")}
-    arrays = {n: a for n, a in state.items() if not n.startswith("record_") or n in known}
-    facts, arrays = _with_tallies({"record": early, "classes": told["classes"]}, arrays)
-    assert facts["next_mean"] == told["record"]["next_mean"] == 512
-    again = teach(aggro.StreamClassifier.from_state({**told, "record": facts}, arrays), 300)
-    assert again.state()[0]["record"]["next_mean"] == 1024
-    assert again.predict_proba_one({"a": 5.0, "b": 0.0})[1] > 0.9

@@ -133,13 +133,13 @@ def test_a_record_there_and_back(tmp_path):
     assert found.attributes["n_iter_"] == 3 and found.attributes["classes_"].tolist() == [0, 1]
     text, _ = container.read(tmp_path / "r")
     header = json.loads(text)
-    assert header["format"] == FORMAT == 2 and header["aggro"] == aggro.__version__
+    assert header["format"] == FORMAT == 1 and header["aggro"] == aggro.__version__
 
 
 def test_another_format_is_named(tmp_path):
     header = {"format": 3, "aggro": "9.9", "class": "Perceptron", "params": {}, "attributes": {}}
     container.write(tmp_path / "r", json.dumps(header), {})
-    with pytest.raises(ModelFileError, match=r"format 3.*reads formats up to 2.*aggro '9\.9'"):
+    with pytest.raises(ModelFileError, match=r"format 3.*reads format 1.*aggro '9\.9'"):
         read_record(tmp_path / "r")
 
 

@@ -30,7 +30,6 @@ class FeatureNames:
         if column in self.hashed:
             return self.hashed[column]
         reading = self.reading
-        is_table = reading.columns is not None or reading.hashes_json
-        if is_table or reading.made_by not in (SVMLIGHT, None):
+        if reading.columns is not None or reading.made_by not in (SVMLIGHT, None):
             return f"#{column}"
         return str(column + (reading.zero_based is False))

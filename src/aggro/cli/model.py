@@ -202,4 +202,4 @@ def load_model(path: str) -> tuple[Model, Reading]:
         model.dtype = model.learner.dtype
         estimator.densify()  # what is learned next changes all weights
     origin = estimator.__dict__.get("_origin", {})
-    return model, Reading.from_origin(origin, 0 if model.raw else model.features)
+    return model, Reading.from_origin(origin)

@@ -15,7 +15,6 @@ from aggro import _core
 from aggro.extras import optional
 from aggro.files import Reader, ReadingError, arrow, read
 from aggro.files.blocks import blocks_of, sampled
-from aggro.files.columns import OTHERS
 from aggro.files.csv import header_of
 from aggro.files.errors import naming
 from aggro.files.options import MOST_FEATURES, Options
@@ -48,7 +47,6 @@ class Reading:
     hash_bits: int = 18
     zero_based: bool | None = None
     labels: str = "auto"
-    hashes_json: bool = False  # models once hashed all numbers of JSON objects
 
     @classmethod
     def from_arguments(cls, args: Namespace) -> Reading:
@@ -68,18 +66,10 @@ class Reading:
         )
 
     @classmethod
-    def from_origin(cls, origin: dict[str, Any], width: int) -> Reading:
-        """Return what the file of a model with so many features says; defaults for others."""
+    def from_origin(cls, origin: dict[str, Any]) -> Reading:
+        """Return the reading that a model file describes; defaults for an empty ``origin``."""
         known = cls.__dataclass_fields__.keys()
-        reading = cls(**{name: value for name, value in origin.items() if name in known})
-        if "made_by" in origin or not origin:
-            return reading
-        # Older files do not say it. Their JSON objects had hashed columns alone.
-        made_by = SVMLIGHT if reading.zero_based is not None else None
-        if reading.label is not None:
-            made_by = TABLE
-        hashes_json = width == 1 << reading.hash_bits
-        return dataclasses.replace(reading, made_by=made_by, hashes_json=hashes_json)
+        return cls(**{name: value for name, value in origin.items() if name in known})
 
     def origin(self) -> dict[str, Any]:
         """Return all this as a model file holds it."""
@@ -137,23 +127,13 @@ class Reading:
 
     def without_label(self, paths: Sequence[str]) -> Reading:
         """Return the same for data whose labels do not matter, and may be absent."""
-        columns = self._columns(paths)
+        columns = self.columns
         if columns is None and self.features is None:
             return self
         if columns is not None:
             apart = [name for name in (self.label, self.weight) if name is not None]
             columns = {**columns, **dict.fromkeys(apart, "ignored")}
         return dataclasses.replace(self, label=None, weight=None, columns=columns)
-
-    def _columns(self, paths: Sequence[str]) -> dict[str, str] | None:
-        """Return what becomes of the columns, if it is known."""
-        is_json = (self.format or format_of(expand(paths)[0])) == "jsonl"
-        if self.columns is not None or not self.hashes_json:
-            return self.columns
-        if self.features is not None and not is_json:
-            return None
-        named = dict.fromkeys(self.features or (OTHERS,), "hashed")
-        return {**named, **dict.fromkeys(self.text, "text")}
 
     def open(
         self,
@@ -172,12 +152,11 @@ class Reading:
         ``raw``: texts are to be left as they are. ``uninformative``: see ``files.read``.
         """
         self.check(paths)
-        columns = self._columns(paths)
         reader = read(
             list(paths),
             format=self.format,  # type: ignore[arg-type]
             label=self.label,
-            features=self.features if columns is None else columns,
+            features=self.features if self.columns is None else self.columns,
             text=self.text,
             categorical=self.categorical,
             uninformative=uninformative,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +17,8 @@ from aggro.persistence.learners import (
     encode_settings,
 )
 from aggro.persistence.values import Arrays
-from aggro.selection.candidates import best_of
 from aggro.selection.drift import DriftDetector
-from aggro.selection.grids import PIECE, next_look
+from aggro.selection.grids import PIECE
 from aggro.selection.selection import ModelSelection
 
 FACTS = {
@@ -68,8 +65,6 @@ def decode_auto_learner(
             raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
     if facts["dtype"] not in ("float32", "float64") or len(facts["learners"]) > MOST_LEARNERS:
         raise ModelFileError("it holds no race that makes sense")
-    if settings.task == "multiclass" and facts["classes"] == 1:
-        settings = replace(settings, task="binary")  # so it was in early versions
     shape = (facts["features"], facts["classes"], np.dtype(facts["dtype"]), facts["seed"])
     race = kind(settings, *shape)
     race.learners = [
@@ -81,8 +76,8 @@ def decode_auto_learner(
         for number, learner in enumerate(race.learners):
             _put_back_records(learner, f"{where}-judged.{number}.", arrays)
     _resume(race, facts)
-    race.left = decode_left(facts.get("left", []))
-    race.margin_unit = facts.get("margin_unit", 1.0)  # not in early files
+    race.left = decode_left(facts["left"])
+    race.margin_unit = facts["margin_unit"]
     if type(race.margin_unit) is not float or not 0.0 < race.margin_unit < math.inf:
         raise ModelFileError("the unit of margins must be a positive number")
     for learner in race.learners:
@@ -100,39 +95,25 @@ def _place(fixed: Any, race: ModelSelection) -> tuple[int, int]:
 
 
 def _resume(race: ModelSelection, facts: dict[str, Any]) -> None:
-    """Put back what the last look has found; the oldest files do not tell it."""
-    leading = facts.get("leading", best_of(race.learners)[0] if race.learners else 0)
+    """Restore the results of the last checkpoint."""
+    leading = facts["leading"]
     if type(leading) is not int:
         raise ModelFileError("the leading learner is not told by its number")
     if not 0 <= leading < max(len(race.learners), 1):
         raise ModelFileError("the leading learner is not there")
-    race.leading, race.drift = leading, _decode_drift(race, facts)
-    race.counted = decode_counted(
-        facts.get("counted"), (facts["mistakes"], facts["distance"]), race.made()
-    )
+    race.leading, race.drift = leading, _decode_drift(race, facts["drift"])
+    race.counted = decode_counted(facts["counted"])
 
 
-def decode_counted(
-    told: Any, sums: Sequence[float], made: tuple[float, float]
-) -> tuple[float, float]:
-    """Return what earlier leaders have cost; early versions tell the sums of all alone.
-
-    A difference of sums would not be the same to the last bit.
-    """
-    told = [sums[0] - made[0], sums[1] - made[1]] if told is None else told
+def decode_counted(told: Any) -> tuple[float, float]:
+    """Return the mistakes and the distance of earlier best candidates."""
     if [type(each) for each in told] != [float, float] or not all(map(math.isfinite, told)):
         raise ModelFileError("what the race has counted is not told in two numbers")
     return told[0], told[1]
 
 
-def _decode_drift(race: ModelSelection, facts: dict[str, Any]) -> DriftDetector:
-    """Return the drift detector; early versions saved its schedule with other statistics."""
-    given = facts.get("drift")
-    if given is None:
-        early = facts.get("course", [0, facts.get("next_look", next_look(race.examples)), False])
-        given = dataclasses.asdict(DriftDetector())
-        start, checkpoint, *_, drifted = early
-        given |= {"start": start, "next_checkpoint": checkpoint, "drifted": drifted}
+def _decode_drift(race: ModelSelection, given: Any) -> DriftDetector:
+    """Return the drift detector, or raise if its statistics are out of range."""
     detector = _detector_of(given)
     lists = (*detector.origin, *detector.block, *detector.alarm)
     numbers = (detector.rows, detector.mean, detector.last, detector.dispersion, detector.tolerance)
@@ -160,17 +141,16 @@ def _detector_of(given: Any) -> DriftDetector:
 
 
 def decode_left(rows: Any) -> list[dict[str, Any]]:
-    """Return what is told of learners that left the race; early versions do not tell it."""
+    """Return the report of the removed candidates."""
     known = {"C": float, "error": float, "left_after": int, "behind": float}
     for row in rows:
-        told = {"behind": 0.0, **row}  # early versions do not tell how far behind they were
-        if any(type(told[name]) is not kind for name, kind in known.items()):
+        if any(type(row[name]) is not kind for name, kind in known.items()):
             raise ModelFileError("what is told of those that left the race makes no sense")
     return list(rows)
 
 
 def _put_back_records(learner: Learner, where: str, arrays: Arrays) -> None:
-    """Put back the records at the end of the first pass; early versions judged later passes too."""
+    """Restore the records at the end of the first pass."""
     state = learner.state()
     for name, now in state.items():
         found = arrays.get(where + name, now)

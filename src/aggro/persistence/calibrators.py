@@ -15,7 +15,6 @@ TYPES = {"scores": np.float32, "centres": np.float32, "labels": np.int32, "weigh
 TALLIES = {"counts": np.int64, "masses": np.float64, "changes": np.int64, "latest": np.int32}
 FACTS = {"classes": int, "multilabel": bool, "seen": int, "recorded": int}
 PARTS = (*TYPES, *TALLIES, *FACTS)
-CACHED = ("parameters", "fitted_at")  # the map that a prediction fits; early files hold it
 
 
 def encode_calibrator(calibrator: Calibrator, where: str, arrays: Arrays) -> Any:
@@ -26,24 +25,11 @@ def encode_calibrator(calibrator: Calibrator, where: str, arrays: Arrays) -> Any
 def decode_calibrator(given: Any, arrays: Arrays) -> Calibrator:
     """Return the margins, or raise if their parts do not fit together."""
     parts = decode(given, arrays)
-    if isinstance(parts, dict) and "counts" not in parts:
-        parts = with_tallies(parts)
-    if not isinstance(parts, dict) or parts.keys() - set(CACHED) != set(PARTS):
+    if not isinstance(parts, dict) or parts.keys() != set(PARTS):
         raise ModelFileError("the recorded margins have wrong parts")
     calibrator = Calibrator(**{name: parts[name] for name in PARTS})
     check_calibrator(calibrator)
     return calibrator
-
-
-def with_tallies(parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts of an early version, which counted nothing, with those of today.
-
-    Only the margins that are remembered can be counted, and no map is remembered.
-    """
-    empty = Calibrator.empty(parts["classes"], parts["multilabel"])
-    rows = [parts[name] for name in ("labels", "weights", "scores", "centres")]
-    full = vars(empty.plus(*rows)) if len(parts["weights"]) else vars(empty)
-    return {**full, "seen": parts["seen"]}
 
 
 def encode_typical(typical: ReferenceRow, where: str, arrays: Arrays) -> Any:
@@ -68,13 +54,6 @@ def decode_typical(given: Any, arrays: Arrays) -> ReferenceRow:
     data, indices = (np.split(part, ends[:-1]) for part in (data, indices))
     samples = tuple(zip(data[1:], indices[1:], strict=True))
     return ReferenceRow(met, data[0], indices[0], samples)
-
-
-def typical_row(row: Any) -> ReferenceRow:
-    """Return the typical example of an early version: one row."""
-    if not isinstance(row, np.ndarray) or row.ndim != 2 or row.dtype.kind != "f":
-        raise ModelFileError("the typical example is no row of numbers")
-    return ReferenceRow.of(row, met=RECENT)  # of some examples: how many is not known
 
 
 def check_calibrator(found: Calibrator) -> None:

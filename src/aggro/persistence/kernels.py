@@ -16,7 +16,6 @@ from aggro.persistence.schema import check_arrays, kernel_fields
 from aggro.persistence.values import Arrays, decode, encode
 
 FACTS = {"features": int, "outputs": int, "sparse": bool, "next_id": int, "gamma": float}
-OLD = ("ties", "root", "inverse")  # that one version or another has not
 MOST_OUTPUTS_OF_NOTHING = 2**16
 
 
@@ -51,20 +50,14 @@ def decode_kernel_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> 
     prefix = f"{where}."
     state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
     _check_sizes(facts, state)
-    counted = settings.task == "multiclass" and facts["outputs"] == 1  # of an early version
-    if counted:
-        settings = dataclasses.replace(settings, task="binary")
-    one = counted or facts.get("one_class") is True
+    one = facts["one_class"] is True
     classes = facts["outputs"] if settings.task != "binary" else 1 if one else 2
     shape = (facts["features"], classes, facts["sparse"])
     learner = KernelLearner(settings, choice, facts["gamma"], *shape)
-    check_arrays(
-        state, kernel_fields(learner.model.state(), facts["features"], facts["outputs"], state), OLD
-    )
+    fields = kernel_fields(learner.model.state(), facts["features"], facts["outputs"], state)
+    check_arrays(state, fields)
     if len(np.unique(state["ids"])) != len(state["ids"]):
         raise ModelFileError("ids names a support vector twice")
-    if counted:  # what was known of the one class is how often it came
-        state = {**learner.model.state(), "counters": state["counters"] * [1, 0, 0, 0, 0]}
     learner.load_state(state)
     learner.next_id = facts["next_id"]
     return learner

@@ -18,12 +18,9 @@ from aggro.persistence.schema import (
     linear_fields,
 )
 from aggro.persistence.values import Arrays, decode, encode
-from aggro.selection.grids import KNOWN_UNIT, MOST_STEPS
+from aggro.selection.grids import MOST_STEPS
 from aggro.settings import LOSSES, Settings, Task, check_settings, selected_axes, shared_layout
 
-# Files of old lack these: they begin at zero.
-LATER = ("class_sum_rest", "joint_part", "margin_size", "margin_loss")
-DRIFT_SUMS = 5  # numbers of the core's record for drift detection
 FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
 MOST_FEATURES = 2**48
 
@@ -61,50 +58,18 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
         raise ModelFileError(f"dtype={facts['dtype']!r} is neither float32 nor float64")
     prefix = f"{where}."
     state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
-    if len(settings) > 1:
-        state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
-    complete_record(state, settings[0].task == "regression")
     outputs = _outputs(facts, settings, state)
     _check_sizes(facts, settings, outputs, state)
     state = {name: array.ravel() for name, array in state.items()}
     learner = Learner(settings, facts["features"], outputs, facts["dtype"])
     learner.model.set_memory(facts["memory"])
     learner.load_state(state)
-    return begun_anew(learner) if settings[0].task == "multiclass" and outputs == 1 else learner
-
-
-def complete_record(state: Arrays, regression: bool) -> None:
-    """Add what early files do not keep: in their records all examples have weight 1."""
-    state.setdefault("recent_weight", np.repeat(state["record"][:1], 2))
-    if regression:
-        state.setdefault("distances", np.zeros_like(state["joint_mistakes"]))
-    state.setdefault("drift", np.zeros(DRIFT_SUMS))
-    if "turned_mistakes" in state:
-        state.setdefault("turned_drift", np.zeros(DRIFT_SUMS))
-
-
-def begun_anew(old: Learner) -> Learner:
-    """Return the learner of one class that goes on where a file of an early version ends.
-
-    Such a file holds a model of several classes, of which one was known and only counted.
-    """
-    settings = [dataclasses.replace(each, task="binary") for each in old.all_settings]
-    new = Learner(settings, old.features, 1, old.dtype)
-    new.model.set_memory(old.model.memory)
-    new.load_state(counted_only(new.state(), old.state()))
-    return new
-
-
-def counted_only(fresh: Arrays, old: Arrays) -> Arrays:
-    """Return a fresh state with the examples that an old one has counted and measured."""
-    known = ("counters", "record", "recent_weight", "scale_", "unit")
-    kept = {n: a for n, a in old.items() if n.startswith(known)}
-    return {**fresh, **{name: kept[name] for name in kept.keys() & fresh.keys()}}
+    return learner
 
 
 def check_unit(state: Arrays) -> None:
     """Raise unless the unit of C is within what a grid can be laid out by."""
-    unit = state.get("unit", np.array(KNOWN_UNIT))
+    unit = state.get("unit", np.zeros(1))
     if not np.isfinite(unit).all() or abs(unit[-1]) > MOST_STEPS:
         raise ModelFileError("the unit of C is out of range")
 
@@ -141,7 +106,7 @@ def _check_sizes(
         if count > 1 and len(state[name]) != count * lanes:
             raise ModelFileError(f"{name} does not fit the settings")
     one = Learner(all_settings, 1, classes, facts["dtype"])
-    check_arrays(state, linear_fields(one, features, lines=True), LATER)
+    check_arrays(state, linear_fields(one, features, lines=True))
     check_linear(settings.queue, settings.reservoir_size, state)
 
 

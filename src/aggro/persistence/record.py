@@ -21,7 +21,6 @@ from aggro.persistence.calibrators import (
     decode_typical,
     encode_calibrator,
     encode_typical,
-    typical_row,
 )
 from aggro.persistence.errors import ModelFileError
 from aggro.persistence.kernels import decode_kernel_learner, encode_kernel_learner
@@ -32,18 +31,7 @@ from aggro.reference_row import ReferenceRow
 from aggro.selection.selection import ModelSelection
 from aggro.variants import ESTIMATORS, LINEAR
 
-FORMAT = 2
-OLDER = (1,)  # formats that are read, too
-# Format 1 did not know of intercept_scaling: the constant feature was 1.
-FORMER = {
-    1: {
-        name: {"intercept_scaling": 1.0}
-        for name in (
-            *("PassiveAggressiveClassifier", "AROWClassifier", "StreamClassifier"),
-            *("ConfidenceWeightedClassifier", "SoftConfidenceWeightedClassifier"),
-        )
-    }
-}
+FORMAT = 1
 CLASSIFIERS = tuple(name for name, kind in LINEAR.items() if not kind.regression)
 REGRESSORS = tuple(name for name, kind in LINEAR.items() if kind.regression)
 KERNELS = tuple(name for name, kind in ESTIMATORS.items() if kind.kernel)
@@ -105,14 +93,12 @@ def read_record(path: str | os.PathLike[str]) -> Record:
     text, arrays = container.read(path)
     try:
         header = json.loads(text)
-        if header["format"] not in (FORMAT, *OLDER):
+        if header["format"] != FORMAT:
             raise ModelFileError(
-                f"it is of format {header['format']!r}, but this version of aggro reads formats "
-                f"up to {FORMAT}; it was written by aggro {header.get('aggro')!r}"
+                f"it has format {header['format']!r}, but aggro {aggro.__version__} reads format "
+                f"{FORMAT}; load it with aggro {header.get('aggro')!r}, which wrote it"
             )
-        former = FORMER.get(header["format"], {}).get(header["class"], {})
         params = {name: decode(value, arrays) for name, value in header["params"].items()}
-        params = former | params
         for name, value in params.items():
             check_type(name, value)
         attributes = {
@@ -158,5 +144,4 @@ def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
         return decode_calibrator(value["calibrator"], arrays)
     if "typical" in kinds:
         return decode_typical(value["typical"], arrays)
-    plain = decode(value, arrays)
-    return typical_row(plain) if name == "_typical" else plain
+    return decode(value, arrays)

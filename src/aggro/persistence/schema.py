@@ -7,7 +7,7 @@ compared with its ``Field`` before that.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,9 +60,7 @@ WORDS: dict[str, Field] = {  # of a vectoriser, by what their names begin with
 }
 
 
-def check_arrays(
-    found: Mapping[str, Array], fields: Mapping[str, Field], optional: Collection[str] = ()
-) -> None:
+def check_arrays(found: Mapping[str, Array], fields: Mapping[str, Field]) -> None:
     """Raise ModelFileError unless there are these arrays and no others, each as its field says.
 
     Parameters
@@ -71,15 +69,13 @@ def check_arrays(
         The arrays by name.
     fields : dict
         What they must be.
-    optional : collection of str
-        Names of arrays that may be missing.
     """
     if unknown := found.keys() - fields.keys():
         raise ModelFileError(f"an unknown array: {min(unknown)}")
     for name, field in fields.items():
         if name in found:
             check_array(name, found[name], field)
-        elif name not in optional and field.shape != (0,):
+        elif field.shape != (0,):
             raise ModelFileError(f"the array {name} is missing")
 
 
@@ -152,7 +148,6 @@ def kernel_fields(fresh: Arrays, features: int, outputs: int, state: Arrays) -> 
         "distance": kept,
         "table": kept,
         "root": kept,
-        "inverse": kept,  # of early versions
         "counters": Field(np.int64, (5,), *COUNT),
         "loss": Field(np.float64, (1,), *POSITIVE),
         "ties": Field(np.int64, (1,), *COUNT),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from aggro.persistence.schema import POSITIVE, Field, check_array
 from aggro.persistence.streams import STREAMS, stream_learner, stream_record
 from aggro.reference_row import ReferenceRow
 from aggro.selection.selection import ModelSelection
-from aggro.settings import Settings, class_task
+from aggro.settings import class_task
 from aggro.variants import ESTIMATORS
 
 # Fitted attributes of the estimators, and what they must be.
@@ -148,26 +147,13 @@ def _estimator(record: Record) -> Any:
     if "_learner" not in record.attributes:
         return kind(**record.params)
     check_fitted(record)
-    settings = record.attributes["_learner"].settings  # of an early file, which names few of them
-    known = {name: getattr(settings, name) for name in ESTIMATORS[record.name].names}
-    model = kind(**{**known, **record.params})
+    model = kind(**record.params)
     vars(model).update({k: v for k, v in record.attributes.items() if k not in FLAGS})
-    current, learned = record.attributes.get("_known_params") is True, _learned(model)
+    current, learned = record.attributes.get("_known_params") is True, model._learner.settings
     if current and model._checked_settings(learned.task) != learned:
-        raise ModelFileError("the parameters are not those the model has learned with")
-    current = current and learned == model._learner.settings
+        raise ModelFileError("the parameters are not those that the model has learned with")
     model._known_params = model._prices() if current else None
     return model.sparsify() if record.attributes.get("_sparse_coef") is True else model
-
-
-def _learned(model: Any) -> Settings:
-    """Return the settings that a model has learned with, but for the loss that its kind fixes.
-
-    Early versions fixed another one; such a model goes on with today's.
-    """
-    settings: Settings = model._learner.settings
-    fixed = ESTIMATORS[type(model).__name__].fixed
-    return replace(settings, loss=fixed.get("loss", settings.loss))
 
 
 def check_fitted(record: Record) -> None:

@@ -8,14 +8,9 @@ import numpy as np
 
 import aggro
 from aggro.learner import Learner
-from aggro.persistence.calibrators import check_calibrator, with_tallies
+from aggro.persistence.calibrators import check_calibrator
 from aggro.persistence.errors import ModelFileError
-from aggro.persistence.learners import (
-    LATER,
-    check_linear,
-    complete_record,
-    counted_only,
-)
+from aggro.persistence.learners import check_linear
 from aggro.persistence.record import Record
 from aggro.persistence.schema import (
     COUNT,
@@ -26,9 +21,8 @@ from aggro.persistence.schema import (
     linear_fields,
 )
 from aggro.persistence.values import Arrays
-from aggro.reference_row import next_change
-from aggro.selection.grids import KNOWN_UNIT, PIECE, next_look
-from aggro.stream.probability import ARRAYS, FACTS, PREFIX
+from aggro.selection.grids import PIECE
+from aggro.stream.probability import PREFIX
 from aggro.stream.settings import keywords_of
 
 NOT_SETTINGS = ("algorithm", "max_features", "overflow", "seed", "probability")
@@ -54,47 +48,14 @@ def stream_learner(record: Record) -> Any:
     if not isinstance(state, dict) or fitted.keys() != expected:
         raise ModelFileError("its parts are not those of a stream learner")
     _check_sizes(record.name, params, state)
-    complete_record(state, record.name == "StreamRegressor")
     names = fitted["names"]
     names = names.tolist() if isinstance(names, np.ndarray) else names
     description = {**fitted, "params": params, "names": names}
-    if record.name == "StreamClassifier" and len(fitted["classes"]) < 2:
-        state = _with_one_class(params, len(names), state)
-    if params.get("probability") and "record_counts" not in state:
-        description["record"], state = _with_tallies(fitted, state)
     _check_arrays(record.name, params, names, fitted["classes"], state)
     model = getattr(aggro, record.name).from_state(description, state)
     if params.get("probability"):
         check_calibrator(model._record.calibrator)
     return model
-
-
-def _with_one_class(params: dict[str, Any], names: int, state: Arrays) -> Arrays:
-    """Return the state of a stream that knows one class at most, as it is learned now.
-
-    In early versions a first class was only counted, until a second one came.
-    """
-    if "turned_mistakes" in state:
-        return state
-    model = aggro.StreamClassifier(**params)
-    fresh = Learner(model._lanes(1), max(names, model._slots), 1).state()
-    if state["bias"].size != fresh["bias"].size:
-        raise ModelFileError("its classes are not those of the model")
-    return {**state, **counted_only(fresh, state)}
-
-
-def _with_tallies(fitted: dict[str, Any], state: Arrays) -> tuple[dict[str, Any], Arrays]:
-    """Return the facts and arrays of a record of an early version, with those of today."""
-    facts, classes = fitted["record"], max(len(fitted["classes"]), 1)
-    arrays = {n[len(PREFIX) :]: a for n, a in state.items() if n.startswith(PREFIX)}
-    parts = {**arrays, "classes": classes, "multilabel": False, "seen": facts["seen"]}
-    found = with_tallies(parts)
-    told = {name: found[name] for name in FACTS}
-    told |= {"next_mean": facts["met"] + next_change(facts["met"], 1)}
-    told |= {"recent": [*facts["recent"], [[], []]]}  # no mean until then
-    margins = {PREFIX + name: found[name] for name in ARRAYS}
-    others = {n: a for n, a in state.items() if not n.startswith(PREFIX)}
-    return {**facts, **told}, {**others, **margins}
 
 
 def _check_arrays(
@@ -121,7 +82,7 @@ def _check_arrays(
         fields["prices"] = Field(np.float64, (len(lanes),), *POSITIVE)
         fields["next_look"] = Field(np.int64, (1,), -1)
     found = {key: array for key, array in state.items() if not key.startswith(PREFIX)}
-    check_arrays(found, fields, LATER)
+    check_arrays(found, fields)
     settings = lanes[0]
     check_linear(settings.queue, settings.reservoir_size, state)
 
@@ -141,13 +102,12 @@ def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
         if asked > most:
             raise ModelFileError(f"{key}={asked!r} does not fit the arrays")
     if "prices" in state:
-        state.setdefault("unit", np.array(KNOWN_UNIT))  # not in the oldest files
         _check_next_look(state)
 
 
 def _check_next_look(state: Arrays) -> None:
     """Raise unless the next evaluation step is never due, due before any example, or due soon."""
     examples = int(state["counters"][0])
-    look = state.setdefault("next_look", np.array([next_look(examples)]))  # not in early files
+    look = state["next_look"]
     if look.shape != (1,) or look.dtype != np.int64 or not -1 <= look[0] <= examples + PIECE:
         raise ModelFileError("next_look is not the number of examples of the next evaluation step")

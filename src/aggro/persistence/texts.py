@@ -50,7 +50,6 @@ def encode_text_learner(learner: TextLearner, where: str, arrays: Arrays) -> dic
     return {
         **{name: int(getattr(learner, name)) for name in FACTS},
         "left": [row | {"ngram_range": list(row["ngram_range"])} for row in learner.left],
-        "counted": [float(each) for each in (learner.mistakes, learner.distance)],
         "repeated": int(learner.repeated),
         "earlier": [float(each) for each in learner.counted],  # leaders
         "settings": encode_settings(learner.settings, arrays),
@@ -106,18 +105,17 @@ def decode_text_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Te
             "runners": runners,
             "calibrator": calibrator,
             "counted": (0.0, 0.0),
-            "repeated": int(facts.get("repeated", 0)),
-            "left": _left(facts.get("left", [])),
+            "repeated": int(facts["repeated"]),
+            "left": _left(facts["left"]),
         }
     )
     _check(learner)
-    sums, made = [float(each) for each in facts["counted"]], (learner.mistakes, learner.distance)
-    learner.counted = decode_counted(facts.get("earlier"), sums, made)
+    learner.counted = decode_counted(facts["earlier"])
     return learner
 
 
 def _left(rows: Any) -> list[dict[str, Any]]:
-    """Return what is told of learners that left the race; early versions do not tell it."""
+    """Return the report of the removed candidates."""
     return [row | {"ngram_range": tuple(map(int, row["ngram_range"]))} for row in decode_left(rows)]
 
 
