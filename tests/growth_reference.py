@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aggro.growth import output_map
+from aggro.classes import output_map
 from aggro.learner import Array, Learner
 from aggro.selection.copies import begin_intercepts
 from aggro.settings import DIAGONAL, Settings

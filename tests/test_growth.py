@@ -5,7 +5,7 @@ import pytest
 from closeness import assert_close
 from linear_support import SHAPES, make_problem, teach
 
-from aggro.growth import grow_classes, output_map
+from aggro.classes import output_map
 from aggro.learner import Learner, rows_of
 from aggro.selection.makers import grown
 from aggro.selection.selection import ModelSelection
@@ -22,7 +22,7 @@ def test_what_was_counted_goes_on(axes, classes):
     old.model.set_memory(0.75)
     before = {name: array.copy() for name, array in old.state().items()}
     wider = [Settings(task="multiclass", C=C, **axes) for C in (0.1, 1.0)]
-    new = grow_classes(old, wider, np.arange(classes), classes + 1)
+    new = old.add_classes(wider, np.arange(classes), classes + 1)
     after = new.state()
     assert new.model.memory == 0.75
     for name in ("counters", "record", "unit", "joint_mistakes", "recent_mistakes", "recent_loss"):
@@ -42,7 +42,7 @@ def test_margins_stay_and_the_new_class_has_none(axes):
     X, y = make_problem("multiclass", 3, np.random.default_rng(1), 50, 4)
     old = teach(Learner(Settings(task="multiclass", **axes), 4, 3), X, y)
     said = old.scores(rows_of(X))
-    new = grow_classes(old, old.settings, np.array([0, 1, 3]), 4)
+    new = old.add_classes(old.settings, np.array([0, 1, 3]), 4)
     scores = new.scores(rows_of(X))
     np.testing.assert_allclose(scores[:, [0, 1, 3]], said, rtol=1e-9, atol=1e-12)
     if not axes.get("class_mean"):
@@ -77,7 +77,7 @@ def test_every_group_keeps_its_own_past(axes, classes):
     old = teach(Learner(lanes, 4, classes), X, y)
     wider = [Settings(task="multiclass", multiclass="ovr", C=C, **axes) for C in (0.01, 1.0)]
     position = np.delete(np.arange(classes + 1), 1)
-    new = grow_classes(old, wider, position, classes + 1)
+    new = old.add_classes(wider, position, classes + 1)
     before, after = old.state(), new.state()
     for name in ("last_update", "ring_fill", "ring_next", "pool_fill", "pool_key"):
         if name not in before:
@@ -96,7 +96,7 @@ def test_class_sums_are_those_of_a_learner_that_knew_all_classes(dtype, multicla
     axes = {"class_mean": 0.2, "multiclass": multiclass}
     wide = Settings(task="multiclass", **axes)
     old = teach(Learner(Settings(task="binary", **axes), 4, 2, dtype), X.astype(dtype), y)
-    grew = grow_classes(old, wide, np.array([0, 2]), 3).state()
+    grew = old.add_classes(wide, np.array([0, 2]), 3).state()
     knew = teach(Learner(wide, 4, 3, dtype), X.astype(dtype), 2 * y).state()
     names = ["class_weight_seen", "class_sum_norm"]
     names += ["class_sum_cross", "class_total"] if multiclass == "ovr" else []  # read there alone

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from test_growth_side_by_side import AXES, GROWTHS, lanes, problem
 
-from aggro.growth import grow_classes
 from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
 
@@ -30,7 +29,7 @@ def test_grown_learners_are_equal(axes, multiclass, dtype):
         before = {name: array.tobytes() for name, array in old.state().items()}
         wider, place = lanes(settings, classes), np.array(position)
         expected = growth_reference.grow_classes(old, wider, place, classes)
-        found = grow_classes(old, wider, place, classes)
+        found = old.add_classes(wider, place, classes)
         assert before == {name: array.tobytes() for name, array in old.state().items()}
         assert found.model.memory == expected.model.memory
         for name, array in expected.state().items():

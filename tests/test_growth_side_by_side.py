@@ -8,7 +8,6 @@ import pytest
 from closeness import assert_close
 
 from aggro.classes import Classes
-from aggro.growth import grow_classes
 from aggro.learner import Learner, rows_of
 from aggro.selection.copies import select
 from aggro.settings import Settings
@@ -51,12 +50,12 @@ def test_models_side_by_side_grow_as_each_alone(axes, multiclass, labels, classe
     learner = Learner(before, 4, len(labels))
     learner.model.set_memory(0.9)
     learner.learn(rows_of(X), labels=y)
-    grown = grow_classes(learner, after, np.array(position), classes)
+    grown = learner.add_classes(after, np.array(position), classes)
     assert grown.model.memory == 0.9
     assert grown.examples == 40
     late, new = problem(range(classes), seed=1)
     for which, (old, setting) in enumerate(zip(before, after, strict=True)):
-        alone = grow_classes(select(learner, [which], [old]), setting, np.array(position), classes)
+        alone = select(learner, [which], [old]).add_classes(setting, np.array(position), classes)
         mine = select(grown, [which], [setting])
         assert_alike(mine, alone)
         for each in (mine, alone):
@@ -78,7 +77,7 @@ def test_what_was_counted_stays(labels, classes, position):
     settings = Settings(task="binary")
     learner = Learner(lanes(settings, len(labels)), 4, len(labels))
     learner.learn(rows_of(X), labels=y)
-    grown = grow_classes(learner, lanes(settings, classes), np.array(position), classes)
+    grown = learner.add_classes(lanes(settings, classes), np.array(position), classes)
     before, after = learner.state(), grown.state()
     for which in range(len(PRICES)):
         then, now = learner.progress_of(which), grown.progress_of(which)
@@ -98,7 +97,7 @@ def test_margins_between_known_classes_stay(multiclass, labels, classes, positio
     settings = Settings(task="binary", multiclass=multiclass, C=0.3)
     learner = Learner(lanes(settings, len(labels))[1], 4, len(labels))
     learner.learn(rows_of(X), labels=y)
-    grown = grow_classes(learner, lanes(settings, classes)[1], np.array(position), classes)
+    grown = learner.add_classes(lanes(settings, classes)[1], np.array(position), classes)
     then, now = learner.scores(rows_of(X)), grown.scores(rows_of(X))
     if len(labels) < 3 or classes < 3:
         if classes == 2:

@@ -11,7 +11,6 @@ from aggro import (
     PassiveAggressiveRegressor,
     StreamClassifier,
 )
-from aggro.growth import grow_classes
 from aggro.learner import Learner
 from aggro.persistence import load, save
 from aggro.selection.copies import begin_anew
@@ -92,7 +91,7 @@ def test_a_refused_call_leaves_it_untold(metric):
 def test_a_class_that_comes_late_begins_with_it(metric):
     settings = Settings("multiclass", metric=metric, multiclass="ovr", intercept_scaling="auto")
     old = trained(X, y, 3, **vars(settings))
-    new = grow_classes(old, settings, np.array([0, 1, 2]), 4).state()
+    new = old.add_classes(settings, np.array([0, 1, 2]), 4).state()
     prior = old.state()["bias_prior"][0]
     assert prior == pytest.approx(min(1.0, 0.2 * FIRST) ** 2)
     assert new["bias_prior"] == pytest.approx(prior)

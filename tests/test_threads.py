@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from linear_support import make_learner, same_state, stored, teach
 
 import aggro
+from aggro.checks import threads_of
 from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
-from aggro.threads import threads_of
 
 THREADS = (2, 3, 7, 64)
 PRICES = [float(C) for C in np.logspace(-3, 2, 130)]

@@ -5,12 +5,12 @@ import os
 import numpy as np
 import pytest
 
-from aggro import threads
-from aggro.threads import threads_of
+from aggro import checks
+from aggro.checks import threads_of
 
 
 def test_numbers(monkeypatch):
-    monkeypatch.setattr(threads, "_cores", lambda: 4)
+    monkeypatch.setattr(checks, "_cores", lambda: 4)
     meant = {None: 1, 1: 1, 3: 3, 64: 64, -1: 4, -2: 3, -4: 1, -5: 1, -99: 1}
     assert {given: threads_of(given) for given in meant} == meant
     assert threads_of(np.int64(2)) == 2 and type(threads_of(np.int64(2))) is int
@@ -24,9 +24,9 @@ def test_what_is_no_number(wrong):
 
 def test_cores(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 6}, raising=False)
-    assert threads._cores() == 3
+    assert checks._cores() == 3
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
-    assert threads._cores() == 7
+    assert checks._cores() == 7
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert threads._cores() == 1
+    assert checks._cores() == 1

@@ -9,8 +9,8 @@ from estimator_support import knowledge
 
 from aggro import PassiveAggressiveClassifier, StreamClassifier
 from aggro.calibration.calibrator import Calibrator
+from aggro.estimators.base import lock_of
 from aggro.estimators.kernel import KernelPassiveAggressiveClassifier
-from aggro.locking import lock_of
 from aggro.reference import rules
 from aggro.stream.probability import StreamRecord
 

@@ -75,8 +75,8 @@ def test_rows_that_were_looked_at_once_teach_the_same(repeats, wide):
     rows, plain = TrainingBatch(shuffled(DENSE, repeats, wide), parts), TrainingBatch(DENSE, parts)
     learner, expected = (make_learner(settings, DENSE.shape[1], 3) for _ in range(2))
     for again in (False, True, True):
-        rows.teach(learner, again=again)
-        plain.teach(expected, again=again)
+        rows.train(learner, again=again)
+        plain.train(expected, again=again)
     np.testing.assert_allclose(learner.coef(), expected.coef(), atol=1e-12)
 
 

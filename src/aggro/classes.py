@@ -10,7 +10,7 @@ import numpy as np
 
 from aggro.checks import near
 from aggro.labels import Array, check_same_kind, chosen, joined, places, shown, sorted_classes
-from aggro.settings import Task, class_task
+from aggro.settings import Settings, Task, class_task
 
 
 @dataclass(slots=True)  # made in every call: a frozen one would take three times as long
@@ -123,3 +123,24 @@ def in_order(labels: Iterable[Any]) -> list[Any]:
         return sorted(known)
     except TypeError:
         return known
+
+
+def output_map(old: Settings, new: Settings, position: Array, classes: int) -> Array:
+    """Return the matrix that turns the outputs of some classes into those of more classes.
+
+    ``position[c]`` is the new index of the old class c. The one output f of a binary model becomes
+    the scores -f/2 and +f/2 (one-vs-rest: -f and +f), which keeps its margins. If only one class is
+    known, f is the score of that class against all classes to come.
+    """
+    if len(position) == 1:
+        change = np.full((classes, 1), -1.0 if new.multiclass == "ovr" else -1.0 / classes)
+        change[position[0]] += 2.0 if new.multiclass == "ovr" else 1.0
+        return change if classes > 2 else np.array([[1.0 if position[0] == 1 else -1.0]])
+    if old.task == "binary":
+        half = 1.0 if new.multiclass == "ovr" else 0.5
+        change = np.zeros((classes, 1))
+        change[position[0], 0], change[position[1], 0] = -half, half
+        return change
+    change = np.zeros((classes, len(position)))
+    change[position, np.arange(len(position))] = 1.0
+    return change

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from aggro import _core
-from aggro.growth import output_map
+from aggro.classes import output_map
 from aggro.kernel_settings import KernelChoice, groups_of, vote_of
 from aggro.learner import Array, Progress, rows_of
-from aggro.locking import OwnedLock
 from aggro.settings import Settings, check_same_layout
+from aggro.transaction import Checkpoint, OwnedLock, Transaction
 
 SPARSE_FROM = 512  # features; with fewer, sparse rows are kept as dense ones
 ROWS_AT_ONCE = 64  # whose values are asked of a kernel from outside
@@ -51,7 +51,7 @@ class KernelLearner:
         self.outputs = 1 if settings.task == "binary" else outputs
         self.sparse = sparse and features >= SPARSE_FROM
         self.next_id = 0
-        self.turns = OwnedLock()
+        self.lock = OwnedLock()
         name = "external" if choice.outside else str(choice.kernel)
         shape = _core.KernelShape(
             features=features,
@@ -75,18 +75,18 @@ class KernelLearner:
     def learn_rows(
         self,
         X: Any,
-        lesson: dict[str, Array | None],
+        targets: dict[str, Array | None],
         order: Array | None = None,
         again: bool = False,
         margins: Array | None = None,
     ) -> None:
         """Learn rows in the given order; ``again``: the same rows as in the last call.
 
-        The lesson holds ``labels`` or ``values``, and ``weights``. ``margins``, rows x outputs, is
-        filled with what the predictor says of each row before it is learned.
+        ``targets`` are ``labels`` or ``values``, and ``weights``. ``margins``, rows x outputs, is
+        filled with the scores of each row before it is learned.
         """
-        parts = tuple(lesson.get(name) for name in ("labels", "values", "weights"))
-        with self.turns.take():
+        parts = tuple(targets.get(name) for name in ("labels", "values", "weights"))
+        with self.lock.take():
             before, examples = self.next_id, self.examples
             first = before - X.shape[0] if again else before
             self.next_id = first + X.shape[0]
@@ -97,7 +97,7 @@ class KernelLearner:
                     batch = self.settings.batch_size
                     self.model.learn(rows_of(X), *parts, order, batch, first, margins)
             except BaseException:
-                if self.examples == examples:  # else interrupted: what was learned has its numbers
+                if self.examples == examples:  # else an interrupt: the learned rows keep their ids
                     self.next_id = before
                 raise
 
@@ -110,7 +110,7 @@ class KernelLearner:
         return np.asarray(self._values(X, known) @ known.coef + constant)
 
     def configure(self, settings: Settings) -> None:
-        """Take over new prices (C, epsilon, loss) for what comes; the past stays."""
+        """Use other values of C, epsilon and loss from here on."""
         check_same_layout(self.settings, settings)
         self.settings = settings
         self.model.set_groups(groups_of(settings, self.classes))
@@ -153,11 +153,14 @@ class KernelLearner:
         return csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=shape)
 
     def freeze_means(self, frozen: bool = True) -> None:
-        """Tell whether the rows that come were learned before: their mistakes do not count."""
+        """Declare whether the next rows were learned before: their mistakes do not count."""
         self.model.freeze(frozen)
 
-    def before(self, X: Any, **lesson: Any) -> Callable[[], None]:
-        """Return what undoes a lesson that is about to be learned in several calls."""
+    def checkpoint(self, X: Any = None, **targets: Any) -> Checkpoint:
+        """Return what restores the learner, whatever it learns.
+
+        It copies the support vectors, which takes as long as predicting a few rows.
+        """
         state, outside, next_id = self.model.state(), self.outside, self.next_id
 
         def restore() -> None:
@@ -166,13 +169,13 @@ class KernelLearner:
 
         return restore
 
-    def twin(self) -> KernelLearner:
-        """Return a new learner like this one."""
+    def clone(self) -> KernelLearner:
+        """Return a learner of the same settings and shape that has learned nothing."""
         shape = (self.features, self.classes, self.sparse)
         return KernelLearner(self.settings, self.choice, self.gamma, *shape)
 
-    def grown(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
-        """Return a learner of more classes that continues this one (see ``grow_classes``)."""
+    def add_classes(self, settings: Settings, position: Array, classes: int) -> KernelLearner:
+        """Return a learner of more classes that continues this one (see ``Learner``)."""
         shape = (self.features, classes, self.sparse)
         new = KernelLearner(settings, self.choice, self.gamma, *shape)
         new.next_id = self.next_id
@@ -193,8 +196,8 @@ class KernelLearner:
             self.outside = Outside(rows, *self.model.expansion())
 
     def __getstate__(self) -> dict[str, Any]:
-        with self.turns.take() if self.choice.outside else nullcontext():
-            own = ("model", "turns")
+        with self.lock.take() if self.choice.outside else nullcontext():
+            own = ("model", "lock")
             kept = {name: value for name, value in self.__dict__.items() if name not in own}
             return {**kept, "features": self.features, "state": self.model.state()}
 
@@ -209,15 +212,15 @@ class KernelLearner:
     def _learn_outside(
         self,
         X: Any,
-        lesson: tuple[Array | None, ...],
+        targets: tuple[Array | None, ...],
         order: Array | None,
         first: int,
         margins: Array | None,
     ) -> None:
-        """Learn block by block; if the kernel fails on the way, everything is as it was."""
-        before, done = (self.model.state(), self.outside), 0
-        try:
-            for rows in self._blocks(X.shape[0], lesson[2], order):
+        """Learn block by block; an error or an interrupt undoes all blocks."""
+        done = 0
+        with Transaction(self.checkpoint()):  # rows and coefficients belong together
+            for rows in self._blocks(X.shape[0], targets[2], order):
                 some = X[rows]
                 function = callable(self.choice.kernel)
                 within = self._call(some, some) if function else some[:, rows]
@@ -225,17 +228,13 @@ class KernelLearner:
                 self.model.learn_values(
                     self._values(some, self.outside),
                     np.ascontiguousarray(within, dtype=np.float64),
-                    *(None if part is None else part[rows] for part in lesson),
+                    *(None if part is None else part[rows] for part in targets),
                     ids,
                     self.settings.batch_size,
                     None if margins is None else margins[done : done + len(rows)],
                 )
                 done += len(rows)
                 self.outside = self._after(some if function else None, ids)
-        except BaseException:  # an interrupt too: rows and coefficients belong together
-            self.model.load_state(before[0])
-            self.outside = before[1]
-            raise
 
     def _blocks(self, count: int, weights: Array | None, order: Array | None) -> Iterator[Array]:
         """Cut the order into blocks of whole batches; rows of weight 0 take no place."""

@@ -1,8 +1,8 @@
-"""The only Python object that touches the compiled core: rows in, scores out, state in between."""
+"""The linear learner: the Python object around the models of the compiled core."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro import _core
+from aggro.classes import output_map
 from aggro.settings import CORE, METRICS, Settings, check_same_layout, classes_compete, memory_of
+from aggro.transaction import Checkpoint
 
 Array = npt.NDArray[Any]
 
@@ -24,7 +26,7 @@ def rows_of(X: Any) -> _core.Rows:
 
 @dataclass
 class Progress:
-    """What a learner has lived through; each example judged before it was learned."""
+    """Counts of a learner; each example is predicted before it is learned."""
 
     mistakes: int = 0
     updates: int = 0
@@ -35,9 +37,9 @@ class Learner:
     """Linear models that learn side by side from the same rows; most often just one.
 
     ``outputs`` is the number of classes, labels or target columns. A binary task has two classes,
-    or one that is known: it is learned against the class to come (see ``grow_classes``). All
-    settings must agree in what makes the shape of a model (see ``same_shape``): one walk over a
-    row then serves all of them.
+    or one so far, which is learned against the class to come (see ``add_classes``). All settings
+    must agree in what determines the shape of a model (see ``same_shape``): one loop over a row
+    then serves all of them.
     """
 
     def __init__(
@@ -87,20 +89,23 @@ class Learner:
     ) -> None:
         """Learn rows in the given order, by class label or by target values.
 
-        A row that cannot be learned raises and leaves the learner as it was, unless ``undo`` is
-        false because the caller will throw the learner away. Threads share the outputs that do not
-        depend on each other; what is learned is the same for any number of them. ``margins``, rows
-        x 2 x outputs, is filled with what the predictor says of each row, and of the ``typical``
-        row, before it is learned; where models race, with what the leader says.
+        A row that cannot be learned raises and leaves the learner as it was. With ``undo=False``
+        the caller must discard the learner, or restore it, if this raises. Threads share the
+        outputs that do not depend on each other; the result does not depend on their number.
+        ``margins``, rows x 2 x outputs, is filled with the scores of each row, and of the
+        ``typical`` row, before it is learned; of several models, those of the best one.
         """
         batch = self.settings.batch_size
         parts = (rows, labels, values, weights, order, batch, undo, threads)
         self.model.learn(*parts, typical, margins)
 
-    def before(self, rows: _core.Rows, **lesson: Any) -> Callable[[], None]:
-        """Return what undoes a lesson that is about to be learned in several calls."""
+    def checkpoint(self, rows: _core.Rows, **targets: Any) -> Checkpoint:
+        """Return what restores the learner after these rows, learned in any number of calls.
+
+        It keeps a copy of what these rows change.
+        """
         models: list[Any] = [self.model]
-        before: Any = _core.begin_transaction(models, rows, **lesson)
+        before: Any = _core.begin_transaction(models, rows, **targets)
 
         def restore() -> None:
             before.restore()
@@ -116,14 +121,14 @@ class Learner:
         return slice(which * self.outputs, (which + 1) * self.outputs)
 
     def freeze_means(self, frozen: bool = True) -> None:
-        """Tell whether the rows that come were learned before.
+        """Declare whether the next rows were learned before.
 
-        They are no fair test, so mistakes are not counted; and the class means stay.
+        Their mistakes are not counted then, and the class means do not change.
         """
         self.model.freeze_means(frozen)
 
     def configure(self, settings: Settings | Sequence[Settings]) -> None:
-        """Take over new prices (C, epsilon, class_mean ...) for what comes; the past stays."""
+        """Use other values of C, epsilon, class_mean ... from here on."""
         fresh = (settings,) if isinstance(settings, Settings) else tuple(settings)
         for old, new in zip(self.all_settings, fresh, strict=True):
             check_same_layout(old, new)
@@ -207,6 +212,21 @@ class Learner:
             sum(loss for _, _, loss in mine),
         )
 
+    def add_classes(
+        self, settings: Settings | Sequence[Settings], position: Array, classes: int
+    ) -> Learner:
+        """Return a learner of more classes that continues this one, which does not change.
+
+        ``position[c]`` is the new index of the old class c. With one class so far, the second
+        makes the model, to the last bit, that knew both from the beginning. Further classes begin
+        with zero weights (see ``output_map``).
+        """
+        new = Learner(settings, self.features, classes, self.dtype)
+        change = output_map(self.settings, new.settings, position, classes)
+        source: Any = self.model  # of the same precision
+        new.model.add_classes(source, position.tolist(), change.ravel().tolist())
+        return new
+
     def state(self) -> dict[str, Array]:
         """Return every array of the state by name."""
         return self.model.state()
@@ -215,8 +235,8 @@ class Learner:
         """Put back what ``state`` gave."""
         self.model.load_state(state)
 
-    def twin(self) -> Learner:
-        """Return a new learner like this one."""
+    def clone(self) -> Learner:
+        """Return a learner of the same settings and shape that has learned nothing."""
         return Learner(self.all_settings, self.features, self.classes, self.dtype)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -232,9 +252,9 @@ class Learner:
         self.load_state(kept["state"])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Learner:
-        twin = Learner.__new__(Learner)
-        twin.__setstate__(self.__getstate__())  # whose arrays are copies already
-        return twin
+        copy = Learner.__new__(Learner)
+        copy.__setstate__(self.__getstate__())  # whose arrays are copies already
+        return copy
 
     # -- how the settings look in the core --------------------------------------------------
 

@@ -1,8 +1,7 @@
-"""A lesson: rows, and what comes with them, read and checked."""
+"""Rows together with their targets and weights, validated and ready to be learned."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,13 +13,21 @@ from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array, rows_of
 from aggro.reference_row import ReferenceRow
 from aggro.selection.selection import ModelSelection
+from aggro.transaction import Checkpoint
 
 
 @dataclass
 class TrainingBatch:
-    """Rows and what they teach a learner of any kind.
+    """Rows, targets and weights for a learner of any kind.
 
-    ``parts`` are ``labels`` or ``values``, and ``weights``; threads share the work where they can.
+    Parameters
+    ----------
+    X : array or CSR matrix
+        Rows as the core reads them.
+    parts : dict
+        ``labels`` (numbers of classes) or ``values`` (a column per output), and ``weights``.
+    threads : int
+        How many threads share the work, where it can be shared.
     """
 
     X: Any
@@ -39,7 +46,7 @@ class TrainingBatch:
 
     @cached_property
     def known_rows(self) -> _core.Rows:
-        """The same, looked at once: no pass will look again whether they are in order."""
+        """The same rows, inspected once: later passes need not check the order of their entries."""
         self.rows.inspect()
         return self.rows
 
@@ -55,72 +62,57 @@ class TrainingBatch:
         return self.parts.get("weights")
 
     def counted(self, order: Array | None = None) -> Array:
-        """Return the rows that have a weight, in an order."""
+        """Return the rows of positive weight, in an order."""
         order = np.arange(self.count) if order is None else order
         return order if self.weights is None else order[self.weights[order] > 0]
 
-    def teach(
+    def train(
         self,
         learner: Any,
         order: Array | None = None,
         *,
         again: bool = False,
         undo: bool = False,
-        **watch: Any,
+        **record: Any,
     ) -> None:
-        """Let a learner learn the rows in an order; ``again``: it knows them from the last call.
+        """Let a learner learn the rows in an order.
 
-        Without ``undo``, who calls it throws a linear learner away when it fails, or undoes it.
+        ``again`` says that it learned them in an earlier pass. Without ``undo``, the caller must
+        discard or restore a linear learner if this raises.
         """
         if isinstance(learner, KernelLearner):
-            learner.learn_rows(self.X, self.parts, order, again, **watch)
-        else:
-            rows, parts = self.known_rows if again else self.rows, self.parts
-            if again and isinstance(learner, ModelSelection):
-                watch["again"] = True
-            learner.learn(rows, order=order, undo=undo, threads=self.threads, **parts, **watch)
+            learner.learn_rows(self.X, self.parts, order, again, **record)
+            return
+        rows = self.known_rows if again else self.rows
+        if again and isinstance(learner, ModelSelection):
+            record["again"] = True
+        learner.learn(rows, order=order, undo=undo, threads=self.threads, **self.parts, **record)
 
-    def watch(self, learner: Any, typical: ReferenceRow | None, order: Array, again: bool) -> Array:
-        """Teach; return the scores of each row, and of a typical one, before it was learned."""
+    def record_margins(
+        self, learner: Any, reference: ReferenceRow | None, order: Array, again: bool
+    ) -> Array:
+        """Learn rows; return the scores of each, and of the reference row, before it was learned.
+
+        The result has the shape rows x 2 x outputs; without a reference row its scores are zero.
+        """
         margins = np.zeros((len(order), 2, learner.outputs))
-        if typical is None:
+        if reference is None:
             scores = np.empty((len(order), learner.outputs))
-            self.teach(learner, order, again=again, margins=scores)
+            self.train(learner, order, again=again, margins=scores)
             margins[:, 0] = scores
         else:
-            row = typical.rows(learner.features)
-            self.teach(learner, order, again=again, typical=row, margins=margins)
+            row = reference.rows(learner.features)
+            self.train(learner, order, again=again, typical=row, margins=margins)
         return margins
 
-    def undone_if_cut(self, learner: Any) -> UndoneIfCut:
-        """Undo what a learner has learned of some rows when the learning of all of them ends."""
-        return UndoneIfCut(self.snapshot(learner))
-
-    def snapshot(self, learner: Any) -> Callable[[], None]:
+    def checkpoint(self, learner: Any) -> Checkpoint:
         """Return what restores a learner after it has learned the rows, any number of times.
 
-        It keeps a copy of what these rows change: at most of everything the learner knows.
+        It keeps a copy of what these rows change.
         """
         rows = self.X if isinstance(learner, KernelLearner) else self.rows
-        restore: Callable[[], None] = learner.before(rows, **self.parts)
+        restore: Checkpoint = learner.checkpoint(rows, **self.parts)
         return restore
-
-
-@dataclass(frozen=True)
-class UndoneIfCut:
-    """A block that is undone when it raises.
-
-    No generator: one that an interrupt leaves unfinished would undo the block when it is freed.
-    """
-
-    restore: Callable[[], None]
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        if kind is not None:
-            self.restore()
 
 
 def as_numbers(values: Any, name: str) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro.calibration.probability_map import apply, bounded, fit
-from aggro.growth import output_map
+from aggro.classes import output_map
 from aggro.settings import Settings
 
 Array = npt.NDArray[Any]

@@ -87,10 +87,10 @@ class Recorder:
         for part in self._pieces(len(order), unrecorded, learner, follow):
             rows, again = order[part], known or part.start > 0
             if learner.examples > 0 and part.stop > unrecorded:
-                found = lesson.watch(learner, typical, rows, again)
+                found = lesson.record_margins(learner, typical, rows, again)
                 margins.append(found if unseen is None else found[unseen[rows]])
             else:
-                lesson.teach(learner, rows, again=again)
+                lesson.train(learner, rows, again=again)
             if follow and typical is not None:
                 typical = typical.after(lesson.X, rows, learner.settings.batch_size)
         scores, centres = np.concatenate(margins).transpose(1, 0, 2)
@@ -127,14 +127,14 @@ class Recorder:
         seen = learner.examples if passes > 1 else 0
         record = replace(self._with_mean(lesson), calibrator=replace(self.calibrator, seen=seen))
         if passes == 1:
-            return record.after(learner.twin(), lesson, weights, last, follow=False)._of(learner)
+            return record.after(learner.clone(), lesson, weights, last, follow=False)._of(learner)
         for first in range(min(UNSEEN, -(-FEW * UNSEEN // count))):
             unseen = np.zeros(count, bool)
             unseen[last[-RING * UNSEEN :][first::UNSEEN]] = True
-            twin, order = learner.twin(), np.flatnonzero(~unseen)
+            twin, order = learner.clone(), np.flatnonzero(~unseen)
             for again in range(passes - 1):
                 order = random.permutation(order) if shuffle else order
-                lesson.teach(twin, order, again=again > 0)
+                lesson.train(twin, order, again=again > 0)
                 twin.freeze_means()
             record = record.after(twin, lesson, weights, last, unseen, follow=False)
         return record._of(learner)

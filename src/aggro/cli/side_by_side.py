@@ -63,7 +63,7 @@ class SideBySide:
 
     def learn(self, batch: TrainingBatch, weights: Array | None, order: Array) -> None:
         """Learn some rows of a batch."""
-        batch.teach(self.learner, order, undo=True)
+        batch.train(self.learner, order, undo=True)
 
     def _settings(self, task: Task) -> list[Settings]:
         return [model.estimator._checked_settings(task) for model in self.models]

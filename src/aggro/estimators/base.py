@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from aggro.checks import threads_of
 from aggro.estimators.judges import ByLoss
 from aggro.estimators.passes import Passes, Teach
 from aggro.estimators.validation import FLOATS, is_sparse, read_columns
 from aggro.learner import Array
-from aggro.locking import lock_of
 from aggro.selection.common import AnyLearner
 from aggro.settings import Settings, Task, check_settings, same_values
 from aggro.sklearn_api import Estimator
-from aggro.threads import threads_of
 from aggro.training_batch import TrainingBatch
+from aggro.transaction import OwnedLock
 from aggro.variants import ESTIMATORS, EstimatorSettings
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+_ALL: WeakKeyDictionary[object, OwnedLock] = WeakKeyDictionary()
+_MAKING = threading.RLock()
+
+
+def lock_of(owner: object) -> OwnedLock:
+    """Return the lock of an object, which is no part of it: a copy has its own."""
+    with _MAKING:
+        return _ALL.setdefault(owner, OwnedLock())
 
 
 class NoExample(Exception):
@@ -165,7 +177,7 @@ class OnlineEstimator(Estimator):
         if weights is not None and not weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
         rows = self._lesson(X, lesson)
-        teach = once or functools.partial(rows.teach, learner)
+        teach = once or functools.partial(rows.train, learner)
         return Passes.of(self).run(learner, rows.count, teach, judge)
 
     def _lesson(self, X: Any, parts: dict[str, Any]) -> TrainingBatch:

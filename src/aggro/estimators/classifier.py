@@ -31,6 +31,7 @@ from aggro.selection.makers import grown
 from aggro.settings import Settings, Task, class_task
 from aggro.sklearn_api import draw_seed
 from aggro.training_batch import TrainingBatch, read_weights
+from aggro.transaction import Transaction
 
 # Returns y as an array, and whether it is an indicator matrix; takes y and the number of rows.
 ReadClasses = Callable[[Any, int], tuple[Array, bool]]
@@ -186,10 +187,10 @@ class OnlineClassifier(Probabilities):
         if self.probability and not again:
             self._learn_and_record(batch, weights, order)
         elif whole:
-            with batch.undone_if_cut(self._learner):
-                batch.teach(self._learner, order)
+            with Transaction(batch.checkpoint(self._learner)):
+                batch.train(self._learner, order)
         else:
-            batch.teach(self._learner, order, undo=True)
+            batch.train(self._learner, order, undo=True)
 
     def _without_counters(self, X: Any, weights: Array | None, first: bool) -> Any:
         """Return rows of a stream as they are to be learned: columns of counters count as zero.
@@ -385,7 +386,7 @@ class LinearClassifier(OnlineClassifier, LinearEstimator):
             if rows is not None:
                 keep_smaller_C(learner)
                 qualities = self._closeness(X, rows, lesson)
-                snapshot = self._lesson(X, lesson).snapshot
+                snapshot = self._lesson(X, lesson).checkpoint
                 return ByRowsLearnedLast(rows, qualities, snapshot, *patience)
         elif self.early_stopping:
             rows = self._held_out(y)

@@ -17,6 +17,7 @@ from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings, Task
 from aggro.sklearn_api import available_if, check_fitted, exception
 from aggro.training_batch import TrainingBatch
+from aggro.transaction import Transaction
 
 
 def _wanted(estimator: Any) -> None:
@@ -101,7 +102,7 @@ class Probabilities(OnlineEstimator):
         """Learn new rows once, in the given order, and record them all, or none of them."""
         if not hasattr(self, "_calibrator"):
             self._record = self._empty_record(self._learner.examples)
-        with lesson.undone_if_cut(self._learner):
+        with Transaction(lesson.checkpoint(self._learner)):
             self._record = self._record.after(self._learner, lesson, weights, order)
 
     def _once(

@@ -107,7 +107,7 @@ class OnlineRegressor(OnlineEstimator):
         again: bool = False,
     ) -> None:
         """Learn a batch, or some of its rows, in an order (see ``OnlineClassifier``)."""
-        batch.teach(self._learner, order, undo=True)
+        batch.train(self._learner, order, undo=True)
 
     def _begin(self, X: Any, lesson: dict[str, Any], settings: Settings) -> Any:
         """Return a learner for as many targets as there are."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggro.calibration.recorder import Recorder
-from aggro.checks import check_number
+from aggro.checks import check_number, threads_of
 from aggro.estimators import counters
 from aggro.estimators.base import OnlineEstimator, all_or_nothing, read_only
 from aggro.estimators.judges import Qualities
@@ -23,7 +23,6 @@ from aggro.selection.report import SelectionReport
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.sklearn_api import check_fitted, draw_seed
-from aggro.threads import threads_of
 
 
 class LinearEstimator(OnlineEstimator):

@@ -6,7 +6,6 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from aggro.growth import grow_classes
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array, Learner
 from aggro.selection import ensemble as joint
@@ -27,16 +26,16 @@ def make_learner(
 
 
 def grown(learner: Kind, settings: Any, position: Array, classes: int) -> Kind:
-    """Return the same learner, of any kind, with more classes (see ``grow_classes``).
+    """Return the same learner, of any kind, with more classes (see ``Learner.add_classes``).
 
     ``settings`` are those of the learner, or of each of its lanes.
     """
     if isinstance(learner, ModelSelection):
         more: Any = _grown_race(learner, settings, position, classes)
     elif isinstance(learner, Learner):
-        more = grow_classes(learner, settings, position, classes)
+        more = learner.add_classes(settings, position, classes)
     else:
-        more = learner.grown(settings, position, classes)
+        more = learner.add_classes(settings, position, classes)
     return cast("Kind", more)
 
 
@@ -51,7 +50,7 @@ def _grown_race(
     grown = []
     for old in new.learners:
         lanes = [chosen_of(each, settings) for each in old.all_settings]
-        grown.append(grow_classes(old, lanes, position, classes))
+        grown.append(old.add_classes(lanes, position, classes))
     new.learners = grown
     new.margin_unit = race.margin_unit if joint.answers(grown) else race.winner_unit
     return new

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -11,7 +11,6 @@ import numpy as np
 
 from aggro import _core
 from aggro.learner import Array, Learner, Progress
-from aggro.locking import OwnedLock
 from aggro.selection import ensemble as joint
 from aggro.selection.candidates import (
     all_lanes,
@@ -37,6 +36,7 @@ from aggro.selection.memory import affordable, by_importance
 from aggro.selection.report import SelectionReport, choice_of, leaving
 from aggro.selection.start import clear_record, first_candidates
 from aggro.settings import AXES, Settings, check_same_layout, selected_axes
+from aggro.transaction import Checkpoint, OwnedLock
 
 
 class ModelSelection:
@@ -118,7 +118,7 @@ class ModelSelection:
         learned = np.cumsum(counts)  # examples after each row
         if not self.examples and not counts.any():
             return self._blank().learn(rows, order=order, **lesson)  # which may refuse it
-        restore = self.before(rows, order=order, **lesson) if undo else None
+        restore = self.checkpoint(rows, order=order, **lesson) if undo else None
         try:
             if reopens and counts.any():
                 self._reopen()
@@ -163,8 +163,8 @@ class ModelSelection:
             rank_first(self.learners, self.fixed)
         self.leading, self.fixed = self.fixed[0], None
 
-    def before(self, rows: _core.Rows, **lesson: Any) -> Callable[[], None]:
-        """Return what undoes a lesson that is about to be learned in several calls."""
+    def checkpoint(self, rows: _core.Rows, **lesson: Any) -> Checkpoint:
+        """Return what restores the selection after these rows, learned in any number of calls."""
         own = dict(self.__dict__)
         models = _core.begin_transaction(self._models(), rows, **lesson) if self.examples else None
 
@@ -362,9 +362,9 @@ class ModelSelection:
         learner, lane = self._leader()
         return select(learner, [lane], [learner.all_settings[lane]])
 
-    def twin(self) -> Learner:
+    def clone(self) -> Learner:
         """Return a new learner like the leader alone."""
-        return self.winner().twin()
+        return self.winner().clone()
 
     # -- what a Learner has -----------------------------------------------------------------
 

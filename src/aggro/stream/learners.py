@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggro.calibration.probability_map import softmax_of_one
-from aggro.classes import in_order
-from aggro.growth import output_map
+from aggro.classes import in_order, output_map
 from aggro.learner import Learner
 from aggro.stream.base import StreamLearner
 from aggro.stream.frames import rows_of_frame, table_like

@@ -11,7 +11,7 @@ import numpy as np
 
 from aggro.calibration.calibrator import Calibrator
 from aggro.calibration.probability_map import bounded
-from aggro.growth import output_map
+from aggro.classes import output_map
 from aggro.learner import Array
 from aggro.reference_row import RECENT, is_sample, kept, next_change
 from aggro.settings import Settings

@@ -7,13 +7,12 @@ from typing import Any, get_args
 
 import numpy as np
 
-from aggro.checks import check_choice, check_count
+from aggro.checks import check_choice, check_count, threads_of
 from aggro.learner import Array, Learner, rows_of
 from aggro.settings import Task, shared_layout
 from aggro.sweeping.axes import read_axes, rows_for
 from aggro.sweeping.data import Data, Part, open_data
 from aggro.sweeping.result import SweepResult, SweepRow
-from aggro.threads import threads_of
 
 TASKS = get_args(Task)
 

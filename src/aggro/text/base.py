@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.checks import check_count, check_flag
+from aggro.checks import check_count, check_flag, threads_of
 from aggro.files.raw import RawRows
 from aggro.learner import Array
 from aggro.selection.report import SelectionReport
@@ -24,7 +24,6 @@ from aggro.text.learner import TextLearner
 from aggro.text.names import MOST_NAMES
 from aggro.text.options import Options
 from aggro.text.table import Table, check_columns, table_of
-from aggro.threads import threads_of
 from aggro.variants import EstimatorSettings
 
 RANGES = {"auto": [(1, 1), (1, 2)]}

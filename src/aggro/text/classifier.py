@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.calibration.probability_map import softmax
-from aggro.checks import check_flag
+from aggro.checks import check_flag, threads_of
 from aggro.classes import Classes, decode
 from aggro.labels import plain_labels, shown
 from aggro.learner import Array
@@ -19,7 +19,6 @@ from aggro.text.explain import Explained
 from aggro.text.learner import TextLearner
 from aggro.text.options import WORDS
 from aggro.text.table import Table
-from aggro.threads import threads_of
 from aggro.training_batch import read_weights
 from aggro.variants import ESTIMATORS
 

@@ -17,7 +17,6 @@ from aggro import _core
 from aggro.calibration.calibrator import Calibrator
 from aggro.calibration.recorder import Recorder
 from aggro.learner import Array, Learner
-from aggro.locking import OwnedLock
 from aggro.reference_row import ReferenceRow, next_change
 from aggro.selection.candidates import is_hopeless, lanes_of, record_of
 from aggro.selection.common import AnyLearner, grow_features, learners_of, progressive_loss
@@ -30,6 +29,7 @@ from aggro.text.encoder import Encoder, Rows
 from aggro.text.race import best_of, bytes_of, make_race, put_back, share_drift, winner_of
 from aggro.text.runner import Runner, matrix_of, settings_of
 from aggro.text.table import Table
+from aggro.transaction import OwnedLock
 
 PATIENCE = 3 * PIECE  # examples before a representation may leave: long n-grams begin slowly
 

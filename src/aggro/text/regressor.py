@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.checks import threads_of
 from aggro.learner import Array
 from aggro.settings import Settings
 from aggro.sklearn_api import store_parameters
@@ -13,7 +14,6 @@ from aggro.text.base import TextEstimator, check_count_of, there
 from aggro.text.explain import Explained
 from aggro.text.options import WORDS
 from aggro.text.table import Table
-from aggro.threads import threads_of
 from aggro.training_batch import read_weights
 from aggro.variants import ESTIMATORS
 

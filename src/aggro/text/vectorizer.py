@@ -10,12 +10,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from aggro.checks import threads_of
 from aggro.learner import Array
 from aggro.sklearn_api import store_parameters
 from aggro.text.names import MOST_NAMES, words_of
 from aggro.text.options import WORDS, Options
 from aggro.text.sources import Listed, Texts, texts_of
-from aggro.threads import threads_of
 
 # Parameters of scikit-learn's that would need Python code for each document.
 ONLY = {"input": "content", "preprocessor": None, "tokenizer": None}
