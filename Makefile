@@ -15,7 +15,7 @@ SANITIZED_TESTS := tests/test_bad_input.py tests/test_extremes.py tests/test_twi
   tests/test_bundle.py tests/test_joint.py \
   $(addprefix tests/kernel/test_kernel_,twin.py budget.py) \
   $(addprefix tests/stream/test_stream_,equals_arrays.py bounds.py bad_input.py) \
-  $(addprefix tests/files/test_files_,svmlight.py vw.py numbers.py bad_lines.py) \
+  $(addprefix tests/io/test_io_,svmlight.py vw.py numbers.py bad_lines.py) \
   $(addprefix tests/models/test_models_,damage.py stream.py) \
   $(addprefix tests/text/test_,hashing_vectorizer.py text_learning.py text_refusals.py text_explanations.py text_race.py)
 # NumPy's own threads were not compiled for the sanitizer, which would complain of them

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aggro import PassiveAggressiveClassifier, files
+from aggro import PassiveAggressiveClassifier, io
 from benchmarks.data import split, texts
 from benchmarks.peers import error_of, peer, vw_run
 from benchmarks.work import Rival, Work
@@ -61,7 +61,7 @@ def vw_error(test):
 def learn_file(path, **options):
     """One pass over a file."""
     model = PassiveAggressiveClassifier(average=False)
-    for X, y, _ in files.read(path, n_features=WORDS, **options):
+    for X, y, _ in io.read(path, n_features=WORDS, **options):
         model.partial_fit(X, y, classes=[-1, 1])
     return model
 
@@ -86,7 +86,7 @@ def parse(svm, rows):
     return Work(
         "svmlight text to CSR",
         rows,
-        lambda: files.load_svmlight(svm),
+        lambda: io.load_svmlight(svm),
         floor=floor_of(svm),
         floor_name="read, count lines",
         at_most=4,

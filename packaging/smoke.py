@@ -62,7 +62,7 @@ def missing(extra: str, folder: Path) -> None:
     uses = {
         "sklearn": lambda: aggro.PassiveAggressiveClassifier(),
         "plot": stream.plot_candidates,
-        "files": lambda: list(aggro.files.read(folder / "rows.parquet", label="y")),
+        "files": lambda: list(aggro.io.read(folder / "rows.parquet", label="y")),
         "onnx": lambda: aggro.to_onnx(stream, folder / "model.onnx"),
     }
     try:

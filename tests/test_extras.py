@@ -35,7 +35,7 @@ for word, label in (("a", 1), ("b", 0)):
 rows = np.eye(4), [0, 1, 0, 1]
 
 def read(name, **options):
-    return list(aggro.files.read(folder / name, **options))
+    return list(aggro.io.read(folder / name, **options))
 
 USES = {
     "works: csv": lambda: read("rows.csv", label="y"),
@@ -50,7 +50,7 @@ USES = {
     "plot: lanes": lambda: stream.plot_candidates(),
     "onnx: export": lambda: aggro.to_onnx(stream, folder / "m.onnx"),
     "files: svmlight": lambda: read("rows.svm"),
-    "files: load_svmlight": lambda: aggro.files.load_svmlight(folder / "rows.svm"),
+    "files: load_svmlight": lambda: aggro.io.load_svmlight(folder / "rows.svm"),
     "files: parquet": lambda: read("rows.parquet", label="y"),
     "files: arrow": lambda: read("rows.arrow", label="y"),
 }

@@ -39,7 +39,7 @@ PACKAGE = [
     "training_batch",
     "calibration",
     "plot",
-    "files",
+    "io",
     "estimators",
     "stream",
     "text",
@@ -64,7 +64,7 @@ LIGHT = [
     "variants",
     "stream",
 ]
-LIGHT += ["files", "cli"]
+LIGHT += ["io", "cli"]
 
 
 def core_uses():

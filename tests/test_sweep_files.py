@@ -10,9 +10,8 @@ from numpy.testing import assert_array_equal
 from test_sweep import problem
 
 import aggro
-from aggro import files
-from aggro.files.batch import Batch
-from aggro.files.reader import Reader
+from aggro.io.batch import Batch
+from aggro.io.reader import Reader
 
 AXES = {"C": [0.03, 0.3], "metric": ["euclidean", "diagonal"]}
 
@@ -59,7 +58,7 @@ def svm(tmp_path):
 )
 def test_a_file_is_learned_as_its_rows_in_memory(svm, axes, passes):
     path, X, y = svm
-    reader = files.read(path, batch_rows=33)
+    reader = aggro.io.read(path, batch_rows=33)
     same(
         aggro.sweep(reader, passes=passes, **axes),
         aggro.sweep(sp.csr_matrix(X), y.astype(float), passes=passes, **axes),
@@ -84,7 +83,7 @@ def test_two_classes_and_dense_tables_of_single_precision(tmp_path):
         ",".join(map(repr, [*row, int(c)])) for row, c in zip(X.tolist(), y, strict=True)
     )
     (tmp_path / "t.csv").write_text(",".join("abcdefghijkl") + ",y\n" + table + "\n")
-    reader = files.read(tmp_path / "t.csv", label="y", batch_rows=50, dtype=np.float32)
+    reader = aggro.io.read(tmp_path / "t.csv", label="y", batch_rows=50, dtype=np.float32)
     result = aggro.sweep(reader, **AXES)
     same(result, aggro.sweep(X, y, **AXES))
     assert result.model().coef_.dtype == np.float32
@@ -93,7 +92,7 @@ def test_two_classes_and_dense_tables_of_single_precision(tmp_path):
 def test_regression_is_told_from_the_answers(tmp_path):
     X, _ = problem()
     y = X @ np.arange(12.0) + 0.25
-    reader = files.read(write_svm(tmp_path / "numbers.svm", X, y), batch_rows=64)
+    reader = aggro.io.read(write_svm(tmp_path / "numbers.svm", X, y), batch_rows=64)
     result = aggro.sweep(reader, C=[0.01, 1.0])
     assert type(result.model()).__name__ == "PassiveAggressiveRegressor"
     same(result, aggro.sweep(sp.csr_matrix(X), y, C=[0.01, 1.0]))
@@ -112,7 +111,7 @@ def test_names_of_classes(tmp_path):
     X, y = problem()
     names = np.array(["cat", "hippopotamus", "ox"])[y]
     path = write_svm(tmp_path / "zoo.svm", X, names)
-    result = aggro.sweep(files.read(path, batch_rows=20), C=0.1)
+    result = aggro.sweep(aggro.io.read(path, batch_rows=20), C=0.1)
     assert_array_equal(result.model().classes_, ["cat", "hippopotamus", "ox"])
     alone = aggro.PassiveAggressiveClassifier(C=0.1, average=False).partial_fit(X, names)
     assert_close(result.model().coef_, alone.coef_, rtol=1e-12)
@@ -123,7 +122,7 @@ def test_several_labels_in_a_row(tmp_path):
     marks = X @ np.random.default_rng(1).normal(size=(12, 3)) > 0.5
     labels = [",".join(map(str, np.flatnonzero(mark))) for mark in marks]
     path = write_svm(tmp_path / "several.svm", X, labels)
-    reader = files.read(path, multilabel=True, batch_rows=30)
+    reader = aggro.io.read(path, multilabel=True, batch_rows=30)
     result = aggro.sweep(reader, C=[0.1, 1.0])
     expected = aggro.sweep(sp.csr_matrix(X), marks.astype(int), C=[0.1, 1.0])
     assert [row.errors for row in result.rows] == [row.errors for row in expected.rows]
@@ -138,7 +137,7 @@ def test_weights_in_files_count(tmp_path):
         for c, w, row in zip(y, weights, X, strict=True)
     ]
     (tmp_path / "weighted.vw").write_text("\n".join(lines) + "\n")
-    reader = files.read(tmp_path / "weighted.vw", hash_bits=8, batch_rows=70)
+    reader = aggro.io.read(tmp_path / "weighted.vw", hash_bits=8, batch_rows=70)
     result = aggro.sweep(reader, C=[0.01, 0.1], batch_size=[1, 8])
     assert result.examples == np.count_nonzero(weights)
     hashed = sp.vstack([batch.X for batch in reader], format="csr")
@@ -181,7 +180,7 @@ class Counting(Reader):
 
 @pytest.mark.parametrize("batch_size", [1, 8])
 def test_few_batches_are_alive_at_a_time(svm, batch_size):
-    plain = files.read(svm[0], batch_rows=5)
+    plain = aggro.io.read(svm[0], batch_rows=5)
     reader = Counting(plain.files, plain.options)
     aggro.sweep(reader, C=[0.1, 1.0], average=[False, True], passes=2, batch_size=batch_size)
     assert reader.most <= 3  # of 80: the one that is learned, and the one that comes
@@ -237,6 +236,6 @@ def test_files_that_change_are_noticed(svm):
             batches = list(super().__iter__())
             return iter(batches[: -self.turn + 1 or None])
 
-    plain = files.read(svm[0], batch_rows=50)
+    plain = aggro.io.read(svm[0], batch_rows=50)
     with pytest.raises(ValueError, match="400 rows, and now 350"):
         aggro.sweep(Shrinking(plain.files, plain.options), C=0.1)

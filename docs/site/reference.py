@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 MODULES = (
-    *("aggro", "aggro.text", "aggro.files", "aggro.datasets", "aggro.serve", "aggro.reference"),
+    *("aggro", "aggro.text", "aggro.io", "aggro.datasets", "aggro.serve", "aggro.reference"),
 )
 GROUPS = {  # of the names in aggro; names in no group are listed at the end
     "Automatic model selection": ("AutoClassifier", "AutoRegressor"),
@@ -32,7 +32,7 @@ PAGES = {  # pages that say more, by group or name
     "Sweeps and published variants": ("tuning", "catalogue"),
     "Model files and export": ("guide",),
     "aggro.text": ("text", "from-tfidf"),
-    "aggro.files": ("guide",),
+    "aggro.io": ("guide",),
     "aggro.datasets": ("performance",),
     "aggro.serve": ("serve",),
     "aggro.reference": ("algorithms", "errata"),
@@ -41,7 +41,7 @@ FROM_SKLEARN = ("get_params", "set_params", "score")
 HEADINGS = {
     "aggro.text": "Text features",
     "aggro.serve": "Client of the server",
-    "aggro.files": "Readers of files larger than memory",
+    "aggro.io": "Readers of files larger than memory",
     "aggro.datasets": "Public data sets",
     "aggro.reference": "Reference implementations in NumPy",
 }
@@ -57,8 +57,8 @@ def public(module: str) -> list[str]:
 def members(kind: type) -> list[str]:
     """Return the methods and properties of a class that aggro documents, by name.
 
-    >>> from aggro import files
-    >>> members(files.Reader)[:2]
+    >>> import aggro
+    >>> members(aggro.io.Reader)[:2]
     ['bad_lines', 'columns']
     """
     found = []

@@ -2,7 +2,7 @@
 Learning a file out of core
 ===========================
 
-``aggro.files.read`` yields batches, and ``partial_fit`` learns them: memory use does not
+``aggro.io.read`` yields batches, and ``partial_fit`` learns them: memory use does not
 depend on the length of the file. Here a CSV file of 200,000 rows is learned in batches while the
 memory of Python and NumPy is measured.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from aggro import PassiveAggressiveClassifier, files
+from aggro import PassiveAggressiveClassifier, io
 
 ROWS, COLUMNS = 200_000, 12
 folder = tempfile.TemporaryDirectory()
@@ -35,7 +35,7 @@ size = path.stat().st_size / 2**20
 model = PassiveAggressiveClassifier(C="auto", metric="diagonal")
 seen, memory = [0], [0.0]
 tracemalloc.start()
-for X, y, _ in files.read(path, label="kind", batch_bytes=1 << 18):
+for X, y, _ in io.read(path, label="kind", batch_bytes=1 << 18):
     model.partial_fit(X, y, classes=[0, 1])
     seen.append(seen[-1] + len(y))
     memory.append(tracemalloc.get_traced_memory()[1] / 2**20)

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import aggro
-from aggro import files
-from aggro.files.decompress import zstandard
+from aggro.io.decompress import zstandard
 from aggro.persistence import ModelFileError
 from qa.stress.runs import Difference
 
@@ -100,7 +99,7 @@ COMPRESSIONS = {
     ".lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE),
     ".zst": _zstd,
 }
-ERRORS = (files.ReadingError, OSError, EOFError, ValueError)
+ERRORS = (aggro.io.ReadingError, OSError, EOFError, ValueError)
 
 
 @dataclass
@@ -149,7 +148,7 @@ class TruncatedTable:
 
 def _rows_of(path, format, cache=None):
     named = {} if format in (".svm", ".vw") else {"label": "y"}
-    reader = files.read(path, **named, **({"cache": cache} if cache else {}))
+    reader = aggro.io.read(path, **named, **({"cache": cache} if cache else {}))
     return sum(batch.n_rows for batch in reader)
 
 

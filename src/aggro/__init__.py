@@ -35,7 +35,7 @@ _HOMES = {
     "from_name": "aggro.variants",
 }
 
-_MODULES = ("datasets", "files", "reference", "serve", "text")
+_MODULES = ("datasets", "io", "reference", "serve", "text")
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 

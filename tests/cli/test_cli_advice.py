@@ -14,8 +14,8 @@ from aggro.cli.advice import Runs, error_since_half
 from aggro.cli.begin import choice_told, is_too_large, left_to_choose
 from aggro.cli.shuffle import Shuffled, joined
 from aggro.cli.watch import Line
-from aggro.files import Batch
-from aggro.files.matrix import SparseRows
+from aggro.io import Batch
+from aggro.io.matrix import SparseRows
 from aggro.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("inside")

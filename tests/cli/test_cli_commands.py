@@ -12,7 +12,7 @@ from cli_helpers import normalise, write_csv, write_numbers, write_svmlight, wri
 
 import aggro
 from aggro.cli import COMMANDS, command, main
-from aggro.files import load_svmlight
+from aggro.io import load_svmlight
 from aggro.persistence import save
 from aggro.variants import catalogue
 

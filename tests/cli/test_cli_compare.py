@@ -15,7 +15,7 @@ from aggro.cli.console import Console
 from aggro.cli.model import Model
 from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
 from aggro.cli.watch import Watch
-from aggro.files import load_svmlight, read
+from aggro.io import load_svmlight, read
 from aggro.variants import find
 
 

@@ -14,7 +14,7 @@ from aggro.cli import main
 from aggro.cli.interrupt import Interrupt
 from aggro.cli.metrics import Classification, Regression, label_text
 from aggro.cli.watch import FIRST
-from aggro.files import load_svmlight
+from aggro.io import load_svmlight
 from aggro.persistence import load
 
 

@@ -16,7 +16,7 @@ from cli_helpers import write_csv, write_svmlight
 
 from aggro.cli import main
 from aggro.cli.watch import Watch
-from aggro.files import load_svmlight, read
+from aggro.io import load_svmlight, read
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and pipes are POSIX")
 

@@ -8,7 +8,7 @@ from cli_helpers import run, states, write_svmlight
 
 import aggro
 from aggro.cli.model import load_model
-from aggro.files import load_svmlight
+from aggro.io import load_svmlight
 from aggro.learner import Learner
 from aggro.selection.selection import ModelSelection
 

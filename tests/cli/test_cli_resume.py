@@ -9,7 +9,7 @@ from cli_helpers import messages, run, states, write_csv, write_numbers, write_s
 
 import aggro
 from aggro.cli.model import load_model
-from aggro.files import load_svmlight
+from aggro.io import load_svmlight
 
 pytestmark = pytest.mark.usefixtures("inside")
 

@@ -21,7 +21,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.cli.model import load_model
-from aggro.files import load_svmlight
+from aggro.io import load_svmlight
 from aggro.persistence import load
 
 pytestmark = pytest.mark.usefixtures("inside")

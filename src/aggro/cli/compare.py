@@ -20,9 +20,9 @@ from aggro.cli.reading import Reading, guess_rows
 from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
 from aggro.cli.values import names
 from aggro.cli.watch import Watch
-from aggro.files import Batch
-from aggro.files.labels import first_labels
-from aggro.files.sources import expand
+from aggro.io import Batch
+from aggro.io.labels import first_labels
+from aggro.io.sources import expand
 from aggro.learner import Array
 from aggro.variants import ESTIMATORS, find
 

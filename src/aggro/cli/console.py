@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from aggro.cli.messages import ADVICE, skipped_in_words
-from aggro.files import Reader
-from aggro.files.errors import advise
-from aggro.files.reader import initials_note
-from aggro.files.sources import STANDARD_INPUT
+from aggro.io import Reader
+from aggro.io.errors import advise
+from aggro.io.reader import initials_note
+from aggro.io.sources import STANDARD_INPUT
 
 
 def listed(files: Sequence[str]) -> str:

@@ -17,9 +17,9 @@ from aggro.cli.metrics import label_text
 from aggro.cli.options import add_reading, new_parser
 from aggro.cli.outputs import STANDARD_OUTPUT, check_files, opened
 from aggro.cli.reading import Reading
-from aggro.files import Batch, Reader
-from aggro.files.compress import compressor_of
-from aggro.files.sources import CACHE_SUFFIX, COMPRESSIONS, format_of
+from aggro.io import Batch, Reader
+from aggro.io.compress import compressor_of
+from aggro.io.sources import CACHE_SUFFIX, COMPRESSIONS, format_of
 
 EXAMPLES = """
 aggro convert data.csv data.svm --label price

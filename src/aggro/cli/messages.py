@@ -10,7 +10,7 @@ import re
 from argparse import ArgumentParser
 
 from aggro.cli.options import options
-from aggro.files.errors import ReadingError
+from aggro.io.errors import ReadingError
 
 READING = (
     *("format", "label", "weight", "text", "categorical", "features", "labels", "hash_bits"),

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from aggro.atomic import check_writable, replacing_text
-from aggro.files.cache import path_for
-from aggro.files.sources import STANDARD_INPUT, expand
+from aggro.io.cache import path_for
+from aggro.io.sources import STANDARD_INPUT, expand
 
 STANDARD_OUTPUT = "-"
 

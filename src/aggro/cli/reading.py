@@ -13,12 +13,12 @@ import numpy as np
 
 from aggro import _core
 from aggro.extras import optional
-from aggro.files import Reader, ReadingError, arrow, read
-from aggro.files.blocks import blocks_of, sampled
-from aggro.files.csv import header_of
-from aggro.files.errors import naming
-from aggro.files.options import MOST_FEATURES, Options
-from aggro.files.sources import COMPRESSIONS, STANDARD_INPUT, expand, format_of
+from aggro.io import Reader, ReadingError, arrow, read
+from aggro.io.blocks import blocks_of, sampled
+from aggro.io.csv import header_of
+from aggro.io.errors import naming
+from aggro.io.options import MOST_FEATURES, Options
+from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, expand, format_of
 from aggro.learner import Array
 
 SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # what makes the columns of X
@@ -149,7 +149,7 @@ class Reading:
     ) -> Reader:
         """Return a reader; ``width`` makes it drop the features that a model does not know.
 
-        ``raw``: texts are to be left as they are. ``uninformative``: see ``files.read``.
+        ``raw``: texts are to be left as they are. ``uninformative``: see ``aggro.io.read``.
         """
         self.check(paths)
         reader = read(

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from aggro.files import Batch
-from aggro.files.matrix import SparseRows
-from aggro.files.raw import RawRows, joined_rows
+from aggro.io import Batch
+from aggro.io.matrix import SparseRows
+from aggro.io.raw import RawRows, joined_rows
 
 BLOCK = 1 << 28  # bytes of rows that are mixed together
 ROWS_AT_ONCE = 8192  # in a batch

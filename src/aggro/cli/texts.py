@@ -9,9 +9,9 @@ from typing import Any
 from aggro.cli.model import Model
 from aggro.cli.reading import Reading
 from aggro.cli.variant import given
-from aggro.files.labels import looks_continuous
-from aggro.files.raw import RawRows
-from aggro.files.sources import expand, format_of
+from aggro.io.labels import looks_continuous
+from aggro.io.raw import RawRows
+from aggro.io.sources import expand, format_of
 from aggro.learner import Array
 from aggro.text.classifier import TextClassifier
 from aggro.text.regressor import TextRegressor

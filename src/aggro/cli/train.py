@@ -35,10 +35,10 @@ from aggro.cli.texts import new_text_model, wants_words
 from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.cli.watch import Watch, heading
-from aggro.files import Batch, Reader
-from aggro.files.labels import first_labels
-from aggro.files.raw import RawRows
-from aggro.files.sources import expand
+from aggro.io import Batch, Reader
+from aggro.io.labels import first_labels
+from aggro.io.raw import RawRows
+from aggro.io.sources import expand
 from aggro.learner import Array
 
 EXAMPLES = """

@@ -137,7 +137,7 @@ class DaskEstimator(OnCluster, LinearEstimator):
         sample_weight : the same, optional
             How many times each row counts.
         **reading
-            How files are read, as in ``aggro.files.read``: ``label=``, ``text=`` ...
+            How files are read, as in ``aggro.io.read``: ``label=``, ``text=`` ...
         """
         self._check_schedule()
         fresh = not (self.warm_start and hasattr(self, "_learner"))
@@ -228,7 +228,7 @@ class DaskText(OnCluster):
         sample_weight : the same, optional
             How many times each text counts.
         **reading
-            How files are read, as in ``aggro.files.read``: ``label=``, ``text=`` ...
+            How files are read, as in ``aggro.io.read``: ``label=``, ``text=`` ...
         """
         check_count("max_iter", self.max_iter)
         rounds = self._rounds(X, y, sample_weight, reading, True, self.shuffle)

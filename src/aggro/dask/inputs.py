@@ -11,7 +11,7 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy.sparse import csr_matrix, vstack
 
-from aggro.files.hashing import hash_names
+from aggro.io.hashing import hash_names
 from aggro.text.table import Table
 
 BITS = 18  # columns that the names in dicts share, as a power of two
@@ -97,7 +97,7 @@ def _aligned(X: Any, y: Any, name: str, count: int) -> list[Any]:
 
 
 def _files(pattern: Any, y: Any, weights: Any, options: Mapping[str, Any]) -> list[Partition]:
-    from aggro.files.sources import expand
+    from aggro.io.sources import expand
 
     if y is not None or weights is not None:
         raise ValueError("Files hold their own labels: leave y out, and name the column by label=.")
@@ -180,9 +180,9 @@ def hashed(examples: Sequence[Mapping[Any, Any]], bits: int = BITS) -> csr_matri
 
 def _read(path: str, options: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Return all rows of a file."""
-    from aggro import files
+    import aggro
 
-    batches = list(files.read(path, **options))
+    batches = list(aggro.io.read(path, **options))
     if not batches:
         return csr_matrix((0, 0)), np.empty(0), None
     width = max(batch.X.shape[1] for batch in batches)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.dask.inputs import array_of, without_pairs
-from aggro.files.raw import RawRows, joined_rows
+from aggro.io.raw import RawRows, joined_rows
 from aggro.text.files import table_of_rows
 from aggro.text.table import Table, table_of
 
@@ -31,13 +31,13 @@ def listed(X: Any) -> Any:
 
 def _read(path: str, columns: dict[str, str], options: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Return all texts of a file."""
-    from aggro import files
+    import aggro
 
     text = options.pop("text", None)
     if not columns and not isinstance(text, str):
         raise ValueError("Which column holds texts? Name it: fit(pattern, label=..., text=...).")
     kinds = columns or {text: "text"}
-    batches = list(files.read(path, features=kinds, **options).without_scipy().raw())
+    batches = list(aggro.io.read(path, features=kinds, **options).without_scipy().raw())
     if not batches:
         return Table([], count=0), np.empty(0), None
     raw = _in_order(joined_rows([batch.X for batch in batches]), kinds)

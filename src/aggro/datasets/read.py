@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from aggro.datasets.fetch import find, unpack
 from aggro.datasets.table import Source, files_of
-from aggro.files.hashing import hash_names
-from aggro.files.matrix import SparseRows
-from aggro.files.svmlight import load_svmlight
+from aggro.io.hashing import hash_names
+from aggro.io.matrix import SparseRows
+from aggro.io.svmlight import load_svmlight
 
 BITS = 18  # texts become rows of 2**18 columns
 DENSE = 0.5  # rows at least this full become an ordinary array

@@ -13,9 +13,9 @@ import numpy as np
 from aggro.classes import Classes
 from aggro.estimators.targets import read_classes, read_values
 from aggro.estimators.validation import check_finite, feature_names, read_matrix
-from aggro.files import Reader, read
-from aggro.files.labels import first_labels, looks_continuous
-from aggro.files.sources import STANDARD_INPUT
+from aggro.io import Reader, read
+from aggro.io.labels import first_labels, looks_continuous
+from aggro.io.sources import STANDARD_INPUT
 from aggro.learner import Array
 from aggro.settings import Task, class_task
 from aggro.training_batch import read_weights
@@ -192,7 +192,7 @@ def _counted(batch: Any) -> tuple[Any, Any, Array | None]:
     if batch.y is None:
         raise ValueError(
             "The files have no answers; name their column, as in "
-            "aggro.sweep(aggro.files.read(path, label='price'))."
+            "aggro.sweep(aggro.io.read(path, label='price'))."
         )
     X, y, weights = batch
     weights = read_weights(weights, X.shape[0])

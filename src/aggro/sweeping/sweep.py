@@ -34,7 +34,7 @@ def sweep(
     ----------
     X : array or CSR matrix of shape (n_samples, n_features), path, or files
         Rows, in the order in which they arrive. A path, a list of paths or patterns, or the result
-        of ``aggro.files.read`` is read batch by batch and may be larger than memory. It is read
+        of ``aggro.io.read`` is read batch by batch and may be larger than memory. It is read
         once to find out what it contains and once for each pass.
     y : array, optional
         Classes, an indicator matrix, or regression targets. Files contain their own labels and

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from aggro.files.strings import StringColumn
+from aggro.io.strings import StringColumn
 from aggro.learner import Array
 from aggro.text.sources import Listed, Texts, texts_of
 

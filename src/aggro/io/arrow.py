@@ -1,0 +1,273 @@
+"""Parquet and Arrow files as streams of record batches, a few of them in memory at a time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggro.extras import optional
+from aggro.io.batch import Batch, Report
+from aggro.io.columns import Plan, check_names, chosen
+from aggro.io.contents import Contents
+from aggro.io.encode import Encoder
+from aggro.io.errors import ReadingError
+from aggro.io.options import Options
+from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, open_bytes
+from aggro.io.strings import Buffers, StringColumn, settled
+
+DEFAULT_ROWS = 8192
+
+
+def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
+    """Batches of one Parquet or Arrow file."""
+    rows = options.batch_rows or DEFAULT_ROWS
+    seen = 0
+    encoder: Encoder | None = None
+    for plan, table in OPENED[str(options.format)](path, options, report):
+        encoder = encoder or Encoder(plan, options, report, path, unit="row")
+        for start in range(0, table.num_rows, rows):
+            part = table.slice(start, rows)
+            names = [name for name in plan.used if name in part.schema.names]
+            columns = {name: ArrowColumn(part.column(name)) for name in names}
+            yield from encoder.encode(columns, seen + 1 + np.arange(part.num_rows))
+            seen += part.num_rows
+
+
+def _parquet(path: str, options: Options, report: Report) -> Iterator[tuple[Plan, Any]]:
+    parquet = optional("pyarrow.parquet", "Reading Parquet files")
+    rows = options.batch_rows or DEFAULT_ROWS
+    # Without these settings pyarrow reads whole row groups ahead, and the whole file if it has one.
+    with parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+        first = file.iter_batches(rows, use_threads=False)
+        plan = _plan(file.schema_arrow, first, path, options, report)
+        for group in range(file.num_row_groups):
+            for table in file.iter_batches(
+                rows, row_groups=[group], columns=plan.used, use_threads=False
+            ):
+                yield plan, table
+
+
+def _arrow(path: str, options: Options, report: Report) -> Iterator[tuple[Plan, Any]]:
+    ipc = optional("pyarrow.ipc", "Reading Arrow files")
+    with _Watched(open_bytes(path)) as stream:
+        if stream.starts_with(b"ARROW1"):
+            if path == STANDARD_INPUT or Path(path).suffix.lower() in COMPRESSIONS:
+                raise ReadingError(
+                    path,
+                    "is an Arrow file, which must be a plain file on disk; decompress or save it, "
+                    "or write Arrow's stream format instead",
+                )
+            with ipc.open_file(path) as reader:
+                tables = map(reader.get_batch, range(reader.num_record_batches))
+                plan = _plan(reader.schema, tables, path, options, report)
+                for number in range(reader.num_record_batches):
+                    yield plan, reader.get_batch(number)
+            return
+        while True:
+            reader = ipc.open_stream(stream)  # closing it would close the stream
+            tables = iter(reader)
+            held = list(islice(tables, 1))
+            plan = _plan(reader.schema, iter(held), path, options, report)
+            for table in chain(held, tables):
+                yield plan, table
+            if stream.at_end:
+                raise ReadingError(
+                    path,
+                    "ends without Arrow's end-of-stream marker: the file is cut off, or its writer "
+                    "was not closed; copy or write it again",
+                )
+            if not stream.starts_with(b""):
+                return
+
+
+class _Watched(io.BufferedReader):
+    """A stream that tells whether the last read hit its end, where pyarrow does not."""
+
+    def __init__(self, raw: Any) -> None:
+        super().__init__(raw, 1 << 20)
+        self.at_end = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read, and note whether there was nothing left."""
+        data = super().read(size)
+        self.at_end = size != 0 and not data
+        return data
+
+    def starts_with(self, magic: bytes) -> bool:
+        """Return whether more bytes follow, and begin so."""
+        following = self.peek(len(magic))
+        return bool(following) and following.startswith(magic)
+
+
+def column_names(path: str, format: str) -> list[str]:
+    """Return the names of the columns of a Parquet or Arrow file."""
+    if format == "parquet":
+        return list(optional("pyarrow.parquet", "Reading Parquet files").read_schema(path).names)
+    ipc = optional("pyarrow.ipc", "Reading Arrow files")
+    with _Watched(open_bytes(path)) as stream:
+        opened = ipc.open_file(path) if stream.starts_with(b"ARROW1") else ipc.open_stream(stream)
+        return list(opened.schema.names)
+
+
+OPENED: dict[str, Callable[[str, Options, Report], Iterator[tuple[Plan, Any]]]] = {
+    "parquet": _parquet,
+    "arrow": _arrow,
+}
+
+
+def _plan(schema: Any, tables: Iterator[Any], path: str, options: Options, report: Report) -> Plan:
+    """Return what becomes of the columns: as in the files before, as asked, or as their types.
+
+    Of the ``tables`` only the first is read, to describe columns that may be wrong.
+    """
+    check_names(list(schema.names), path)
+    found = report.found
+    if found.columns is None and options.kinds is not None:
+        found.columns = dict(options.kinds)
+    elif found.columns is None:
+        empty = {field.name: Contents(np.empty(0), [], kind_of(field.type)) for field in schema}
+        first = next(tables, None)
+        if first is not None:
+            rows = first.slice(0, options.batch_rows or DEFAULT_ROWS)
+            known = [name for name, each in empty.items() if each.type in ("number", "category")]
+            empty |= {name: ArrowColumn(rows.column(name)).contents() for name in known}
+        found.columns = chosen(empty, options, path, found)
+    plan = Plan.of(found.columns, options).for_table(schema.names, path)
+    for name in plan.used:  # a column of another type may have the right name
+        if name in schema.names and kind_of(schema.field(name).type) not in ("number", "category"):
+            raise ReadingError(
+                path,
+                f"column {name!r} is of type {schema.field(name).type}; "
+                "expected numbers or strings",
+            )
+    if plan.label is not None and found.labels is None:
+        found.labels = settled(_label_kind(schema.field(plan.label).type), options.labels)
+    return plan
+
+
+def kind_of(kind: Any) -> str:
+    """Return what becomes of a column of an Arrow type; the type's name where nothing does.
+
+    >>> import pyarrow
+    >>> kind_of(pyarrow.int8()), kind_of(pyarrow.date32())
+    ('number', 'date32[day]')
+    """
+    types = optional("pyarrow", "Reading tables").types
+    numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    if types.is_null(kind) or any(is_one(kind) for is_one in numbers):
+        return "number"
+    return "category" if _is_string(kind) else str(kind)
+
+
+def _is_string(kind: Any) -> bool:
+    if optional("pyarrow", "Reading tables").types.is_dictionary(kind):
+        kind = kind.value_type
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _label_kind(kind: Any) -> str:
+    types = optional("pyarrow", "Reading tables").types
+    if _is_string(kind):
+        return "text"
+    if types.is_boolean(kind):
+        return "bool"
+    return "int" if types.is_integer(kind) else "float"
+
+
+class ArrowColumn:
+    """A column of a record batch."""
+
+    def __init__(self, column: Any) -> None:
+        self.column = column
+        self.pa = optional("pyarrow", "Reading tables")
+
+    @cached_property
+    def missing(self) -> NDArray[np.bool_]:
+        """Nulls, and NaN among numbers."""
+        null: NDArray[np.bool_] = self.column.is_null().to_numpy(zero_copy_only=False)
+        return null if _is_string(self.column.type) else null | np.isnan(self.values)
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The numbers; whole ones beyond 2**53 are rounded, as everywhere."""
+        if _is_string(self.column.type):
+            return self._as_strings.values
+        numbers = self.column.cast(self.pa.float64(), safe=False)
+        return np.array(numbers.to_numpy(zero_copy_only=False), np.float64)
+
+    @property
+    def numeric(self) -> NDArray[np.bool_]:
+        """All that is not missing, where the type is one of numbers."""
+        return ~self.missing & (not _is_string(self.column.type))
+
+    @property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Where there is no number."""
+        return self._as_strings.gaps if _is_string(self.column.type) else self.missing
+
+    @property
+    def malformed(self) -> NDArray[np.bool_]:
+        """Where a string is something else than a number."""
+        if _is_string(self.column.type):
+            return self._as_strings.malformed
+        return np.zeros(len(self.column), bool)
+
+    def contents(self) -> Contents:
+        """Return what the column holds."""
+        kind = kind_of(self.column.type)
+        if kind == "category":
+            return self._as_strings.contents(kind)
+        numbers = self.values[~self.missing] if kind == "number" else np.empty(0)
+        return Contents(numbers, [], kind)
+
+    @property
+    def label_kind(self) -> str | None:
+        """The type of the values as labels."""
+        return _label_kind(self.column.type)
+
+    def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the values as labels, and which of them are none."""
+        if kind == "text":
+            return np.array(self._as_strings.tolist(), dtype=np.str_), self.missing
+        if _is_string(self.column.type):
+            return self._as_strings.labels(kind)
+        wrong = ~np.isfinite(self.values)
+        if self.pa.types.is_decimal(self.column.type) or self.column.null_count:
+            return self._without_nulls(), wrong
+        return self.column.to_numpy(zero_copy_only=False), wrong
+
+    def _without_nulls(self) -> NDArray[Any]:
+        """Return the type that the labels would have without nulls, which to_numpy makes floats."""
+        if self.pa.types.is_decimal(self.column.type):
+            return self.values
+        zero = self.pa.scalar(0).cast(self.column.type)
+        filled: NDArray[Any] = self.column.fill_null(zero).to_numpy(zero_copy_only=False)
+        return filled
+
+    @cached_property
+    def _as_strings(self) -> StringColumn:
+        return StringColumn(*self.strings())
+
+    def strings(self) -> Buffers:
+        """Return the values as strings, as views of Arrow's buffers where it has some."""
+        column = self.column
+        types = self.pa.types
+        if not (types.is_string(column.type) or types.is_large_string(column.type)):
+            column = column.cast(self.pa.string())
+        _, offsets, data = column.buffers()
+        kind: Any = np.int64 if str(column.type).startswith("large_") else np.int32
+        if offsets is None:
+            return np.empty(0, np.uint8), np.zeros(len(column) + 1, kind)
+        begin = np.frombuffer(offsets, kind)[column.offset : column.offset + len(column) + 1]
+        return np.frombuffer(data if data is not None else b"", np.uint8), begin
+
+    def at(self, row: int) -> Any:
+        """Return one value, None where there is none."""
+        return self.column[row].as_py()

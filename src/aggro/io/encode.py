@@ -1,0 +1,255 @@
+"""Columns to features: numbers kept, categories one-hot by hash, texts as hashed words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggro.io import hashing
+from aggro.io.batch import MOST_KEPT_PROBLEMS, Batch, Report
+from aggro.io.columns import Plan
+from aggro.io.errors import BadLine
+from aggro.io.matrix import from_entries
+from aggro.io.options import MOST_HASH_BITS, Options
+from aggro.io.raw import RawRows, Strings
+from aggro.io.strings import Buffers, StringColumn, lowered, wordy
+
+EXPECTED_LABELS = {
+    "text": "a label",
+    "bool": "true or false, as before",
+    "int": "a number of at most 64 bits, as before",
+    "float": "a finite number, as before",
+}
+NOT_A_NUMBER = (
+    "; expected a number, as in the rest of the column; correct the cell"
+    "; {skip_bad=True} leaves out such rows"
+    "; name the column in {categorical} if its values are names"
+)
+NAMES_ADVICE = " (class names need {labels=text})"
+Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # row, column, value
+
+
+class Column(Protocol):
+    """Some values of a column, wherever they come from."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Each value as a number, NaN where it is none."""
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where there is no value."""
+
+    @property
+    def numeric(self) -> NDArray[np.bool_]:
+        """Where a value is a number or a boolean."""
+
+    @property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Where a number is missing."""
+
+    @property
+    def malformed(self) -> NDArray[np.bool_]:
+        """Where a string is something else than a number."""
+
+    @property
+    def label_kind(self) -> str | None:
+        """The type of the values as labels: text, bool, int or float."""
+
+    def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the values as labels, and which of them are none."""
+
+    def strings(self) -> Buffers:
+        """Return the values as strings."""
+
+    def at(self, row: int) -> Any:
+        """Return one value, None where there is none."""
+
+
+class Encoder:
+    """OwnedLock the columns of one file into batches."""
+
+    def __init__(
+        self, plan: Plan, options: Options, report: Report, path: str, *, unit: str = "line"
+    ) -> None:
+        self.plan, self.options, self.report = plan, options, report
+        self.path, self.unit = path, unit
+
+    def encode(
+        self,
+        columns: Mapping[str, Column],
+        lines: NDArray[np.int64],
+        others: Sequence[BadLine] = (),
+        n_others: int = 0,
+    ) -> Iterator[Batch]:
+        """Yield the good rows; raise at the first bad one unless they are skipped.
+
+        `lines` says where the rows stand in the file; `others` are the first of `n_others` bad
+        lines among them that did not even become rows.
+        """
+        faults = _Faults(len(lines))
+        numbers = self._numbers(columns, faults)
+        weights = self._weights(columns, faults)
+        y = self._labels(columns, faults)
+        self._require(columns, faults)
+        good = ~faults.bad if self.options.skip_bad else np.cumsum(faults.bad) == 0
+        X = self._features(numbers, columns)
+        if not good.all():
+            X = X[good]
+            y, weights = (None if each is None else each[good] for each in (y, weights))
+        if good.any():
+            self.report.n_rows += X.shape[0]
+            self.report.n_features = X.shape[1]
+            yield Batch(X, y, weights)
+        self._raise_or_count(faults, lines, others, n_others)
+
+    def _numbers(self, columns: Mapping[str, Column], faults: _Faults) -> NDArray[Any]:
+        matrix = np.zeros((faults.n_rows, len(self.plan.numbers)), self.options.dtype)
+        for place, name in enumerate(self.plan.numbers):
+            if name not in columns:  # an open plan knows columns that this table does not have
+                continue
+            column = columns[name]
+            values = column.values
+            if self.options.missing == "zero":
+                values = np.where(column.gaps, 0.0, values)
+            with np.errstate(over="ignore"):
+                matrix[:, place] = values
+            malformed = column.malformed
+            faults.add(malformed, column, name, NOT_A_NUMBER)
+            faults.add(
+                ~np.isfinite(matrix[:, place]) & ~malformed,
+                column,
+                name,
+                f"; expected a finite {self.options.dtype}; "
+                "pass {missing=zero} to take a missing one as zero",
+            )
+        return matrix
+
+    def _weights(
+        self, columns: Mapping[str, Column], faults: _Faults
+    ) -> NDArray[np.float64] | None:
+        name = self.plan.weight
+        if name is None:
+            return None
+        values = columns[name].values
+        wrong = ~(np.isfinite(values) & (values >= 0))
+        faults.add(wrong, columns[name], name, "; expected a finite weight that is not negative")
+        return values
+
+    def _labels(self, columns: Mapping[str, Column], faults: _Faults) -> NDArray[Any] | None:
+        name = self.plan.label
+        if name is None:
+            return None
+        kind = self.report.found.labels or "float"
+        kind = "float" if kind == "number" else kind  # told by a file of another format
+        y, wrong = columns[name].labels(kind)
+        advice = f"; expected {EXPECTED_LABELS[kind]}{NAMES_ADVICE if kind != 'text' else ''}"
+        faults.add(wrong, columns[name], name, advice)
+        return y
+
+    def _require(self, columns: Mapping[str, Column], faults: _Faults) -> None:
+        """Hashed numbers are finite, and values are there unless missing ones count as nothing."""
+        largest = np.finfo(self.options.dtype).max
+        for name in self.plan.hashed:
+            column = columns[name]
+            wrong = column.numeric & ~(np.abs(column.values) <= largest)
+            faults.add(wrong, column, name, f"; expected a finite {self.options.dtype}")
+        if self.options.missing == "zero":
+            return
+        for name in self.plan.categories + self.plan.texts + self.plan.hashed:
+            missing = columns[name].missing
+            advice = "; expected a value; pass {missing=zero} to do without"
+            faults.add(missing, columns[name], name, advice)
+
+    def _features(self, numbers: NDArray[Any], columns: Mapping[str, Column]) -> Any:
+        if self.options.raw:
+            return self._raw(numbers, columns)
+        if not self.plan.is_hashed:
+            return numbers
+        rows, places = np.nonzero(numbers)
+        parts: list[Entries] = [(rows, places, numbers[rows, places])]
+        parts += [self._one_hot(name, columns[name]) for name in self.plan.categories]
+        parts += [self._words(name, columns[name]) for name in self.plan.texts]
+        for name in self.plan.hashed:
+            column = columns[name]
+            parts.append(self._one_hot(name, column, ~(column.missing | column.numeric)))
+            present = np.flatnonzero(column.numeric & np.isfinite(column.values))
+            key = hashing.hash_names([name], MOST_HASH_BITS)
+            self.report.names.add(key, [name].__getitem__)
+            place = self._hashed(key)
+            parts.append((present, place.repeat(len(present)), column.values[present]))
+        rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        shape = (len(numbers), self.plan.width(self.options))
+        with np.errstate(over="ignore"):  # of rows that are bad
+            return from_entries(rows, places, values.astype(self.options.dtype), shape)
+
+    def _raw(self, numbers: NDArray[Any], columns: Mapping[str, Column]) -> RawRows:
+        def those(names: tuple[str, ...]) -> Strings:
+            return {name: (columns[name].strings(), columns[name].missing) for name in names}
+
+        categories, texts = those(self.plan.categories), those(self.plan.texts)
+        return RawRows(numbers, self.plan.numbers, categories, texts, np.arange(len(numbers)))
+
+    def _one_hot(
+        self, name: str, column: Column, where: NDArray[np.bool_] | None = None
+    ) -> Entries:
+        rows = np.flatnonzero(~column.missing if where is None else where)
+        strings, found = column.strings(), self.report.found.wordy
+        if name not in found:
+            found[name] = wordy(strings)
+        keys = hashing.hash_strings(strings, f"{name}=", MOST_HASH_BITS)[rows]
+        values = StringColumn(*strings)
+        self.report.names.add(keys, lambda i: f"{name}={values.text(rows[i])}")
+        return rows, self._hashed(keys), np.ones(len(rows))
+
+    def _words(self, name: str, column: Column) -> Entries:
+        words = lowered(column.strings())
+        indptr, indices, counts = hashing.count_words(words, f"{name}=", self.options.hash_bits)
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        there = ~column.missing[rows]  # "NA" is no word
+        return rows[there], self._hashed(indices[there]), counts[there]
+
+    def _hashed(self, keys: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the columns of hashes, which may have more bits than there are columns."""
+        return (keys & (self.options.n_hashed - 1)).astype(np.int64) + len(self.plan.numbers)
+
+    def _raise_or_count(
+        self, faults: _Faults, lines: NDArray[np.int64], others: Sequence[BadLine], n_others: int
+    ) -> None:
+        mine = {  # the first fault of each row
+            int(lines[row]): (message, advice)
+            for row, _, message, advice in sorted(faults.messages, reverse=True)
+        }
+        problems = [
+            BadLine(self.path, line, message, advice, unit=self.unit)
+            for line, (message, advice) in mine.items()
+        ]
+        problems = sorted([*problems, *others], key=lambda problem: problem.line)
+        if problems and not self.options.skip_bad:
+            raise problems[0]
+        self.report.add_bad(*problems, count=int(faults.bad.sum()) + n_others)
+
+
+class _Faults:
+    """Which rows of a batch are bad, and why the first of them are."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self.bad = np.zeros(n_rows, bool)
+        self.messages: list[tuple[int, int, str, str]] = []
+
+    def add(self, wrong: NDArray[np.bool_], column: Column, name: str, advice: str) -> None:
+        self.bad |= wrong
+        for row in np.flatnonzero(wrong)[:MOST_KEPT_PROBLEMS].tolist():
+            value = column.at(row)
+            given = "is missing" if value is None else f"is {_short(value)}"
+            message = f"column {name!r} {given}"
+            self.messages.append((row, len(self.messages), message, advice))
+
+
+def _short(value: Any, most: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -1,0 +1,313 @@
+"""One door to every format: `read`."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from aggro.io import arrow, csv, jsonl, lines
+from aggro.io import cache as cache_files
+from aggro.io.batch import Batch, Report
+from aggro.io.errors import BadLine, ReadingError, advise, naming
+from aggro.io.options import Format, Options, as_dtype, names
+from aggro.io.sources import STANDARD_INPUT, PathLike, expand, format_of
+
+BATCHES: dict[str, Callable[[str, Options, Report], Iterator[Batch]]] = {
+    "svmlight": lines.batches,
+    "vw": lines.batches,
+    "csv": csv.batches,
+    "tsv": csv.batches,
+    "parquet": arrow.batches,
+    "arrow": arrow.batches,
+    "jsonl": jsonl.batches,
+}
+
+
+class Reader:
+    r"""Batches of some files. Each `for` over it is one pass; `read` makes it.
+
+    >>> import tempfile, pathlib
+    >>> from aggro.io import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "data.svm")
+    ...     _ = path.write_text("1 1:2\n-1 oops\n1 2:1\n")
+    ...     reader = read(path, skip_bad=True)
+    ...     n_rows = sum(batch.n_rows for batch in reader)
+    >>> n_rows, reader.n_bad, reader.bad_lines[0].line
+    (2, 1, 2)
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        options: Options,
+        cache: str | None = None,
+        *,
+        scipy: bool = True,
+    ) -> None:
+        if cache is not None and STANDARD_INPUT in files:
+            raise ReadingError("standard input", "cannot be cached; write it to a file")
+        self.files = list(files)
+        self.options = options
+        self.cache = cache
+        self.scipy = scipy
+        self._report = Report()
+        self._passes = 0
+
+    def without_scipy(self) -> Reader:
+        """Return a reader whose sparse X is a `SparseRows`, which needs NumPy alone."""
+        return self._but(scipy=False)
+
+    def raw(self) -> Reader:
+        """Return a reader of tables whose X is `RawRows`: texts and categories as they are."""
+        if self.cache is not None:
+            raise ReadingError(
+                self.cache, "cannot keep texts as they are; read them without a cache"
+            )
+        return self._but(options=dataclasses.replace(self.options, raw=True))
+
+    def labelled(self) -> Reader:
+        """Return a reader to learn from: a Vowpal Wabbit line without a label is a bad one."""
+        return self._but(options=dataclasses.replace(self.options, unlabelled="error"))
+
+    def _but(self, **changes: Any) -> Reader:
+        other = copy.copy(self)
+        vars(other).update(changes, _report=Report(), _passes=0)
+        return other
+
+    def __iter__(self) -> Iterator[Batch]:
+        self._passes += 1
+        if self._passes > 1 and STANDARD_INPUT in self.files:
+            raise ReadingError(
+                "standard input", "can be read once only; for several passes write it to a file"
+            )
+        # Later passes see the files as the first did.
+        known = self._report
+        self._report = Report(n_features=known.n_features, found=known.found, names=known.names)
+        return self._one_pass()
+
+    def _one_pass(self) -> Iterator[Batch]:
+        batches = self._from_files()
+        if self.cache is not None:
+            batches = cache_files.through(
+                self.cache, self.files, self.options, self._report, self._from_files
+            )
+        warn = self.scipy and self._passes == 1
+        with closing(batches):
+            for batch in batches:
+                if warn:
+                    warn = False
+                    for note in self._report.found.notes:
+                        warnings.warn(advise(note), stacklevel=2)
+                yield batch.with_scipy() if self.scipy else batch
+        if self.n_initials and self.scipy and self._passes == 1:
+            warnings.warn(initials_note(self.n_initials), stacklevel=2)
+
+    def _from_files(self) -> Generator[Batch, None, None]:
+        for file in self.files:
+            format = self.options.format or format_of(file)
+            options = dataclasses.replace(self.options, format=format)
+            with naming(file):
+                yield from BATCHES[format](file, options, self._report)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows yielded in this pass."""
+        return self._report.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """Columns seen so far."""
+        return self.options.n_features or self._report.n_features
+
+    @property
+    def n_bad(self) -> int:
+        """Bad lines skipped in this pass."""
+        return self._report.n_bad
+
+    @property
+    def bad_lines(self) -> list[BadLine]:
+        """The first of the bad lines skipped in this pass."""
+        return list(self._report.bad_lines)
+
+    @property
+    def zero_based(self) -> bool | None:
+        """Whether svmlight indices start at 0; None until the first features were seen."""
+        return self._report.found.zero_based
+
+    @property
+    def wordy(self) -> list[str]:
+        """Columns that were taken for categories but look like texts, by their first rows."""
+        return [name for name, is_text in self._report.found.wordy.items() if is_text]
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on columns that may not be what they seem; options stand in braces."""
+        return list(self._report.found.notes)
+
+    @property
+    def names(self) -> list[str]:
+        """Names behind hashed columns, such as "city=Oslo": the first 65,536 of them."""
+        return list(self._report.names)
+
+    @property
+    def columns(self) -> dict[str, str] | None:
+        """What became of the columns of a table; None until the first rows were seen.
+
+        Give it as ``features`` to read other files, of any table format, into the same X.
+        """
+        found = self._report.found.columns
+        return None if found is None else dict(found)
+
+    @property
+    def n_initials(self) -> int:
+        """Initial predictions of Vowpal Wabbit's format, which were read and not used."""
+        return self._report.n_initials
+
+
+def initials_note(count: int) -> str:
+    """Say that initial predictions are not used.
+
+    >>> initials_note(2)[:21]
+    '2 initial predictions'
+    """
+    return f"{count:,} initial predictions were read and not used: no model here starts from one."
+
+
+def read(
+    paths: PathLike | Iterable[PathLike],
+    *,
+    format: Format | None = None,
+    label: str | None = None,
+    features: Sequence[str] | Mapping[str, str] | None = None,
+    text: str | Sequence[str] = (),
+    categorical: str | Sequence[str] = (),
+    uninformative: Literal["keep", "ignore"] = "keep",
+    weight: str | None = None,
+    labels: Literal["auto", "number", "text"] = "auto",
+    multilabel: bool = False,
+    header: bool = True,
+    batch_rows: int | None = None,
+    batch_bytes: int = 4 << 20,
+    longest_line: int = 256 << 20,
+    dtype: DTypeLike = np.float64,
+    n_features: int | None = None,
+    unseen: Literal["error", "ignore"] = "error",
+    zero_based: bool | Literal["auto"] = "auto",
+    hash_bits: int = 18,
+    missing: Literal["error", "zero"] = "error",
+    unlabelled: Literal["keep", "error"] = "keep",
+    widest: int | None = None,
+    skip_bad: bool = False,
+    cache: PathLike | Literal[True] | None = None,
+) -> Reader:
+    r"""Read files of any size as batches (X, y, weights), a few of them in memory at a time.
+
+    Parameters
+    ----------
+    paths
+        A file, a folder, a pattern such as ``"day-*.svm.gz"``, ``"-"`` for standard input, or a
+        list of these. Names that end in .gz, .bz2, .xz or .zst are decompressed.
+    format
+        svmlight, vw, csv, tsv, parquet, arrow or jsonl; by default told from the name, else
+        svmlight.
+    label, features, weight
+        Columns of a table or keys of JSON objects (inner ones are "outer.inner"); by default there
+        is no label and no weight, and all other columns are features. Numbers and booleans are
+        kept, a string becomes the hashed column "name=value". The hashed columns of X follow the
+        numbers; without any, X is dense (of JSON it is sparse). A column is one of numbers if at
+        least 90 % of its values in the first mebibyte are, gaps such as "?" and "NA" apart; a cell
+        that is no number is then a bad one. Of those, 1,000 and 12,5 and 5 % count as numbers that
+        were mistyped. A category most of whose values are numbers is warned of. Types of Parquet
+        and Arrow, and strings of JSON keys without any number, stand. JSON keys that appear later
+        are hashed. The label cannot be a feature. A mapping says
+        for each column what it is: "number", "category", "text" or "hashed" (a number in the column
+        "name", a string in "name=value") or "ignored"; ``{"*": "hashed"}`` stands for all others.
+        The ``columns`` of a reader are such a mapping.
+    text
+        Columns to take as texts: their words, lower-cased, are counted in columns "name=word".
+    categorical
+        Columns to take as categories, whatever their values look like.
+    uninformative
+        Whether columns that do not describe a row are ignored, unless ``features`` names them:
+        numbers that only rise or only fall (counters, timestamps) or that are all the same, and
+        strings that are all different (identifiers), in the first mebibyte.
+    labels
+        Whether labels are numbers or class names ("text"); by default told from the first ones.
+    multilabel
+        Lines have any number of labels, separated by commas; y is a list of tuples.
+    header
+        Whether the first line of a csv names the columns; else they are f0, f1, ...
+    batch_rows, batch_bytes
+        The size of a batch, in rows or, for lines of text, in bytes.
+    longest_line
+        A longer line is bad, so that a file without line ends cannot fill the memory.
+    dtype
+        float32 or float64, of X.
+    n_features
+        The width of X for svmlight; by default the largest index seen so far.
+    unlabelled
+        Whether a Vowpal Wabbit line without a label has the label NaN (or "") or is a bad line.
+    unseen
+        Whether an index beyond n_features is an error or is ignored.
+    widest
+        An svmlight index that asks for more columns than this is a bad one: a slip, most likely.
+    zero_based
+        Whether svmlight indices start at 0; by default they do if the first batch has an index 0.
+    hash_bits
+        Hashed names share 2**hash_bits columns.
+    missing
+        Whether a null or NaN feature is an error or counts as zero, an absent category.
+    skip_bad
+        Count lines that cannot be read instead of stopping at the first of them. The rows before
+        it are yielded in any case.
+    cache
+        A file that keeps the parsed batches for later passes and runs; True for one beside the
+        first file. It is made anew when files or settings change, or when it is damaged.
+
+    What Vowpal Wabbit reads in its format is read the same, but an initial prediction is only
+    counted, since no model here starts from one.
+
+    >>> import tempfile, pathlib
+    >>> from aggro.io import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "data.svm")
+    ...     _ = path.write_text("1 1:0.5 3:2\n-1 2:1\n")
+    ...     for X, y, weights in read(path):
+    ...         print(X.toarray().tolist(), y, weights)
+    [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [ 1. -1.] None
+    """
+    options = Options(
+        format=format,
+        label=label,
+        weight=weight,
+        features=None if features is None or isinstance(features, Mapping) else names(features),
+        kinds=tuple(features.items()) if isinstance(features, Mapping) else None,
+        text=names(text),
+        categorical=names(categorical),
+        uninformative=uninformative,
+        labels=labels,
+        multilabel=multilabel,
+        header=header,
+        batch_rows=batch_rows,
+        batch_bytes=batch_bytes,
+        longest_line=longest_line,
+        dtype=as_dtype(dtype),
+        n_features=n_features,
+        unseen=unseen,
+        zero_based=zero_based,
+        hash_bits=hash_bits,
+        missing=missing,
+        unlabelled=unlabelled,
+        widest=widest,
+        skip_bad=skip_bad,
+    )
+    files = expand(paths)
+    return Reader(files, options, cache_files.path_for(cache, files))
