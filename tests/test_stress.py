@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 import aggro.estimators.base
 import aggro.estimators.classifier
 import aggro.estimators.weights
-import aggro.io.decompress
+import aggro.io.compression
 import aggro.serve.snapshots
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner, rows_of
@@ -255,7 +255,7 @@ def test_a_text_learner_withstands_every_fault(fault):
 def test_a_file_that_is_read_half_is_found(monkeypatch):
     case = TruncatedTable(1, ".svm", ".xz", 200, 0.5)
     assert failure(case) is None
-    reader = aggro.io.decompress.Decompressed
+    reader = aggro.io.compression.Decompressed
     read = reader._read_some
 
     def forgiving(self, size):

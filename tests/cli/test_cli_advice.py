@@ -15,7 +15,7 @@ from aggro.cli.begin import choice_told, is_too_large, left_to_choose
 from aggro.cli.shuffle import Shuffled, joined
 from aggro.cli.watch import Line
 from aggro.io import Batch
-from aggro.io.matrix import SparseRows
+from aggro.io.batch import SparseRows
 from aggro.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("inside")

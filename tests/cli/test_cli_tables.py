@@ -152,7 +152,7 @@ def test_names_survive_resuming_and_merging(customers, tmp_path):
 
 
 def test_the_number_of_names_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("aggro.io.names.MOST_NAMES", 10)
+    monkeypatch.setattr("aggro.io.hashing.MOST_NAMES", 10)
     rows = [f"{i % 2},c{i % 100}" for i in range(1000)]
     (tmp_path / "data.csv").write_text("\n".join(["y,c", *rows]) + "\n")
     reader = read(tmp_path / "data.csv", label="y")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import aggro
-from aggro.io.contents import Contents, is_number_like
+from aggro.io.columns import Contents, is_number_like
 
 pa = pytest.importorskip("pyarrow")
 

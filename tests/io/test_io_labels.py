@@ -6,7 +6,7 @@ import pytest
 import aggro
 from aggro.cli import main
 from aggro.cli.model import load_model
-from aggro.io import labels
+from aggro.io import batch as labels
 from aggro.io.batch import Batch
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from aggro.io.matrix import SparseRows, from_entries
+from aggro.io.batch import SparseRows, from_entries
 
 
 def entries(seed, rows=7, columns=5, count=40):

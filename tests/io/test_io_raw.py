@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggro.io.raw import RawRows, joined_rows
+from aggro.io.batch import RawRows, joined_rows
 
 
 def strings(words):

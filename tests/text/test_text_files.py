@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggro.io.raw import RawRows
+from aggro.io.batch import RawRows
 from aggro.text.files import table_of_rows
 from aggro.text.sources import Laid
 

@@ -15,7 +15,7 @@ from aggro.cli.console import listed
 from aggro.cli.model import Model
 from aggro.cli.variant import allowed, choose, given, is_regression
 from aggro.io import Reader
-from aggro.io.labels import looks_continuous
+from aggro.io.batch import looks_continuous
 from aggro.learner import Array, rows_of
 from aggro.selection.grids import places_of
 from aggro.selection.memory import affordable, by_importance

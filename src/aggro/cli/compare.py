@@ -21,7 +21,7 @@ from aggro.cli.side_by_side import JointWatch, SideBySide, bundles
 from aggro.cli.values import names
 from aggro.cli.watch import Watch
 from aggro.io import Batch
-from aggro.io.labels import first_labels
+from aggro.io.batch import first_labels
 from aggro.io.sources import expand
 from aggro.learner import Array
 from aggro.variants import ESTIMATORS, find

@@ -18,7 +18,7 @@ from aggro.cli.options import add_reading, new_parser
 from aggro.cli.outputs import STANDARD_OUTPUT, check_files, opened
 from aggro.cli.reading import Reading
 from aggro.io import Batch, Reader
-from aggro.io.compress import compressor_of
+from aggro.io.compression import compressor_of
 from aggro.io.sources import CACHE_SUFFIX, COMPRESSIONS, format_of
 
 EXAMPLES = """

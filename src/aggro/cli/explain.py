@@ -15,7 +15,7 @@ from aggro.cli.model import Model, load_model
 from aggro.cli.options import new_parser
 from aggro.cli.reading import Reading
 from aggro.cli.values import at_least
-from aggro.io.raw import RawRows
+from aggro.io.batch import RawRows
 from aggro.io.strings import StringColumn
 from aggro.text.explain import Explanation
 

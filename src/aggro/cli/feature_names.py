@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aggro.cli.reading import SVMLIGHT, Reading
-from aggro.io.names import by_column
+from aggro.io.hashing import by_column
 
 
 class FeatureNames:

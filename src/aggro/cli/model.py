@@ -11,7 +11,7 @@ import numpy as np
 
 from aggro.cli.reading import Reading
 from aggro.estimators import counters
-from aggro.io.names import MOST_NAMES
+from aggro.io.hashing import MOST_NAMES
 from aggro.labels import chosen
 from aggro.learner import Array
 from aggro.persistence import ModelFileError, load, save

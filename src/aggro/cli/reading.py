@@ -14,11 +14,10 @@ import numpy as np
 from aggro import _core
 from aggro.extras import optional
 from aggro.io import Reader, ReadingError, arrow, read
-from aggro.io.blocks import blocks_of, sampled
 from aggro.io.csv import header_of
 from aggro.io.errors import naming
 from aggro.io.options import MOST_FEATURES, Options
-from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, expand, format_of
+from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, blocks_of, expand, format_of, sampled
 from aggro.learner import Array
 
 SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # what makes the columns of X

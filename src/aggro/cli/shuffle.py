@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.io import Batch
-from aggro.io.matrix import SparseRows
-from aggro.io.raw import RawRows, joined_rows
+from aggro.io.batch import RawRows, SparseRows, joined_rows
 
 BLOCK = 1 << 28  # bytes of rows that are mixed together
 ROWS_AT_ONCE = 8192  # in a batch

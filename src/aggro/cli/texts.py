@@ -9,8 +9,7 @@ from typing import Any
 from aggro.cli.model import Model
 from aggro.cli.reading import Reading
 from aggro.cli.variant import given
-from aggro.io.labels import looks_continuous
-from aggro.io.raw import RawRows
+from aggro.io.batch import RawRows, looks_continuous
 from aggro.io.sources import expand, format_of
 from aggro.learner import Array
 from aggro.text.classifier import TextClassifier

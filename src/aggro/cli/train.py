@@ -36,8 +36,7 @@ from aggro.cli.values import at_least
 from aggro.cli.variant import chosen
 from aggro.cli.watch import Watch, heading
 from aggro.io import Batch, Reader
-from aggro.io.labels import first_labels
-from aggro.io.raw import RawRows
+from aggro.io.batch import RawRows, first_labels
 from aggro.io.sources import expand
 from aggro.learner import Array
 

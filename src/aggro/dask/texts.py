@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.dask.inputs import array_of, without_pairs
-from aggro.io.raw import RawRows, joined_rows
+from aggro.io.batch import RawRows, joined_rows
 from aggro.text.files import table_of_rows
 from aggro.text.table import Table, table_of
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from aggro.extras import optional
 from aggro.io.batch import Batch, Report
-from aggro.io.columns import Plan, check_names, chosen
-from aggro.io.contents import Contents
+from aggro.io.columns import Contents, Plan, check_names, chosen
 from aggro.io.encode import Encoder
 from aggro.io.errors import ReadingError
+from aggro.io.hashing import Buffers
 from aggro.io.options import Options
 from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, open_bytes
-from aggro.io.strings import Buffers, StringColumn, settled
+from aggro.io.strings import StringColumn, settled
 
 DEFAULT_ROWS = 8192
 

@@ -2,9 +2,9 @@ r"""Parsed batches kept in one file, so that later passes need not parse.
 
 AGGROCACHE3\n, then records of (kind, length, checksum of the payload) and payload:
 HEAD  JSON: what was read and how; a cache with another head is stale
-FIND  JSON: what the first rows say about all of them; before the rows that it was found in
-ROWS  one batch, see pack.py; any number of them
-DONE  JSON: how the pass went; a cache without it is damaged
+FIND  JSON: what the first rows determine for all; before the rows that it was found in
+ROWS  one batch: a JSON list of its arrays, then the arrays, each at a multiple of 64 bytes
+DONE  JSON: the counts of the pass; a cache without it is damaged
 """
 
 from __future__ import annotations
@@ -15,19 +15,96 @@ import json
 import os
 import struct
 from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from aggro import _core
 from aggro.atomic import replacing
-from aggro.io.batch import Batch, Findings, Report
+from aggro.io.batch import Batch, Findings, Report, SparseRows
 from aggro.io.errors import BadLine, ReadingError
-from aggro.io.names import Names
-from aggro.io.native import core
+from aggro.io.hashing import Names
 from aggro.io.options import Options
-from aggro.io.pack import pack, unpack
 from aggro.io.sources import CACHE_SUFFIX, PathLike
+
+ALIGNMENT = 64
+LENGTH = struct.Struct("<I")
+
+
+def pack(batch: Batch) -> bytearray:
+    """Turn a batch into bytes.
+
+    >>> packed = pack(Batch(np.eye(2), [(1.0,), (1.0, 2.0)], None))
+    >>> unpack(memoryview(packed)).y
+    [(1.0,), (1.0, 2.0)]
+    """
+    arrays = _arrays_of(batch)
+    facts = {
+        "arrays": [[name, array.dtype.str, array.shape] for name, array in arrays.items()],
+        "n_features": batch.X.shape[1],
+        "sorted": "X" in arrays or batch.X.is_sorted,
+    }
+    head = json.dumps(facts).encode()
+    packed = bytearray(LENGTH.pack(len(head)) + head)
+    for array in arrays.values():
+        packed += bytes(-len(packed) % ALIGNMENT)
+        packed += np.ascontiguousarray(array).data.cast("B") if array.size else b""
+    return packed
+
+
+def unpack(packed: memoryview) -> Batch:
+    """Turn bytes into the batch again; its arrays are views of them.
+
+    Of bytes, not of an array: scipy copies what is a small part of a larger array.
+    """
+    (length,) = LENGTH.unpack_from(packed)
+    facts = json.loads(packed[LENGTH.size : LENGTH.size + length].tobytes())
+    position = LENGTH.size + length
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, kind, shape in facts["arrays"]:
+        position += -position % ALIGNMENT
+        dtype, size = np.dtype(kind), int(np.prod(shape))
+        arrays[name] = (
+            np.frombuffer(packed, dtype, size, position).reshape(shape)
+            if size
+            else np.empty(shape, dtype)
+        )
+        position += size * dtype.itemsize
+    X: Any = arrays.get("X")
+    if X is None:
+        values, indices, indptr = arrays["values"], arrays["indices"], arrays["indptr"]
+        shape = (len(indptr) - 1, facts["n_features"])
+        X = SparseRows(values, indices, indptr, shape, is_sorted=facts["sorted"])
+    return Batch(X, _labels_of(arrays), arrays.get("weights"))
+
+
+def _arrays_of(batch: Batch) -> dict[str, NDArray[Any]]:
+    X, y, weights = batch
+    arrays = (
+        {"X": X}
+        if isinstance(X, np.ndarray)
+        else {"values": X.data, "indices": X.indices, "indptr": X.indptr}
+    )
+    if isinstance(y, list):
+        arrays["label_values"] = np.array([label for row in y for label in row])
+        arrays["label_begin"] = np.cumsum([0, *(len(row) for row in y)])
+    elif y is not None:
+        arrays["y"] = y
+    if weights is not None:
+        arrays["weights"] = weights
+    return arrays
+
+
+def _labels_of(arrays: dict[str, NDArray[Any]]) -> Any:
+    begin = arrays.get("label_begin")
+    if begin is None:
+        return arrays.get("y")
+    values = arrays["label_values"].tolist()
+    return [tuple(values[start:stop]) for start, stop in pairwise(begin.tolist())]
+
 
 MAGIC = b"AGGROCACHE3\n"
 FAMILY = b"AGGROCACHE"  # of every version
@@ -134,7 +211,7 @@ def _next_record(stream: IO[bytes]) -> tuple[bytes, memoryview]:
     payload = np.empty(length, np.uint8).data  # writable, as the arrays of a first pass are
     if stream.readinto(payload) != length:  # type: ignore[attr-defined]
         raise _Unusable
-    if core().checksum(payload) != checksum:
+    if _core.checksum(np.frombuffer(payload, np.uint8)) != checksum:
         raise _Unusable
     return kind, payload
 
@@ -156,7 +233,7 @@ def _storing(path: str, head: bytes, report: Report, batches: Iterator[Batch]) -
 
 
 def _write_record(stream: IO[bytes], kind: bytes, payload: bytes | bytearray) -> None:
-    checksum = core().checksum(np.frombuffer(payload, np.uint8))
+    checksum = _core.checksum(np.frombuffer(payload, np.uint8))
     stream.write(RECORD.pack(kind, len(payload), checksum))
     stream.write(payload)
 

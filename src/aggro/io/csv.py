@@ -8,13 +8,13 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import Any
 
+from aggro import _core
 from aggro.io.batch import Batch, Report
-from aggro.io.blocks import Block, Sample, blocks_of, long_line, sampled
 from aggro.io.columns import Plan, check_names, chosen
 from aggro.io.encode import Encoder
 from aggro.io.errors import BadLine, ReadingError
-from aggro.io.native import core
 from aggro.io.options import UNLIMITED, Options
+from aggro.io.sources import Block, Sample, blocks_of, long_line, sampled
 from aggro.io.strings import StringColumn, settled
 
 DEFAULT_ROWS = 8192
@@ -109,7 +109,7 @@ class _Table:
 
     def _new_parser(self, wanted: list[str], skip_bad: bool) -> Any:
         place = {name: column for column, name in enumerate(wanted)}
-        parser = core().CsvParser(
+        parser = _core.CsvParser(
             delimiter=_delimiter(self.options),
             places=[place.get(name, -1) for name in self.names],
             skip_bad=skip_bad,

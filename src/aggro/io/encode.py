@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggro.io import hashing
-from aggro.io.batch import MOST_KEPT_PROBLEMS, Batch, Report
+from aggro.io.batch import MOST_KEPT_PROBLEMS, Batch, RawRows, Report, Strings, from_entries
 from aggro.io.columns import Plan
 from aggro.io.errors import BadLine
-from aggro.io.matrix import from_entries
+from aggro.io.hashing import Buffers, lowered
 from aggro.io.options import MOST_HASH_BITS, Options
-from aggro.io.raw import RawRows, Strings
-from aggro.io.strings import Buffers, StringColumn, lowered, wordy
+from aggro.io.strings import StringColumn, wordy
 
 EXPECTED_LABELS = {
     "text": "a label",

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from aggro.io import arrow, csv, jsonl, lines
+from aggro.io import arrow, csv, jsonl, svmlight
 from aggro.io import cache as cache_files
 from aggro.io.batch import Batch, Report
 from aggro.io.errors import BadLine, ReadingError, advise, naming
@@ -20,8 +20,8 @@ from aggro.io.options import Format, Options, as_dtype, names
 from aggro.io.sources import STANDARD_INPUT, PathLike, expand, format_of
 
 BATCHES: dict[str, Callable[[str, Options, Report], Iterator[Batch]]] = {
-    "svmlight": lines.batches,
-    "vw": lines.batches,
+    "svmlight": svmlight.batches,
+    "vw": svmlight.batches,
     "csv": csv.batches,
     "tsv": csv.batches,
     "parquet": arrow.batches,

@@ -1,18 +1,21 @@
-"""Where bytes come from: files, folders, patterns, standard input; compressed or not."""
+"""Where bytes come from: paths to files, files to blocks of whole lines."""
 
 from __future__ import annotations
 
 import glob
 import io
 import os
+import queue
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Generator, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Generic, NamedTuple, TypeVar, cast
 
-from aggro.io.decompress import MEMBERS, Decompressed
+from aggro.io.compression import MEMBERS, Decompressed
 from aggro.io.errors import ReadingError
-from aggro.io.options import Format
+from aggro.io.options import Format, Options
 
 STANDARD_INPUT = "-"
 CACHE_SUFFIX = ".aggrocache"  # of files that hold what was read from others
@@ -129,3 +132,180 @@ def _without_compression(path: str) -> Path:
     """Return the name in lower case, without an ending that is a compression."""
     name = Path(path.lower())
     return name.with_suffix("") if name.suffix in COMPRESSIONS else name
+
+
+T = TypeVar("T")
+READ_AHEAD = 2
+SAMPLE_BYTES = 1 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
+
+
+class Block(NamedTuple):
+    """Whole lines; only the last block of a file may end without a line end.
+
+    >>> Block(memoryview(b"1 1:2"), is_last=True, after_long_line=False).is_last
+    True
+    """
+
+    data: memoryview
+    is_last: bool
+    after_long_line: bool  # the line before this block was too long and was dropped
+
+
+def whole_lines(stream: IO[bytes], size: int, longest_line: int) -> Iterator[Block]:
+    r"""Cut a stream at line ends into blocks of about `size` bytes.
+
+    >>> import io
+    >>> [bytes(block.data) for block in whole_lines(io.BytesIO(b"ab\ncd\nef"), 4, 100)]
+    [b'ab\n', b'cd\n', b'ef']
+    """
+    start_of_file = bytearray(len(BYTE_ORDER_MARK))
+    start_of_file = start_of_file[: _fill(stream, memoryview(start_of_file))]
+    carry: memoryview | bytes = bytes(start_of_file).removeprefix(BYTE_ORDER_MARK)
+    wanted = max(size - len(carry), 0)
+    dropping = False
+    while True:
+        buffer = bytearray(len(carry) + wanted)
+        wanted = size
+        buffer[: len(carry)] = carry
+        filled = len(carry) + _fill(stream, memoryview(buffer)[len(carry) :])
+        is_last = filled < len(buffer)
+        start = buffer.find(b"\n", 0, filled) + 1 if dropping else 0
+        carry = b""
+        if dropping and start == 0 and not is_last:
+            continue
+        view = memoryview(buffer)[:filled].toreadonly()
+        if dropping and start == 0:
+            start = filled
+        end = filled if is_last else max(buffer.rfind(b"\n", start), start - 1) + 1
+        if dropping or end > start or is_last:
+            yield Block(view[start:end], is_last, dropping)
+        if is_last:
+            return
+        dropping = filled - end > longest_line
+        if not dropping:
+            carry = view[end:]
+
+
+def blocks_of(path: str, options: Options) -> Generator[Block, None, None]:
+    """Blocks of a file's lines, read ahead by a thread."""
+
+    def opened() -> Iterator[Block]:
+        with open_bytes(path) as stream:
+            yield from whole_lines(stream, options.batch_bytes, options.longest_line)
+
+    return read_ahead(opened())
+
+
+class Sample(NamedTuple):
+    """Whole lines from the beginning of a file, or all of it."""
+
+    data: bytes
+    is_whole: bool
+
+
+def sampled(blocks: Iterator[Block], size: int = SAMPLE_BYTES) -> tuple[Sample, Iterator[Block]]:
+    r"""Return the first lines, about `size` bytes whatever the size of the blocks, and all blocks.
+
+    >>> blocks = [Block(memoryview(b"a\nb\n"), False, False), Block(memoryview(b"c"), True, False)]
+    >>> sample, again = sampled(iter(blocks), 3)
+    >>> sample, len(list(again))
+    (Sample(data=b'a\n', is_whole=False), 2)
+    """
+    held: list[Block] = []
+    total = 0
+    for block in blocks:
+        held.append(block)
+        total += len(block.data)
+        if total > size:
+            break
+    data = b"".join(block.data for block in held)
+    is_whole = total <= size
+    if not is_whole:
+        data = data[: data.rfind(b"\n", 0, size) + 1 or data.find(b"\n", size) + 1 or len(data)]
+    return Sample(data, is_whole), chain(held, blocks)
+
+
+def long_line(limit: int) -> tuple[str, str]:
+    """Say what is wrong with a line that was dropped, and what to do.
+
+    >>> long_line(10)
+    ('longer than 10 bytes', '; raise {longest_line} if this is a text file')
+    """
+    return f"longer than {limit} bytes", "; raise {longest_line} if this is a text file"
+
+
+def _fill(stream: IO[bytes], view: memoryview) -> int:
+    """Read until the view is full or the stream ends: a pipe may give less than asked."""
+    filled = 0
+    while filled < len(view):
+        count = stream.readinto(view[filled:])  # type: ignore[attr-defined]
+        if not count:
+            break
+        filled += count
+    return filled
+
+
+class _Failure(NamedTuple):
+    error: BaseException
+
+
+class _End:
+    pass
+
+
+class _Background(Generic[T]):
+    """A thread that draws from an iterator into a short queue."""
+
+    def __init__(self, items: Iterator[T], depth: int) -> None:
+        self.queue: queue.Queue[T | _Failure | _End] = queue.Queue(depth)
+        self.stopping = threading.Event()
+        self.items = items
+        self.thread = threading.Thread(target=self._run, name="aggro-read-ahead", daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            for item in self.items:
+                if not self._put(item):
+                    return
+            self._put(_End())
+        except BaseException as error:
+            self._put(_Failure(error))
+
+    def _put(self, item: T | _Failure | _End) -> bool:
+        while not self.stopping.is_set():
+            try:
+                self.queue.put(item, timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def stop(self) -> None:
+        self.stopping.set()
+        while True:  # a place in the queue wakes a waiting thread at once
+            try:
+                self.queue.get_nowait()
+            except queue.Empty:
+                break
+        self.thread.join(timeout=1.0)  # a read from a silent pipe may never come back
+
+
+def read_ahead(items: Iterator[T], depth: int = READ_AHEAD) -> Generator[T, None, None]:
+    """Yield the same items, produced by a thread at most `depth` items ahead.
+
+    >>> list(read_ahead(iter([1, 2, 3])))
+    [1, 2, 3]
+    """
+    background = _Background(items, depth)
+    try:
+        while True:
+            item = background.queue.get()
+            if isinstance(item, _End):
+                return
+            if isinstance(item, _Failure):
+                raise item.error
+            yield item
+    finally:
+        background.stop()

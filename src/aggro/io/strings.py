@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aggro.io.contents import FEW, Contents, is_gap
-from aggro.io.native import core
+from aggro import _core
+from aggro.io.columns import FEW, Contents, is_gap
+from aggro.io.hashing import Buffers, buffers_of
 
 TEXT, NUMBER, WHOLE, BOOLEAN, MISSING = range(5)  # as the core tells them apart
-Buffers = tuple[NDArray[np.uint8], NDArray[Any]]
 
 
 class StringColumn:
@@ -37,7 +37,7 @@ class StringColumn:
 
     @cached_property
     def _read(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        values, kinds = core().read_values(self.data, self.offsets)
+        values, kinds = _core.read_values(self.data, self.offsets)
         return values, kinds
 
     @property
@@ -171,44 +171,3 @@ def settled(kind: str | None, wanted: str) -> str:
     if kind is None or (wanted == "number" and kind == "text"):
         return "float"
     return kind
-
-
-def lowered(strings: Buffers) -> Buffers:
-    """Return strings in lower case, letter by letter: a word is the same wherever it stands.
-
-    >>> data, offsets = lowered(StringColumn.of(["ÀB", "c"]).strings())
-    >>> data.tobytes().decode(), offsets.tolist()
-    ('àbc', [0, 3, 4])
-    """
-    data, offsets = strings
-    used = data[offsets[0] : offsets[-1]] if len(offsets) else data[:0]
-    if not np.any(used & 0x80):
-        capital = (data >= ord("A")) & (data <= ord("Z"))
-        return data + (capital * np.uint8(32)), offsets
-    whole = data.tobytes()
-    return buffers_of(
-        [
-            lower(whole[i:j].decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
-            for i, j in pairwise(offsets.tolist())
-        ]
-    )
-
-
-def lower(text: str) -> str:
-    """Return a text in lower case, each letter by itself (str.lower looks at a letter's place).
-
-    >>> lower("ΟΔΟΣ"), len(lower("İ"))
-    ('οδοσ', 1)
-    """
-    return text.replace("Σ", "σ").replace("İ", "i").lower()
-
-
-def buffers_of(encoded: list[bytes]) -> Buffers:
-    """Lay strings out as Arrow does.
-
-    >>> buffers_of([b"a", b"bc"])[1].tolist()
-    [0, 1, 3]
-    """
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(each) for each in encoded], out=offsets[1:])
-    return np.frombuffer(b"".join(encoded), np.uint8), offsets

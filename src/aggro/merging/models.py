@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.checks import check_number
 from aggro.classes import Classes
-from aggro.io.names import MOST_NAMES
+from aggro.io.hashing import MOST_NAMES
 from aggro.learner import Array
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import merge_calibrators, merge_typical

@@ -14,7 +14,7 @@ from aggro.classes import Classes
 from aggro.estimators.targets import read_classes, read_values
 from aggro.estimators.validation import check_finite, feature_names, read_matrix
 from aggro.io import Reader, read
-from aggro.io.labels import first_labels, looks_continuous
+from aggro.io.batch import first_labels, looks_continuous
 from aggro.io.sources import STANDARD_INPUT
 from aggro.learner import Array
 from aggro.settings import Task, class_task

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_count, check_flag, threads_of
-from aggro.io.raw import RawRows
+from aggro.io.batch import RawRows
 from aggro.learner import Array
 from aggro.selection.report import SelectionReport
 from aggro.settings import Settings, check_settings, memory_limit

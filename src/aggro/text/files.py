@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from aggro.io.raw import RawRows
-from aggro.io.strings import Buffers
+from aggro.io.batch import RawRows
+from aggro.io.hashing import Buffers
 from aggro.learner import Array
 from aggro.text.sources import Laid, Listed, Texts
 from aggro.text.table import Table

@@ -1,14 +1,16 @@
-"""Compressed files as streams of bytes. A truncated file is an error, never a shorter file."""
+"""Compressed files as streams of bytes, read and written."""
 
 from __future__ import annotations
 
 import bz2
+import gzip
 import io
 import lzma
 import sys
 import zlib
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any
 
 from aggro.extras import optional
@@ -173,3 +175,26 @@ def zstandard(purpose: str) -> Any:
     if sys.version_info >= (3, 14):
         return import_module("compression.zstd")
     return optional("zstandard", f"{purpose} .zst files")
+
+
+COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # the same bytes each time
+    ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
+    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115 -- the caller closes
+    ".lzma": lambda raw: lzma.LZMAFile(  # noqa: SIM115 -- the caller closes
+        raw, "wb", format=lzma.FORMAT_ALONE
+    ),
+    ".zst": lambda raw: zstandard("Writing").open(raw, "wb"),
+}
+
+
+def compressor_of(path: str) -> Callable[[IO[bytes]], Any] | None:
+    """Return what compresses a stream as the name of its file says; None if it says nothing.
+
+    >>> compressor_of("data.svm") is None, compressor_of("data.svm.gz") is None
+    (True, False)
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".zst":
+        zstandard("Writing")  # a missing package is told before any work
+    return COMPRESSORS.get(suffix)
