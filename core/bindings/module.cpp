@@ -13,6 +13,7 @@ void bind_kernel(nanobind::module_&);
 void bind_stream(nanobind::module_&);
 void bind_text(nanobind::module_&);
 void bind_vectorise(nanobind::module_&);
+void bind_feature_map(nanobind::module_&);
 
 namespace {
 
@@ -47,4 +48,5 @@ NB_MODULE(AGGRO_MODULE, m) {
     bind_stream(m);
     bind_text(m);
     bind_vectorise(m);
+    bind_feature_map(m);
 }

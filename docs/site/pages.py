@@ -20,6 +20,7 @@ SECTIONS = {  # page: title, introduction, its pages in order with a line about 
             "guide": "Train, test, apply, resume and merge models from files of any size.",
             "which-algorithm": "Choose an estimator and its parameters for your data.",
             "tuning": "Select C, metric and scale while learning, or set them yourself.",
+            "tables": "Learn curved boundaries from numeric columns.",
             "text": "Classify strings, explain predictions, and combine text with other columns.",
             "from-tfidf": "Replace `TfidfVectorizer` and a classifier by one object.",
             "probabilities": "Predict calibrated probabilities.",

@@ -16,6 +16,7 @@ GROUPS = {  # of the names in aggro; names in no group are listed at the end
     "Regressors": (
         "PassiveAggressiveRegressor", "KernelPassiveAggressiveRegressor", "AROWRegressor",
     ),
+    "Tables": ("FeatureMap",),
     "Text": ("TextClassifier", "TextRegressor"),
     "Streams": ("StreamClassifier", "StreamRegressor"),
     "Sweeps and published variants": ("sweep", "catalogue", "from_name"),
@@ -27,6 +28,7 @@ PAGES = {  # pages that say more, by group or name
     "Automatic model selection": ("tuning", "which-algorithm", "drift", "studies/tuning"),
     "Classifiers": ("algorithms", "which-algorithm", "tuning", "probabilities"),
     "Regressors": ("algorithms", "tuning"),
+    "Tables": ("tables",),
     "Text": ("text", "from-tfidf"),
     "Streams": ("drift", "migrating"),
     "Sweeps and published variants": ("tuning", "catalogue"),

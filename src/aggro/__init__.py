@@ -20,6 +20,7 @@ _HOMES = {
     "Perceptron": "aggro.estimators.second_order",
     "KernelPassiveAggressiveClassifier": "aggro.estimators.kernel",
     "KernelPassiveAggressiveRegressor": "aggro.estimators.kernel",
+    "FeatureMap": "aggro.feature_map",
     "StreamClassifier": "aggro.stream.learners",
     "StreamRegressor": "aggro.stream.learners",
     "TextClassifier": "aggro.text.classifier",

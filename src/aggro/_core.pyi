@@ -805,3 +805,40 @@ class Words:
         """
         Put back what state() gave; if something does not fit, nothing is changed.
         """
+
+class FeatureMap:
+    """Non-linear features of numeric columns."""
+
+    def __init__(self, sizes: Sequence[tuple[int, int]], seed: int) -> None:
+        """Numbers of Fourier features and of grids, for each layout."""
+
+    @property
+    def sizes(self) -> list[tuple[int, int]]: ...
+
+    @property
+    def columns(self) -> int: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    def features(self, layout: int) -> int:
+        """Number of features of a layout."""
+
+    def map(self, rows: Rows, layouts: Sequence[int], learn: bool = False, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, single: bool = False) -> list:
+        """
+        The features of rows in some layouts, each a matrix, or the data, indices, indptr and width of a sparse one. With learn, each row counts first, unless its weight is zero.
+        """
+
+    def copy(self) -> FeatureMap: ...
+
+    def __getstate__(self) -> tuple[list[tuple[int, int]], int, dict]: ...
+
+    def __setstate__(self, arg: tuple[Sequence[tuple[int, int]], int, dict], /) -> None: ...
+
+    def state(self) -> dict:
+        """All that was learned, as arrays by name."""
+
+    def load_state(self, state: dict) -> None:
+        """
+        Put back what state() gave; if something does not fit, nothing is changed.
+        """

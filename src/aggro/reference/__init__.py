@@ -11,6 +11,7 @@ Examples
 """
 
 from .batch import batch_dual, batch_support_classes
+from .feature_maps import FeatureMap
 from .geometry import Centre, ClassMeans, Metric
 from .joint import JointAnswer
 from .kernel import ReferenceKernelLearner, forget_one, kernel_matrix
@@ -33,6 +34,7 @@ from .task import Task
 __all__ = [
     "Centre",
     "ClassMeans",
+    "FeatureMap",
     "JointAnswer",
     "Metric",
     "ReferenceKernelLearner",

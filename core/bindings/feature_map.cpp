@@ -1,0 +1,162 @@
+// The feature map and its state for Python.
+#include "feature_map.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "named_array.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace aggro;
+
+namespace {
+
+using Doubles = Column<double>;
+using Integers = Column<std::int64_t>;
+
+nb::dict state_of(FeatureMapCore& self) {
+    const FeatureMap map = self.copy();
+    const Columns& known = map.columns;
+    std::vector<std::int64_t> grown;
+    for (const FeatureLayout::Block& block : map.layout(0).blocks)
+        grown.push_back(static_cast<std::int64_t>(block.column + block.columns));
+    nb::dict state;
+    const auto put = [&](const char* name, const auto& values) {
+        state[name] = to_numpy(values, {values.size()});
+    };
+    put("grown", grown);
+    put("rows", std::vector<std::int64_t>{static_cast<std::int64_t>(known.rows)});
+    put("mean", known.mean);
+    put("square", known.square);
+    put("missing", known.missing);
+    put("sample", *known.sample);
+    put("rank_start", known.ranks->start);
+    put("rank_values", known.ranks->values);
+    put("rank_up_to", known.ranks->up_to);
+    return state;
+}
+
+template <class T>
+std::vector<T> vector_of(const nb::dict& state, const char* name) {
+    const auto array = array_of<Column<T>>(state, name);
+    return {array.data(), array.data() + array.size()};
+}
+
+void require(bool fits, const char* what) {
+    if (!fits)
+        throw nb::value_error((std::string(what) + " of the feature map do not fit").c_str());
+}
+
+/// Reads and checks the empirical distributions of the columns.
+Columns::Ranks ranks_of(const nb::dict& state, std::size_t columns) {
+    Columns::Ranks ranks{vector_of<std::int64_t>(state, "rank_start"),
+                         vector_of<double>(state, "rank_values"),
+                         vector_of<std::int32_t>(state, "rank_up_to")};
+    const auto size = static_cast<std::int64_t>(ranks.values.size());
+    require(ranks.up_to.size() == ranks.values.size() && !ranks.start.empty() &&
+                ranks.start.size() <= columns + 1 && ranks.start.front() == 0 &&
+                ranks.start.back() == size &&
+                std::is_sorted(ranks.start.begin(), ranks.start.end()),
+            "the ranks");
+    for (std::size_t j = 0; j + 1 < ranks.start.size(); ++j)
+        for (std::int64_t k = ranks.start[j]; k < ranks.start[j + 1]; ++k) {
+            const auto at = static_cast<std::size_t>(k);
+            const bool first = k == ranks.start[j];
+            require(ranks.up_to[at] > (first ? 0 : ranks.up_to[at - 1]) &&
+                        (first || ranks.values[at] > ranks.values[at - 1]),
+                    "the ranks");
+        }
+    return ranks;
+}
+
+/// Reads and checks the moments of the columns.
+void load_moments(Columns& known, const nb::dict& state, std::size_t count) {
+    const auto rows = vector_of<std::int64_t>(state, "rows");
+    require(rows.size() == 1 && rows[0] >= 0, "the rows");
+    known.rows = static_cast<std::uint64_t>(rows[0]);
+    for (auto [name, values] : {std::pair{"mean", &known.mean}, std::pair{"square", &known.square},
+                                std::pair{"missing", &known.missing}}) {
+        *values = vector_of<double>(state, name);
+        require(values->size() == count, "the moments");
+    }
+    for (std::size_t j = 0; j < count; ++j)
+        require(std::isfinite(known.mean[j]) && std::isfinite(known.square[j]) &&
+                    known.square[j] >= 0 && known.missing[j] >= 0 &&
+                    known.missing[j] <= static_cast<double>(known.rows),
+                "the moments");
+}
+
+void load_state(FeatureMapCore& self, const nb::dict& state) {
+    const auto grown = vector_of<std::int64_t>(state, "grown");
+    const auto count = array_of<Doubles>(state, "mean").size();
+    require(grown.empty() ? count == 0 : grown.back() == static_cast<std::int64_t>(count),
+            "the columns");
+    require(std::is_sorted(grown.begin(), grown.end()), "the columns");
+    FeatureMap map = self.copy().blank();
+    for (const std::int64_t columns : grown) map.grow(static_cast<std::size_t>(columns));
+    Columns& known = map.columns;
+    load_moments(known, state, count);
+    known.sample = std::make_shared<std::vector<double>>(vector_of<double>(state, "sample"));
+    require(known.sample->size() == count * Columns::capacity, "the sampled values");
+    known.ranks = std::make_shared<Columns::Ranks>(ranks_of(state, count));
+    self.become(std::move(map));
+}
+
+}  // namespace
+
+void bind_feature_map(nb::module_& m) {
+    using Layouts = std::vector<std::size_t>;
+    using Pickled = std::tuple<std::vector<FeatureMap::Sizes>, std::uint64_t, nb::dict>;
+    nb::class_<FeatureMapCore>(m, "FeatureMap", "Non-linear features of numeric columns.")
+        .def(
+            "__init__",
+            [](FeatureMapCore* self, std::vector<FeatureMap::Sizes> sizes, std::uint64_t seed) {
+                if (sizes.empty()) throw nb::value_error("a feature map needs a layout");
+                new (self) FeatureMapCore(FeatureMap(std::move(sizes), seed));
+            },
+            "sizes"_a, "seed"_a, "Numbers of Fourier features and of grids, for each layout.")
+        .def_prop_ro("sizes", [](FeatureMapCore& self) { return self.copy().sizes(); })
+        .def_prop_ro("columns", [](FeatureMapCore& self) { return self.copy().columns.count(); })
+        .def_prop_ro("rows", [](FeatureMapCore& self) { return self.copy().columns.rows; })
+        .def(
+            "features",
+            [](FeatureMapCore& self, std::size_t layout) {
+                return self.copy().layout(layout).features();
+            },
+            "layout"_a, "Number of features of a layout.")
+        .def(
+            "map",
+            [](FeatureMapCore& self, const Rows& rows, const Layouts& layouts, bool learn,
+               const std::optional<Integers>& order, const std::optional<Doubles>& weights,
+               bool single) {
+                return single ? self.rows<float>(rows, layouts, learn, order, weights)
+                              : self.rows<double>(rows, layouts, learn, order, weights);
+            },
+            "rows"_a, "layouts"_a, "learn"_a = false, "order"_a = nb::none(),
+            "weights"_a = nb::none(), "single"_a = false,
+            "The features of rows in some layouts, each a matrix, or the data, indices, indptr and "
+            "width of a sparse one. With learn, each row counts first, unless its weight is zero.")
+        .def(
+            "copy", [](FeatureMapCore& self) { return new FeatureMapCore(self.copy()); },
+            nb::rv_policy::take_ownership)
+        .def("__getstate__",
+             [](FeatureMapCore& self) {
+                 const FeatureMap map = self.copy();
+                 return std::make_tuple(map.sizes(), map.seed(), state_of(self));
+             })
+        .def("__setstate__",
+             [](FeatureMapCore& self, const Pickled& kept) {
+                 new (&self) FeatureMapCore(FeatureMap(std::get<0>(kept), std::get<1>(kept)));
+                 load_state(self, std::get<2>(kept));
+             })
+        .def("state", &state_of, "All that was learned, as arrays by name.")
+        .def("load_state", &load_state, "state"_a,
+             "Put back what state() gave; if something does not fit, nothing is changed.");
+}
