@@ -11,7 +11,7 @@ from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import Learner, rows_of
 from aggro.merging.shards import shard_of
 from aggro.persistence.autos import decode_auto_learner, encode_auto_learner
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.selection.grids import PIECE, PLACES
 from aggro.selection.selection import ModelSelection
 

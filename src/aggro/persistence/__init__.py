@@ -9,7 +9,7 @@
 array([1])
 """
 
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.persistence.export import to_onnx, to_sklearn
 from aggro.persistence.store import load, save
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learner import Learner
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.persistence.learners import (
     decode_learner,
     decode_settings,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggro.calibration.calibrator import Calibrator
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.persistence.values import Arrays, decode, encode
 from aggro.reference_row import RECENT, ReferenceRow
 

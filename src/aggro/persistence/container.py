@@ -20,7 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggro.atomic import replacing
-from aggro.persistence.errors import ModelFileError
+
+
+class ModelFileError(ValueError):
+    """A model that cannot be saved, or a file that holds none.
+
+    >>> import aggro
+    >>> issubclass(aggro.ModelFileError, ValueError)
+    True
+    """
+
 
 Array = NDArray[Any]
 LONGEST_HEADER = 100_000_000  # the limit of the safetensors format

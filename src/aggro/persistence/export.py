@@ -10,7 +10,7 @@ import numpy as np
 from aggro.atomic import replacing
 from aggro.extras import optional
 from aggro.learner import Array
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.persistence.record import CLASSIFIERS, REGRESSORS
 
 OPSET = 17

@@ -1,4 +1,4 @@
-"""The state of a linear learner in a model file, and what it must satisfy to be believed."""
+"""The state of linear and kernel learners in a model file, and its validation."""
 
 from __future__ import annotations
 
@@ -7,26 +7,46 @@ from typing import Any, get_args
 
 import numpy as np
 
+from aggro.kernel_learner import KernelLearner
+from aggro.kernel_settings import KernelChoice
 from aggro.learner import Learner
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.persistence.parameters import check_type
 from aggro.persistence.schema import (
     TABLES,
     check_arrays,
     check_counters,
     check_last_updates,
+    kernel_fields,
     linear_fields,
 )
 from aggro.persistence.values import Arrays, decode, encode
 from aggro.selection.grids import MOST_STEPS
 from aggro.settings import LOSSES, Settings, Task, check_settings, selected_axes, shared_layout
 
-FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
+LINEAR_FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}
+KERNEL_FACTS = {"features": int, "outputs": int, "sparse": bool, "next_id": int, "gamma": float}
 MOST_FEATURES = 2**48
+MOST_OUTPUTS_WITHOUT_VECTORS = 2**16
+
+
+def check_facts(facts: dict[str, Any], kinds: dict[str, type]) -> None:
+    """Raise unless each fact is of its type."""
+    for name, kind in kinds.items():
+        if type(facts[name]) is not kind:
+            raise ModelFileError(f"{name}={facts[name]!r} is not of type {kind.__name__}")
+
+
+def arrays_under(prefix: str, arrays: Arrays) -> Arrays:
+    """Return the arrays whose names start with a prefix, without it."""
+    return {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
+
+
+# -- linear learners --
 
 
 def encode_learner(learner: Learner, where: str, arrays: Arrays) -> dict[str, Any]:
-    """Return the facts about a learner; its arrays go to ``arrays``."""
+    """Return the JSON description of a linear learner; add its arrays to ``arrays``."""
     kinds = learner.model.layout()
     for name, array in learner.state().items():
         lines = array.reshape(learner.features, -1) if kinds[name] in TABLES else array
@@ -41,23 +61,20 @@ def encode_learner(learner: Learner, where: str, arrays: Arrays) -> dict[str, An
 
 
 def encode_settings(settings: Settings, arrays: Arrays) -> dict[str, Any]:
-    """Return the settings by name."""
+    """Return the settings as JSON."""
     values = dataclasses.asdict(settings)
     return {name: encode(value, name, arrays) for name, value in values.items()}
 
 
 def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner:
-    """Return the learner, or raise if its parts do not fit together."""
+    """Return the linear learner; raise if its parts are inconsistent."""
     settings = [decode_settings(each, arrays) for each in facts["settings"]]
     if any(map(selected_axes, settings)) or len({shared_layout(each) for each in settings}) != 1:
-        raise ModelFileError("the settings cannot be those of one learner")
-    for name, kind in FACTS.items():
-        if type(facts[name]) is not kind:
-            raise ModelFileError(f"{name}={facts[name]!r} is not of the right type")
+        raise ModelFileError("the settings are not those of one learner")
+    check_facts(facts, LINEAR_FACTS)
     if facts["dtype"] not in ("float32", "float64"):
         raise ModelFileError(f"dtype={facts['dtype']!r} is neither float32 nor float64")
-    prefix = f"{where}."
-    state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
+    state = arrays_under(f"{where}.", arrays)
     outputs = _outputs(facts, settings, state)
     _check_sizes(facts, settings, outputs, state)
     state = {name: array.ravel() for name, array in state.items()}
@@ -125,3 +142,59 @@ def check_places(queue: int, reservoir_size: int, state: Arrays) -> None:
         values = state.get(name, np.zeros(0, np.int64))
         if ((values < 0) | (values > most)).any():
             raise ModelFileError(f"{name} is out of range")
+
+
+# -- kernel learners --
+
+
+def encode_kernel_learner(learner: KernelLearner, where: str, arrays: Arrays) -> dict[str, Any]:
+    """Return the JSON description of a kernel learner; add its arrays to ``arrays``."""
+    if callable(learner.choice.kernel):
+        raise ModelFileError(
+            f"kernel={learner.choice.kernel!r} cannot be saved: a model file holds no code. Use a "
+            "kernel by name."
+        )
+    arrays.update({f"{where}.{name}": array for name, array in learner.model.state().items()})
+    choice = dataclasses.asdict(learner.choice)
+    return {
+        "settings": encode_settings(learner.settings, arrays),
+        "choice": {name: encode(value, name, arrays) for name, value in choice.items()},
+        **{name: kind(getattr(learner, name)) for name, kind in KERNEL_FACTS.items()},
+        "one_class": learner.classes == 1 and learner.settings.task == "binary",
+    }
+
+
+def decode_kernel_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> KernelLearner:
+    """Return the kernel learner; raise if its parts are inconsistent."""
+    settings = decode_settings(facts["settings"], arrays)
+    given = {name: decode(value, arrays) for name, value in facts["choice"].items()}
+    for name, value in given.items():
+        check_type(name, value)
+    choice = KernelChoice(**given)
+    choice.check(settings.batch_size)
+    check_facts(facts, KERNEL_FACTS)
+    state = arrays_under(f"{where}.", arrays)
+    _check_kernel_sizes(facts, state)
+    one = facts["one_class"] is True
+    classes = facts["outputs"] if settings.task != "binary" else 1 if one else 2
+    shape = (facts["features"], classes, facts["sparse"])
+    learner = KernelLearner(settings, choice, facts["gamma"], *shape)
+    fields = kernel_fields(learner.model.state(), facts["features"], facts["outputs"], state)
+    check_arrays(state, fields)
+    if len(np.unique(state["ids"])) != len(state["ids"]):
+        raise ModelFileError("ids names a support vector twice")
+    learner.load_state(state)
+    learner.next_id = facts["next_id"]
+    return learner
+
+
+def _check_kernel_sizes(facts: dict[str, Any], state: Arrays) -> None:
+    """Reject sizes for which the core would allocate more memory than the file has bytes."""
+    features, outputs, slots = facts["features"], facts["outputs"], len(state["ids"])
+    if not (0 <= features < MOST_FEATURES and 1 <= outputs <= MOST_OUTPUTS_WITHOUT_VECTORS + slots):
+        raise ModelFileError("the numbers of features and outputs make no sense")
+    if slots and state["coef"].size != slots * outputs:
+        raise ModelFileError("the coefficients are not one for each support vector and output")
+    indices = state.get("indices", np.empty(0, np.int64))
+    if ((indices < 0) | (indices >= features)).any():
+        raise ModelFileError("a support vector has a feature that is not there")

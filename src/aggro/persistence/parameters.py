@@ -6,7 +6,7 @@ from types import NoneType
 from typing import Any
 
 from aggro.checks import near
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.settings import AXES
 
 NUMBER = (int, float)

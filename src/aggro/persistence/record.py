@@ -22,9 +22,13 @@ from aggro.persistence.calibrators import (
     encode_calibrator,
     encode_typical,
 )
-from aggro.persistence.errors import ModelFileError
-from aggro.persistence.kernels import decode_kernel_learner, encode_kernel_learner
-from aggro.persistence.learners import decode_learner, encode_learner
+from aggro.persistence.container import ModelFileError
+from aggro.persistence.learners import (
+    decode_kernel_learner,
+    decode_learner,
+    encode_kernel_learner,
+    encode_learner,
+)
 from aggro.persistence.parameters import check_type
 from aggro.persistence.values import Arrays, decode, encode
 from aggro.reference_row import ReferenceRow

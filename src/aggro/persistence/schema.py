@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.learner import Learner
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.persistence.values import Array, Arrays
 
 TABLES = ("lane", "slot", "feature")  # kinds of arrays that have one line for each feature

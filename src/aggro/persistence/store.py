@@ -13,7 +13,7 @@ from aggro.calibration.calibrator import Calibrator
 from aggro.estimators import counters
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.persistence.record import (
     DAMAGED,
     KERNELS,

@@ -9,7 +9,7 @@ import numpy as np
 import aggro
 from aggro.learner import Learner
 from aggro.persistence.calibrators import check_calibrator
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.persistence.learners import check_linear
 from aggro.persistence.record import Record
 from aggro.persistence.schema import (

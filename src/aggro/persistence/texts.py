@@ -21,7 +21,7 @@ from aggro.persistence.calibrators import (
     encode_calibrator,
     encode_typical,
 )
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import ModelFileError
 from aggro.persistence.learners import (
     decode_learner,
     decode_settings,

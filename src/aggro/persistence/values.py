@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aggro.persistence.container import NAMES
-from aggro.persistence.errors import ModelFileError
+from aggro.persistence.container import NAMES, ModelFileError
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
