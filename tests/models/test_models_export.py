@@ -3,6 +3,10 @@
 import numpy as np
 import pytest
 from model_helpers import problem
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import aggro
 from aggro.persistence import ModelFileError, to_onnx, to_sklearn
@@ -101,3 +105,42 @@ def test_what_cannot_be_converted_is_said():
 def test_labels_of_a_graph_have_a_type_that_graphs_know(classes, expected):
     model = aggro.PassiveAggressiveClassifier().partial_fit(np.eye(2), classes)
     assert _label_type(model) == np.dtype(expected)
+
+
+# -- pipelines --
+
+ROWS, _ = problem("SPA-I")
+GAPS = np.where(np.abs(ROWS) < 0.2, np.nan, ROWS)
+PIPELINES = {
+    "standard": [StandardScaler()],
+    "standard, not centred": [StandardScaler(with_mean=False), "passthrough"],
+    "range": [MinMaxScaler((-1, 2), clip=True)],
+    "largest": [MaxAbsScaler()],
+    "gaps": [SimpleImputer(strategy="median"), StandardScaler()],
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", PIPELINES)
+def test_onnx_pipeline_gives_the_same_scores(kind, dtype, tmp_path):
+    _, y = problem("SPA-I")
+    X = (GAPS if kind == "gaps" else ROWS).astype(dtype)
+    model = aggro.PassiveAggressiveClassifier(random_state=0)
+    pipeline = make_pipeline(*PIPELINES[kind], model).fit(X, y)
+    rows = (2 * X).astype(dtype)  # beyond what was learned, so that limits matter
+    plain = to_sklearn(pipeline)
+    close(plain.decision_function(rows), pipeline.decision_function(rows), dtype)
+    runtime = pytest.importorskip("onnxruntime")
+    to_onnx(pipeline, tmp_path / "m.onnx")
+    label, scores = runtime.InferenceSession(tmp_path / "m.onnx").run(None, {"X": rows})
+    close(scores, pipeline.decision_function(rows), dtype)
+    assert list(label) == pipeline.predict(rows).tolist()
+
+
+def test_steps_that_onnx_does_not_support_are_named(tmp_path):
+    X, y = problem("SPA-I")
+    model = aggro.PassiveAggressiveClassifier()
+    for step, name in ((PCA(2), "PCA"), (SimpleImputer(add_indicator=True), "SimpleImputer")):
+        with pytest.raises(ModelFileError, match=f"cannot export the step {name}"):
+            to_onnx(make_pipeline(step, model).fit(X, y), tmp_path / "m.onnx")
+    assert not list(tmp_path.iterdir())

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 def facts(record: Record, learner: Any) -> list[tuple[str, str]]:
     """Return what is known about a model, by name."""
-    defaults: dict[str, Any] = getattr(getattr(aggro, record.name), "_defaults", dict)()
+    defaults: dict[str, Any] = getattr(getattr(aggro, record.name, None), "_defaults", dict)()
     given = {k: v for k, v in record.params.items() if v is not None and v != defaults.get(k)}
     found = [("parameters", ", ".join(f"{k}={v!r}" for k, v in given.items()))]
     origin = record.attributes.get("_origin", {})

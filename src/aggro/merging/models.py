@@ -25,6 +25,7 @@ from aggro.persistence.streams import STREAMS
 from aggro.selection.common import AnyLearner
 from aggro.selection.makers import grown
 from aggro.settings import LOSSES, check_settings
+from aggro.variants import LINEAR
 
 Path_ = (str, os.PathLike)
 SAME = ("_multilabel", "_flat", "_origin")  # of all models
@@ -135,6 +136,10 @@ def merge_records(
         raise ValueError(
             f"A {first.name} cannot be merged: its models are sums over remembered examples, and "
             "all examples of all models together are more than the budget; merge linear models."
+        )
+    if first.name not in (*LINEAR, *TEXTS):
+        raise ValueError(
+            f"A {first.name} cannot be merged; give linear models, streams or models of texts."
         )
     records, weights = in_canonical_order(records, weights, vars)
     start = None if start is None or "_learner" not in start.attributes else start

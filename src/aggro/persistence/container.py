@@ -11,6 +11,7 @@ It tells accidents, not forgers: what reads the arrays must check what it relies
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from pathlib import Path
@@ -64,13 +65,20 @@ def pieces_of(text: str, arrays: dict[str, Array]) -> list[bytes | memoryview]:
 
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]:
     """Return the text and the arrays; raise ModelFileError unless every bit is as it was."""
-    name = os.fspath(path)
     with Path(path).open("rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
-        header = _read_header(stream, size, name)
-        data = bytearray(size - 8 - len(header))
-        if stream.readinto(data) != len(data) or stream.read(1):
-            raise ModelFileError(f"{name}: the file changed while it was read; try again.")
+        return _read(stream, os.fstat(stream.fileno()).st_size, os.fspath(path))
+
+
+def parse(content: bytes, name: str) -> tuple[str, dict[str, Array]]:
+    """Return the text and the arrays of a file that is in memory; errors call it ``name``."""
+    return _read(io.BytesIO(content), len(content), name)
+
+
+def _read(stream: IO[bytes], size: int, name: str) -> tuple[str, dict[str, Array]]:
+    header = _read_header(stream, size, name)
+    data = bytearray(size - 8 - len(header))
+    if stream.readinto(data) != len(data) or stream.read(1):  # type: ignore[attr-defined]
+        raise ModelFileError(f"{name}: the file changed while it was read; try again.")
     blank = header[: DIGEST.start] + b"0" * 64 + header[DIGEST.stop :]
     digest = hashlib.sha256(_length(blank) + blank)
     digest.update(data)

@@ -1,7 +1,8 @@
-"""Linear models for other libraries: plain scikit-learn, and ONNX."""
+"""Export of linear models, alone or at the end of a pipeline, to scikit-learn and ONNX."""
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any
 
@@ -12,6 +13,7 @@ from aggro.extras import optional
 from aggro.learner import Array
 from aggro.persistence.container import ModelFileError
 from aggro.persistence.record import CLASSIFIERS, REGRESSORS
+from aggro.persistence.store import is_pipeline
 
 OPSET = 17
 IR_VERSION = 8  # of 2021: old runtimes read the file too
@@ -21,11 +23,11 @@ def to_sklearn(model: Any) -> Any:
     """Return a fitted model of scikit-learn with the same weights, scores and predictions.
 
     Classifiers become an SGDClassifier, with several labels a RidgeClassifier; regressors a
-    LinearRegression.
+    LinearRegression. In a pipeline, the last step is replaced and the others are copied.
 
     Parameters
     ----------
-    model : fitted linear estimator
+    model : fitted linear estimator, or Pipeline that ends with one
         Any of aggro's linear classifiers and regressors.
 
     Examples
@@ -35,6 +37,9 @@ def to_sklearn(model: Any) -> Any:
     >>> aggro.to_sklearn(model).predict([[1.0]])
     array(['yes'], dtype='<U3')
     """
+    if is_pipeline(model):
+        steps = copy.deepcopy(model.steps[:-1])
+        return type(model)([*steps, (model.steps[-1][0], to_sklearn(model.steps[-1][1]))])
     _require_linear(model)
     coef, intercept = _dense_coef(model), np.array(model.intercept_)
     if type(model).__name__ in REGRESSORS:
@@ -50,15 +55,16 @@ def to_sklearn(model: Any) -> Any:
 
 
 def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a linear model as an ONNX file.
+    """Write a linear model, or a pipeline of scalers and a linear model, as an ONNX file.
 
     Its input ``X`` has the model's dtype. A classifier gives ``label`` and ``scores`` (what
     ``predict`` and ``decision_function`` return), a regressor ``prediction``.
 
     Parameters
     ----------
-    model : fitted linear estimator
-        Any of aggro's linear classifiers and regressors.
+    model : fitted linear estimator, or Pipeline that ends with one
+        Any of aggro's linear classifiers and regressors. The other steps of a pipeline may be
+        StandardScaler, MinMaxScaler, MaxAbsScaler and SimpleImputer.
     path : path
         Where to write.
 
@@ -73,8 +79,9 @@ def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     onnx = optional("onnx", "aggro.to_onnx")
-    _require_linear(model)
-    graph = _graph(onnx, model)
+    steps = [step for _, step in model.steps] if is_pipeline(model) else [model]
+    _require_linear(steps[-1])
+    graph = _graph(onnx, steps[-1], steps[:-1])
     opsets = [onnx.helper.make_opsetid("", OPSET)]
     whole = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     onnx.checker.check_model(whole)
@@ -125,14 +132,15 @@ def _regression(coef: Array, intercept: Array, flat: bool) -> Any:
     return plain
 
 
-def _graph(onnx: Any, model: Any) -> Any:
-    """Return X @ coef.T + intercept, and what makes predictions of it."""
+def _graph(onnx: Any, model: Any, steps: list[Any]) -> Any:
+    """Return the steps before a model, X @ coef.T + intercept, and the rules of predictions."""
     make, types = onnx.helper, onnx.TensorProto
     number = types.FLOAT if model._learner.dtype == np.float32 else types.DOUBLE
     outputs = model._learner.outputs
     constants = {"coef": _dense_coef(model).T, "intercept": np.array(model.intercept_)}
-    nodes = [
-        make.make_node("MatMul", ["X", "coef"], ["products"]),
+    nodes, prepared = _prepare(make, constants, steps, model._learner.dtype)
+    nodes += [
+        make.make_node("MatMul", [prepared, "coef"], ["products"]),
         make.make_node("Add", ["products", "intercept"], ["table"]),
     ]
     if type(model).__name__ in REGRESSORS:
@@ -154,6 +162,54 @@ def _graph(onnx: Any, model: Any) -> Any:
         [make.make_tensor_value_info(*result) for result in results],
         [_constant(onnx, name, value) for name, value in constants.items()],
     )
+
+
+def _prepare(
+    make: Any, constants: dict[str, Array], steps: list[Any], dtype: Any
+) -> tuple[list[Any], str]:
+    """Return the nodes of the steps before the model, and the name of their output."""
+    nodes, last = [], "X"
+    for operation, constant in [pair for step in steps for pair in _operations(step)]:
+        given, number = last, len(constants)
+        constant_name, last = f"constant{number}", f"prepared{number}"
+        constants[constant_name] = np.asarray(constant, dtype)
+        inputs = [given, constant_name]
+        if operation == "Where":
+            nodes.append(make.make_node("IsNaN", [given], [f"missing{number}"]))
+            inputs = [f"missing{number}", constant_name, given]
+        nodes.append(make.make_node(operation, inputs, [last]))
+    return nodes, last
+
+
+def _operations(step: Any) -> list[tuple[str, Any]]:
+    """Return what a step does to each column: operations, each with a number for each column."""
+    name = type(step).__name__
+    if step is None or isinstance(step, str):  # "passthrough"
+        return []
+    if name == "StandardScaler":
+        centre = [("Sub", step.mean_)] if step.with_mean else []
+        return centre + ([("Div", step.scale_)] if step.with_std else [])
+    if name == "MinMaxScaler":
+        limits = [*zip(("Max", "Min"), step.feature_range, strict=True)] if step.clip else []
+        return [("Mul", step.scale_), ("Add", step.min_), *limits]
+    if name == "MaxAbsScaler":
+        limits = [("Max", -1.0), ("Min", 1.0)] if getattr(step, "clip", False) else []
+        return [("Div", step.scale_), *limits]
+    if name == "SimpleImputer" and _is_plain(step):
+        return [("Where", step.statistics_)]
+    raise ModelFileError(
+        f"to_onnx cannot export the step {step!r}. It exports StandardScaler, MinMaxScaler, "
+        "MaxAbsScaler and SimpleImputer for NaN without indicator columns; give it the last step "
+        "alone, and apply the others before."
+    )
+
+
+def _is_plain(imputer: Any) -> bool:
+    """Return True if an imputer replaces NaN and keeps all columns."""
+    is_nan = isinstance(imputer.missing_values, float) and np.isnan(imputer.missing_values)
+    statistics = np.asarray(imputer.statistics_)
+    complete = statistics.dtype.kind == "f" and bool(np.isfinite(statistics).all())
+    return is_nan and complete and not imputer.add_indicator
 
 
 def _constant(onnx: Any, name: str, value: Array) -> Any:

@@ -96,22 +96,26 @@ def read_record(path: str | os.PathLike[str]) -> Record:
     """Read a model from a file; raise ModelFileError if it is anything else."""
     text, arrays = container.read(path)
     try:
-        header = json.loads(text)
-        if header["format"] != FORMAT:
-            raise ModelFileError(
-                f"it has format {header['format']!r}, but aggro {aggro.__version__} reads format "
-                f"{FORMAT}; load it with aggro {header.get('aggro')!r}, which wrote it"
-            )
-        params = {name: decode(value, arrays) for name, value in header["params"].items()}
-        for name, value in params.items():
-            check_type(name, value)
-        attributes = {
-            name: _decode_attribute(value, name, arrays)
-            for name, value in header["attributes"].items()
-        }
-        return Record(str(header["class"]), params, attributes, dict(header.get("notes", {})))
+        return parse_record(text, arrays)
     except DAMAGED as error:
         raise ModelFileError(f"{os.fspath(path)}: cannot be read: {error}") from error
+
+
+def parse_record(text: str, arrays: Arrays) -> Record:
+    """Return the model that the header and the arrays of a model file describe."""
+    header = json.loads(text)
+    if header["format"] != FORMAT:
+        raise ModelFileError(
+            f"it has format {header['format']!r}, but aggro {aggro.__version__} reads format "
+            f"{FORMAT}; load it with aggro {header.get('aggro')!r}, which wrote it"
+        )
+    params = {name: decode(value, arrays) for name, value in header["params"].items()}
+    for name, value in params.items():
+        check_type(name, value)
+    attributes = {
+        name: _decode_attribute(value, name, arrays) for name, value in header["attributes"].items()
+    }
+    return Record(str(header["class"]), params, attributes, dict(header.get("notes", {})))
 
 
 def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:

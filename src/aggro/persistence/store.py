@@ -55,13 +55,14 @@ FLAGS = ("_known_params", "_sparse_coef")
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model to a file from which ``load`` makes it again, to the last bit.
 
-    The file holds arrays and a JSON header (safetensors), never code. It appears in one step: who
-    reads the path meanwhile finds the old file or the new one.
+    The file contains arrays and a JSON header (safetensors), never code. It is replaced in one
+    step: a concurrent reader sees the old file or the new one.
 
     Parameters
     ----------
-    model : estimator or stream learner
-        Any of aggro's, fitted or not.
+    model : estimator, stream learner or Pipeline
+        Any of aggro's, fitted or not. A pipeline of scikit-learn may contain models of aggro,
+        scalers, SimpleImputer, encoders, vectorizers, ColumnTransformer and FeatureUnion.
     path : path
         Where to write.
 
@@ -79,7 +80,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model from a file; learning continues where it stopped.
+    """Read a model or a pipeline from a file; learning continues where it stopped.
 
     Nothing in the file is executed. A file that is damaged, cut short or of another kind raises
     ``ModelFileError``.
@@ -110,11 +111,22 @@ def load(path: str | os.PathLike[str]) -> Any:
 def record_of(model: Any) -> Record:
     """Return a model as plain data."""
     name = type(model).__name__
-    if name not in CODECS or type(model) is not getattr(aggro, name):
+    if name not in CODECS or not _is_original(model):
         raise ModelFileError(
             f"{type(model).__qualname__} cannot be saved: expected one of {', '.join(CODECS)}."
         )
     return CODECS[name][0](model)
+
+
+def _is_original(model: Any) -> bool:
+    """Return True unless the class of a model only has the name of one that can be saved."""
+    return is_pipeline(model) or type(model) is getattr(aggro, type(model).__name__, None)
+
+
+def is_pipeline(model: Any) -> bool:
+    """Return True if a model is a pipeline of scikit-learn."""
+    kind = type(model)
+    return (kind.__module__, kind.__name__) == ("sklearn.pipeline", "Pipeline")
 
 
 def model_of(record: Record) -> Any:
@@ -214,9 +226,22 @@ def _text_estimator(record: Record) -> Any:
     return text_estimator_of(record.name, record.params, record.attributes)
 
 
+def _pipeline_record(model: Any) -> Record:
+    from aggro.persistence.pipelines import pipeline_record
+
+    return pipeline_record(model)
+
+
+def _pipeline_of(record: Record) -> Any:
+    from aggro.persistence.pipelines import pipeline_of
+
+    return pipeline_of(record)
+
+
 Codec = tuple[Callable[[Any], Record], Callable[[Record], Any]]
 CODECS: dict[str, Codec] = {
     **dict.fromkeys(ESTIMATORS, (_estimator_record, _estimator)),
     **dict.fromkeys(STREAMS, (stream_record, stream_learner)),
     **dict.fromkeys(TEXTS, (_text_record, _text_estimator)),
+    "Pipeline": (_pipeline_record, _pipeline_of),
 }

@@ -63,13 +63,18 @@ def _key(key: Any, where: str) -> Any:
     return plain
 
 
+def _scalar(item: Any, where: str) -> Any:
+    """Return an item of an array of objects: a text, a number, which may be NaN, or None."""
+    return encode(item, where, {}) if isinstance(item, float) else _key(item, where)
+
+
 def _encode_array(value: Array, where: str, arrays: Arrays) -> Any:
     kind = value.dtype.kind
     if kind == "O" and value.ndim == 1:
         items = value.tolist()
         if items and all(type(item) is str for item in items):
             return {"objects": _store_strings(items, where, arrays)}
-        return {"mixed": [_key(item, where) for item in items]}
+        return {"mixed": [_scalar(item, where) for item in items]}
     if kind == "U" and value.ndim == 1 and value.nbytes <= 4 * MOST_LETTERS:
         return {
             "strings": [value.dtype.itemsize // 4, _store_strings(value.tolist(), where, arrays)]
