@@ -243,7 +243,8 @@ def test_the_command_line_learns_the_same(params, known):
     told = PassiveAggressiveClassifier(random_state=0, **{"average": False, **params})
     for rows in (slice(0, ALONE), slice(ALONE, None)):
         order = np.arange(len(y[rows]))
-        model.learn(model.begin_batch(X[rows], y[rows], None), None, order)
+        batch = model.begin_batch(X[rows], y[rows], None)
+        model.estimator._learn_batch(batch, None, order)
         told.partial_fit(X[rows], y[rows], classes=[0, 1])
         if rows.stop:
             np.testing.assert_array_equal(model.probabilities(model.scores(X)), np.ones((120, 1)))

@@ -210,7 +210,7 @@ def test_what_is_refused(svm, tmp_path):
     wrong = [
         (lambda: aggro.sweep(path, orders=3), "orders=3 asks for random orders"),
         (lambda: aggro.sweep(path, y), "leave y out"),
-        (lambda: aggro.sweep(tmp_path / "none.svm"), "no rows"),
+        (lambda: aggro.sweep(tmp_path / "none.svm"), "no examples"),
         (lambda: aggro.sweep(tmp_path / "one.svm"), "one class only"),
         (lambda: aggro.sweep(tmp_path / "t.csv"), "label="),
         (lambda: aggro.sweep("-"), "more than once"),

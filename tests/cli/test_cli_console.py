@@ -1,13 +1,13 @@
-"""The progress bar, and how the file of a model says its data are to be read."""
+"""The console: lines, notes and the progress bar."""
 
 import sys
 
 import pytest
 
-from aggro.cli.console import Console, listed
+from aggro.cli.output import Console, listed
 
 
-def test_the_bar_moves_and_is_taken_away(monkeypatch):
+def test_the_bar_advances_and_is_removed(monkeypatch):
     pytest.importorskip("rich")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Console(total=100) as console:
@@ -18,13 +18,13 @@ def test_the_bar_moves_and_is_taken_away(monkeypatch):
         console.expect(200)
         assert console._bar.tasks[0].total == 200
     assert console._bar is None
-    console.advance(3)  # there is nothing to move, and no error
+    console.advance(3)  # without a bar nothing happens
 
 
 @pytest.mark.parametrize(
     "how", [{"quiet": True}, {"bar": False}, {}], ids=["quiet", "no bar", "no terminal"]
 )
-def test_no_bar_where_none_is_wanted(how, capsys):
+def test_quiet_consoles_and_files_have_no_bar(how, capsys):
     console = Console(total=10, **how)
     assert console._bar is None
     console.line("result")
@@ -34,6 +34,6 @@ def test_no_bar_where_none_is_wanted(how, capsys):
     assert (shown.out, shown.err) == (("", "") if quiet else ("result\n", "beside it\n"))
 
 
-def test_files_are_listed():
+def test_listed_names_the_first_file():
     assert listed(["a"]) == "a"
     assert listed(["-", "b", "c"]) == "standard input and 2 more"

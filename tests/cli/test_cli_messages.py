@@ -10,7 +10,8 @@ from cli_helpers import write_csv, write_jsonl, write_numbers, write_svmlight, w
 
 import aggro
 from aggro.cli import main
-from aggro.cli.messages import in_words, translated
+from aggro.cli.messages import explain, translated
+from aggro.learner import Learner
 from aggro.settings import INCOMPATIBLE
 
 PYTHON = re.compile(
@@ -68,14 +69,14 @@ WRONG = {
     "train data.svm -o m --passes 0": "argument --passes: 0 must be at least 1",
     "train data.svm -o m --passes x": "argument --passes: 'x' is not a whole number",
     "train data.svm -o m --skip -1": "argument --skip",
-    "train data.svm -o m --seed -1": "argument --seed",
-    "train data.svm -o m --seed 5000000000": "at most 4294967295",
+    "train data.svm -o m --random-state -1": "argument --random-state",
+    "train data.svm -o m --random-state 5000000000": "at most 4294967295",
     "train data.svm -o m --hash-bits x": "argument --hash-bits: 'x' is not a whole number",
     "train data.svm -o m --format xml": "invalid choice",
     "info m.aggro --top x": "argument --top: 'x' is not a whole number",
-    "compare data.svm --algorithms PA-I --C ,": "argument --C: ',' names nothing",
-    "compare data.svm --algorithms PA-I --C 1,x": "'x' is neither a number nor 'auto'",
-    "compare data.svm --algorithms ,": "argument --algorithms: ',' names nothing",
+    "compare data.svm --algorithms PA-I --C ,": "argument --C: ',' contains no name",
+    "compare data.svm --algorithms PA-I --C 1,x": "'x' is not a number",
+    "compare data.svm --algorithms ,": "argument --algorithms: ',' contains no name",
     # settings
     "train data.svm -o m --C -1": "--C -1.0 is not valid; give a number greater than 0, or 'auto'",
     "train data.svm -o m --C nan": "--C nan is not valid",
@@ -103,9 +104,9 @@ WRONG = {
     "train data.svm -o m --hash-bits 0": "--hash-bits 0: expected a whole number",
     # files
     "train nowhere.svm -o m": "nowhere.svm: no such file",
-    "train empty.svm -o m": "empty.svm: there were no examples to learn from",
-    "train data.svm -o m --skip 1000": "data.svm: there were no examples to learn from after",
-    "compare empty.svm --algorithms PA-I": "empty.svm: there were no examples to learn from",
+    "train empty.svm -o m": "empty.svm: no examples to learn from",
+    "train data.svm -o m --skip 1000": "data.svm: no examples to learn from after",
+    "compare empty.svm --algorithms PA-I": "empty.svm: no examples to learn from",
     "train bad.svm -o m": "bad.svm, line 2",
     "train bad-option.svm -o m": "C=3",
     "train nan.svm -o m": "nan.svm, line 1",
@@ -176,26 +177,27 @@ def test_translation(python, plain):
 
 def test_errors_that_nobody_foresaw_say_so():
     for error in (KeyError("x"), AttributeError(), IndexError("list index out of range")):
-        text = in_words(error)
+        text = explain(error)
         assert type(error).__name__ in text and "AGGRO_DEBUG=1" in text
     for error in (MemoryError(), MemoryError("std::bad_alloc")):
-        assert "not enough memory" in in_words(error)
-    assert in_words(OSError(2, "No such file or directory", "Here")) == (
+        assert "not enough memory" in explain(error)
+    assert explain(OSError(2, "No such file or directory", "Here")) == (
         "Here: no such file or directory"
     )
 
 
-def test_a_refused_example_is_named_by_its_place_in_the_data(inside, monkeypatch, capsys):
-    """The core counts the rows of a batch, people those of the file; skipped ones count too."""
-    monkeypatch.setattr("aggro.learner.Learner.learn", _refusing_row_41)
+def test_errors_name_the_example_in_the_data(inside, monkeypatch, capsys):
+    """The core counts the rows of a batch; errors count those of the files, skipped ones too."""
+    monkeypatch.setattr("aggro.learner.Learner.learn", _rejecting_row_41)
     assert main(["train", "data.svm", "-o", "m", "--quiet", "--fast"]) == 1
-    assert "data.svm, example 42: it is refused" in capsys.readouterr().err
+    assert "data.svm, example 42: it is rejected" in capsys.readouterr().err
     assert main(["train", "data.svm", "-o", "m", "--quiet", "--fast", "--skip", "10"]) == 1
-    assert "data.svm, example 52: it is refused" in capsys.readouterr().err
+    assert "data.svm, example 52: it is rejected" in capsys.readouterr().err
     assert main(["compare", "data.svm", "--algorithms", "PA-I,PA-II", "--quiet"]) == 1
-    assert "data.svm, example 42: it is refused" in capsys.readouterr().err
+    assert "data.svm, example 42: it is rejected" in capsys.readouterr().err
 
 
-def _refusing_row_41(self, rows, *, order, **lesson):
+def _rejecting_row_41(self, rows, *, order, learn=Learner.learn, **parts):
     if 41 in order:
-        raise ValueError("row 41: it is refused")
+        raise ValueError("row 41: it is rejected")
+    return learn(self, rows, order=order, **parts)

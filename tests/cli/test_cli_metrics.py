@@ -1,4 +1,4 @@
-"""The figures of the command line are scikit-learn's, whatever batches they are added up from."""
+"""Metrics equal scikit-learn's for any batches, and the progress table is correct."""
 
 import json
 import signal
@@ -11,9 +11,10 @@ from closeness import assert_close
 from sklearn import metrics
 
 from aggro.cli import main
-from aggro.cli.interrupt import Interrupt
-from aggro.cli.metrics import Classification, Regression, label_text
-from aggro.cli.watch import FIRST
+from aggro.cli.evaluate import ClassMetrics, RegressionMetrics
+from aggro.cli.output import label_text
+from aggro.cli.progress import FIRST
+from aggro.cli.train import Interrupt
 from aggro.io import load_svmlight
 from aggro.persistence import load
 
@@ -29,7 +30,7 @@ class Fixed:
 
 
 @pytest.fixture
-def answers():
+def scored():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(500, 3))
     y = np.where(rng.random(500) < 0.6, scores.argmax(axis=1), rng.integers(0, 4, 500))
@@ -37,9 +38,9 @@ def answers():
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [100, 101, 499]])
-def test_classification(answers, cuts):
-    scores, y = answers
-    figures = Classification()
+def test_class_metrics_equal_those_of_scikit_learn(scored, cuts):
+    scores, y = scored
+    figures = ClassMetrics()
     for rows in np.split(np.arange(500), cuts):
         figures.add(Fixed, scores[rows], y[rows])
     report, guess = figures.report(), scores.argmax(axis=1)
@@ -57,10 +58,10 @@ def test_classification(answers, cuts):
 
 @pytest.mark.parametrize("cuts", [[], [1], [100, 101, 499]])
 @pytest.mark.parametrize("shift", [0.0, 1e6])
-def test_regression(answers, cuts, shift):
-    scores, y = answers
+def test_regression_metrics_equal_those_of_scikit_learn(scored, cuts, shift):
+    scores, y = scored
     scores, y = scores[:, :1] + shift, y + shift
-    figures = Regression()
+    figures = RegressionMetrics()
     for rows in np.split(np.arange(500), cuts):
         figures.add(Fixed, scores[rows], y[rows])
     report = figures.report()
@@ -70,13 +71,13 @@ def test_regression(answers, cuts, shift):
     assert report["r2"] == pytest.approx(metrics.r2_score(y, scores), abs=1e-6)
 
 
-def test_a_constant_target_has_no_r2():
-    figures = Regression()
+def test_r2_of_a_constant_target_is_zero():
+    figures = RegressionMetrics()
     figures.add(Fixed, np.ones((3, 1)), np.full(3, 2.0))
     assert figures.report()["r2"] == 0.0
 
 
-def test_labels_are_shown_as_files_have_them():
+def test_labels_are_printed_as_files_contain_them():
     assert [label_text(each) for each in (1.0, -2.0, 1.5, "1.0", np.float64(3), True)] == [
         "1", "-2", "1.5", "1.0", "3", "True",
     ]  # fmt: skip
@@ -91,7 +92,7 @@ def inside(tmp_path, monkeypatch):
 
 
 def progress(data):
-    """The table of a training, and what it must be: each example told before it is learned."""
+    """Return the progress table, and errors and updates of learning one by one."""
     assert main(f"train {data} -o m.aggro --json r.json --quiet --fast".split()) == 0
     lines = json.loads(Path("r.json").read_text())["progress"]
     X, y = load_svmlight(data)
@@ -109,7 +110,7 @@ def progress(data):
 
 
 @pytest.mark.parametrize("data", ["data.svm", "numbers.svm"])
-def test_the_table_of_a_training_is_true(inside, data):
+def test_the_progress_table_equals_predictions_made_one_by_one(inside, data):
     lines, wrong, updates, y = progress(data)
     ends = [line["examples"] for line in lines]
     assert ends == [FIRST * 2**k for k in range(5)] + [300]
@@ -129,19 +130,22 @@ def test_the_table_of_a_training_is_true(inside, data):
         assert lines[-1]["baseline"] == pytest.approx(sum(off) / 300)
 
 
-def test_the_first_interrupt_is_a_wish_and_the_second_an_order():
+def test_the_first_interrupt_is_a_request_and_the_second_raises():
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), Interrupt() as interrupt:
-        assert not interrupt.asked
+        assert not interrupt.requested
         signal.raise_signal(signal.SIGINT)
-        assert interrupt.asked
+        assert interrupt.requested
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.parametrize("seed", [0, 2**32 - 1])
-def test_the_bounds_of_numbers_belong_to_them(inside, seed, capsys):
-    assert main(f"train data.svm -o m.aggro --quiet --passes 1 --skip 0 --seed {seed}".split()) == 0
+def test_bounds_of_options_are_valid_values(inside, seed, capsys):
+    assert (
+        main(f"train data.svm -o m.aggro --quiet --passes 1 --skip 0 --random-state {seed}".split())
+        == 0
+    )
     assert load("m.aggro").random_state == seed
     assert main(["info", "m.aggro", "--top", "0"]) == 0
     assert "strongest" not in capsys.readouterr().out

@@ -15,7 +15,7 @@ import pytest
 from cli_helpers import write_csv, write_svmlight
 
 from aggro.cli import main
-from aggro.cli.watch import Watch
+from aggro.cli.progress import Progress
 from aggro.io import load_svmlight, read
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and pipes are POSIX")
@@ -69,7 +69,7 @@ PLACES = {
 def test_what_cannot_be_written_is_told_before_learning(
     model, inside, line, place, capsys, monkeypatch
 ):
-    monkeypatch.setattr(Watch, "learn", None)
+    monkeypatch.setattr(Progress, "learn", None)
     before = tree(inside)
     assert main(line.format(place).split()) == 1
     err = capsys.readouterr().err
@@ -80,7 +80,7 @@ def test_what_cannot_be_written_is_told_before_learning(
 
 @pytest.mark.parametrize("line", WRITERS)
 def test_a_closed_folder_is_told_before_learning(model, inside, line, capsys, monkeypatch):
-    monkeypatch.setattr(Watch, "learn", None)
+    monkeypatch.setattr(Progress, "learn", None)
     closed, real = inside / "folder", os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed and real(path, mode))
     assert main(line.format("folder/file").split()) == 1
@@ -91,7 +91,7 @@ def test_a_closed_folder_is_told_before_learning(model, inside, line, capsys, mo
 
 @pytest.mark.parametrize("line", [line for line in WRITERS if "{}" in line])
 def test_what_is_read_is_never_replaced(model, inside, line, capsys, monkeypatch):
-    monkeypatch.setattr(Watch, "learn", None)
+    monkeypatch.setattr(Progress, "learn", None)
     Path("link.svm").symlink_to("data.svm")
     read_files = ["data.svm", "./data.svm", "link.svm", "data.png"]
     Path("data.png").symlink_to("data.svm")
@@ -119,7 +119,7 @@ def test_a_model_may_take_its_own_place(model):
 
 
 def test_test_data_that_are_not_there_are_told_before_learning(inside, capsys, monkeypatch):
-    monkeypatch.setattr(Watch, "learn", None)
+    monkeypatch.setattr(Progress, "learn", None)
     for line in (
         "train data.svm -o m --test no.svm",
         "compare data.svm --algorithms PA --test no.svm",
@@ -129,7 +129,7 @@ def test_test_data_that_are_not_there_are_told_before_learning(inside, capsys, m
 
 
 def test_pictures_that_cannot_be_drawn_are_told_before_learning(inside, capsys, monkeypatch):
-    monkeypatch.setattr(Watch, "learn", None)
+    monkeypatch.setattr(Progress, "learn", None)
     assert main(["train", "data.svm", "-o", "m", "--plot", "curve.doc"]) == 1
     err = capsys.readouterr().err
     assert "curve.doc: there are no pictures of this kind" in err and ".png" in err

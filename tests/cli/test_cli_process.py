@@ -99,7 +99,7 @@ def test_an_interrupt_saves_and_says_how_to_go_on(inside):
         pipe.write("".join(lines) * 40)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err
-    assert "Interrupted; the model is saved. Go on with:\n  aggro train pipe --resume" in err
+    assert "Interrupted; the model is saved. Continue with:\n  aggro train pipe --resume" in err
     learned = load_model("part.aggro")[0].learner.examples
     assert f"--skip {learned} " in err
     Path("all.svm").write_text("".join(lines[:2000]) * 40 + "".join(lines) * 40)

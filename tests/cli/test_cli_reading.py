@@ -12,9 +12,8 @@ from cli_helpers import aggro, write_csv, write_jsonl, write_svmlight, write_vw
 from closeness import assert_close
 
 from aggro.cli import main
-from aggro.cli.feature_names import FeatureNames
 from aggro.cli.model import load_model
-from aggro.cli.reading import Reading
+from aggro.cli.reading import FeatureNames, Reading
 
 pytestmark = pytest.mark.usefixtures("inside")
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("inside")
 
 
 class InterruptAfter:
-    """Stands for Ctrl-C after so many batches: ``asked`` is read after each of them."""
+    """Stands for Ctrl-C after so many batches: ``requested`` is read after each of them."""
 
     batches = 0
 
@@ -30,7 +30,7 @@ class InterruptAfter:
         pass
 
     @property
-    def asked(self):
+    def requested(self):
         return self.left <= 0
 
 
@@ -45,7 +45,7 @@ def interrupted(monkeypatch):
             pass
 
         Now.batches = batches
-        real = train.Watch.learn
+        real = train.Progress.learn
 
         def learn(self, *batch):
             lines = real(self, *batch)
@@ -59,11 +59,11 @@ def interrupted(monkeypatch):
         Now.__enter__ = enter
         with monkeypatch.context() as patch:
             patch.setattr(train, "Interrupt", Now)
-            patch.setattr(train.Watch, "learn", learn)
+            patch.setattr(train.Progress, "learn", learn)
             run(line, 130)
         err = capsys.readouterr().err
-        assert "Interrupted; the model is saved. Go on with:\n" in err
-        return err.split("Go on with:\n")[1].strip().removeprefix("aggro ")
+        assert "Interrupted; the model is saved. Continue with:\n" in err
+        return err.split("Continue with:\n")[1].strip().removeprefix("aggro ")
 
     return act
 
@@ -82,9 +82,9 @@ def write_parts(folder, parts=3):
     [
         "",
         "--average",
-        "--average reservoir --seed 7",
+        "--average reservoir --random-state 7",
         "--algorithm PAm-1",
-        "--C auto --keep-race",
+        "--C auto --keep-candidates",
         "--scale online --float32",
     ],
 )
@@ -108,7 +108,7 @@ def test_the_advice_repeats_what_the_rest_needs(inside, interrupted, capsys):
     go_on = interrupted(f"train parts -o part.aggro --passes 2 {options}", 2, capsys)
     for option in ("--skip-bad", "--cache c.aggrocache", "--json r.json", "--plot 'my curve.png'"):
         assert option in go_on
-    assert "--test all.svm" in go_on and "--keep-race" not in go_on
+    assert "--test all.svm" in go_on and "--keep-candidates" not in go_on
     run(go_on)
     report = json.loads(Path("r.json").read_text())
     assert report["bad_lines"] == 1 and report["test"]["examples"] == 270
@@ -177,13 +177,16 @@ def test_the_first_pass_alone_skips(inside):
 # -- what contradicts the model -----------------------------------------------------------------
 
 
-MADE = "train mail.csv --label kind --text body --hash-bits 10 --seed 3 --algorithm PA-I --C 0.5"
+MADE = (
+    "train mail.csv --label kind --text body --hash-bits 10 --random-state 3 --algorithm PA-I "
+    "--C 0.5"
+)
 SAME = [
     "",
     "--label kind",
     "--text body",
     "--hash-bits 10",
-    "--seed 3",
+    "--random-state 3",
     "--algorithm PA-I",
     "--algorithm pa-i",
     "--task classification",
@@ -201,7 +204,7 @@ OTHER = {
     "--text body --text size": "which cannot change to body,size",
     "--hash-bits 18": "with --hash-bits 10, which cannot change to 18",
     "--hash-bits 11": "with --hash-bits 10, which cannot change to 11",
-    "--seed 0": "with --seed 3, which cannot change to 0",
+    "--random-state 0": "with --random-state 3, which cannot change to 0",
     "--float32": "without --float32",
     "--algorithm SPA-I": "with --algorithm PA-I, which cannot change to SPA-I",
     "--algorithm PAR-I": "with --algorithm PA-I, which cannot change to PAR-I",
@@ -305,7 +308,7 @@ def test_a_model_that_records_goes_on_recording(tmp_path, first, later, C):
     more = write_svmlight(tmp_path / "b.svm", n=300, seed=1, classes=later)
     model = aggro.PassiveAggressiveClassifier(probability=True, C=C, random_state=0)
     aggro.save(model.partial_fit(*begun[:2]), "begun.aggro")
-    run(f"train {more} --resume begun.aggro --keep-race --quiet -o more.aggro")
+    run(f"train {more} --resume begun.aggro --keep-candidates --quiet -o more.aggro")
     after, (X, y, *_) = aggro.load("more.aggro"), load_svmlight(more, begun[0].shape[1])
     model.partial_fit(X, y)
     assert after.predict_proba(X).tolist() == model.predict_proba(X).tolist()

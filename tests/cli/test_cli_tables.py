@@ -1,5 +1,6 @@
 """Ordinary tables on the command line: bad cells, leaks, useless columns, names of categories."""
 
+import dataclasses
 import json
 import random
 
@@ -41,7 +42,7 @@ def customers(tmp_path, monkeypatch):
     return write_customers(tmp_path / "data.csv")
 
 
-def test_a_malformed_cell_is_an_error_with_a_way_out(customers, capsys):
+def test_the_error_of_a_malformed_cell_says_what_to_do(customers, capsys):
     text = customers.read_text().splitlines()
     cells = text[1000].split(",")
     text[1000] = ",".join([*cells[:4], "1_000", *cells[5:]])
@@ -65,7 +66,7 @@ def test_the_label_among_the_features_is_an_error(customers, capsys, role, comma
 
 
 @pytest.mark.parametrize("options", ["", "--fast", "--algorithm PA-I"])
-def test_a_running_number_does_not_spoil_a_mixed_table(customers, tmp_path, capsys, options):
+def test_a_row_counter_does_not_affect_a_mixed_table(customers, tmp_path, capsys, options):
     write_customers(tmp_path / "test.csv", n=700, seed=1)
     run(f"{TRAIN} --missing-zero --test test.csv --json report.json {options}")
     assert "column 'id' only rises or only falls" in capsys.readouterr().err
@@ -74,13 +75,13 @@ def test_a_running_number_does_not_spoil_a_mixed_table(customers, tmp_path, caps
     assert accuracy(tmp_path / "report.json") > constant - 0.03
 
 
-def test_counters_stay_if_they_are_named_or_rows_are_shuffled(customers, capsys):
+def test_counters_are_kept_if_named_or_shuffled(customers, capsys):
     for options in ("--features id,age,calls", "--shuffle"):
         run(f"{TRAIN} --missing-zero --fast {options}")
         assert "'id' only rises" not in capsys.readouterr().err
 
 
-def test_worse_than_a_constant_on_test_data(tmp_path, monkeypatch, capsys):
+def test_a_model_worse_than_a_constant_on_test_data_is_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     a = rng.standard_normal(400)
@@ -90,13 +91,13 @@ def test_worse_than_a_constant_on_test_data(tmp_path, monkeypatch, capsys):
         rows = [f"{sign * v + 0.5:.4f},{v:.4f}" for v in a]
         (tmp_path / f"{name}-n.csv").write_text("\n".join(["churn,a", *rows]) + "\n")
     run(f"{TRAIN} --test test.csv")
-    assert "worse than answering the most frequent class always" in capsys.readouterr().err
+    assert "worse than always predicting the most frequent class" in capsys.readouterr().err
     run("evaluate m.aggro data.csv")
     assert "worse" not in capsys.readouterr().err
     run("train data-n.csv --label churn -o n.aggro --fast --test test-n.csv")
-    assert "worse than answering the median always" in capsys.readouterr().err
+    assert "worse than always predicting the median" in capsys.readouterr().err
     run("evaluate n.aggro test-n.csv")
-    assert "worse than answering the median always" in capsys.readouterr().err
+    assert "worse than always predicting the median" in capsys.readouterr().err
 
 
 def test_info_and_explain_name_categories(customers, tmp_path, capsys):
@@ -110,17 +111,17 @@ def test_info_and_explain_name_categories(customers, tmp_path, capsys):
     row = dict(zip(*(line.split(",") for line in customers.read_text().splitlines()[:3:2]),
                    strict=True))  # fmt: skip
     assert f"city={row['city']}" in said
-    assert "what speaks for" in said
+    assert "contributions to" in said
     run("explain m.aggro data.csv --row 9999", code=1)
     assert "there is no row 9999; it has 2,000" in capsys.readouterr().err
     run("explain m.aggro words", code=1)
     assert "was not trained with --text" in capsys.readouterr().err
 
 
-def test_explained_parts_add_up_to_the_score(customers, tmp_path):
+def test_contributions_add_up_to_the_score(customers, tmp_path):
     from aggro.cli.explain import explain_row, row_of_file
-    from aggro.cli.feature_names import FeatureNames
     from aggro.cli.model import load_model
+    from aggro.cli.reading import FeatureNames
 
     run(f"{TRAIN} --missing-zero --quiet")
     model, reading = load_model("m.aggro")
@@ -131,7 +132,7 @@ def test_explained_parts_add_up_to_the_score(customers, tmp_path):
     assert reasons["no"].total == -reasons["yes"].total
 
 
-def test_explain_reads_rows_for_models_of_texts(tmp_path, monkeypatch, capsys):
+def test_explain_reads_rows_of_files_for_text_models(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rows = [f"{'spam' if i % 2 else 'ham'},{'free money' if i % 2 else 'see you'},{i % 5},c{i % 3}"
             for i in range(200)]  # fmt: skip
@@ -143,7 +144,7 @@ def test_explain_reads_rows_for_models_of_texts(tmp_path, monkeypatch, capsys):
     assert "money" in said
 
 
-def test_names_survive_resuming_and_merging(customers, tmp_path):
+def test_category_names_are_kept_when_resuming_and_merging(customers, tmp_path):
     run(f"{TRAIN} --missing-zero --fast --mergeable")
     run("train data.csv --resume m.aggro -o more.aggro")
     run("merge m.aggro more.aggro -o both.aggro")
@@ -151,7 +152,7 @@ def test_names_survive_resuming_and_merging(customers, tmp_path):
         assert "city=Oslo" in aggro.load(path)._names
 
 
-def test_the_number_of_names_is_bounded(tmp_path, monkeypatch):
+def test_the_number_of_stored_names_is_limited(tmp_path, monkeypatch):
     monkeypatch.setattr("aggro.io.hashing.MOST_NAMES", 10)
     rows = [f"{i % 2},c{i % 100}" for i in range(1000)]
     (tmp_path / "data.csv").write_text("\n".join(["y,c", *rows]) + "\n")
@@ -160,6 +161,6 @@ def test_the_number_of_names_is_bounded(tmp_path, monkeypatch):
     assert len(reader.names) == 10
 
 
-def test_a_reading_remembers_categorical_columns():
+def test_the_reading_stores_categorical_columns():
     reading = Reading(categorical=("zip",))
-    assert Reading.from_origin(reading.origin(), 3).categorical == ("zip",)
+    assert Reading.from_origin(dataclasses.asdict(reading)).categorical == ("zip",)

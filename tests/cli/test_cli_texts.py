@@ -79,14 +79,14 @@ def test_words_are_shown(capsys):
     run("info m.aggro --top 3")
     said = capsys.readouterr().out
     assert "strongest words" in said
-    assert "chosen" in said
+    assert "selected" in said
     assert Path("why.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_learning_goes_on():
-    run(f"{TRAIN} --keep-race")
-    run("train new.csv --resume m.aggro -o n.aggro --quiet --keep-race")
-    whole = "train data.csv new.csv --label kind --text body -o w.aggro --quiet --keep-race"
+    run(f"{TRAIN} --keep-candidates")
+    run("train new.csv --resume m.aggro -o n.aggro --quiet --keep-candidates")
+    whole = "train data.csv new.csv --label kind --text body -o w.aggro --quiet --keep-candidates"
     run(whole)
     one, two = aggro.load("n.aggro"), aggro.load("w.aggro")
     assert one.t_ == two.t_ == 501
@@ -98,8 +98,8 @@ def test_learning_goes_on():
     [
         (f"{TRAIN} --loss hard", "--text-defaults counts"),
         (f"{TRAIN} --ngrams 1,2 --chars 3,5", "give one of them"),
-        (f"{TRAIN} --ngrams 1,2 --algorithm PA-I", "--ngrams is for texts"),
-        ("train data.csv --label kind -o m.aggro --idf", "--idf is for texts"),
+        (f"{TRAIN} --ngrams 1,2 --algorithm PA-I", "--ngrams is for text models"),
+        ("train data.csv --label kind -o m.aggro --idf", "--idf is for text models"),
         (f"{TRAIN} --C -1", "--C -1.0"),
         ("explain counts.aggro words", "was not trained with --text"),
         ("train new.csv --resume old.aggro -o n.aggro --idf", "--idf is part of the model"),

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("inside")
 
 
 GOLDEN = """\
-SPA-I, C=0.1: error, judged before learning
+SPA-I, C=0.1: error of predictions made before learning
     examples  since last      so far    constant       updates
           16      43.75%      43.75%      50.00%            16
           32      18.75%      31.25%      50.00%            31
@@ -128,7 +128,7 @@ def test_regression(inside, capsys):
     write_numbers(inside / "data.svm")
     run("train data.svm -o m.aggro --C 0.1 --epsilon 0.01 --passes 5 --test data.svm")
     out = capsys.readouterr().out
-    assert out.startswith("PAR-I, C=0.1: absolute error, judged before learning")
+    assert out.startswith("PAR-I, C=0.1: absolute error of predictions made before learning")
     assert float(out.split("R²")[1]) > 0.99
     run("predict m.aggro data.svm")
     lines = capsys.readouterr().out.splitlines()
@@ -180,9 +180,9 @@ def test_c_can_be_left_to_the_command(inside, capsys):
     run("train data.svm -o m.aggro --C auto --passes 2 --test data.svm")
     out = capsys.readouterr().out
     assert out.startswith("SPA-I, C=auto: error")
-    assert "chosen: C=" in out
+    assert "selected: C=" in out
     run("info m.aggro")
-    assert "chosen" in capsys.readouterr().out
+    assert "selected" in capsys.readouterr().out
     run("predict m.aggro data.svm -o p.txt")
     X, _ = load_svmlight("data.svm")
     guesses = load("m.aggro").predict(X)

@@ -1,7 +1,7 @@
-"""The command ``aggro``: one file for each of its commands.
+"""The command ``aggro``.
 
-Only the module of the command that was asked for is imported, and none of them imports
-scikit-learn, SciPy, pyarrow or matplotlib before it needs them: the command starts at once.
+Only the module of the given command is imported, and it imports scikit-learn, SciPy, pyarrow and
+matplotlib only when it needs them, so that every command starts at once.
 """
 
 from __future__ import annotations
@@ -9,22 +9,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
-COMMANDS = {
-    "train": "learn a model from files of any size",
-    "predict": "apply a model to data",
-    "evaluate": "measure a model on labelled data",
-    "explain": "show which words or columns decided",
-    "info": "show what a model is and what it has learned",
-    "algorithms": "list the published variants",
-    "compare": "race several variants over one reading of the data",
-    "merge": "make one model of several that were learned apart",
-    "convert": "turn data into svmlight text or into a cache",
-    "serve": "predict and learn over HTTP, losing nothing",
-    "demo": "see online learning on built-in data",
-    "completion": "print a completion script for your shell",
+COMMANDS = {  # module, summary
+    "train": ("train", "learn a model from files of any size"),
+    "predict": ("predict", "apply a model to data"),
+    "evaluate": ("evaluate", "measure a model on labelled data"),
+    "explain": ("explain", "show which words or columns decided a prediction"),
+    "info": ("info", "describe a model and what it has learned"),
+    "algorithms": ("help", "list the published variants"),
+    "compare": ("compare", "compare several variants in one pass over the data"),
+    "merge": ("merge", "merge models that were trained separately"),
+    "convert": ("convert", "convert data to svmlight text or to a cache"),
+    "serve": ("serve", "predict and learn over HTTP, without losing updates"),
+    "demo": ("help", "show online learning on built-in data"),
+    "completion": ("help", "print a shell completion script"),
 }
 EXAMPLES = """\
 examples:
@@ -35,40 +36,55 @@ examples:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; return the exit code: 0 fine, 1 an error, 2 usage, 130 interrupted."""
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        The exit code: 0 on success, 1 after an error, 2 for wrong usage, 130 if interrupted.
+    """
     argv = sys.argv[1:] if argv is None else argv
     parser: argparse.ArgumentParser | None = None
     try:
         if argv and argv[0] in COMMANDS:
-            module = command(argv[0])
-            parser = module.parser()
-            return int(module.run(parser.parse_args(argv[1:])))
+            parser = parser_of(argv[0])
+            args = parser.parse_args(argv[1:])
+            return int(_function(argv[0], "run")(args))
         _top_parser().parse_args(argv)
         return 2
-    except SystemExit as exit:  # argparse: 0 for --help, 2 for bad usage
+    except SystemExit as exit:  # argparse: 0 for --help, 2 for wrong usage
         return int(exit.code or 0)
     except KeyboardInterrupt:
-        return _say("interrupted", 130)
+        return _report("interrupted", 130)
     except Exception as error:
         if isinstance(error, BrokenPipeError) and error.filename is None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0  # who read our output has had enough
+            return 0  # the reader of the output, such as head, has closed it
         if os.environ.get("AGGRO_DEBUG"):
             raise
-        from aggro.cli.messages import in_words
+        from aggro.cli.messages import explain
 
-        return _say(f"error: {in_words(error, parser)}", 1)
+        return _report(f"error: {explain(error, parser)}", 1)
 
 
-def command(name: str) -> ModuleType:
-    """Import the module of a command."""
-    return import_module(f"aggro.cli.{name}")
+def parser_of(command: str) -> argparse.ArgumentParser:
+    """Return the parser of a command."""
+    parser: argparse.ArgumentParser = _function(command, "parser")()
+    return parser
+
+
+def _function(command: str, name: str) -> Callable[..., Any]:
+    """Return a function of a command's module; a module of several commands names them."""
+    module = import_module(f"aggro.cli.{COMMANDS[command][0]}")
+    own = f"run_{command}" if name == "run" else f"{command}_parser"
+    function: Callable[..., Any] = getattr(module, own if hasattr(module, own) else name)
+    return function
 
 
 def _top_parser() -> argparse.ArgumentParser:
     from aggro import __version__
 
-    listed = "\n".join(f"  {name:<12}{what}" for name, what in COMMANDS.items())
+    listed = "\n".join(f"  {name:<12}{summary}" for name, (_, summary) in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="aggro",
         description=f"Passive-Aggressive online learning.\n\ncommands:\n{listed}",
@@ -80,6 +96,6 @@ def _top_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _say(text: str, code: int) -> int:
+def _report(text: str, code: int) -> int:
     print(f"aggro: {text}", file=sys.stderr)
     return code

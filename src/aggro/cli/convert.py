@@ -1,4 +1,4 @@
-"""``aggro convert``: turn data into svmlight text or into a cache of parsed batches."""
+"""``aggro convert``: convert data to svmlight text or to a cache of parsed batches."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from typing import IO, Any, Literal
 import numpy as np
 
 from aggro.atomic import replacing
-from aggro.cli.console import Console
-from aggro.cli.metrics import label_text
 from aggro.cli.options import add_reading, new_parser
-from aggro.cli.outputs import STANDARD_OUTPUT, check_files, opened
+from aggro.cli.output import STANDARD_OUTPUT, Console, check_files, label_text, opened
 from aggro.cli.reading import Reading
 from aggro.io import Batch, Reader
 from aggro.io.compression import compressor_of
@@ -30,9 +28,8 @@ aggro convert data.svm data.svm.aggrocache
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    parser = new_parser(
-        "convert", "Turn data into svmlight text or, for names in .aggrocache, a cache.", EXAMPLES
-    )
+    description = "Convert data to svmlight text or, for names in .aggrocache, to a cache."
+    parser = new_parser("convert", description, EXAMPLES)
     parser.add_argument("data", metavar="IN", help="file, folder or pattern; - for standard input")
     parser.add_argument("output", metavar="OUT", help="- for standard output")
     add_reading(parser)
@@ -40,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert, a batch at a time."""
+    """Convert the data batch by batch."""
     cache = args.output.endswith(CACHE_SUFFIX)
     if not cache:
         check_name(args.output)
@@ -48,9 +45,11 @@ def run(args: argparse.Namespace) -> int:
     reading = Reading.from_arguments(args)
     reading.check_label([args.data])
     stored = args.output if cache else args.cache
-    # A cache holds what aggro train reads.
-    useless: Literal["keep", "ignore"] = "ignore" if cache else "keep"
-    reader = reading.open([args.data], skip_bad=args.skip_bad, cache=stored, uninformative=useless)
+    # A cache contains the columns that aggro train reads.
+    uninformative: Literal["keep", "ignore"] = "ignore" if cache else "keep"
+    reader = reading.open(
+        [args.data], skip_bad=args.skip_bad, cache=stored, uninformative=uninformative
+    )
     if cache:
         for _ in reader:
             pass
@@ -59,13 +58,13 @@ def run(args: argparse.Namespace) -> int:
             stream.writelines(_text(reader))
     console = Console(bar=False)
     console.note(f"{reader.n_rows:,} examples, {reader.n_features:,} features")
-    console.tell_bad_lines(reader)
+    console.report_skipped_lines(reader)
     console.show_notes(reader)
     return 0
 
 
 def check_name(path: str) -> None:
-    """Raise if a name promises another format than svmlight text, compressed or not."""
+    """Raise if a name stands for another format than svmlight text, compressed or not."""
     plain = Path(path)
     if plain.suffix.lower() in COMPRESSIONS:
         plain = plain.with_suffix("")
@@ -80,7 +79,7 @@ def check_name(path: str) -> None:
 
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[IO[str]]:
-    """Open a file for text, compressed as its name says, or standard output."""
+    """Open a file for text, or standard output; the name determines the compression."""
     compress = compressor_of(path)
     if compress is None or path == STANDARD_OUTPUT:
         with opened(path) as stream:
@@ -107,7 +106,7 @@ def _lines(batch: Batch) -> Iterator[str]:
     labels = ["0"] * batch.n_rows if batch.y is None else map(label_text, batch.y.tolist())
     for label, start, stop in zip(labels, indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
         if not label or any(letter.isspace() or letter in "#:" for letter in label):
-            raise ValueError(f"The label {label!r} cannot stand in an svmlight file.")
+            raise ValueError(f"The label {label!r} cannot be written to an svmlight file.")
         yield " ".join([label, *entries[start:stop]]) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""``aggro explain``: which words or columns decided a prediction."""
+"""``aggro explain``: show which words or columns decided a prediction."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.cli.feature_names import FeatureNames
-from aggro.cli.metrics import label_text
 from aggro.cli.model import Model, load_model
-from aggro.cli.options import new_parser
-from aggro.cli.reading import Reading
-from aggro.cli.values import at_least
+from aggro.cli.options import at_least, new_parser
+from aggro.cli.output import label_text
+from aggro.cli.reading import FeatureNames, Reading
 from aggro.io.batch import RawRows
 from aggro.io.strings import StringColumn
 from aggro.text.explain import Explanation
@@ -24,7 +22,7 @@ aggro explain mail.aggro "free money, click now"
 aggro explain mail.aggro "a fine film" --top 20 --plot why.png
 aggro explain churn.aggro customers.csv --row 3
 """
-BETWEEN = 2  # classes, where what speaks for one speaks against the other
+Reasons = dict[Any, Explanation]  # by class; None for a regression
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,60 +30,63 @@ def parser() -> argparse.ArgumentParser:
     parser = new_parser("explain", "Show which words or columns decided a prediction.", EXAMPLES)
     parser.add_argument("model", help="a model file")
     parser.add_argument(
-        "what",
+        "input",
         metavar="TEXT|FILE",
-        help="a text, for a model trained with --text; or a file of rows, of which --row is "
-        "explained",
+        help="a text, for a model trained with --text; or a file of rows",
     )
-    parser.add_argument("--row", type=at_least(1), default=1, help="of the file (default 1)")
+    parser.add_argument("--row", type=at_least(1), default=1, help="row of the file (default 1)")
     parser.add_argument("--top", type=at_least(1), default=8, help="features to show (default 8)")
-    parser.add_argument("--plot", metavar="PICTURE", help="draw the reasons for the prediction")
+    parser.add_argument("--plot", metavar="PICTURE", help="draw the contributions")
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the share of each word or column in the score of each class."""
     model, reading = load_model(args.model)
-    if Path(args.what).is_file():
-        X = row_of_file(model, reading, args.what, args.row)
+    if Path(args.input).is_file():
+        row = row_of_file(model, reading, args.input, args.row)
     elif model.raw:
-        columns = model.estimator.columns
-        X = args.what if columns is None else row_of_text(args.what, columns)
+        row = row_of_text(args.input, model.estimator.columns)
     else:
         raise ValueError(
-            f"{args.what}: no such file. {args.model} was not trained with --text, so give a file "
-            "with rows like those it was trained on, and --row N."
+            f"{args.input}: no such file. {args.model} was not trained with --text, so give a file "
+            "of rows like the training data, and --row N."
         )
     if model.raw:
-        answer, share, reasons = explain_text(model, X)
+        predicted, probability, reasons = explain_text(model, row)
     else:
         names = FeatureNames(reading, model.features, model.names)
-        answer, share, reasons = explain_row(model, X, names)
-    print(f"{answer:g}" if model.regression else f"{label_text(answer)} ({share:.1%})")
-    for label, why in sorted(reasons.items(), key=lambda each: each[0] != answer):
-        head = "" if label is None else f" for {label_text(label)}"
-        print(f"what speaks{head} ({why.total:+.3g})")
-        for word, part in why.shares()[: args.top]:
-            print(f"  {part:+7.1%}  {word}")
-        if len(reasons) == BETWEEN:
-            break
+        predicted, probability, reasons = explain_row(model, row, names)
+    if model.regression:
+        print(f"{predicted:g}")
+    else:
+        print(f"{label_text(predicted)} ({probability:.1%})")
+    ordered = sorted(reasons.items(), key=lambda each: each[0] != predicted)
+    # Of two classes, the contributions to one are those to the other with another sign.
+    for label, why in ordered[:1] if len(ordered) == 2 else ordered:
+        target = "the prediction" if label is None else label_text(label)
+        print(f"contributions to {target} (score {why.total:+.3g})")
+        for word, share in why.shares()[: args.top]:
+            print(f"  {share:+7.1%}  {word}")
     if args.plot:
-        reasons[None if model.regression else answer].plot(args.plot)
+        reasons[None if model.regression else predicted].plot(args.plot)
     return 0
 
 
-def row_of_text(text: str, columns: dict[str, str]) -> dict[str, Any]:
-    """Return a row of several columns that has nothing but a text, in the first that is one."""
+def row_of_text(text: str, columns: dict[str, str] | None) -> Any:
+    """Return a text as a row whose first text column contains it and whose others are empty."""
+    if columns is None:
+        return text
     empty: dict[str, Any] = {"text": "", "category": None, "number": 0.0}
     row = {name: empty[kind] for name, kind in columns.items()}
     texts = [name for name, kind in columns.items() if kind == "text"]
     return {**row, **dict.fromkeys(texts[:1], text)}
 
 
-def row_of_file(model: Any, reading: Reading, path: str, number: int) -> Any:
-    """Return a row of a file as the model takes it."""
+def row_of_file(model: Model, reading: Reading, path: str, number: int) -> Any:
+    """Return a row of a file in the form that the model reads."""
     how = {"width": model.features, "dtype": model.dtype, "raw": model.raw}
-    reader = reading.without_label([path]).open([path], labelled=False, **how)
+    reader = reading.without_label().open([path], labelled=False, **how)
     before = 0
     for X, _, _ in reader:
         if number <= before + X.shape[0]:
@@ -96,7 +97,7 @@ def row_of_file(model: Any, reading: Reading, path: str, number: int) -> Any:
 
 
 def _as_dict(row: RawRows, columns: dict[str, str] | None) -> Any:
-    """Return the one row that is meant: a text, or a value for each column."""
+    """Return a raw row as a text, or as a dict with a value for each column."""
     place = int(row.rows[0])
     found: dict[str, Any] = {}
     for strings, empty in ((row.texts, ""), (row.categories, None)):
@@ -106,19 +107,17 @@ def _as_dict(row: RawRows, columns: dict[str, str] | None) -> Any:
     return found if columns is not None else next(iter(found.values()))
 
 
-def explain_text(model: Model, document: Any) -> tuple[Any, float, dict[Any, Explanation]]:
-    """Return the prediction, its probability, and the reasons for each class."""
+def explain_text(model: Model, row: Any) -> tuple[Any, float, Reasons]:
+    """Return the prediction, its probability, and the contributions to each class."""
     estimator = model.estimator
-    answer, reasons = estimator.predict_one(document), estimator.explain(document)
+    predicted, reasons = estimator.predict_one(row), estimator.explain(row)
     if model.regression:
-        return answer, 1.0, reasons
-    return answer, estimator.predict_proba_one(document)[answer], reasons
+        return predicted, 1.0, reasons
+    return predicted, estimator.predict_proba_one(row)[predicted], reasons
 
 
-def explain_row(
-    model: Model, X: Any, names: FeatureNames
-) -> tuple[Any, float, dict[Any, Explanation]]:
-    """Return the prediction, its probability, and the reasons for each class."""
+def explain_row(model: Model, X: Any, names: FeatureNames) -> tuple[Any, float, Reasons]:
+    """Return the prediction, its probability, and the contributions to each class."""
     scores = model.scores(X)
     if hasattr(X, "indptr"):
         columns, values = X.indices, X.data
@@ -127,20 +126,18 @@ def explain_row(
     coef = np.atleast_2d(model.estimator.coef_)
     parts = coef[:, columns].astype(np.float64) * values
     intercept = np.asarray(model.estimator.intercept_, np.float64)
-    if model.regression:
-        answer, share, heads = float(scores[0, 0]), 1.0, [None]
-    else:
-        which = int(model.chosen(scores)[0])
-        heads = model.classes.tolist()
-        answer, share = heads[which], float(model.probabilities(scores)[0, which])
-        if len(heads) == BETWEEN:
-            parts, intercept = np.vstack([-parts, parts]), np.concatenate([-intercept, intercept])
+    classes: list[Any] = [None] if model.regression else model.classes.tolist()
+    if len(classes) == 2:
+        parts, intercept = np.vstack([-parts, parts]), np.concatenate([-intercept, intercept])
     listed = [names[int(column)] for column in columns]
     reasons = {
         label: Explanation(label, list(_strongest(listed, part)), float(b), float(part.sum() + b))
-        for label, part, b in zip(heads, parts, intercept, strict=True)
+        for label, part, b in zip(classes, parts, intercept, strict=True)
     }
-    return answer, share, reasons
+    if model.regression:
+        return float(scores[0, 0]), 1.0, reasons
+    which = int(model.chosen(scores)[0])
+    return classes[which], float(model.probabilities(scores)[0, which]), reasons
 
 
 def _strongest(names: list[str], parts: Any) -> Iterator[tuple[str, float]]:

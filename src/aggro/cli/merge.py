@@ -1,13 +1,11 @@
-"""``aggro merge``: make one model of several that were learned apart."""
+"""``aggro merge``: merge models that were trained separately."""
 
 from __future__ import annotations
 
 import argparse
 
-from aggro.cli.console import Console
-from aggro.cli.options import new_parser
-from aggro.cli.outputs import check_files
-from aggro.cli.values import number
+from aggro.cli.options import new_parser, numbers
+from aggro.cli.output import Console, check_files
 from aggro.merging.models import merge_files
 from aggro.persistence.record import write_record
 
@@ -20,24 +18,19 @@ aggro merge monday.aggro tuesday.aggro -o both.aggro
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    parser = new_parser("merge", "Make one model of several that were learned apart.", EXAMPLES)
+    parser = new_parser("merge", "Merge models that were trained separately.", EXAMPLES)
     parser.add_argument("models", metavar="MODEL", nargs="+", help="model files of one kind")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="model to write")
     parser.add_argument(
-        "--start", metavar="FILE", help="what all models were resumed from (default: nothing)"
+        "--start", metavar="FILE", help="model that all of them were resumed from (default: none)"
     )
     parser.add_argument(
         "--weights",
         metavar="W,...",
         type=numbers,
-        help="how much the votes of each model count (default: 1)",
+        help="weight of each model (default: 1)",
     )
     return parser
-
-
-def numbers(text: str) -> list[float]:
-    """Read numbers separated by commas."""
-    return [number(each) for each in text.split(",")]
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
-"""Errors in the words of the command line, the only place where Python's are translated.
+"""Translate error messages from Python's spelling to that of the command line.
 
-What raises below the command line speaks of Python's options, as in ``metric='full'``; here that
-becomes ``--metric full``. What the data said is quoted and stays as it is.
+Code below the command line names Python's options, as in ``metric='full'``; this module turns that
+into ``--metric full``. Quoted parts come from the data and stay unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ READING = (
     *("format", "label", "weight", "text", "categorical", "features", "labels", "hash_bits"),
     "cache",
 )
-OPTIONS = (*options(), *READING, "passes", "seed")
+OPTIONS = (*options(), *READING, "passes", "random_state")
 FLAGS = {
     "missing='zero'": "--missing-zero",
     "skip_bad=True": "--skip-bad",
@@ -27,7 +27,7 @@ FLAGS = {
     "mergeable=True": "--mergeable",
     "mergeable=False": "no --mergeable",
 }
-# How readers' advice is spelled; what names an option that is not here is left out of it.
+# How the command line spells the advice of readers; other advice is omitted.
 ADVICE = {
     **{name: f"--{name.replace('_', '-')}" for name in READING},
     **{f"labels={kind}": f"--labels {kind}" for kind in ("number", "text")},
@@ -48,12 +48,12 @@ PYTHON = re.compile(
 EXPECTED = (ValueError, TypeError, ImportError, OSError, EOFError)
 
 
-def in_words(error: Exception, parser: ArgumentParser | None = None) -> str:
-    """Return an error as one line for people at a shell; advice is of options a command has."""
+def explain(error: Exception, parser: ArgumentParser | None = None) -> str:
+    """Return an error as one line; its advice names only options that the command has."""
     return " ".join(_text(error, parser).split())
 
 
-def skipped_in_words(error: ReadingError) -> str:
+def explain_skipped_line(error: ReadingError) -> str:
     """Return why a line was skipped, without the advice to skip it."""
     return error.told({k: v for k, v in ADVICE.items() if k != "skip_bad=True"})
 

@@ -1,7 +1,8 @@
-"""A fitted estimator together with what commands need beyond its public interface."""
+"""A model of the command line: a public estimator, and the state of a training run."""
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Iterable
 from itertools import islice
@@ -24,23 +25,23 @@ from aggro.variants import LINEAR
 
 
 class Model:
-    """An estimator, the name that it is shown by, and the state of its passes.
+    """An estimator, the name of its variant, and the state of its passes.
 
     Parameters
     ----------
     estimator : estimator
-        A linear estimator, or one of texts.
+        A linear estimator or a text estimator.
     dtype : dtype
         Type of the numbers to learn.
     title : str, optional
-        The name of the variant. By default, that of the class.
+        Name of the variant; by default that of the class.
     """
 
     def __init__(self, estimator: Any, dtype: Any = np.float64, title: str | None = None) -> None:
         self.estimator, self.dtype = estimator, np.dtype(dtype)
         origin = estimator.__dict__.get("_origin", {})
         self.title = str(title or origin.get("variant", self.name))
-        self.settled: dict[str, Any] = dict(origin.get("settled", {}))  # chosen in earlier calls
+        self.selected: dict[str, Any] = dict(origin.get("selected", {}))  # by earlier runs
         self.again = False  # whether the rows were learned in an earlier pass
 
     @property
@@ -50,7 +51,7 @@ class Model:
 
     @property
     def raw(self) -> bool:
-        """Whether texts are read as they are."""
+        """Whether the estimator reads texts."""
         return self.name in TEXTS
 
     @property
@@ -76,12 +77,12 @@ class Model:
 
     @property
     def classes(self) -> Array:
-        """The classes met so far."""
+        """The classes seen so far."""
         return np.asarray(getattr(self.estimator, "classes_", np.empty(0)))
 
     @property
     def features(self) -> int:
-        """Number of features met so far; for texts, of columns that hashed words share."""
+        """Number of features seen so far; for texts, the number of hashed columns."""
         estimator = self.estimator
         return int(estimator.n_features if self.raw else estimator.n_features_in_)
 
@@ -101,53 +102,55 @@ class Model:
 
     @property
     def updates(self) -> int:
-        """Examples that moved the model."""
+        """Number of examples that changed the model."""
         return 0 if self.learner is None else int(self.estimator.n_updates_)
 
     # -- learning ---------------------------------------------------------------------------
 
     @property
     def step(self) -> int:
-        """Number of examples that a batch must be cut at a multiple of."""
+        """Number of examples that a batch must be divided at a multiple of."""
         if isinstance(self.learner, ModelSelection):
             return PIECE
         return 1 if self.raw else self.settings.batch_size
 
     def begin_batch(self, X: Any, y: Array, weights: Array | None) -> Any:
-        """Return a batch for ``learn``; the model gets its features and classes."""
+        """Return a batch to learn; the model gets its features and classes."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ``ignored`` columns are reported at the end
             return self.estimator._begin_batch(X, y, weights)
 
     def keep_counters(self) -> None:
-        """Learn columns that only rise or only fall, as the reader has decided on columns."""
+        """Learn columns that only rise or only fall: the reader has omitted those of tables."""
         if not (self.raw or self.regression):
             self.estimator._counters = counters.none()
 
-    def learn(self, batch: Any, weights: Array | None, order: Array) -> None:
-        """Learn some rows of a batch."""
-        self.estimator._learn_batch(batch, weights, order, again=self.again)
-
-    def freeze(self, frozen: bool = True) -> None:
-        """Prepare for rows that were learned in an earlier pass, or for new ones."""
-        self.again = frozen
+    def end_pass(self) -> None:
+        """Prepare for learning the same rows again."""
+        self.again = True
         if self.learner is None:
             return
         if not self.raw:
-            self.learner.freeze_means(frozen)
-        elif frozen and self.selects:
+            self.learner.freeze_means()
+        elif self.selects:
             self.keep_best()
+
+    def expect_new_rows(self) -> None:
+        """Prepare for learning rows that were not learned before."""
+        self.again = False
+        if not self.raw:
+            self.learner.freeze_means(False)
 
     @property
     def selects(self) -> bool:
-        """Whether settings are still being chosen."""
+        """Whether settings are still being selected."""
         return bool(getattr(self.learner, "lanes", list)())
 
     def keep_best(self) -> dict[str, Any]:
-        """Keep the best candidate alone; return its settings."""
+        """Keep only the best candidate; return its settings."""
         best = dict(self.estimator.best_params_)
         self.estimator.keep_best()
-        self.settled = {**self.settled, **best}
+        self.selected = {**self.selected, **best}
         return best
 
     # -- predicting -------------------------------------------------------------------------
@@ -170,19 +173,19 @@ class Model:
 
     @property
     def names(self) -> list[str]:
-        """Names behind hashed columns, such as "city=Oslo"."""
+        """Names of hashed columns, such as "city=Oslo"."""
         return list(self.estimator.__dict__.get("_names", ()))
 
     def keep_names(self, new: Iterable[str]) -> None:
-        """Add names behind hashed columns, as many as a model keeps."""
+        """Add names of hashed columns, up to the number that a model stores."""
         known = dict.fromkeys((*self.names, *new))
         if known:
             self.estimator._names = list(islice(known, MOST_NAMES))
 
     def save(self, path: str, reading: Reading, passes: int) -> None:
         """Write the estimator, and how its data are read."""
-        origin = {"variant": self.title, "settled": self.settled, **reading.origin()}
-        self.estimator._origin = origin
+        own = {"variant": self.title, "selected": self.selected}
+        self.estimator._origin = {**own, **dataclasses.asdict(reading)}
         if not self.raw:
             self.estimator.n_iter_ = passes
         save(self.estimator, path)
@@ -193,13 +196,25 @@ def load_model(path: str) -> tuple[Model, Reading]:
     estimator = load(path)
     model = Model(estimator)
     if not model.raw and model.name not in LINEAR:
-        raise ModelFileError(f"{path}: a {model.name} like this is for Python only.")
+        raise ModelFileError(f"{path}: the command line has no {model.name}; load it in Python.")
     if model.learner is None:
         raise ModelFileError(f"{path}: the model has learned nothing yet.")
     if model.settings.task == "multilabel" or not estimator.__dict__.get("_flat", True):
-        raise ModelFileError(f"{path}: a model of several targets is for Python only.")
+        raise ModelFileError(
+            f"{path}: the command line has no models of several targets; load it in Python."
+        )
     if not model.raw:
         model.dtype = model.learner.dtype
-        estimator.densify()  # what is learned next changes all weights
-    origin = estimator.__dict__.get("_origin", {})
-    return model, Reading.from_origin(origin)
+        estimator.densify()  # before more is learned
+    return model, Reading.from_origin(estimator.__dict__.get("_origin", {}))
+
+
+def shown_params(params: dict[str, Any]) -> str:
+    """Return selected parameters as text.
+
+    >>> shown_params({"C": 0.1, "metric": "newton"})
+    'C=0.1, metric=newton'
+    """
+    return ", ".join(
+        f"{name}={value:g}" if name == "C" else f"{name}={value}" for name, value in params.items()
+    )

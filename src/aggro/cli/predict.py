@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from aggro.cli.console import Console
-from aggro.cli.metrics import label_text
-from aggro.cli.model import load_model
-from aggro.cli.options import FORMATS, add_tolerance, new_parser
-from aggro.cli.outputs import check_files, opened
+from aggro.cli.model import Model, load_model
+from aggro.cli.options import DATA_HELP, FORMAT_HELP, FORMATS, add_tolerance, new_parser
+from aggro.cli.output import Console, check_files, label_text, opened
 from aggro.learner import Array
 
 EXAMPLES = """
@@ -23,17 +20,17 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = new_parser("predict", "Apply a model to data.", EXAMPLES)
     parser.add_argument("model", help="a model file")
-    parser.add_argument("data", nargs="+", help="files, folders or patterns; - for standard input")
+    parser.add_argument("data", nargs="+", help=DATA_HELP)
     parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--scores", action="store_true", help="the margins too, one column a class")
+    shown.add_argument("--scores", action="store_true", help="add the margin of each class")
     shown.add_argument(
         "--proba",
         action="store_true",
-        help="the probability of each class too: calibrated where the model recorded margins, "
-        "else a softmax",
+        help="add the probability of each class: calibrated if the model recorded margins, "
+        "otherwise a softmax",
     )
-    parser.add_argument("--format", choices=FORMATS, help="default: told from the file's name")
+    parser.add_argument("--format", choices=FORMATS, help=FORMAT_HELP)
     add_tolerance(parser)
     return parser
 
@@ -44,34 +41,37 @@ def run(args: argparse.Namespace) -> int:
     model, reading = load_model(args.model)
     if args.proba and model.regression:
         raise ValueError("A regression has no probabilities; leave --proba out.")
-    reading = reading.but(args.format).without_label(args.data)
-    reader = reading.open(
-        args.data,
-        width=model.features,
-        labelled=False,
-        skip_bad=args.skip_bad,
-        cache=args.cache,
-        dtype=model.dtype,
-        raw=model.raw,
+    reader = (
+        reading.but(args.format)
+        .without_label()
+        .open(
+            args.data,
+            width=model.features,
+            labelled=False,
+            skip_bad=args.skip_bad,
+            cache=args.cache,
+            dtype=model.dtype,
+            raw=model.raw,
+        )
     )
     writer = Writer(model, args.scores, args.proba)
     with opened(args.output) as stream:
         stream.write(writer.heading())
         for batch in reader:
             stream.write(writer.lines(model.scores(batch.X)))
-    Console(bar=False).tell_bad_lines(reader)
+    Console(bar=False).report_skipped_lines(reader)
     return 0
 
 
 class Writer:
-    """Scores to lines of text."""
+    """Turns scores into lines of text."""
 
-    def __init__(self, model: Any, scores: bool, proba: bool) -> None:
+    def __init__(self, model: Model, scores: bool, proba: bool) -> None:
         self.model, self.scores, self.proba = model, scores, proba
         self.names = [label_text(label) for label in model.classes.tolist()]
 
     def heading(self) -> str:
-        """Return the line that names the columns, where there are several."""
+        """Return the line that names the columns, if there are several."""
         if self.model.regression or not (self.scores or self.proba):
             return ""
         shown = self.names[1:] if self.scores and len(self.names) == 2 else self.names

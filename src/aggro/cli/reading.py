@@ -1,27 +1,30 @@
-"""How data are read: given when a model is trained, remembered in its file, used ever after."""
+"""How data are read: options when a model is trained, stored in its file, used from then on."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from argparse import Namespace
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from aggro import _core
+from aggro.cli.output import listed
 from aggro.extras import optional
 from aggro.io import Reader, ReadingError, arrow, read
 from aggro.io.csv import header_of
 from aggro.io.errors import naming
+from aggro.io.hashing import by_column
 from aggro.io.options import MOST_FEATURES, Options
 from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, blocks_of, expand, format_of, sampled
 from aggro.learner import Array
 
-SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # what makes the columns of X
-MADE_BY = {SVMLIGHT: SVMLIGHT, VW: VW}  # all other formats are tables
+SVMLIGHT, VW, TABLE = "svmlight", "vw", "table"  # sources of the columns of X
+SOURCES = {SVMLIGHT: SVMLIGHT, VW: VW}  # all other formats are tables
 COLUMNS_OF = {
     SVMLIGHT: "the numbered columns of svmlight",
     VW: "the hashed columns of Vowpal Wabbit's format",
@@ -31,7 +34,7 @@ COLUMNS_OF = {
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """Everything about the form of the data that a model depends on."""
+    """The form of the data that a model learns from."""
 
     format: str | None = None
     label: str | None = None
@@ -39,7 +42,7 @@ class Reading:
     text: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
-    columns: dict[str, str] | None = None  # what becomes of each, once it is known
+    columns: dict[str, str] | None = None  # the type of each, once it is known
     made_by: str | None = None  # SVMLIGHT, VW or TABLE, once it is known
     header: bool = True
     missing_zero: bool = False
@@ -49,7 +52,7 @@ class Reading:
 
     @classmethod
     def from_arguments(cls, args: Namespace) -> Reading:
-        """Return what the command line says."""
+        """Return the form that the options describe."""
         return cls(
             format=args.format,
             label=args.label,
@@ -66,13 +69,9 @@ class Reading:
 
     @classmethod
     def from_origin(cls, origin: dict[str, Any]) -> Reading:
-        """Return the reading that a model file describes; defaults for an empty ``origin``."""
+        """Return the form that a model file describes; defaults where it does not."""
         known = cls.__dataclass_fields__.keys()
         return cls(**{name: value for name, value in origin.items() if name in known})
-
-    def origin(self) -> dict[str, Any]:
-        """Return all this as a model file holds it."""
-        return dataclasses.asdict(self)
 
     def but(self, format: str | None) -> Reading:
         """Return the same for data of another format, if one is given."""
@@ -80,10 +79,10 @@ class Reading:
         return dataclasses.replace(self, format=format) if other else self
 
     def learned_from(self, reader: Reader, classes: Array) -> Reading:
-        """Return how later data are to be read: what was found out is fixed."""
+        """Return the form with everything that the reader has detected."""
         kind = classes.dtype.kind
         labels = "text" if kind == "U" else "number" if kind in "iuf" else self.labels
-        made_by = self.made_by or made_by_format(self.format or format_of(reader.files[0]))
+        made_by = self.made_by or source_of(self.format or format_of(reader.files[0]))
         return dataclasses.replace(
             self,
             zero_based=reader.zero_based,
@@ -93,45 +92,45 @@ class Reading:
         )
 
     def check(self, paths: Sequence[str]) -> None:
-        """Refuse files that have not all the columns of the model, or of each other."""
+        """Raise unless all files have the columns of the model and of each other."""
         made_by = self.made_by
         for path in expand(paths):
             format = self.format or format_of(path)
-            given = made_by_format(format)
+            found = source_of(format)
             if made_by is None:
-                made_by = given
-            if self.made_by is None and given != made_by:
+                made_by = found
+            if self.made_by is None and found != made_by:
                 raise ReadingError(
                     path,
                     f"is {format}, but the files before it have {COLUMNS_OF[made_by]}; "
                     "give files of one kind",
                 )
-            if given != made_by:
+            if found != made_by:
                 raise ReadingError(
                     path,
-                    f"is {format}, but the model was learned from {COLUMNS_OF[made_by]}, "
-                    "which are others; give data of that kind, or say with --format what this is",
+                    f"is {format}, but the model was learned from {COLUMNS_OF[made_by]}; "
+                    "give data of that kind, or name the format with --format",
                 )
 
     def check_label(self, paths: Sequence[str]) -> None:
-        """Refuse data of other columns, and a table of which nobody said what the label is."""
+        """Raise if the columns differ, or if nothing says which column of a table is the label."""
         self.check(paths)
         first = expand(paths)[0]
         format = self.format or format_of(first)
-        if self.label is None and made_by_format(format) == TABLE and format != "jsonl":
+        if self.label is None and source_of(format) == TABLE and format != "jsonl":
             present = ", ".join(column_names(first, format, self.header))
             raise ValueError(
                 f"{first}: which column is the label? Give --label COLUMN; there are {present}."
             )
 
-    def without_label(self, paths: Sequence[str]) -> Reading:
-        """Return the same for data whose labels do not matter, and may be absent."""
+    def without_label(self) -> Reading:
+        """Return the same for data whose labels are ignored and may be absent."""
         columns = self.columns
         if columns is None and self.features is None:
             return self
         if columns is not None:
-            apart = [name for name in (self.label, self.weight) if name is not None]
-            columns = {**columns, **dict.fromkeys(apart, "ignored")}
+            ignored = [name for name in (self.label, self.weight) if name is not None]
+            columns = {**columns, **dict.fromkeys(ignored, "ignored")}
         return dataclasses.replace(self, label=None, weight=None, columns=columns)
 
     def open(
@@ -146,9 +145,18 @@ class Reading:
         raw: bool = False,
         uninformative: Literal["keep", "ignore"] = "keep",
     ) -> Reader:
-        """Return a reader; ``width`` makes it drop the features that a model does not know.
+        """Return a reader.
 
-        ``raw``: texts are to be left as they are. ``uninformative``: see ``aggro.io.read``.
+        Parameters
+        ----------
+        paths : sequence of str
+            Files, folders or patterns.
+        width : int, optional
+            Number of features of the model; later features are dropped.
+        raw : bool, default=False
+            Whether texts are returned as texts.
+        labelled, skip_bad, cache, dtype, uninformative
+            As in ``aggro.io.read``.
         """
         self.check(paths)
         reader = read(
@@ -171,19 +179,44 @@ class Reading:
             unlabelled="error" if labelled else "keep",
             widest=None if width is not None else most_columns(dtype),
             skip_bad=skip_bad,
-            cache=None if raw else cache,  # texts are kept as they are, in their file
+            cache=None if raw else cache,  # texts stay in their files
         )
         reader = reader.without_scipy()
         return reader.raw() if raw else reader
 
 
-def made_by_format(format: str) -> str:
-    """Return what makes the columns of X in files of a format."""
-    return MADE_BY.get(format, TABLE)
+def no_labels(reader: Reader) -> ValueError:
+    """Return the error of data without labels."""
+    return ValueError(f"{listed(reader.files)}: no labels; name their column with --label.")
+
+
+@contextmanager
+def with_example_number(reader: Reader, before: int, X: Any) -> Iterator[None]:
+    """Add the number of the example to errors of a learner; ``before`` were read earlier."""
+    try:
+        yield
+    except MemoryError as error:
+        if not hasattr(X, "indptr") or "features needs" not in str(error):
+            raise
+        last = int(X.indices.argmax())  # the feature that needs so many weights
+        row = int(np.searchsorted(X.indptr, last, side="right"))
+        place = f"{listed(reader.files)}, example {before + row}"
+        raise MemoryError(f"{place}: feature {X.indices[last]}: {error}") from error
+    except ValueError as error:
+        found = re.fullmatch(r"row (\d+): (.*)", str(error), re.DOTALL)
+        if found is None:
+            raise
+        place = f"{listed(reader.files)}, example {before + int(found[1]) + 1}"
+        raise ValueError(f"{place}: {found[2]}") from error
+
+
+def source_of(format: str) -> str:
+    """Return what defines the columns of X in files of a format."""
+    return SOURCES.get(format, TABLE)
 
 
 def most_columns(dtype: Any) -> int:
-    """Return how many columns a model can have, and the memory can hold one weight for."""
+    """Return the most columns that a model can have and whose weights fit into memory."""
     memory = _core.machine_memory() / np.dtype(dtype).itemsize
     return int(min(memory, MOST_FEATURES))
 
@@ -202,7 +235,7 @@ def column_names(path: str, format: str, header: bool) -> list[str]:
 
 
 def guess_rows(paths: Sequence[str], format: str | None) -> int | None:
-    """Return about how many rows there are, from file sizes; None where nothing can be told."""
+    """Estimate the number of rows from file sizes; None if that is impossible."""
     total = 0.0
     for path in expand(paths):
         kind = format or format_of(path)
@@ -218,3 +251,30 @@ def guess_rows(paths: Sequence[str], format: str | None) -> int | None:
             sample = stream.read(1 << 18)
         total += Path(path).stat().st_size * max(sample.count(b"\n"), 1) / max(len(sample), 1)
     return int(total)
+
+
+class FeatureNames:
+    """The names of the columns of X.
+
+    A hashed column has the name of its category, such as "city=Oslo", if the model file stores it,
+    and otherwise its number, such as "#4742".
+    """
+
+    def __init__(self, reading: Reading, width: int, names: Sequence[str] = ()) -> None:
+        self.reading = reading
+        self.numbers: list[str] = []
+        if reading.columns is not None:
+            self.numbers = [name for name, kind in reading.columns.items() if kind == "number"]
+        elif reading.features is not None and len(reading.features) == width:
+            self.numbers = list(reading.features)  # all of them are numbers
+        self.hashed = by_column(names, reading.hash_bits, len(self.numbers))
+
+    def __getitem__(self, column: int) -> str:
+        if column < len(self.numbers):
+            return self.numbers[column]
+        if column in self.hashed:
+            return self.hashed[column]
+        reading = self.reading
+        if reading.columns is not None or reading.made_by not in (SVMLIGHT, None):
+            return f"#{column}"
+        return str(column + (reading.zero_based is False))

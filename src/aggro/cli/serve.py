@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from aggro.cli.options import add_variant, new_parser
-from aggro.cli.values import at_least, between
-from aggro.cli.variant import given
+from aggro.cli.options import add_variant, at_least, between, given, new_parser
 from aggro.serve.limits import MAX_FEATURES, Keeping
 
 EXAMPLES = """

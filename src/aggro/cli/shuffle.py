@@ -1,4 +1,4 @@
-"""Rows in random order: all of them where they fit into memory, else block by block."""
+"""Rows in random order: within blocks, which are all of the data if they fit into memory."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from aggro.io import Batch
-from aggro.io.batch import RawRows, SparseRows, joined_rows
+from aggro.io.batch import RawRows, SparseRows, joined_rows, stacked
 
-BLOCK = 1 << 28  # bytes of rows that are mixed together
+BLOCK = 1 << 28  # bytes of rows that are shuffled together
 ROWS_AT_ONCE = 8192  # in a batch
 
 
 class Shuffled:
-    """The batches of a reader with their rows mixed; the same order in every pass."""
+    """The batches of a reader with their rows shuffled; the same order in every pass."""
 
     def __init__(self, batches: Iterable[Batch], seed: int, block: int = BLOCK) -> None:
         self.batches, self.seed, self.block = batches, seed, block
@@ -29,12 +29,12 @@ class Shuffled:
             waiting.append(batch)
             size += _bytes(batch)
             if size >= self.block:
-                yield from self._mixed(waiting, random)
+                yield from self._shuffled(waiting, random)
                 waiting, size = [], 0
         if waiting:
-            yield from self._mixed(waiting, random)
+            yield from self._shuffled(waiting, random)
 
-    def _mixed(self, batches: Sequence[Batch], random: np.random.Generator) -> Iterator[Batch]:
+    def _shuffled(self, batches: Sequence[Batch], random: np.random.Generator) -> Iterator[Batch]:
         self.blocks += 1
         X, y, weights = joined(batches)
         order = random.permutation(X.shape[0])
@@ -44,7 +44,7 @@ class Shuffled:
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
-    """Return several batches as one; it has all columns that one of them has."""
+    """Return several batches as one, with all columns of any of them."""
     parts: list[Any] = [batch.X for batch in batches]
     y = np.concatenate([batch.y for batch in batches])
     weights = [batch.weights for batch in batches if batch.weights is not None]
@@ -53,16 +53,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
         return Batch(joined_rows(parts), y, together)
     if not isinstance(parts[0], SparseRows):
         return Batch(np.concatenate(parts), y, together)
-    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
-    shape = (len(y), max(part.shape[1] for part in parts))
-    rows = SparseRows(
-        np.concatenate([part.data for part in parts]),
-        np.concatenate([part.indices for part in parts]),
-        np.concatenate(([0], np.cumsum(sizes))),
-        shape,
-        is_sorted=all(part.is_sorted for part in parts),
-    )
-    return Batch(rows, y, together)
+    return Batch(stacked(parts), y, together)
 
 
 def _bytes(batch: Batch) -> int:

@@ -121,6 +121,20 @@ def from_entries(
     return SparseRows(values, column.astype(index_type), indptr, shape, is_sorted=True)
 
 
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return sparse rows below each other, with all columns of any of them."""
+    if not isinstance(parts[0], SparseRows):
+        return optional("scipy.sparse", "A sparse matrix").vstack(parts, format="csr")
+    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
+    return SparseRows(
+        np.concatenate([part.data for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate(([0], np.cumsum(sizes))),
+        (len(sizes), max(part.shape[1] for part in parts)),
+        is_sorted=all(part.is_sorted for part in parts),
+    )
+
+
 Strings = dict[str, tuple[Buffers, NDArray[np.bool_]]]  # and where there is no value
 
 

@@ -75,6 +75,8 @@ class Reader:
 
     def labelled(self) -> Reader:
         """Return a reader to learn from: a Vowpal Wabbit line without a label is a bad one."""
+        if self.options.unlabelled == "error":
+            return self
         return self._but(options=dataclasses.replace(self.options, unlabelled="error"))
 
     def _but(self, **changes: Any) -> Reader:

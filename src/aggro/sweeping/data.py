@@ -14,11 +14,13 @@ from aggro.classes import Classes
 from aggro.estimators.targets import read_classes, read_values
 from aggro.estimators.validation import check_finite, feature_names, read_matrix
 from aggro.io import Reader, read
-from aggro.io.batch import first_labels, looks_continuous
+from aggro.io.batch import first_labels, looks_continuous, stacked
 from aggro.io.sources import STANDARD_INPUT
 from aggro.learner import Array
 from aggro.settings import Task, class_task
 from aggro.training_batch import read_weights
+
+MOST_TARGETS = 1 << 20  # that are kept for their median
 
 
 @dataclass
@@ -28,26 +30,26 @@ class Part:
     X: Any
     lesson: dict[str, Any]
     order: Array
+    first: int = 0  # the number of the first row in the data
 
     def joined(self, other: Part) -> Part:
         """Return these rows followed by others."""
         if hasattr(self.X, "indptr"):
-            from scipy.sparse import vstack
-
-            X = vstack([self.X, other.X], format="csr")
+            X = stacked([self.X, other.X])
         else:
             X = np.vstack([self.X, other.X])
         lesson = {
             name: None if value is None else np.concatenate([value, other.lesson[name]])
             for name, value in self.lesson.items()
         }
-        return Part(X, lesson, np.concatenate([self.order, len(self.order) + other.order]))
+        order = np.concatenate([self.order, len(self.order) + other.order])
+        return Part(X, lesson, order, self.first)
 
     def rest(self, start: int) -> Part:
         """Return a copy of what comes from ``start`` on."""
         some = self.order[start:]
         lesson = {n: None if v is None else v[some] for n, v in self.lesson.items()}
-        return Part(self.X[some], lesson, np.arange(len(some)))
+        return Part(self.X[some], lesson, np.arange(len(some)), self.first + start)
 
 
 @dataclass
@@ -61,6 +63,7 @@ class Data:
     dtype: Any
     count: int
     names: Array | None  # of the features
+    constant_error: float | None  # of the best constant prediction
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return one pass over the rows, in this order or as they are."""
@@ -100,19 +103,25 @@ class ArrayData(Data):
         X, names = read_matrix(X, "aggro.sweep"), feature_names(X)
         check_finite(X)
         count, features = X.shape
-        shape = (features, X.dtype, count, names, X)
+        rest = (features, X.dtype, count, names)
+        constant = ConstantPrediction()
         if task is None and np.asarray(y).dtype.kind == "f" and looks_continuous(y):
             task = "regression"  # whole numbers of an integer type are classes, as everywhere
         if task == "regression":
             values = read_values(y, count)
-            return cls("regression", None, values.shape[1], *shape, {"values": values})
+            constant.add_targets(values)
+            error = constant.absolute_error()
+            return cls("regression", None, values.shape[1], *rest, error, X, {"values": values})
         y, multilabel = read_classes(y, count)
         if multilabel:
             check_task(task, "multilabel")
-            return cls("multilabel", np.arange(y.shape[1]), y.shape[1], *shape, {"values": y})
+            labels, count = np.arange(y.shape[1]), y.shape[1]
+            return cls("multilabel", labels, count, *rest, None, X, {"values": y})
         known, labels = Classes.numbered(y)
         kind = task_of(known.labels, task)
-        return cls(kind, known.labels, len(known), *shape, {"labels": labels})
+        constant.add_labels(labels)
+        error = constant.error_rate()
+        return cls(kind, known.labels, len(known), *rest, error, X, {"labels": labels})
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return all rows, in the given order."""
@@ -151,14 +160,15 @@ class FileData(Data):
         if task is None and first is not None and looks_continuous(first):
             task = "regression"
         labels, count, features = Labels(task), 0, 0
-        for X, y, _ in map(_counted, batches):
-            labels.meet(y)
+        for X, y, weights in map(_counted, batches):
+            labels.meet(y, weights)
             count, features = count + X.shape[0], max(features, X.shape[1])
         if count == 0:
-            raise ValueError("There are no rows to learn from.")
+            raise ValueError(f"{', '.join(reader.files)}: no examples to learn from.")
         kind, classes = labels.verdict()
         outputs = 1 if classes is None else len(classes)
-        return cls(kind, classes, outputs, features, reader.options.dtype, count, None, reader)
+        rest = (features, reader.options.dtype, count, None, labels.constant_error(kind))
+        return cls(kind, classes, outputs, *rest, reader)
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return the batches of the files, one at a time."""
@@ -166,14 +176,13 @@ class FileData(Data):
         for X, y, weights in map(_counted, self.reader):
             if hasattr(X, "indptr"):  # a batch has the columns seen up to it; this copies nothing
                 X.resize((X.shape[0], self.features))
+            targets = {**self._targets(y), "weights": weights}
+            yield Part(X, targets, np.arange(X.shape[0]), count)
             count += X.shape[0]
-            yield Part(X, {**self._targets(y), "weights": weights}, np.arange(X.shape[0]))
         if count != self.count:
             raise ValueError(f"The files changed: they had {self.count} rows, and now {count}.")
 
     def _targets(self, y: Any) -> dict[str, Array]:
-        from aggro.estimators.targets import read_values
-
         if self.task == "regression":
             return {"values": read_values(y, len(y))}
         assert self.classes is not None
@@ -210,18 +219,28 @@ class Labels:
         self.task = task
         self.several = False
         self.known: Array | None = None
+        self.constant = ConstantPrediction()
 
-    def meet(self, y: Any) -> None:
+    def meet(self, y: Any, weights: Array | None = None) -> None:
         """Take in the answers of a batch."""
         if isinstance(y, list):  # several labels in a row
             self.several, y = True, np.array(list(chain.from_iterable(y)))
         if self.task == "regression":
             if self.several:
                 raise ValueError("Rows with several labels are no regression; leave task out.")
+            self.constant.add_targets(read_values(y, len(y)), weights)
             return
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ValueError("A label is NaN or infinite; every answer must be finite.")
         self.known = np.unique(y) if self.known is None else np.union1d(self.known, y)
+        if not self.several:
+            self.constant.add_labels(y, weights)
+
+    def constant_error(self, task: Task) -> float | None:
+        """Return the error of the best constant prediction; None if rows have several labels."""
+        if task == "regression":
+            return self.constant.absolute_error()
+        return None if self.several else self.constant.error_rate()
 
     def verdict(self) -> tuple[Task, Array | None]:
         """Return the task, and the classes if it has some."""
@@ -231,3 +250,38 @@ class Labels:
             check_task(self.task, "multilabel")
             return "multilabel", self.known
         return task_of(self.known, self.task), self.known
+
+
+class ConstantPrediction:
+    """The best constant prediction: the most frequent class, or the median target."""
+
+    def __init__(self) -> None:
+        self._classes: dict[Any, float] = {}  # the weight of each
+        self._targets: list[tuple[Array, Array]] = []  # the first ones and their weights
+        self._count = 0
+
+    def add_labels(self, y: Array, weights: Array | None = None) -> None:
+        """Add the classes of some rows."""
+        classes, place = np.unique(y, return_inverse=True)
+        for label, weight in zip(classes.tolist(), np.bincount(place, weights), strict=True):
+            self._classes[label] = self._classes.get(label, 0.0) + float(weight)
+
+    def add_targets(self, values: Array, weights: Array | None = None) -> None:
+        """Add the targets of some rows; only the first million count."""
+        if self._count < MOST_TARGETS:
+            self._targets.append((values, np.ones(len(values)) if weights is None else weights))
+            self._count += len(values)
+
+    def error_rate(self) -> float:
+        """Return the error rate of the most frequent class."""
+        return 1.0 - max(self._classes.values()) / sum(self._classes.values())
+
+    def absolute_error(self) -> float:
+        """Return the mean absolute error of the weighted median of each target."""
+        values, weights = (np.concatenate(each) for each in zip(*self._targets, strict=True))
+        order = np.argsort(values, axis=0, kind="stable")
+        half = np.cumsum(weights[order], axis=0) >= weights.sum() / 2
+        median = np.take_along_axis(values, order, axis=0)[
+            half.argmax(axis=0), range(half.shape[1])
+        ]
+        return float(np.average(np.abs(values - median).mean(axis=1), weights=weights))

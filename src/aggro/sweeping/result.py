@@ -50,7 +50,20 @@ class SweepRow:
 
 
 class SweepResult:
-    """What ``sweep`` found: prints as a table, plots, and returns any of its models."""
+    """What ``sweep`` found: prints as a table, plots, and returns any of its models.
+
+    Attributes
+    ----------
+    rows : list of SweepRow
+        One for each setting.
+    examples : int
+        Number of rows learned in a pass.
+    orders : int
+        Number of random orders.
+    constant_error : float or None
+        Error of the best constant prediction (the most frequent class, or the median); None if
+        rows have several labels.
+    """
 
     def __init__(
         self,
@@ -61,11 +74,13 @@ class SweepResult:
         task: Task,
         classes: Array | None,
         names: Array | None = None,
+        constant_error: float | None = None,
     ) -> None:
         self.rows = rows
         self.examples = examples
         self.orders, self._passes = orders, passes
         self._task, self._classes, self._names = task, classes, names
+        self.constant_error = constant_error
         self._homes: dict[int, tuple[Learner, int]] = {}
 
     @property

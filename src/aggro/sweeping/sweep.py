@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, get_args
 
 import numpy as np
@@ -76,18 +78,29 @@ def sweep(
     data = open_data(X, y, task, orders)
     rows = rows_for(lists, data.task)
     facts = (data.task, data.classes, data.names)
-    result = SweepResult(rows, data.count, orders, passes, *facts)
+    result = SweepResult(rows, data.count, orders, passes, *facts, data.constant_error)
     bundles = _bundles(rows)
     for order in _orders(data.count, orders, seed):
         courses = [_Course([rows[i] for i in members], data, threads) for members in bundles]
         for _ in range(passes):
             for part in data.parts(order):
-                for course in courses:
-                    course.learn(part)
+                with rows_counted_from(part.first):
+                    for course in courses:
+                        course.learn(part)
         for members, course in zip(bundles, courses, strict=True):
             course.learner.freeze_means(False)  # what comes later is new
             result._homes.update({i: (course.learner, at) for at, i in enumerate(members)})
     return result
+
+
+@contextmanager
+def rows_counted_from(first: int) -> Iterator[None]:
+    """Count the rows in error messages from the beginning of the data."""
+    try:
+        yield
+    except ValueError as error:
+        row = re.compile(r"^row (\d+)")
+        raise ValueError(row.sub(lambda m: f"row {int(m[1]) + first}", str(error))) from None
 
 
 def _bundles(rows: list[SweepRow]) -> list[list[int]]:

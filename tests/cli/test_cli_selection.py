@@ -1,4 +1,4 @@
-"""Races on the command line: the winner alone is saved, unless the race is to go on."""
+"""Model selection on the command line: the best candidate is saved, or all of them."""
 
 import re
 from pathlib import Path
@@ -16,54 +16,51 @@ pytestmark = pytest.mark.usefixtures("inside")
 
 
 @pytest.mark.parametrize("options", ["--C auto", "--C auto --metric auto --average auto"])
-def test_training_ends_a_race_and_says_so(inside, options, capsys):
+def test_only_the_best_candidate_is_saved_by_default(inside, options, capsys):
     write_svmlight(inside / "data.svm", n=1500)
-    run(f"train data.svm -o kept.aggro --keep-race {options}")
+    run(f"train data.svm -o kept.aggro --keep-candidates {options}")
     kept = capsys.readouterr()
-    assert "leads: C=" in kept.out and "the race is saved" in kept.out
-    run(f"train data.svm -o settled.aggro {options}")
-    settled = capsys.readouterr()
-    assert re.search(
-        r"chosen: C=[^;]+; the rest of the race is not saved \(--keep-race", settled.out
-    )
-    race, alone = (load_model(f"{name}.aggro")[0] for name in ("kept", "settled"))
-    assert isinstance(race.learner, ModelSelection) and isinstance(alone.learner, Learner)
-    assert Path("settled.aggro").stat().st_size < Path("kept.aggro").stat().st_size / 2
-    for name in ("kept", "settled"):
+    assert "best so far: C=" in kept.out and "all candidates are saved" in kept.out
+    run(f"train data.svm -o best.aggro {options}")
+    assert re.search(r"\nselected: C=[^(]+ \(--keep-candidates", capsys.readouterr().out)
+    selection, alone = (load_model(f"{name}.aggro")[0] for name in ("kept", "best"))
+    assert isinstance(selection.learner, ModelSelection) and isinstance(alone.learner, Learner)
+    assert Path("best.aggro").stat().st_size < Path("kept.aggro").stat().st_size / 2
+    for name in ("kept", "best"):
         run(f"predict {name}.aggro data.svm --scores -o {name}.txt")
-    assert Path("kept.txt").read_text() == Path("settled.txt").read_text()
-    model = aggro.load("settled.aggro")
-    assert {n: getattr(model, n) for n in race.learner.choice} == race.learner.choice
+    assert Path("kept.txt").read_text() == Path("best.txt").read_text()
+    model = aggro.load("best.aggro")
+    assert {n: getattr(model, n) for n in selection.learner.choice} == selection.learner.choice
     X, y = load_svmlight("data.svm")
     model.partial_fit(X, y)
     capsys.readouterr()
-    run("info settled.aggro")
-    assert re.search(r"chosen +C=", capsys.readouterr().out)
+    run("info best.aggro")
+    assert re.search(r"selected +C=", capsys.readouterr().out)
 
 
-def test_a_settled_model_goes_on_with_what_was_chosen_and_says_so(inside, capsys):
+def test_resuming_reports_and_keeps_the_selected_settings(inside, capsys):
     write_svmlight(inside / "data.svm", n=800)
     run("train data.svm -o m.aggro --C auto --quiet")
     C = aggro.load("m.aggro").C
     capsys.readouterr()
     run("train data.svm --resume m.aggro -o again.aggro --C auto")
-    assert f"m.aggro: its race is over; C={C:g} goes on" in capsys.readouterr().err
+    assert f"m.aggro: continues with the selected C={C:g}" in capsys.readouterr().err
     assert C == aggro.load("again.aggro").C
     run("train data.svm --resume again.aggro -o again.aggro")
-    assert f"again.aggro: its race is over; C={C:g} goes on" in capsys.readouterr().err
+    assert f"again.aggro: continues with the selected C={C:g}" in capsys.readouterr().err
     run("train data.svm --resume m.aggro -o again.aggro --C 0.125 --quiet")
     assert aggro.load("again.aggro").C == 0.125
     run("train data.svm -o plain.aggro --C 0.5 --quiet")
     run("train data.svm --resume plain.aggro -o plain.aggro")
-    assert "race" not in capsys.readouterr().err
+    assert "selected" not in capsys.readouterr().err
 
 
-def test_a_kept_race_goes_on_to_the_last_bit(inside, capsys):
+def test_a_saved_selection_continues_bit_for_bit(inside, capsys):
     lines = write_svmlight(inside / "both.svm", n=900).read_text().splitlines(keepends=True)
     Path("one.svm").write_text("".join(lines[:410]))
-    run("train both.svm -o whole.aggro --C auto --keep-race --quiet")
-    run("train one.svm -o part.aggro --C auto --keep-race --quiet")
-    run("train both.svm --resume part.aggro -o part.aggro --skip 410 --keep-race --quiet")
+    run("train both.svm -o whole.aggro --C auto --keep-candidates --quiet")
+    run("train one.svm -o part.aggro --C auto --keep-candidates --quiet")
+    run("train both.svm --resume part.aggro -o part.aggro --skip 410 --keep-candidates --quiet")
     assert states("part.aggro") == states("whole.aggro")
     run("train both.svm --resume part.aggro -o part.aggro --C 0.5", 1)
     assert "--C auto, which cannot change to 0.5" in capsys.readouterr().err
@@ -72,9 +69,9 @@ def test_a_kept_race_goes_on_to_the_last_bit(inside, capsys):
 
 
 @pytest.mark.parametrize(("options", "loss"), [("", "squared_hinge"), ("--fast", "hinge")])
-def test_a_race_of_classes_learns_as_autoclassifier_does(inside, options, loss, capsys):
+def test_the_default_for_classes_equals_autoclassifier(inside, options, loss, capsys):
     write_svmlight(inside / "data.svm", n=300)
-    run(f"train data.svm -o m.aggro --keep-race {options}")
+    run(f"train data.svm -o m.aggro --keep-candidates {options}")
     model = aggro.load("m.aggro")
     assert model.loss == loss
     if not options:

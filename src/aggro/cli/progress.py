@@ -1,0 +1,191 @@
+"""Progressive validation of a training run: the table of errors, and warnings about them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from aggro.cli.model import Model
+from aggro.cli.output import label_text
+from aggro.learner import Array
+
+FIRST = 16  # examples of the first line; each later line has twice as many
+ENOUGH = 100  # examples before any warning
+LONG = 5  # times as long as by chance: runs of one label that count as sorted rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A line of the table: error rates, or mean absolute errors."""
+
+    examples: int
+    since_last: float
+    so_far: float
+    baseline: float
+    updates: int
+
+    def text(self, percent: bool) -> str:
+        """Return the line as text."""
+        errors = (self.since_last, self.so_far, self.baseline)
+        shown = "".join(f"{v:>12.2%}" if percent else f"{v:>12.5g}" for v in errors)
+        return f"{self.examples:>12,}{shown}{self.updates:>14,}"
+
+
+def heading() -> str:
+    """Return the heading of the table."""
+    names = ("since last", "so far", "constant")
+    return f"{'examples':>12}" + "".join(f"{name:>12}" for name in names) + f"{'updates':>14}"
+
+
+class Progress:
+    """Divides batches at the examples where a line is due, and keeps the lines."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.examples = 0
+        self.lines: list[Line] = []
+        self.constant = Constant(model.regression)
+        self._due = FIRST
+        self._reported = (0, 0.0)  # examples and loss at the last line
+        self._before = model.loss
+
+    def learn(self, X: Any, y: Array, weights: Array | None) -> list[Line]:
+        """Learn a batch; return the lines that became due. Rows of weight zero do not count."""
+        counted = np.flatnonzero(np.ones(len(y)) if weights is None else weights)
+        if len(counted) == 0:
+            return []
+        model, new = self.model, len(self.lines)
+        batch = model.begin_batch(X, y, weights)
+        step, start = model.step, 0
+        while start < len(counted):
+            due = self._due - self.examples
+            end = start + -(-due // step) * step  # whole steps only
+            order = counted[start:end]
+            self.constant.add(y[order])
+            model.estimator._learn_batch(batch, weights, order, again=model.again)
+            self.examples += len(order)
+            start = end
+            if self.examples >= self._due:
+                self.report()
+                self._due = 1 << self.examples.bit_length()
+        return self.lines[new:]
+
+    def report(self) -> None:
+        """Add a line to the table, unless there are no new examples."""
+        examples, loss = self._reported
+        if self.examples == examples:
+            return
+        now = self.model.loss - self._before
+        recent = (now - loss) / (self.examples - examples)
+        baseline, updates = self.constant.error(), self.model.updates
+        self.lines.append(Line(self.examples, recent, now / self.examples, baseline, updates))
+        self._reported = (self.examples, now)
+
+    def recent_error(self) -> float:
+        """Return the error since half of the examples, or the last line before."""
+        last = self.lines[-1]
+        before = [line for line in self.lines if line.examples <= last.examples / 2]
+        if not before:
+            return last.so_far
+        made = last.so_far * last.examples - before[-1].so_far * before[-1].examples
+        return made / (last.examples - before[-1].examples)
+
+
+class Constant:
+    """The constant prediction that a model must beat, and the order of the labels.
+
+    The constant is the most frequent class of all examples, or the mean of the targets so far.
+    """
+
+    def __init__(self, regression: bool) -> None:
+        self.regression = regression
+        self.seen, self.changes = 0, 0  # examples, and changes of the label between them
+        self.counts: dict[Any, int] = {}
+        self._last: Any = None
+        self._total, self._loss = 0.0, 0.0
+
+    def add(self, y: Array) -> None:
+        """Add some labels, or compare some targets with the mean so far."""
+        if self.regression:
+            mean = self._total / self.seen if self.seen else 0.0
+            self._loss += float(np.abs(y - mean).sum())
+            self._total += float(np.sum(y))
+        else:
+            self.changes += int(self.seen > 0 and y[0] != self._last)
+            self.changes += int(np.count_nonzero(y[1:] != y[:-1]))
+            self._last = y[-1]
+            for label, count in zip(*np.unique(y, return_counts=True), strict=True):
+                self.counts[label] = self.counts.get(label, 0) + int(count)
+        self.seen += len(y)
+
+    def error(self) -> float:
+        """Return the error of the constant."""
+        if self.regression:
+            return self._loss / self.seen
+        return 1 - max(self.counts.values()) / self.seen
+
+    @property
+    def expected_changes(self) -> float:
+        """Number of changes of the label if the rows were in random order."""
+        shares = np.array(list(self.counts.values())) / max(self.seen, 1)
+        return float(self.seen * (1.0 - np.sum(shares**2)))
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the rows look sorted by their labels."""
+        return self.seen >= ENOUGH and self.changes * LONG < self.expected_changes
+
+
+# -- warnings ----------------------------------------------------------------------------------
+
+
+def label_warnings(constant: Constant, shuffled: bool) -> Iterable[str]:
+    """Yield warnings about the labels of classes."""
+    if len(constant.counts) == 1:
+        only = next(iter(constant.counts))
+        yield (
+            f"all {constant.seen:,} labels are {label_text(only)}: the model can only predict this "
+            "class; check --label, or add data of other classes"
+        )
+    elif constant.is_sorted and not shuffled:
+        yield (
+            f"labels change {constant.changes:,} times in {constant.seen:,} examples, against "
+            f"about {constant.expected_changes:,.0f} in random order: the rows seem to be sorted, "
+            "so the errors above are too small; --shuffle learns them in random order"
+        )
+
+
+def column_warnings(wordy: Iterable[str], counters: Iterable[str]) -> Iterable[str]:
+    """Yield warnings about columns: categories that look like texts, and counters."""
+    for name in wordy:
+        yield (
+            f"column {name!r} has a new text in almost every row, which is useless as a category; "
+            f"--text {name} reads it as words"
+        )
+    for name in counters:
+        yield (
+            f"column {name} only rises or only falls, as row numbers and times do, and counts as "
+            "zero; if it is a feature, --shuffle learns it"
+        )
+
+
+def error_warnings(progress: Progress, wordy: bool, selects: bool) -> Iterable[str]:
+    """Yield a warning if the model was no better than a constant since half of the examples."""
+    lines = progress.lines
+    if not lines or lines[-1].examples < ENOUGH or lines[-1].baseline == 0:
+        return
+    recent, constant = progress.recent_error(), lines[-1].baseline
+    if recent < constant:
+        return
+    regression = progress.model.regression
+    name = "the mean so far" if regression else "the most frequent class"
+    errors = [f"{v:.4g}" if regression else f"{v:.1%}" for v in (recent, constant)]
+    advice = ["--passes 5"] if selects else ["model selection (leave --fast out)"]
+    advice += ["--text COLUMN"] * wordy
+    yield (
+        f"the model is no better than always predicting {name}: its error is {errors[0]}, that of "
+        f"the constant {errors[1]}; try {' or '.join(advice)}, or other features"
+    )
