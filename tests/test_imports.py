@@ -93,6 +93,25 @@ assert main(["predict", "model.aggro", {name!r}]) in (0, None)
     assert run(code, cwd=tmp_path).splitlines()[-2:] == ["1", "-1"]
 
 
+def test_export_names_the_missing_extra():
+    code = (
+        ESTIMATORS
+        + """
+try:
+    aggro.to_sklearn(aggro.AutoClassifier().fit(X, y))
+except ImportError as error:
+    print(error)
+"""
+    )
+    assert "aggro[sklearn]" in run(code)
+
+
+def test_estimator_is_imported_in_less_than_a_third_of_a_second():
+    code = "import time; from aggro import AutoClassifier; print(time.process_time())"
+    lines = (subprocess.check_output([sys.executable, "-c", code]) for _ in range(5))
+    assert min(map(float, lines)) < 0.3  # processor time, NumPy included
+
+
 def test_estimators_do_not_import_scikit_learn():
     code = "import sys\nfrom aggro import AutoClassifier, KernelPassiveAggressiveRegressor\n"
     code += "print(*{'sklearn', 'scipy', 'pandas'} & set(sys.modules))"

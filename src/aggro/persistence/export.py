@@ -37,6 +37,7 @@ def to_sklearn(model: Any) -> Any:
     >>> aggro.to_sklearn(model).predict([[1.0]])
     array(['yes'], dtype='<U3')
     """
+    optional("sklearn", "aggro.to_sklearn")
     if is_pipeline(model):
         steps = copy.deepcopy(model.steps[:-1])
         return type(model)([*steps, (model.steps[-1][0], to_sklearn(model.steps[-1][1]))])
