@@ -22,7 +22,7 @@ WORDS = [" ".join(f"w{j}" for j in np.flatnonzero(row > 0.5)) or "none" for row 
 def scaled(cluster, client, count):
     cluster.scale(count)
     client.wait_for_workers(count)
-    while len(client.scheduler_info(n_workers=-1)["workers"]) != count:
+    while {len(client.scheduler_info(n_workers=-1)["workers"]), len(cluster.workers)} != {count}:
         time.sleep(0.05)
 
 
