@@ -115,14 +115,14 @@ def test_weights_are_those_of_the_plain_rule(seed, metric, classes, started):
         values = [each[name] for each in ends]
         if metric == "euclidean":
             counts = [each[news] - start[news] for each in ends]
-            expected = reference.by_news(start[name], values, counts)
+            expected = reference.by_update_counts(start[name], values, counts)
         else:
             news = news.replace("news", "precision")
             precision = [each[news] for each in ends]
             expected = reference.by_information(start[name], values, start[news], precision)
             if started:
                 gained = [each - start[news] for each in precision]
-                expected = reference.by_news(start[name], values, gained)
+                expected = reference.by_update_counts(start[name], values, gained)
         np.testing.assert_allclose(merged[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
@@ -140,7 +140,9 @@ def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes):
         gained = [each[counted] - start[counted] for each in ends]
         values = [each[name] for each in ends]
         how = metric_table[metric]
-        expected = reference.by_news(start[name], values, gained, how.damping, how.relaxation)
+        expected = reference.by_update_counts(
+            start[name], values, gained, how.damping, how.relaxation
+        )
         if how.prior:
             known = start[counted] / len(ends)
             precision = [known + each for each in gained]
@@ -213,7 +215,9 @@ def test_a_weight_counts_like_more_news(seed, weight):
     merged = weights_of(merge_learners(models, weights=[weight, 1.0]))
     start, ends = weights_of(blank_like(models[0])), [weights_of(each) for each in models]
     counts = [ends[0]["news"] * weight, ends[1]["news"]]
-    expected = reference.by_news(start["weights"], [each["weights"] for each in ends], counts)
+    expected = reference.by_update_counts(
+        start["weights"], [each["weights"] for each in ends], counts
+    )
     np.testing.assert_allclose(merged["weights"], expected, rtol=1e-9, atol=1e-12)
 
 
