@@ -13,7 +13,7 @@ from linear_support import make_problem, same_state, stored
 import aggro
 from aggro import AutoClassifier, PassiveAggressiveClassifier, _core
 from aggro.learner import Learner, rows_of
-from aggro.reference import EnsemblePrediction
+from aggro.reference import JointAnswer
 from aggro.selection import ensemble as joint
 from aggro.settings import Settings, memory_of
 
@@ -70,7 +70,7 @@ def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch
     learners = [lanes_of(metric, average, batch_size, dtype, X.shape[1]) for metric in metrics]
     models = [each.model for each in learners]
     voices = (2 if average == "auto" else 1) * 3 * len(metrics)
-    twin, mistakes = EnsemblePrediction(voices, learners[0].model.memory), 0
+    twin, mistakes = JointAnswer(voices, learners[0].model.memory), 0
     joint.join(learners, jointly=True)
     present = np.flatnonzero(weights)
     lesson = {"labels": y, "weights": weights, "batch_size": batch_size, "threads": threads}
@@ -78,10 +78,10 @@ def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch
         rows = present[start : start + batch_size]
         margins = np.hstack([voices_of(each, X[rows]) for each in learners])
         parts = np.concatenate([model.joint_parts for model in models])
-        assert_close(parts, twin.coefficients() if number % 2 == 0 else parts, rtol=2e-3)
+        assert_close(parts, twin.parts() if number % 2 == 0 else parts, rtol=2e-3)
         mistakes += int(((margins @ parts > 0) != (y[rows] > 0)).sum())
         for margin, label, weight in zip(margins, y[rows], weights[rows], strict=True):
-            twin.update(margin, 1.0 if label else -1.0, weight)
+            twin.judge(margin, 1.0 if label else -1.0, weight)
         _core.learn_together(models, rows_of(X), order=rows, **lesson)
         if number % 2:  # the parts stay as they are in between
             joint.join(learners, jointly=True)
@@ -96,10 +96,10 @@ def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch
 
 
 def test_the_twin_remembers_all_unless_told():
-    forgets, remembers = EnsemblePrediction(1, memory=0.5), EnsemblePrediction(1)
+    forgets, remembers = JointAnswer(1, memory=0.5), JointAnswer(1)
     for each in (forgets, remembers):
         for _ in range(3):
-            each.update(np.array([2.0]), 1.0)
+            each.judge(np.array([2.0]), 1.0)
     assert (forgets.weight, remembers.weight) == (1.75, 3.0)
     assert (forgets.sizes[0], remembers.sizes[0]) == (3.5, 6.0)
 
@@ -120,8 +120,7 @@ def test_parts_of_margins_of_any_size():
         assert np.isfinite(parts).all() and (parts > 0).all()
         if 1e-90 < size < 1e90:  # each lane has the same say
             assert_close(
-                parts * np.repeat([1.0, size], 6),
-                np.full(12, EnsemblePrediction(1).coefficients()[0] / 12),
+                parts * np.repeat([1.0, size], 6), np.full(12, JointAnswer(1).parts()[0] / 12)
             )
 
 

@@ -115,38 +115,35 @@ def test_weights_are_those_of_the_plain_rule(seed, metric, classes, started):
         values = [each[name] for each in ends]
         if metric == "euclidean":
             counts = [each[news] - start[news] for each in ends]
-            expected = reference.by_update_counts(start[name], values, counts)
+            expected = reference.by_news(start[name], values, counts)
         else:
             news = news.replace("news", "precision")
             precision = [each[news] for each in ends]
             expected = reference.by_information(start[name], values, start[news], precision)
             if started:
                 gained = [each - start[news] for each in precision]
-                expected = reference.by_update_counts(start[name], values, gained)
+                expected = reference.by_news(start[name], values, gained)
         np.testing.assert_allclose(merged[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 @QUICK
-@given(SEEDS, st.sampled_from(["euclidean", "diagonal", "adagrad", "newton"]), CLASSES)
-def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes):
+@given(
+    SEEDS, st.sampled_from(["euclidean", "diagonal", "adagrad", "newton"]), CLASSES, st.booleans()
+)
+def test_a_round_of_shards_is_that_of_the_plain_rule(seed, metric, classes, shaped):
     begin, models, _ = learners(seed, {"metric": metric, "classes": classes, "more": {}}, start=7)
     changes = [change_of(begin, each) for each in models]
     merged, start, *ends = (
         each.tables | each.rest
-        for each in map(take_apart, (merge_round(begin, (total(changes),)), begin, *models))
+        for each in map(take_apart, (merge_round(begin, (total(changes),), shaped), begin, *models))
     )
     for name, news in (("weights", "news"), ("bias", "bias_news")):
         counted = news if metric == "euclidean" else news.replace("news", "precision")
         gained = [each[counted] - start[counted] for each in ends]
         values = [each[name] for each in ends]
         how = metric_table[metric]
-        expected = reference.by_update_counts(
-            start[name], values, gained, how.damping, how.relaxation
-        )
-        if how.prior:
-            known = start[counted] / len(ends)
-            precision = [known + each for each in gained]
-            expected = reference.by_information(start[name], values, known, precision)
+        length = (how.damping, how.relaxation) if shaped else (0.0, 0.0)
+        expected = reference.by_news(start[name], values, gained, *length)
         np.testing.assert_allclose(merged[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
@@ -157,6 +154,17 @@ def test_a_round_of_one_shard_is_that_shard(seed, metric):
     begin, (model,), (X, _) = learners(seed, kind, count=1, start=7)
     merged = merge_round(begin, (change_of(begin, model),))
     np.testing.assert_allclose(merged.scores(rows_of(X)), model.scores(rows_of(X)), atol=1e-9)
+
+
+def test_changes_of_a_full_metric_are_not_shaped():
+    """Its merge solves for the change that fits all best."""
+    X, y = rows(3, 60, 4, 2)
+    settings = settings_of("full", average=True)
+    begin = taught(settings, X[:20], y[:20])
+    parts = slice(20, 40), slice(40, 60)
+    shards = [taught(settings, X[part], y[part], start=begin) for part in parts]
+    changes = (total([change_of(begin, shard) for shard in shards]),)
+    same_state(merge_round(begin, changes, True), merge_round(begin, changes, False))
 
 
 @QUICK
@@ -215,9 +223,7 @@ def test_a_weight_counts_like_more_news(seed, weight):
     merged = weights_of(merge_learners(models, weights=[weight, 1.0]))
     start, ends = weights_of(blank_like(models[0])), [weights_of(each) for each in models]
     counts = [ends[0]["news"] * weight, ends[1]["news"]]
-    expected = reference.by_update_counts(
-        start["weights"], [each["weights"] for each in ends], counts
-    )
+    expected = reference.by_news(start["weights"], [each["weights"] for each in ends], counts)
     np.testing.assert_allclose(merged["weights"], expected, rtol=1e-9, atol=1e-12)
 
 

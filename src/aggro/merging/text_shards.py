@@ -134,7 +134,7 @@ def _with_margins(start: TextLearner, records: Sequence[Any]) -> TextLearner:
 
 
 def merge_text_round(
-    start: TextLearner, changes: Sequence[Change], repeated: int = 0
+    start: TextLearner, changes: Sequence[Change], shaped: bool, repeated: int = 0
 ) -> TextLearner:
     """Return the start with what all shards of a round have learned; the race goes on.
 
@@ -146,7 +146,7 @@ def merge_text_round(
     rest, runners = iter(changes), []
     for runner in start.runners:
         own = tuple(next(rest) for _ in learners_of(runner.race))
-        runners.append(replace(runner, race=merge_round(runner.race, own)))
+        runners.append(replace(runner, race=merge_round(runner.race, own, shaped)))
     merged = _with(start, repeated=repeated)
     merged.go_on_with(runners, runners[0].race.examples)
     merged.leave_room()
