@@ -224,7 +224,7 @@ def test_initial_predictions_are_told():
     Path("a.vw").write_text("1 1 0.5 |a b\n-1 |a c\n" * 10)
     done = aggro("train", "a.vw", "-o", "m")
     assert done.returncode == 0
-    assert "10 initial predictions were read and not used" in done.stderr
+    assert "10 initial predictions were ignored" in done.stderr
     assert "Warning" not in done.stderr
 
 

@@ -25,8 +25,8 @@ from aggro.io.batch import Batch
         (np.arange(-10.0, 11.0), True),
         ([np.nan, 0.5], False),
         ([], False),
-        (np.r_[np.zeros(labels.MOST_LOOKED_AT - 1), 0.5], True),
-        (np.r_[np.zeros(labels.MOST_LOOKED_AT), 0.5], False),
+        (np.r_[np.zeros(labels.MOST_INSPECTED - 1), 0.5], True),
+        (np.r_[np.zeros(labels.MOST_INSPECTED), 0.5], False),
     ],
 )
 def test_classes_or_values(y, continuous):
@@ -41,7 +41,7 @@ def test_the_same_labels_are_looked_at_for_any_size_of_batches(rows):
         for part in np.split(y, range(rows, 25_000, rows))
     ]
     first, batches = labels.first_labels(cut)
-    np.testing.assert_array_equal(first, y[: labels.MOST_LOOKED_AT])
+    np.testing.assert_array_equal(first, y[: labels.MOST_INSPECTED])
     np.testing.assert_array_equal(np.concatenate([batch.y for batch in batches]), y)
 
 

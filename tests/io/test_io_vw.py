@@ -124,7 +124,7 @@ def test_initial_predictions_are_counted(tmp_path):
     path = tmp_path / "a.vw"
     path.write_text("1 2 0.5 |a b\n1 1 0 |a b\n1 1 -3 'x|a b\n")
     reader = aggro.io.read(path)
-    with pytest.warns(UserWarning, match="2 initial predictions were read and not used"):
+    with pytest.warns(UserWarning, match="2 initial predictions were ignored"):
         list(reader)
     assert reader.n_initials == 2
     assert collect_quietly(path)[1:] == ([1, 1, 1], [2, 1, 1])

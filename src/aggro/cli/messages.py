@@ -55,12 +55,12 @@ def explain(error: Exception, parser: ArgumentParser | None = None) -> str:
 
 def explain_skipped_line(error: ReadingError) -> str:
     """Return why a line was skipped, without the advice to skip it."""
-    return error.told({k: v for k, v in ADVICE.items() if k != "skip_bad=True"})
+    return error.spelled({k: v for k, v in ADVICE.items() if k != "skip_bad=True"})
 
 
 def _text(error: Exception, parser: ArgumentParser | None) -> str:
     if isinstance(error, ReadingError):
-        return error.told({k: v for k, v in ADVICE.items() if _has(parser, v)})
+        return error.spelled({k: v for k, v in ADVICE.items() if _has(parser, v)})
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
     text = str(error)

@@ -331,7 +331,7 @@ class Training:
 
     def _warnings(self, model: Model, progress: Progress) -> Iterator[str]:
         """Yield warnings about these data and this model."""
-        wordy = self.reader.wordy
+        wordy = self.reader.text_like
         if not model.regression:
             yield from label_warnings(progress.constant, self.args.shuffle)
         names = FeatureNames(self._final_reading(), model.features, model.names)

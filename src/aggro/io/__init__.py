@@ -1,4 +1,4 @@
-"""Readers of data files, in batches of bounded memory.
+"""Read data files of any size in batches of bounded memory.
 
 >>> import aggro
 >>> aggro.io.hash_names(["price"], bits=10).shape

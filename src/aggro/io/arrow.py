@@ -1,4 +1,4 @@
-"""Parquet and Arrow files as streams of record batches, a few of them in memory at a time."""
+"""Parquet and Arrow files, read as record batches; only a few are in memory at a time."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 from aggro.extras import optional
 from aggro.io.batch import Batch, Report
-from aggro.io.columns import Contents, Plan, check_names, chosen
+from aggro.io.columns import Contents, Plan, check_names, requested_kinds
 from aggro.io.encode import Encoder
 from aggro.io.errors import ReadingError
 from aggro.io.hashing import Buffers
 from aggro.io.options import Options
 from aggro.io.sources import COMPRESSIONS, STANDARD_INPUT, open_bytes
-from aggro.io.strings import StringColumn, settled
+from aggro.io.strings import StringColumn, label_type
 
 DEFAULT_ROWS = 8192
 
 
 def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
-    """Batches of one Parquet or Arrow file."""
+    """Yield the batches of one Parquet or Arrow file."""
     rows = options.batch_rows or DEFAULT_ROWS
     seen = 0
     encoder: Encoder | None = None
@@ -88,20 +88,20 @@ def _arrow(path: str, options: Options, report: Report) -> Iterator[tuple[Plan, 
 
 
 class _Watched(io.BufferedReader):
-    """A stream that tells whether the last read hit its end, where pyarrow does not."""
+    """A stream that knows whether the last read reached its end, which pyarrow does not report."""
 
     def __init__(self, raw: Any) -> None:
         super().__init__(raw, 1 << 20)
         self.at_end = False
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read, and note whether there was nothing left."""
+        """Read, and note whether the end was reached."""
         data = super().read(size)
         self.at_end = size != 0 and not data
         return data
 
     def starts_with(self, magic: bytes) -> bool:
-        """Return whether more bytes follow, and begin so."""
+        """Return True if more bytes follow and start with ``magic``."""
         following = self.peek(len(magic))
         return bool(following) and following.startswith(magic)
 
@@ -123,9 +123,9 @@ OPENED: dict[str, Callable[[str, Options, Report], Iterator[tuple[Plan, Any]]]] 
 
 
 def _plan(schema: Any, tables: Iterator[Any], path: str, options: Options, report: Report) -> Plan:
-    """Return what becomes of the columns: as in the files before, as asked, or as their types.
+    """Return the plan of the columns: of earlier files, as requested, or by type.
 
-    Of the ``tables`` only the first is read, to describe columns that may be wrong.
+    Only the first of the ``tables`` is read, to describe suspicious columns.
     """
     check_names(list(schema.names), path)
     found = report.found
@@ -138,7 +138,7 @@ def _plan(schema: Any, tables: Iterator[Any], path: str, options: Options, repor
             rows = first.slice(0, options.batch_rows or DEFAULT_ROWS)
             known = [name for name, each in empty.items() if each.type in ("number", "category")]
             empty |= {name: ArrowColumn(rows.column(name)).contents() for name in known}
-        found.columns = chosen(empty, options, path, found)
+        found.columns = requested_kinds(empty, options, path, found)
     plan = Plan.of(found.columns, options).for_table(schema.names, path)
     for name in plan.used:  # a column of another type may have the right name
         if name in schema.names and kind_of(schema.field(name).type) not in ("number", "category"):
@@ -148,12 +148,12 @@ def _plan(schema: Any, tables: Iterator[Any], path: str, options: Options, repor
                 "expected numbers or strings",
             )
     if plan.label is not None and found.labels is None:
-        found.labels = settled(_label_kind(schema.field(plan.label).type), options.labels)
+        found.labels = label_type(_label_kind(schema.field(plan.label).type), options.labels)
     return plan
 
 
 def kind_of(kind: Any) -> str:
-    """Return what becomes of a column of an Arrow type; the type's name where nothing does.
+    """Return the kind of a column of an Arrow type, or the name of an unsupported type.
 
     >>> import pyarrow
     >>> kind_of(pyarrow.int8()), kind_of(pyarrow.date32())
@@ -190,13 +190,13 @@ class ArrowColumn:
 
     @cached_property
     def missing(self) -> NDArray[np.bool_]:
-        """Nulls, and NaN among numbers."""
+        """Which values are null, or NaN in a column of numbers."""
         null: NDArray[np.bool_] = self.column.is_null().to_numpy(zero_copy_only=False)
         return null if _is_string(self.column.type) else null | np.isnan(self.values)
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """The numbers; whole ones beyond 2**53 are rounded, as everywhere."""
+        """The numbers as floats; integers beyond 2**53 are rounded."""
         if _is_string(self.column.type):
             return self._as_strings.values
         numbers = self.column.cast(self.pa.float64(), safe=False)
@@ -204,23 +204,23 @@ class ArrowColumn:
 
     @property
     def numeric(self) -> NDArray[np.bool_]:
-        """All that is not missing, where the type is one of numbers."""
+        """Which values are numbers."""
         return ~self.missing & (not _is_string(self.column.type))
 
     @property
     def gaps(self) -> NDArray[np.bool_]:
-        """Where there is no number."""
+        """Which values say that a number is missing."""
         return self._as_strings.gaps if _is_string(self.column.type) else self.missing
 
     @property
     def malformed(self) -> NDArray[np.bool_]:
-        """Where a string is something else than a number."""
+        """Which strings are neither a number nor a gap."""
         if _is_string(self.column.type):
             return self._as_strings.malformed
         return np.zeros(len(self.column), bool)
 
     def contents(self) -> Contents:
-        """Return what the column holds."""
+        """Return the contents of the column."""
         kind = kind_of(self.column.type)
         if kind == "category":
             return self._as_strings.contents(kind)
@@ -233,7 +233,7 @@ class ArrowColumn:
         return _label_kind(self.column.type)
 
     def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return the values as labels, and which of them are none."""
+        """Return the values as labels, and which of them are invalid."""
         if kind == "text":
             return np.array(self._as_strings.tolist(), dtype=np.str_), self.missing
         if _is_string(self.column.type):
@@ -244,7 +244,7 @@ class ArrowColumn:
         return self.column.to_numpy(zero_copy_only=False), wrong
 
     def _without_nulls(self) -> NDArray[Any]:
-        """Return the type that the labels would have without nulls, which to_numpy makes floats."""
+        """Return the labels in their own type; to_numpy converts columns with nulls to floats."""
         if self.pa.types.is_decimal(self.column.type):
             return self.values
         zero = self.pa.scalar(0).cast(self.column.type)
@@ -256,7 +256,7 @@ class ArrowColumn:
         return StringColumn(*self.strings())
 
     def strings(self) -> Buffers:
-        """Return the values as strings, as views of Arrow's buffers where it has some."""
+        """Return the values as strings; views of Arrow's buffers if possible."""
         column = self.column
         types = self.pa.types
         if not (types.is_string(column.type) or types.is_large_string(column.type)):
@@ -269,5 +269,5 @@ class ArrowColumn:
         return np.frombuffer(data if data is not None else b"", np.uint8), begin
 
     def at(self, row: int) -> Any:
-        """Return one value, None where there is none."""
+        """Return one value, or None if it is missing."""
         return self.column[row].as_py()

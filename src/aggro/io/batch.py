@@ -1,4 +1,4 @@
-"""What a reader yields: sparse, dense or raw rows with labels, and what it found in the files."""
+"""The output of a reader: batches of sparse, dense or raw rows with labels, and its report."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class SparseRows:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the values."""
+        """The type of the values."""
         return self.data.dtype
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> SparseRows:
-        """Return some of the rows: a slice of them, a mask, or their numbers."""
+        """Return some of the rows, given as a slice, a mask or row numbers."""
         if isinstance(rows, slice):
             begin, end, _ = rows.indices(self.shape[0])
             end = max(begin, end)
@@ -65,18 +65,18 @@ class SparseRows:
         return SparseRows(data, indices, indptr, shape, is_sorted=self.is_sorted)
 
     def copy(self) -> SparseRows:
-        """Return the same rows in arrays of their own."""
+        """Return a copy."""
         arrays = self.data.copy(), self.indices.copy(), self.indptr.copy()
         return SparseRows(*arrays, self.shape, is_sorted=self.is_sorted)
 
     def resize(self, shape: tuple[int, int]) -> None:
-        """Give the rows more columns, which are empty."""
+        """Append empty columns."""
         if shape[0] != self.shape[0] or shape[1] < self.shape[1]:
             raise ValueError(f"Rows of shape {self.shape} cannot become {shape}.")
         self.shape = shape
 
     def sort_indices(self) -> None:
-        """Put the columns of each row in order."""
+        """Sort the columns of each row."""
         if self.is_sorted:
             return
         row = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
@@ -84,14 +84,14 @@ class SparseRows:
         self.data, self.indices, self.is_sorted = self.data[order], self.indices[order], True
 
     def toarray(self) -> NDArray[Any]:
-        """Return all the zeros too."""
+        """Return a dense array."""
         full = np.zeros(self.shape, self.dtype)
         row = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
         np.add.at(full, (row, self.indices), self.data)
         return full
 
     def to_scipy(self) -> Any:
-        """Return a scipy.sparse.csr_matrix of the same arrays."""
+        """Return a scipy.sparse.csr_matrix that shares the arrays."""
         arrays = (self.data, self.indices, self.indptr)
         matrix = optional("scipy.sparse", "A sparse matrix").csr_matrix(arrays, shape=self.shape)
         if self.is_sorted:
@@ -103,7 +103,7 @@ class SparseRows:
 def from_entries(
     rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], shape: tuple[int, int]
 ) -> SparseRows:
-    """Return the sparse rows of entries in any order; those at one place are summed.
+    """Return the sparse rows of entries in any order; entries at the same place are summed.
 
     >>> from_entries(np.array([1, 1, 0]), np.array([2, 2, 0]), np.ones(3), (2, 3)).toarray()
     array([[1., 0., 0.],
@@ -135,12 +135,12 @@ def stacked(parts: Sequence[Any]) -> Any:
     )
 
 
-Strings = dict[str, tuple[Buffers, NDArray[np.bool_]]]  # and where there is no value
+Strings = dict[str, tuple[Buffers, NDArray[np.bool_]]]  # with the places of missing values
 
 
 @dataclasses.dataclass(frozen=True)
 class RawRows:
-    """Columns of numbers, of categories and of texts; ``rows`` says which of them are meant.
+    """Columns of numbers, categories and texts, of which ``rows`` selects some rows.
 
     >>> rows = RawRows(np.ones((3, 1)), ("price",), {}, {}, np.arange(3))
     >>> rows[1:].shape
@@ -148,14 +148,14 @@ class RawRows:
     """
 
     numbers: NDArray[Any]
-    names: tuple[str, ...]  # of the numbers
+    names: tuple[str, ...]  # of the columns of numbers
     categories: Strings
     texts: Strings
     rows: NDArray[np.int64]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and columns there are."""
+        """The numbers of rows and columns."""
         columns = self.numbers.shape[1] + len(self.categories) + len(self.texts)
         return len(self.rows), columns
 
@@ -166,7 +166,7 @@ class RawRows:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the rows take."""
+        """The approximate memory of the rows."""
         strings = (*self.categories.values(), *self.texts.values())
         return self.numbers.nbytes + sum(data.nbytes for (data, _), _ in strings)
 
@@ -176,7 +176,7 @@ class RawRows:
 
 
 def joined_rows(parts: Sequence[RawRows]) -> RawRows:
-    """Return the rows of several parts of one table, one after another."""
+    """Concatenate the rows of several parts of one table."""
     sizes = [len(part.numbers) for part in parts]
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     return RawRows(
@@ -202,7 +202,7 @@ MOST_KEPT_PROBLEMS = 10
 
 
 class Batch(NamedTuple):
-    """Some rows of a file: features, labels, and weights where the file has them.
+    """Some rows of a file: features, and labels and weights if the file has them.
 
     >>> import numpy as np
     >>> from aggro.io import Batch
@@ -216,28 +216,28 @@ class Batch(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     def with_scipy(self) -> Batch:
-        """Return the same with X as a SciPy matrix, where it is sparse."""
+        """Return the batch with a sparse X converted to SciPy."""
         return self._replace(X=self.X.to_scipy()) if isinstance(self.X, SparseRows) else self
 
 
 @dataclasses.dataclass
 class Findings:
-    """What the first rows of some files say about all of them; later files and passes follow."""
+    """Properties of the files, found in the first rows and kept for later files and passes."""
 
     zero_based: bool | None = None  # svmlight
     labels: str | None = None  # text or number; in tables text, bool, int or float
-    columns: dict[str, str] | None = None  # tables and JSON: what becomes of each column
-    wordy: dict[str, bool] = dataclasses.field(default_factory=dict)  # categories like texts
-    notes: list[str] = dataclasses.field(default_factory=list)  # on columns; options in braces
+    columns: dict[str, str] | None = None  # tables and JSON: the kind of each column
+    text_like: dict[str, bool] = dataclasses.field(default_factory=dict)  # of categories
+    notes: list[str] = dataclasses.field(default_factory=list)  # about columns; options in braces
 
 
 @dataclasses.dataclass
 class Report:
-    """How one pass over the files goes.
+    """Counts and findings of one pass over the files.
 
     >>> report = Report()
     >>> report.add_bad(BadLine("data.svm", 3, "no colon"))
@@ -254,28 +254,28 @@ class Report:
     names: Names = dataclasses.field(default_factory=Names)  # of hashed columns
 
     def add_bad(self, *problems: BadLine, count: int | None = None) -> None:
-        """Count bad lines, of which some are given; the first few are kept."""
+        """Add to the number of bad lines; keep the first few."""
         self.n_bad += len(problems) if count is None else count
         self.bad_lines += problems[: MOST_KEPT_PROBLEMS - len(self.bad_lines)]
 
 
 # -- classes or values --
 
-MOST_LOOKED_AT = 10_000  # labels, for classes or values
-MOST_BYTES_HELD = 64 << 20  # of rows, while their labels are looked at
+MOST_INSPECTED = 10_000  # labels
+MOST_BYTES_HELD = 64 << 20  # of rows, while their labels are collected
 FEW_CLASSES = 20
 ROWS_PER_CLASS = 10
 
 
 def looks_continuous(y: NDArray[Any]) -> bool:
-    """Tell targets of a regression from classes: fractions, or whole numbers that rarely repeat.
+    """Return True if labels are targets of a regression: fractions, or integers that rarely repeat.
 
     >>> looks_continuous(np.array([1.0, 2.0, 1.0])), looks_continuous(np.array([1.0, 2.5]))
     (False, True)
     >>> looks_continuous(np.arange(150) % 15), looks_continuous(np.arange(150))
     (False, True)
     """
-    y = np.asarray(y)[:MOST_LOOKED_AT]
+    y = np.asarray(y)[:MOST_INSPECTED]
     if y.dtype.kind not in "iuf" or not np.isfinite(y).all():
         return False
     if y.dtype.kind == "f" and bool(np.any(y % 1 != 0)):
@@ -284,9 +284,10 @@ def looks_continuous(y: NDArray[Any]) -> bool:
 
 
 def first_labels(batches: Iterable[Batch]) -> tuple[NDArray[Any] | None, Iterator[Batch]]:
-    """Return the labels to tell a task by, and all the batches; None where rows have several.
+    """Return the first labels, which determine the task, and all batches.
 
-    The same labels are looked at for any size of the batches, unless rows are very large.
+    The labels are None if there are none or several in a row. Their number is the same for any size
+    of the batches, unless rows are very large.
 
     >>> batch = Batch(np.ones((2, 1)), np.array([1.0, 0.0]), None)
     >>> y, batches = first_labels(iter([batch, batch]))
@@ -304,7 +305,7 @@ def first_labels(batches: Iterable[Batch]) -> tuple[NDArray[Any] | None, Iterato
         labels.append(batch.y)
         count += batch.n_rows
         size += sum(getattr(batch.X, name, batch.X).nbytes for name in ("data", "indices"))
-        if count >= MOST_LOOKED_AT or size >= MOST_BYTES_HELD:
+        if count >= MOST_INSPECTED or size >= MOST_BYTES_HELD:
             break
-    together = np.concatenate(labels)[:MOST_LOOKED_AT] if labels else None
+    together = np.concatenate(labels)[:MOST_INSPECTED] if labels else None
     return together, chain(held, rest)

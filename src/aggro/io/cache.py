@@ -1,4 +1,4 @@
-r"""Parsed batches kept in one file, so that later passes need not parse.
+r"""Parsed batches in one file, so that later passes do not parse again.
 
 AGGROCACHE3\n, then records of (kind, length, checksum of the payload) and payload:
 HEAD  JSON: what was read and how; a cache with another head is stale
@@ -35,7 +35,7 @@ LENGTH = struct.Struct("<I")
 
 
 def pack(batch: Batch) -> bytearray:
-    """Turn a batch into bytes.
+    """Serialise a batch.
 
     >>> packed = pack(Batch(np.eye(2), [(1.0,), (1.0, 2.0)], None))
     >>> unpack(memoryview(packed)).y
@@ -56,7 +56,7 @@ def pack(batch: Batch) -> bytearray:
 
 
 def unpack(packed: memoryview) -> Batch:
-    """Turn bytes into the batch again; its arrays are views of them.
+    """Deserialise a batch; its arrays are views of the bytes.
 
     Of bytes, not of an array: scipy copies what is a small part of a larger array.
     """
@@ -116,7 +116,7 @@ class _Unusable(Exception):
 
 
 def path_for(cache: PathLike | Literal[True] | None, files: Sequence[str]) -> str | None:
-    """Where the cache of these files stands.
+    """Return the path of the cache of some files.
 
     >>> path_for(True, ["data.svm"])
     'data.svm.aggrocache'
@@ -129,17 +129,15 @@ def path_for(cache: PathLike | Literal[True] | None, files: Sequence[str]) -> st
 
 
 def _check_place(path: str, files: Sequence[str]) -> None:
-    """Refuse to write the cache over anything but a cache."""
+    """Raise if the cache would overwrite a file that is no cache."""
     if any(Path(path).exists() and Path(file).exists() and Path(path).samefile(file)
            for file in files):  # fmt: skip
-        raise ReadingError(path, "is read, so it cannot be its own cache; name another file")
+        raise ReadingError(path, "is a data file, so it cannot be the cache; name another file")
     if Path(path).is_file() and not path.endswith(CACHE_SUFFIX):
         with Path(path).open("rb") as stream:
             start = stream.read(len(FAMILY))
         if start and start != FAMILY:
-            raise ReadingError(
-                path, "is a file, but not a cache, and would be lost; name another file for it"
-            )
+            raise ReadingError(path, "is not a cache and would be overwritten; name another file")
 
 
 def through(
@@ -149,7 +147,7 @@ def through(
     report: Report,
     source: Callable[[], Iterator[Batch]],
 ) -> Generator[Batch, None, None]:
-    """Yield the batches of the cache if it is good; else the source's, which renew it."""
+    """Yield the batches of a valid cache, or those of the source, and write them to the cache."""
     head = _head(files, options)
     n_yielded = 0
     try:
@@ -160,7 +158,7 @@ def through(
     except _Unusable:
         report.n_rows = 0
     for number, batch in enumerate(_storing(path, head, report, source())):
-        if number >= n_yielded:  # a cache damaged in its middle has given the first ones already
+        if number >= n_yielded:  # the first ones were read from a damaged cache
             yield batch
 
 
@@ -206,7 +204,7 @@ def _next_record(stream: IO[bytes]) -> tuple[bytes, memoryview]:
     if len(start) < RECORD.size:
         raise _Unusable
     kind, length, checksum = RECORD.unpack(start)
-    if length > os.fstat(stream.fileno()).st_size:  # a damaged one must not ask for all the memory
+    if length > os.fstat(stream.fileno()).st_size:  # a damaged length must not allocate it
         raise _Unusable
     payload = np.empty(length, np.uint8).data  # writable, as the arrays of a first pass are
     if stream.readinto(payload) != length:  # type: ignore[attr-defined]
@@ -217,7 +215,7 @@ def _next_record(stream: IO[bytes]) -> tuple[bytes, memoryview]:
 
 
 def _storing(path: str, head: bytes, report: Report, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Pass the batches on and write them; the file appears when the pass is complete."""
+    """Write and yield the batches; the file is replaced when the pass is complete."""
     with replacing(path) as stream:
         stream.write(MAGIC)
         _write_record(stream, b"HEAD", head)
@@ -252,7 +250,7 @@ def _facts(report: Report) -> dict[str, Any]:
 
 
 def _restore(report: Report, facts: dict[str, Any]) -> None:
-    report.bad_lines = [BadLine.rebuilt(*parts) for parts in facts["bad_lines"]]
+    report.bad_lines = [BadLine.from_parts(*parts) for parts in facts["bad_lines"]]
     report.names = Names(facts["names"])
     for name in FACTS:
         setattr(report, name, facts[name])

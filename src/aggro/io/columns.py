@@ -1,4 +1,4 @@
-"""What the columns of a table contain, and what becomes of each; the same for all formats."""
+"""The contents of a table's columns and the kind of each; the same rules for all formats."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from aggro.io.batch import Findings
 from aggro.io.errors import ReadingError
 from aggro.io.options import KINDS, Options
 
-FEW = 0.1  # a column of numbers has at most this share of cells that are something else
-ENOUGH = 50  # values before a column is called a counter, a constant or an identifier
+FEW = 0.1  # the largest share of other cells in a column of numbers
+ENOUGH = 50  # values needed to call a column a counter, a constant or an identifier
 ENOUGH_RISES = 20  # distinct values of a counter
 GAPS = frozenset(
     ("", "?", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".", "none", "null", "nan", "na", "n/a")
 )
-# Numbers as people write them and no parser reads them: 1,000  1_000  12,5  1.234,5  $5  5 %
+# Numbers in notations for people: 1,000  1_000  12,5  1.234,5  $5  5 %
 _NUMBER_LIKE = re.compile(
     r"[-+]?[$€£¥]?\s?[-+]?"
     r"(\d{1,3}([,'_\u00a0\u202f]\d{3})+(\.\d+)?|\d+,\d+|\d{1,3}(\.\d{3})+,\d+|\d+(\.\d+)?)"
@@ -48,7 +48,7 @@ def is_number_like(text: str) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Contents:
-    """The first cells of a column: its numbers, in order, and all other cells but missing ones.
+    """The first cells of a column: its numbers, in order, and all other cells that are not missing.
 
     ``type`` is the kind that the format gives the column, if it gives one.
 
@@ -98,7 +98,7 @@ class Contents:
 
     @property
     def is_counter(self) -> bool:
-        """Whether the numbers only rise or only fall, as those of rows and times do."""
+        """Whether the numbers only rise or only fall, as row numbers and times do."""
         if self.kind != "number" or len(self.numbers) < ENOUGH:
             return False
         steps = np.diff(self.numbers)
@@ -116,7 +116,7 @@ class Contents:
 
     @property
     def is_identifier(self) -> bool:
-        """Whether each cell of a category is a name of its own, of less than three words."""
+        """Whether all cells of a category are different, and have less than three words."""
         if self.kind != "category" or len(self.texts) < ENOUGH:
             return False
         if len(set(self.texts)) < len(self.texts) or len(np.unique(self.numbers)) < len(
@@ -125,9 +125,9 @@ class Contents:
             return False
         return sum(text.count(" ") for text in self.texts) < 2 * len(self.texts)
 
-    def remarks(self, name: str, *, is_asked_for: bool, is_label: bool) -> Iterator[str]:
-        """Yield what a person should know about the column; options stand in braces."""
-        if not self.is_mixed or is_asked_for:
+    def remarks(self, name: str, *, is_requested: bool, is_label: bool) -> Iterator[str]:
+        """Yield warnings about the column; options stand in braces."""
+        if not self.is_mixed or is_requested:
             return
         unlike = f" (not {self.example!r})" if self.example else ""
         what = "are read as names of classes" if is_label else "are read as categories"
@@ -138,13 +138,13 @@ class Contents:
         )
 
     def reason_to_leave_out(self) -> str | None:
-        """Return why a column is no feature unless it was named as one."""
+        """Return why a column is omitted unless it is requested, or None."""
         if self.is_counter:
-            return "only rises or only falls, as the numbers of rows and times do"
+            return "only rises or only falls, as row numbers and times do"
         if self.is_constant:
             return f"has the value {self.numbers[0]:g} in all rows"
         if self.is_identifier:
-            return "has a value of its own in each row, as identifiers do"
+            return "has a different value in each row, as identifiers do"
         return None
 
 
@@ -167,12 +167,12 @@ def _as_float(value: float) -> float:
         return float("inf")
 
 
-OTHERS = "*"  # with "hashed": the columns that are not named, as JSON objects may have some
+OTHERS = "*"  # with "hashed": all columns that are not named
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What becomes of each column."""
+    """The kind of each column, and the columns of label and weight."""
 
     label: str | None
     weight: str | None
@@ -181,7 +181,7 @@ class Plan:
     texts: tuple[str, ...] = ()
     hashed: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    is_open: bool = False  # other columns are hashed, and those named may be absent
+    is_open: bool = False  # other columns are hashed, and named ones may be absent
 
     @classmethod
     def of(cls, kinds: Mapping[str, str], options: Options) -> Plan:
@@ -197,11 +197,11 @@ class Plan:
 
     @property
     def is_hashed(self) -> bool:
-        """Whether any column is."""
+        """Whether any column is hashed."""
         return bool(self.categories or self.texts or self.hashed or self.is_open)
 
     def width(self, options: Options) -> int:
-        """Columns of X: the numbers first, then the hashed ones."""
+        """Return the number of columns of X: numbers first, then hashed columns."""
         return len(self.numbers) + (options.n_hashed if self.is_hashed else 0)
 
     @property
@@ -216,7 +216,7 @@ class Plan:
         return [name for name in dict.fromkeys(wanted) if name is not None]
 
     def for_table(self, present: Iterable[str], path: str) -> Plan:
-        """Return the plan for a table with these columns; one that must be there and is not tells.
+        """Return the plan for a table with these columns; raise if a needed one is absent.
 
         In an open plan, columns that are not named are hashed, and absent ones count as zero.
         """
@@ -242,16 +242,16 @@ class Plan:
 
 
 def check_names(names: list[str], path: str) -> None:
-    """Refuse a table two of whose columns have one name."""
+    """Raise if two columns have the same name."""
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
         raise ReadingError(path, f"two columns are called {twice[0]!r}; rename one of them")
 
 
-def chosen(
+def requested_kinds(
     contents: Mapping[str, Contents], options: Options, path: str, found: Findings
 ) -> dict[str, str]:
-    """Return what becomes of the columns that were asked for, of all that a table has."""
+    """Return the kinds of the requested columns of a table; raise if one is absent."""
     features: Iterable[str] | None = options.features
     if features is None:
         features = [name for name in contents if name not in (options.label, options.weight)]
@@ -261,7 +261,9 @@ def chosen(
     if absent:
         listed = ", ".join(map(repr, contents))
         raise ReadingError(path, f"no column {absent[0]!r}; its columns are {listed}")
-    kinds = with_asked({name: contents[name].kind for name in features}, contents, options, found)
+    kinds = with_requested(
+        {name: contents[name].kind for name in features}, contents, options, found
+    )
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise ReadingError(
@@ -272,13 +274,13 @@ def chosen(
     return kinds
 
 
-def with_asked(
+def with_requested(
     kinds: dict[str, str], contents: Mapping[str, Contents], options: Options, found: Findings
 ) -> dict[str, str]:
-    """Return the kinds with those that were asked for, and note what is odd about the columns.
+    """Return the kinds with the requested ones, and note suspicious columns.
 
-    Columns without information about a row are ignored if the options say so, unless they were
-    named, or nothing else would be left.
+    If the options say so, columns without information about a row are ignored, unless they are
+    named or all columns are like that.
     """
     kinds = {
         **kinds,
@@ -287,9 +289,9 @@ def with_asked(
     }
     for name, each in contents.items():
         is_label = name == options.label
-        is_asked_for = name in (*options.text, *options.categorical) or kinds.get(name) == "ignored"
+        is_requested = name in (*options.text, *options.categorical) or kinds.get(name) == "ignored"
         if name in kinds or (is_label and options.labels == "auto"):
-            found.notes += each.remarks(name, is_asked_for=is_asked_for, is_label=is_label)
+            found.notes += each.remarks(name, is_requested=is_requested, is_label=is_label)
     if options.uninformative == "keep" or options.features is not None:
         return kinds
     reasons = {
@@ -302,6 +304,6 @@ def with_asked(
         return kinds
     for name, reason in useless.items():
         found.notes.append(
-            f"column {name!r} {reason}; it is left out; name it in {{features}} to learn from it"
+            f"column {name!r} {reason}; it is omitted; name it in {{features}} to learn from it"
         )
     return {**kinds, **dict.fromkeys(useless, "ignored")}

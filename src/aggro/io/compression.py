@@ -1,4 +1,4 @@
-"""Compressed files as streams of bytes, read and written."""
+"""Compressed files as streams of bytes. A truncated file is an error, never a shorter file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from aggro.extras import optional
 
-COMPRESSED_BYTES = 1 << 16  # read at a time
+COMPRESSED_BYTES = 1 << 16  # per read
 # One zstd block of 4 bytes may hold 128 KiB, and `zstandard` limits its input only.
 ZSTD_INPUT = 1 << 11
 TRUNCATED = "the compressed data end too early: the file is cut off; copy or write it again"
@@ -125,7 +125,7 @@ class _Gzip:
 
 
 class _Zstandard:
-    """One frame by the package `zstandard`, with the interface of `bz2.BZ2Decompressor`."""
+    """One frame, read by the package `zstandard`, with the interface of `bz2.BZ2Decompressor`."""
 
     def __init__(self, module: Any) -> None:
         self._frame = module.ZstdDecompressor().decompressobj()
@@ -189,12 +189,12 @@ COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
 
 
 def compressor_of(path: str) -> Callable[[IO[bytes]], Any] | None:
-    """Return what compresses a stream as the name of its file says; None if it says nothing.
+    """Return the compressor of a file by its name; None if the name has no such ending.
 
     >>> compressor_of("data.svm") is None, compressor_of("data.svm.gz") is None
     (True, False)
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".zst":
-        zstandard("Writing")  # a missing package is told before any work
+        zstandard("Writing")  # a missing package is reported before any work
     return COMPRESSORS.get(suffix)

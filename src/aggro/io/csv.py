@@ -1,4 +1,4 @@
-"""CSV and TSV files: records to columns of strings, by the core."""
+"""CSV and TSV files: the core splits records into columns of strings."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 from aggro import _core
 from aggro.io.batch import Batch, Report
-from aggro.io.columns import Plan, check_names, chosen
+from aggro.io.columns import Plan, check_names, requested_kinds
 from aggro.io.encode import Encoder
 from aggro.io.errors import BadLine, ReadingError
 from aggro.io.options import UNLIMITED, Options
 from aggro.io.sources import Block, Sample, blocks_of, long_line, sampled
-from aggro.io.strings import StringColumn, settled
+from aggro.io.strings import StringColumn, label_type
 
 DEFAULT_ROWS = 8192
 
 
 def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
-    """Batches of one CSV or TSV file."""
+    """Yield the batches of one CSV or TSV file."""
     with closing(blocks_of(path, options)) as blocks:
         sample, again = sampled(blocks)
         table = _Table(path, options, report, sample)
@@ -31,7 +31,7 @@ def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
 
 
 def header_of(sample: bytes, options: Options, path: str) -> tuple[list[str], int]:
-    r"""Return the names of the columns, and how many lines name them.
+    r"""Return the names of the columns, and the number of lines of the header.
 
     >>> header_of(b'a,"b,c"\n1,2\n', Options(), "data.csv")
     (['a', 'b,c'], 1)
@@ -53,7 +53,7 @@ def header_of(sample: bytes, options: Options, path: str) -> tuple[list[str], in
 
 
 def _valid_start(sample: bytes, path: str) -> str:
-    """Return the text up to a byte that is no UTF-8, which is told when its line is read."""
+    """Return the text up to the first invalid byte, which is reported when its line is read."""
     try:
         return sample.decode()
     except UnicodeDecodeError as error:
@@ -68,7 +68,7 @@ def _delimiter(options: Options) -> str:
 
 
 class _Table:
-    """One file on its way through the parser."""
+    """The state of the parser of one file."""
 
     def __init__(self, path: str, options: Options, report: Report, sample: Sample) -> None:
         self.path, self.options, self.report = path, options, report
@@ -80,24 +80,24 @@ class _Table:
         self.encoder = Encoder(plan, options, report, path)
         self.parser = self._new_parser(self.used, options.skip_bad)
         self.header_left = self.header_lines
-        self.unfinished = b""  # a record that goes on in the next block
-        self.n_told = 0  # bad lines
+        self.unfinished = b""  # the beginning of a record that continues in the next block
+        self.n_reported = 0  # bad lines
         self.too_long: list[BadLine] = []
 
     def _plan(self, sample: Sample) -> Plan:
-        """Return what becomes of the columns: as in the files before, as asked, or as they look."""
+        """Return the plan of the columns: of earlier files, as requested, or by contents."""
         found, options = self.report.found, self.options
         values: dict[str, StringColumn] = {}
         if found.columns is None and options.kinds is None:
             values = self._read_sample(sample, self.names)
             contents = {name: column.contents() for name, column in values.items()}
-            found.columns = chosen(contents, options, self.path, found)
+            found.columns = requested_kinds(contents, options, self.path, found)
         elif found.columns is None:
             found.columns = dict(options.kinds or ())
         plan = Plan.of(found.columns, options).for_table(self.names, self.path)
         if found.labels is None and plan.label is not None:
             values = values or self._read_sample(sample, [plan.label])
-            found.labels = settled(values[plan.label].label_kind, options.labels)
+            found.labels = label_type(values[plan.label].label_kind, options.labels)
         return plan
 
     def _read_sample(self, sample: Sample, wanted: list[str]) -> dict[str, StringColumn]:
@@ -119,7 +119,7 @@ class _Table:
         return parser
 
     def add(self, block: Block) -> Iterator[Batch]:
-        """Parse a block; yield the batches it completes, and raise at its first bad line."""
+        """Parse a block and yield the batches it completes; raise at the first bad line."""
         if block.after_long_line:
             yield from self._feed(self.unfinished, True)
             self.unfinished = b""
@@ -154,13 +154,13 @@ class _Table:
                 return position
 
     def rest(self) -> Iterator[Batch]:
-        """Yield the rows parsed and not yet yielded; tell of the bad lines among them."""
-        new = int(self.parser.bad) - self.n_told
+        """Yield the rows that are parsed but not yet yielded; report the bad lines among them."""
+        new = int(self.parser.bad) - self.n_reported
         problems = [
             BadLine(self.path, line, word.decode("utf-8", "backslashreplace"), f" {reason}")
-            for line, _, word, reason in self.parser.problems()[self.n_told :]
+            for line, _, word, reason in self.parser.problems()[self.n_reported :]
         ]
-        self.n_told += new
+        self.n_reported += new
         problems, count = problems + self.too_long, new + len(self.too_long)
         self.too_long = []
         if self.parser.rows or count:

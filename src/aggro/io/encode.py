@@ -1,4 +1,4 @@
-"""Columns to features: numbers kept, categories one-hot by hash, texts as hashed words."""
+"""Columns to features: numbers as they are, categories and words of texts hashed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aggro.io.columns import Plan
 from aggro.io.errors import BadLine
 from aggro.io.hashing import Buffers, lowered
 from aggro.io.options import MOST_HASH_BITS, Options
-from aggro.io.strings import StringColumn, wordy
+from aggro.io.strings import StringColumn, looks_like_texts
 
 EXPECTED_LABELS = {
     "text": "a label",
@@ -32,44 +32,44 @@ Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # row, column, value
 
 
 class Column(Protocol):
-    """Some values of a column, wherever they come from."""
+    """Some values of a column, of any format."""
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Each value as a number, NaN where it is none."""
+        """Each value as a number, or NaN."""
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Where there is no value."""
+        """Which values are missing."""
 
     @property
     def numeric(self) -> NDArray[np.bool_]:
-        """Where a value is a number or a boolean."""
+        """Which values are numbers or booleans."""
 
     @property
     def gaps(self) -> NDArray[np.bool_]:
-        """Where a number is missing."""
+        """Which values say that a number is missing."""
 
     @property
     def malformed(self) -> NDArray[np.bool_]:
-        """Where a string is something else than a number."""
+        """Which strings are neither a number nor a gap."""
 
     @property
     def label_kind(self) -> str | None:
         """The type of the values as labels: text, bool, int or float."""
 
     def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return the values as labels, and which of them are none."""
+        """Return the values as labels, and which of them are invalid."""
 
     def strings(self) -> Buffers:
         """Return the values as strings."""
 
     def at(self, row: int) -> Any:
-        """Return one value, None where there is none."""
+        """Return one value, or None if it is missing."""
 
 
 class Encoder:
-    """OwnedLock the columns of one file into batches."""
+    """Encode the columns of one file into batches."""
 
     def __init__(
         self, plan: Plan, options: Options, report: Report, path: str, *, unit: str = "line"
@@ -108,7 +108,7 @@ class Encoder:
     def _numbers(self, columns: Mapping[str, Column], faults: _Faults) -> NDArray[Any]:
         matrix = np.zeros((faults.n_rows, len(self.plan.numbers)), self.options.dtype)
         for place, name in enumerate(self.plan.numbers):
-            if name not in columns:  # an open plan knows columns that this table does not have
+            if name not in columns:  # an open plan may have columns that this table lacks
                 continue
             column = columns[name]
             values = column.values
@@ -143,14 +143,14 @@ class Encoder:
         if name is None:
             return None
         kind = self.report.found.labels or "float"
-        kind = "float" if kind == "number" else kind  # told by a file of another format
+        kind = "float" if kind == "number" else kind  # found in a file of another format
         y, wrong = columns[name].labels(kind)
         advice = f"; expected {EXPECTED_LABELS[kind]}{NAMES_ADVICE if kind != 'text' else ''}"
         faults.add(wrong, columns[name], name, advice)
         return y
 
     def _require(self, columns: Mapping[str, Column], faults: _Faults) -> None:
-        """Hashed numbers are finite, and values are there unless missing ones count as nothing."""
+        """Report infinite hashed numbers, and missing values unless they count as zero."""
         largest = np.finfo(self.options.dtype).max
         for name in self.plan.hashed:
             column = columns[name]
@@ -182,7 +182,7 @@ class Encoder:
             parts.append((present, place.repeat(len(present)), column.values[present]))
         rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         shape = (len(numbers), self.plan.width(self.options))
-        with np.errstate(over="ignore"):  # of rows that are bad
+        with np.errstate(over="ignore"):  # in bad rows
             return from_entries(rows, places, values.astype(self.options.dtype), shape)
 
     def _raw(self, numbers: NDArray[Any], columns: Mapping[str, Column]) -> RawRows:
@@ -196,9 +196,9 @@ class Encoder:
         self, name: str, column: Column, where: NDArray[np.bool_] | None = None
     ) -> Entries:
         rows = np.flatnonzero(~column.missing if where is None else where)
-        strings, found = column.strings(), self.report.found.wordy
+        strings, found = column.strings(), self.report.found.text_like
         if name not in found:
-            found[name] = wordy(strings)
+            found[name] = looks_like_texts(strings)
         keys = hashing.hash_strings(strings, f"{name}=", MOST_HASH_BITS)[rows]
         values = StringColumn(*strings)
         self.report.names.add(keys, lambda i: f"{name}={values.text(rows[i])}")
@@ -208,11 +208,11 @@ class Encoder:
         words = lowered(column.strings())
         indptr, indices, counts = hashing.count_words(words, f"{name}=", self.options.hash_bits)
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        there = ~column.missing[rows]  # "NA" is no word
+        there = ~column.missing[rows]  # "NA" is not a word
         return rows[there], self._hashed(indices[there]), counts[there]
 
     def _hashed(self, keys: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the columns of hashes, which may have more bits than there are columns."""
+        """Return the columns of hashes, which may have more bits than needed."""
         return (keys & (self.options.n_hashed - 1)).astype(np.int64) + len(self.plan.numbers)
 
     def _raise_or_count(
@@ -233,7 +233,7 @@ class Encoder:
 
 
 class _Faults:
-    """Which rows of a batch are bad, and why the first of them are."""
+    """The bad rows of a batch, and the reasons of the first ones."""
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows

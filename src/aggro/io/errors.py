@@ -1,4 +1,4 @@
-"""What goes wrong with a file, said so that it can be mended, in the words of whoever asked."""
+"""Errors of reading: the place, what is wrong, and what to do, spelled for each interface."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ LIBRARIES = ("pyarrow", "zlib", "_lzma", "lzma", "zstandard", "compression")
 OPTION = re.compile(r"\{(\w+)(?:=(\w+))?\}")
 
 
-def advise(text: str, face: Mapping[str, str] | None = None) -> str:
-    """Fill in the options that an advice names in braces: as Python's keywords, or as a face does.
+def advise(text: str, spelling: Mapping[str, str] | None = None) -> str:
+    """Fill in the options that stand in braces, as Python's keywords or by ``spelling``.
 
-    A face spells ``name=value`` its own way; what names an option it does not have is left out.
+    ``spelling`` maps ``name=value`` to the option of an interface. Clauses with other options are
+    omitted.
 
     >>> advise("is missing; pass {missing=zero} to count it as zero")
     "is missing; pass missing='zero' to count it as zero"
@@ -24,14 +25,16 @@ def advise(text: str, face: Mapping[str, str] | None = None) -> str:
     'is missing'
     """
     clauses = text.split("; ")
-    if face is not None:
-        known = {option.group() for option in OPTION.finditer(text) if option.group()[1:-1] in face}
+    if spelling is not None:
+        known = {
+            option.group() for option in OPTION.finditer(text) if option.group()[1:-1] in spelling
+        }
         clauses = [
             clause
             for clause in clauses
             if all(option.group() in known for option in OPTION.finditer(clause))
         ]
-    spelled = _in_python if face is None else lambda option: face[option.group()[1:-1]]
+    spelled = _in_python if spelling is None else lambda option: spelling[option.group()[1:-1]]
     return OPTION.sub(spelled, "; ".join(clauses))
 
 
@@ -43,23 +46,23 @@ def _in_python(option: re.Match[str]) -> str:
 
 
 class ReadingError(ValueError):
-    """A file that cannot be read: where, what is wrong (as the file has it), and what to do.
+    """A file that cannot be read: the place, what is wrong, and what to do.
 
     >>> from aggro.io import ReadingError
     >>> error = ReadingError("data.csv", "column 'a' is missing", "; pass {missing=zero}")
     >>> str(error)
     "data.csv: column 'a' is missing; pass missing='zero'"
-    >>> error.told({"missing=zero": "--missing-zero"})
+    >>> error.spelled({"missing=zero": "--missing-zero"})
     "data.csv: column 'a' is missing; pass --missing-zero"
     """
 
     def __init__(self, place: str, message: str, advice: str = "") -> None:
         self.place, self.message, self.advice = place, message, advice
-        super().__init__(self.told(None))
+        super().__init__(self.spelled(None))
 
-    def told(self, face: Mapping[str, str] | None) -> str:
-        """Return the whole message, options spelled as a face does."""
-        return f"{self.place}: {self.message}{advise(self.advice, face)}"
+    def spelled(self, spelling: Mapping[str, str] | None) -> str:
+        """Return the message with the options of an interface; None means Python."""
+        return f"{self.place}: {self.message}{advise(self.advice, spelling)}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.place, self.message, self.advice)
@@ -89,27 +92,27 @@ class BadLine(ReadingError):
         self.file = file
         self.line = line
         self.column = column
-        self.unit = unit  # rows of Parquet and Arrow files have no lines
+        self.unit = unit  # Parquet and Arrow files have rows, but no lines
         place = f"{file}, {unit} {line}" + (f", column {column}" if column is not None else "")
         super().__init__(place, message, advice)
 
     def parts(self) -> list[Any]:
-        """Return what `rebuilt` makes the same error of, as JSON holds it."""
+        """Return the arguments of `from_parts`, which JSON can represent."""
         return [self.file, self.line, self.message, self.advice, self.column, self.unit]
 
     @classmethod
-    def rebuilt(cls, *parts: Any) -> BadLine:
-        """Return the error that gave these parts."""
+    def from_parts(cls, *parts: Any) -> BadLine:
+        """Return the error with these parts."""
         *places, column, unit = parts
         return cls(*places, column=column, unit=unit)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return BadLine.rebuilt, tuple(self.parts())
+        return BadLine.from_parts, tuple(self.parts())
 
 
 @contextlib.contextmanager
 def naming(file: str) -> Iterator[None]:
-    """Name the file in errors of the libraries that decompress and decode, which do not know it.
+    """Add the name of the file to the errors of libraries that decompress and decode.
 
     >>> with naming("data.gz"):
     ...     raise EOFError("ended too early")

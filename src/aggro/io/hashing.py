@@ -1,4 +1,4 @@
-"""Strings to hashed columns, by the hash of Vowpal Wabbit, and the names behind them."""
+"""Hashed columns of strings, by the hash of Vowpal Wabbit, and the names behind the columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hash_names(names: Sequence[str], bits: int = 18) -> NDArray[np.int32]:
 
 
 def hash_strings(strings: Buffers, prefix: str, bits: int) -> NDArray[np.int32]:
-    """Return the column of prefix + string, for each string."""
+    """Return the column of prefix + string for each string."""
     indices: NDArray[np.int32] = _core.hash_strings(*strings, prefix, bits)
     return indices
 
@@ -44,7 +44,7 @@ def count_words(
 
 
 def lowered(strings: Buffers) -> Buffers:
-    """Return strings in lower case, letter by letter: a word is the same wherever it stands.
+    """Return strings in lower case, each letter independently of its position.
 
     >>> data, offsets = lowered(StringColumn.of(["ÀB", "c"]).strings())
     >>> data.tobytes().decode(), offsets.tolist()
@@ -65,7 +65,7 @@ def lowered(strings: Buffers) -> Buffers:
 
 
 def lower(text: str) -> str:
-    """Return a text in lower case, each letter by itself (str.lower looks at a letter's place).
+    """Return a text in lower case, each letter independently; str.lower depends on the position.
 
     >>> lower("ΟΔΟΣ"), len(lower("İ"))
     ('οδοσ', 1)
@@ -74,7 +74,7 @@ def lower(text: str) -> str:
 
 
 def buffers_of(encoded: list[bytes]) -> Buffers:
-    """Lay strings out as Arrow does.
+    """Return encoded strings in the layout of Arrow: all bytes, and offsets.
 
     >>> buffers_of([b"a", b"bc"])[1].tolist()
     [0, 1, 3]
@@ -102,7 +102,7 @@ class Names:
         return iter(self.known.values())
 
     def add(self, keys: NDArray[np.int32], name_of: Callable[[int], str]) -> None:
-        """Keep the names of new keys; ``name_of`` returns the name at a place of ``keys``."""
+        """Keep the names of new keys; ``name_of(i)`` returns the name of ``keys[i]``."""
         if len(self.known) >= MOST_NAMES:
             return
         distinct, places = np.unique(keys, return_index=True)

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, encoded as a table is. Keys may differ from line to line."""
+"""JSON lines: one object per line, encoded like a table. Keys may differ between lines."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 from aggro.io import hashing
 from aggro.io.batch import Batch, Findings, Report, from_entries
-from aggro.io.columns import FEW, OTHERS, Plan, contents_of_cells, is_gap, with_asked
+from aggro.io.columns import FEW, OTHERS, Plan, contents_of_cells, is_gap, with_requested
 from aggro.io.encode import EXPECTED_LABELS, NAMES_ADVICE, NOT_A_NUMBER, Encoder, Entries
 from aggro.io.errors import BadLine
 from aggro.io.hashing import buffers_of, lowered
 from aggro.io.options import MOST_HASH_BITS, Options
 from aggro.io.sources import Block, Sample, blocks_of, long_line, sampled
-from aggro.io.strings import StringColumn, settled
+from aggro.io.strings import StringColumn, label_type
 
-MOST_SHOWN = 60  # letters of what a file has
+MOST_SHOWN = 60  # letters of a value in a message
 
 
 class BadObject(ValueError):
-    """What is wrong with an object, before it is known in which line it stands."""
+    """An invalid object; its line is added later."""
 
     def __init__(self, message: str, advice: str = "", column: int | None = None) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class BadObject(ValueError):
 
 
 def leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the values in inner objects under names such as "outer.inner".
+    """Yield the values of nested objects under names such as "outer.inner".
 
     >>> list(leaves("a", {"b": 1, "c": {"d": "x"}}))
     [('a.b', 1), ('a.c.d', 'x')]
@@ -48,7 +48,7 @@ def leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 class _Entries:
-    """Entries of a sparse matrix as they come: where and what."""
+    """Entries of a sparse matrix in the order of the rows."""
 
     def __init__(self) -> None:
         self.rows: list[int] = []
@@ -56,25 +56,25 @@ class _Entries:
         self.values: list[float] = []
 
     def add(self, row: int, keys: Collection[Any], values: Iterable[float]) -> None:
-        """Add some entries of one row."""
+        """Add entries of one row."""
         self.rows += repeat(row, len(keys))
         self.keys += keys
         self.values += values
 
     def arrays(self, places: NDArray[np.int64]) -> Entries:
-        """Return the rows, these columns for the keys, and the values."""
+        """Return rows, columns and values; ``places`` are the columns of the keys."""
         return np.array(self.rows, np.int64), places, np.array(self.values, np.float64)
 
 
 class _Texts(NamedTuple):
-    """The texts of a key, and which rows they are of."""
+    """The texts of a key, and their rows."""
 
     rows: list[int]
     texts: list[bytes]
 
 
 class ObjectRows:
-    """Rows gathered for the next batch: names and values, hashed all at once."""
+    """The rows of the next batch: names and values, which are hashed together."""
 
     def __init__(self, plan: Plan, options: Options, report: Report) -> None:
         self.plan, self.options, self.report = plan, options, report
@@ -88,7 +88,7 @@ class ObjectRows:
         self._clear()
 
     def _alone(self, name: str) -> bool:
-        """Tell whether a key is needed by itself, and not as one of those inside another."""
+        """Return True if a key is required, and not one inside a hashed object."""
         return "." not in name or name.partition(".")[0] not in self.hashed
 
     def _clear(self) -> None:
@@ -100,7 +100,7 @@ class ObjectRows:
         self.words = {name: _Texts([], []) for name in self.plan.texts}
 
     def add(self, record: dict[str, Any]) -> None:
-        """Add one object as a row, or raise BadObject and add nothing."""
+        """Add one object as a row; raise BadObject without adding anything."""
         options = self.options
         label = self._label(record)
         weight = self._required(record, options.weight)
@@ -174,7 +174,7 @@ class ObjectRows:
                     raise _missing(name)
 
     def _number(self, name: str, value: Any) -> float:
-        """Return the value of a key of numbers, which may be a gap."""
+        """Return the value of a key of numbers; it may be a gap."""
         if not isinstance(value, str):
             return self._finite(name, value)
         if not is_gap(value):
@@ -193,7 +193,7 @@ class ObjectRows:
         return float(value)
 
     def take(self) -> Iterator[Batch]:
-        """Yield the rows gathered so far, if any."""
+        """Yield the collected rows, if any, as a batch."""
         if not self.count:
             return
         options, shape = self.options, (self.count, self.plan.width(self.options))
@@ -227,7 +227,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_finite(value: Any) -> bool:
-    """Tell whether a value is a boolean, or a number that a double can hold."""
+    """Return True if a value is a boolean, or a number that a double can represent."""
     try:
         return isinstance(value, int | float) and math.isfinite(value)
     except OverflowError:
@@ -235,7 +235,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _as_text(value: Any) -> str:
-    """Return a value as a csv file would have it."""
+    """Return a value as a csv file has it."""
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     return str(value)
@@ -253,7 +253,7 @@ DEFAULT_ROWS = 8192
 
 
 def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
-    """Batches of one file of JSON lines."""
+    """Yield the batches of one file of JSON lines."""
     with closing(blocks_of(path, options)) as blocks:
         sample, again = sampled(blocks)
         plan = _plan(sample, path, options, report)
@@ -284,8 +284,8 @@ def _raw_batches(
     options: Options,
     report: Report,
 ) -> Iterator[Batch]:
-    """Batches of rows as they are: columns of strings, as a csv would have them."""
-    plan = dataclasses.replace(plan, hashed=(), is_open=False)  # keys that come late say nothing
+    """Yield batches of raw rows: columns of strings, as a csv file has them."""
+    plan = dataclasses.replace(plan, hashed=(), is_open=False)  # later keys are not used
     encoder = Encoder(plan, options, report, path)
     values: dict[str, list[str]] = {name: [] for name in plan.used}
     numbers: list[int] = []
@@ -322,7 +322,7 @@ def _raw_batches(
 
 
 def _string(value: Any, name: str) -> str:
-    """Return a value as a csv would have it; nothing where there is none."""
+    """Return a value as a csv file has it; the empty string if it is missing."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -357,14 +357,14 @@ def _numbered_lines(blocks: Iterator[Block]) -> Iterator[tuple[int, bytes | None
         for line in bytes(block.data).split(b"\n"):
             number += 1
             yield number, line
-        number -= 1  # what follows the last line end belongs to the next block
+        number -= 1  # the rest after the last line end belongs to the next block
 
 
-# -- what becomes of the keys ----------------------------------------------------------------
+# -- kinds of keys --
 
 
 def _plan(sample: Sample, path: str, options: Options, report: Report) -> Plan:
-    """Return what becomes of the keys: as in the files before, as asked, or as they look."""
+    """Return the plan of the keys: of earlier files, as requested, or by values."""
     found = report.found
     if found.columns is None and options.kinds is not None:
         found.columns = dict(options.kinds)
@@ -373,7 +373,7 @@ def _plan(sample: Sample, path: str, options: Options, report: Report) -> Plan:
         if found.columns is None:
             found.columns = _kinds(records, options, found)
         labels = [record.get(str(options.label)) for record in records]
-        found.labels = found.labels or settled(_label_kind(labels), options.labels)
+        found.labels = found.labels or label_type(_label_kind(labels), options.labels)
     return Plan.of(found.columns, options)
 
 
@@ -386,7 +386,7 @@ def _good_records(sample: Sample, options: Options) -> Iterator[dict[str, Any]]:
 
 
 def _kinds(records: list[dict[str, Any]], options: Options, found: Findings) -> dict[str, str]:
-    """Return the kinds of the keys, by their values; keys that come later are hashed."""
+    """Return the kinds of the keys by their values; later keys are hashed."""
     apart = (options.label, options.weight, *options.text)
     cells: dict[str, list[Any]] = {}
     for record in records:
@@ -401,7 +401,7 @@ def _kinds(records: list[dict[str, Any]], options: Options, found: Findings) -> 
     if options.label is not None:
         contents[options.label] = contents_of_cells([r.get(options.label) for r in records])
     rest = (OTHERS,) if options.features is None else options.features
-    kinds = with_asked(kinds, contents, options, found)
+    kinds = with_requested(kinds, contents, options, found)
     return {**kinds, **{name: "hashed" for name in rest if name not in kinds}}
 
 

@@ -1,4 +1,4 @@
-"""The settings of a reader, checked once."""
+"""The options of a reader and their validation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = ("number", "category", "text", "hashed", "ignored")  # see columns.py
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What `read` was asked for.
+    """The arguments of `read`.
 
     >>> Options(hash_bits=20).n_hashed
     1048576
@@ -48,7 +48,7 @@ class Options:
     unlabelled: Literal["keep", "error"] = "keep"
     widest: int | None = None
     skip_bad: bool = False
-    raw: bool = False  # rows of tables as they are, see raw.py
+    raw: bool = False  # X is `RawRows`
 
     def __post_init__(self) -> None:
         _one_of("format", self.format, (None, *FORMATS))
@@ -74,7 +74,7 @@ class Options:
             raise ValueError(f"dtype={self.dtype}: expected float32 or float64")
 
     def _check_columns(self) -> None:
-        """Raise if a column has two uses that exclude each other."""
+        """Raise if a column has two incompatible uses."""
         kinds = dict(self.kinds or ())
         learned = [name for name, kind in kinds.items() if kind != "ignored"]
         uses = {
@@ -100,7 +100,7 @@ class Options:
 
     @property
     def n_hashed(self) -> int:
-        """How many columns hashed names are spread over."""
+        """The number of hashed columns."""
         return 1 << self.hash_bits
 
 
@@ -114,7 +114,7 @@ def names(value: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return the NumPy dtype meant by `dtype`.
+    """Return a NumPy dtype.
 
     >>> as_dtype("float32")
     dtype('float32')

@@ -1,4 +1,4 @@
-"""One door to every format: `read`."""
+"""`read`: one function for all formats and files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BATCHES: dict[str, Callable[[str, Options, Report], Iterator[Batch]]] = {
 
 
 class Reader:
-    r"""Batches of some files. Each `for` over it is one pass; `read` makes it.
+    r"""Batches of files. Each iteration is one pass; `read` returns a reader.
 
     >>> import tempfile, pathlib
     >>> from aggro.io import read
@@ -62,24 +62,24 @@ class Reader:
         self._passes = 0
 
     def without_scipy(self) -> Reader:
-        """Return a reader whose sparse X is a `SparseRows`, which needs NumPy alone."""
-        return self._but(scipy=False)
+        """Return a reader whose sparse X is a `SparseRows`, which needs only NumPy."""
+        return self._replaced(scipy=False)
 
     def raw(self) -> Reader:
-        """Return a reader of tables whose X is `RawRows`: texts and categories as they are."""
+        """Return a reader of tables whose X is `RawRows`, with texts and categories as they are."""
         if self.cache is not None:
             raise ReadingError(
                 self.cache, "cannot keep texts as they are; read them without a cache"
             )
-        return self._but(options=dataclasses.replace(self.options, raw=True))
+        return self._replaced(options=dataclasses.replace(self.options, raw=True))
 
     def labelled(self) -> Reader:
-        """Return a reader to learn from: a Vowpal Wabbit line without a label is a bad one."""
+        """Return a reader for which a Vowpal Wabbit line without a label is bad."""
         if self.options.unlabelled == "error":
             return self
-        return self._but(options=dataclasses.replace(self.options, unlabelled="error"))
+        return self._replaced(options=dataclasses.replace(self.options, unlabelled="error"))
 
-    def _but(self, **changes: Any) -> Reader:
+    def _replaced(self, **changes: Any) -> Reader:
         other = copy.copy(self)
         vars(other).update(changes, _report=Report(), _passes=0)
         return other
@@ -90,7 +90,7 @@ class Reader:
             raise ReadingError(
                 "standard input", "can be read once only; for several passes write it to a file"
             )
-        # Later passes see the files as the first did.
+        # Later passes use the findings of the first.
         known = self._report
         self._report = Report(n_features=known.n_features, found=known.found, names=known.names)
         return self._one_pass()
@@ -126,7 +126,7 @@ class Reader:
 
     @property
     def n_features(self) -> int:
-        """Columns seen so far."""
+        """Columns found so far."""
         return self.options.n_features or self._report.n_features
 
     @property
@@ -141,17 +141,17 @@ class Reader:
 
     @property
     def zero_based(self) -> bool | None:
-        """Whether svmlight indices start at 0; None until the first features were seen."""
+        """Whether svmlight indices start at 0; None until the first features are read."""
         return self._report.found.zero_based
 
     @property
-    def wordy(self) -> list[str]:
-        """Columns that were taken for categories but look like texts, by their first rows."""
-        return [name for name, is_text in self._report.found.wordy.items() if is_text]
+    def text_like(self) -> list[str]:
+        """Columns that are read as categories, but look like texts in the first rows."""
+        return [name for name, is_text in self._report.found.text_like.items() if is_text]
 
     @property
     def notes(self) -> list[str]:
-        """Remarks on columns that may not be what they seem; options stand in braces."""
+        """Warnings about suspicious columns; options stand in braces."""
         return list(self._report.found.notes)
 
     @property
@@ -161,7 +161,7 @@ class Reader:
 
     @property
     def columns(self) -> dict[str, str] | None:
-        """What became of the columns of a table; None until the first rows were seen.
+        """The kind of each column of a table; None until the first rows are read.
 
         Give it as ``features`` to read other files, of any table format, into the same X.
         """
@@ -170,17 +170,17 @@ class Reader:
 
     @property
     def n_initials(self) -> int:
-        """Initial predictions of Vowpal Wabbit's format, which were read and not used."""
+        """Initial predictions in Vowpal Wabbit's format, which are not used."""
         return self._report.n_initials
 
 
 def initials_note(count: int) -> str:
-    """Say that initial predictions are not used.
+    """Return the note that initial predictions are not used.
 
     >>> initials_note(2)[:21]
     '2 initial predictions'
     """
-    return f"{count:,} initial predictions were read and not used: no model here starts from one."
+    return f"{count:,} initial predictions were ignored: aggro's models do not use them."
 
 
 def read(
@@ -210,7 +210,7 @@ def read(
     skip_bad: bool = False,
     cache: PathLike | Literal[True] | None = None,
 ) -> Reader:
-    r"""Read files of any size as batches (X, y, weights), a few of them in memory at a time.
+    r"""Read files of any size as batches (X, y, weights); only a few are in memory at a time.
 
     Parameters
     ----------
@@ -218,31 +218,31 @@ def read(
         A file, a folder, a pattern such as ``"day-*.svm.gz"``, ``"-"`` for standard input, or a
         list of these. Names that end in .gz, .bz2, .xz or .zst are decompressed.
     format
-        svmlight, vw, csv, tsv, parquet, arrow or jsonl; by default told from the name, else
-        svmlight.
+        svmlight, vw, csv, tsv, parquet, arrow or jsonl; by default determined by the ending of the
+        name, else svmlight.
     label, features, weight
         Columns of a table or keys of JSON objects (inner ones are "outer.inner"); by default there
         is no label and no weight, and all other columns are features. Numbers and booleans are
         kept, a string becomes the hashed column "name=value". The hashed columns of X follow the
         numbers; without any, X is dense (of JSON it is sparse). A column is one of numbers if at
-        least 90 % of its values in the first mebibyte are, gaps such as "?" and "NA" apart; a cell
-        that is no number is then a bad one. Of those, 1,000 and 12,5 and 5 % count as numbers that
-        were mistyped. A category most of whose values are numbers is warned of. Types of Parquet
-        and Arrow, and strings of JSON keys without any number, stand. JSON keys that appear later
-        are hashed. The label cannot be a feature. A mapping says
-        for each column what it is: "number", "category", "text" or "hashed" (a number in the column
-        "name", a string in "name=value") or "ignored"; ``{"*": "hashed"}`` stands for all others.
-        The ``columns`` of a reader are such a mapping.
+        least 90 % of its values in the first mebibyte are, not counting gaps such as "?" and "NA";
+        other cells of the column are then bad. Cells such as 1,000 and 12,5 and 5 % count as
+        mistyped numbers. A warning names categories most of whose values are numbers. The types of
+        Parquet and Arrow, and JSON keys with only strings, are kept. JSON keys that appear later
+        are hashed. The label cannot be a feature. A mapping gives the kind of each column:
+        "number", "category", "text", "hashed" (a number in the column "name", a string in
+        "name=value") or "ignored"; ``{"*": "hashed"}`` stands for all others. The ``columns`` of
+        a reader are such a mapping.
     text
-        Columns to take as texts: their words, lower-cased, are counted in columns "name=word".
+        Columns of texts: their words, in lower case, are counted in columns "name=word".
     categorical
-        Columns to take as categories, whatever their values look like.
+        Columns of categories, whatever their values.
     uninformative
         Whether columns that do not describe a row are ignored, unless ``features`` names them:
         numbers that only rise or only fall (counters, timestamps) or that are all the same, and
         strings that are all different (identifiers), in the first mebibyte.
     labels
-        Whether labels are numbers or class names ("text"); by default told from the first ones.
+        Whether labels are numbers or class names ("text"); by default determined by the first ones.
     multilabel
         Lines have any number of labels, separated by commas; y is a list of tuples.
     header
@@ -254,13 +254,13 @@ def read(
     dtype
         float32 or float64, of X.
     n_features
-        The width of X for svmlight; by default the largest index seen so far.
+        The width of X for svmlight; by default the largest index so far.
     unlabelled
         Whether a Vowpal Wabbit line without a label has the label NaN (or "") or is a bad line.
     unseen
         Whether an index beyond n_features is an error or is ignored.
     widest
-        An svmlight index that asks for more columns than this is a bad one: a slip, most likely.
+        An svmlight index beyond this number of columns is bad; it is most likely a slip.
     zero_based
         Whether svmlight indices start at 0; by default they do if the first batch has an index 0.
     hash_bits
@@ -272,10 +272,12 @@ def read(
         it are yielded in any case.
     cache
         A file that keeps the parsed batches for later passes and runs; True for one beside the
-        first file. It is made anew when files or settings change, or when it is damaged.
+        first file. It is written again if files or options change, or if it is damaged.
 
-    What Vowpal Wabbit reads in its format is read the same, but an initial prediction is only
-    counted, since no model here starts from one.
+    Notes
+    -----
+    Vowpal Wabbit's format is read as Vowpal Wabbit does. Initial predictions are only counted,
+    since the models do not use them.
 
     >>> import tempfile, pathlib
     >>> from aggro.io import read

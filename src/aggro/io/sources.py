@@ -1,4 +1,4 @@
-"""Where bytes come from: paths to files, files to blocks of whole lines."""
+"""Paths to files, and files to blocks of whole lines that a thread reads ahead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aggro.io.errors import ReadingError
 from aggro.io.options import Format, Options
 
 STANDARD_INPUT = "-"
-CACHE_SUFFIX = ".aggrocache"  # of files that hold what was read from others
+CACHE_SUFFIX = ".aggrocache"  # of files with the parsed rows of others
 COMPRESSIONS = tuple(MEMBERS)
 # Archives and unsupported compressions, whose bytes would be read as text.
 PACKED = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar", ".lz4", ".lz", ".z", ".br", ".sz")
@@ -43,7 +43,7 @@ PathLike = str | os.PathLike[str]
 
 
 def expand(paths: PathLike | Iterable[PathLike]) -> list[str]:
-    """Find the files meant: a path, a folder's files by name, a pattern's matches, or several.
+    """Return the files of a path, a folder (sorted by name), a pattern, or a list of these.
 
     >>> expand(["-", "-"])
     ['-', '-']
@@ -89,7 +89,7 @@ def _expand_one(path: str) -> list[str]:
 
 
 def format_of(path: str) -> Format:
-    """Tell the format from a file's name; svmlight when it says nothing, as LIBSVM's files do.
+    """Return the format by the ending of a file's name; svmlight for others, as LIBSVM's files.
 
     >>> format_of("a.csv.gz"), format_of("a9a.t")
     ('csv', 'svmlight')
@@ -98,7 +98,7 @@ def format_of(path: str) -> Format:
 
 
 def open_bytes(path: str) -> IO[bytes]:
-    """Open a file for reading, decompressed as its name says.
+    """Open a file for reading; decompress it according to its name.
 
     >>> import gzip, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -118,7 +118,7 @@ def open_bytes(path: str) -> IO[bytes]:
 
 
 def check_not_packed(path: str) -> None:
-    """Raise if the name is that of an archive, or of a compression that is not supported."""
+    """Raise if the ending is that of an archive or of an unsupported compression."""
     suffix = _without_compression(path).suffix
     if suffix in PACKED:
         raise ReadingError(
@@ -129,7 +129,7 @@ def check_not_packed(path: str) -> None:
 
 
 def _without_compression(path: str) -> Path:
-    """Return the name in lower case, without an ending that is a compression."""
+    """Return the name in lower case, without the ending of a compression."""
     name = Path(path.lower())
     return name.with_suffix("") if name.suffix in COMPRESSIONS else name
 
@@ -137,7 +137,7 @@ def _without_compression(path: str) -> Path:
 T = TypeVar("T")
 READ_AHEAD = 2
 SAMPLE_BYTES = 1 << 20
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # which some programs write before UTF-8
 
 
 class Block(NamedTuple):
@@ -188,7 +188,7 @@ def whole_lines(stream: IO[bytes], size: int, longest_line: int) -> Iterator[Blo
 
 
 def blocks_of(path: str, options: Options) -> Generator[Block, None, None]:
-    """Blocks of a file's lines, read ahead by a thread."""
+    """Return the blocks of a file, read ahead by a thread."""
 
     def opened() -> Iterator[Block]:
         with open_bytes(path) as stream:
@@ -205,7 +205,7 @@ class Sample(NamedTuple):
 
 
 def sampled(blocks: Iterator[Block], size: int = SAMPLE_BYTES) -> tuple[Sample, Iterator[Block]]:
-    r"""Return the first lines, about `size` bytes whatever the size of the blocks, and all blocks.
+    r"""Return the first lines, about `size` bytes for any size of the blocks, and all blocks.
 
     >>> blocks = [Block(memoryview(b"a\nb\n"), False, False), Block(memoryview(b"c"), True, False)]
     >>> sample, again = sampled(iter(blocks), 3)
@@ -227,7 +227,7 @@ def sampled(blocks: Iterator[Block], size: int = SAMPLE_BYTES) -> tuple[Sample, 
 
 
 def long_line(limit: int) -> tuple[str, str]:
-    """Say what is wrong with a line that was dropped, and what to do.
+    """Return the message and the advice for a line that is too long.
 
     >>> long_line(10)
     ('longer than 10 bytes', '; raise {longest_line} if this is a text file')
@@ -236,7 +236,7 @@ def long_line(limit: int) -> tuple[str, str]:
 
 
 def _fill(stream: IO[bytes], view: memoryview) -> int:
-    """Read until the view is full or the stream ends: a pipe may give less than asked."""
+    """Read until the view is full or the stream ends; a pipe may return less than requested."""
     filled = 0
     while filled < len(view):
         count = stream.readinto(view[filled:])  # type: ignore[attr-defined]
@@ -255,7 +255,7 @@ class _End:
 
 
 class _Background(Generic[T]):
-    """A thread that draws from an iterator into a short queue."""
+    """A thread that moves items of an iterator to a short queue."""
 
     def __init__(self, items: Iterator[T], depth: int) -> None:
         self.queue: queue.Queue[T | _Failure | _End] = queue.Queue(depth)
@@ -284,12 +284,12 @@ class _Background(Generic[T]):
 
     def stop(self) -> None:
         self.stopping.set()
-        while True:  # a place in the queue wakes a waiting thread at once
+        while True:  # a free place in the queue wakes a waiting thread
             try:
                 self.queue.get_nowait()
             except queue.Empty:
                 break
-        self.thread.join(timeout=1.0)  # a read from a silent pipe may never come back
+        self.thread.join(timeout=1.0)  # a read from a pipe may never return
 
 
 def read_ahead(items: Iterator[T], depth: int = READ_AHEAD) -> Generator[T, None, None]:

@@ -1,4 +1,4 @@
-"""A column of strings, as a csv file has it: what its values are, by NumPy and the core alone."""
+"""A column of strings, as in a csv file, and the types of its values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from aggro import _core
 from aggro.io.columns import FEW, Contents, is_gap
 from aggro.io.hashing import Buffers, buffers_of
 
-TEXT, NUMBER, WHOLE, BOOLEAN, MISSING = range(5)  # as the core tells them apart
+TEXT, NUMBER, WHOLE, BOOLEAN, MISSING = range(5)  # the types of the core
 
 
 class StringColumn:
-    """Strings as Arrow lays them out: all bytes in one array, string i from offset i to i + 1.
+    """Strings in the layout of Arrow: all bytes in one array, string i from offset i to i + 1.
 
     >>> column = StringColumn.of(["1.5", "", "true"])
     >>> column.values, column.contents().kind
@@ -42,17 +42,17 @@ class StringColumn:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The number that each string is, 1 or 0 for a boolean, NaN where there is none."""
+        """Each string as a number: 1 or 0 for a boolean, NaN for other texts."""
         return self._read[0]
 
     @property
     def kinds(self) -> NDArray[np.uint8]:
-        """What each string is: TEXT, NUMBER, WHOLE, BOOLEAN or MISSING."""
+        """The type of each string: TEXT, NUMBER, WHOLE, BOOLEAN or MISSING."""
         return self._read[1]
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Which strings say that there is no value."""
+        """Which strings say that a value is missing."""
         return np.equal(self.kinds, MISSING)
 
     @property
@@ -62,7 +62,7 @@ class StringColumn:
 
     @cached_property
     def gaps(self) -> NDArray[np.bool_]:
-        """Which strings say that there is no number: the missing ones, and words such as "?"."""
+        """Which strings say that a number is missing: also words such as "?"."""
         gaps = self.missing
         for i in np.flatnonzero(self.kinds == TEXT).tolist():
             gaps[i] = is_gap(self.text(i))
@@ -70,11 +70,11 @@ class StringColumn:
 
     @property
     def malformed(self) -> NDArray[np.bool_]:
-        """Which strings stand for something else than a number or a gap."""
+        """Which strings are neither a number nor a gap."""
         return np.asarray((self.kinds == TEXT) & ~self.gaps)
 
     def contents(self, type: str | None = None) -> Contents:
-        """Return what the column holds; ``type`` is the kind that its format gives it."""
+        """Return the contents of the column; ``type`` is its kind in the file's format."""
         texts = [self.text(i) for i in np.flatnonzero(self.kinds == TEXT).tolist()]
         return Contents(self.values[self.numeric], texts, type)
 
@@ -98,7 +98,7 @@ class StringColumn:
         return "text" if np.mean(self._beyond_64_bits()) > FEW else "int"
 
     def labels(self, kind: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return the strings as labels of a type, and which of them are none."""
+        """Return the strings as labels of a type, and which of them are invalid."""
         if kind == "text":
             return np.array(self.tolist(), dtype=np.str_), self.missing
         if kind == "bool":
@@ -123,7 +123,7 @@ class StringColumn:
 
     @property
     def _large(self) -> NDArray[np.bool_]:
-        """Which values a double may have rounded."""
+        """Which values may be rounded in a double."""
         return np.abs(self.values) >= 2**53
 
     def strings(self) -> Buffers:
@@ -131,26 +131,26 @@ class StringColumn:
         return self.data, self.offsets
 
     def at(self, row: int) -> Any:
-        """Return a value as a message shows it; None where there is none."""
+        """Return a value for a message; None if it is empty."""
         return self.text(row) or None
 
     def text(self, row: int) -> str:
-        """Return a string as Python's."""
+        """Return one string."""
         start, stop = self.offsets[row : row + 2].tolist()
         return bytes(self.data[start:stop]).decode("utf-8", "replace")
 
     def tolist(self) -> list[str]:
-        """Return the strings as Python's."""
+        """Return all strings."""
         data = self.data.tobytes()
         return [data[i:j].decode("utf-8", "replace") for i, j in pairwise(self.offsets.tolist())]
 
 
-def wordy(strings: Buffers) -> bool:
-    """Tell whether strings look like texts: almost all are different, and of several words.
+def looks_like_texts(strings: Buffers) -> bool:
+    """Return True if strings look like texts: most are different and have several words.
 
-    >>> wordy(StringColumn.of([f"this is text {i}" for i in range(60)]).strings())
+    >>> looks_like_texts(StringColumn.of([f"this is text {i}" for i in range(60)]).strings())
     True
-    >>> wordy(StringColumn.of(["New York City", "San Juan"] * 30).strings())
+    >>> looks_like_texts(StringColumn.of(["New York City", "San Juan"] * 30).strings())
     False
     """
     data, offsets = strings
@@ -160,10 +160,10 @@ def wordy(strings: Buffers) -> bool:
     return len(values) >= 50 and len(set(values)) > 0.8 * len(values) and blanks >= 2 * len(values)
 
 
-def settled(kind: str | None, wanted: str) -> str:
-    """Return the type of labels that look like a kind, where text, number or either is wanted.
+def label_type(kind: str | None, wanted: str) -> str:
+    """Return the type of labels of a kind, for labels="text", "number" or "auto".
 
-    >>> settled("int", "auto"), settled("int", "text"), settled("text", "number")
+    >>> label_type("int", "auto"), label_type("int", "text"), label_type("text", "number")
     ('int', 'text', 'float')
     """
     if wanted == "text":

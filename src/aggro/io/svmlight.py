@@ -1,4 +1,4 @@
-"""svmlight and Vowpal Wabbit text: blocks of lines to batches, or a whole file to memory."""
+"""svmlight and Vowpal Wabbit text, as batches or as a whole."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from aggro.io.sources import (
 )
 
 LABELS_INSPECTED = 20
-TOO_WIDE = "asks for more columns than the memory can hold a weight for"  # as the core says
+TOO_WIDE = "asks for more columns than the memory can hold a weight for"  # the message of the core
 
 
 def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
-    """Batches of one svmlight or Vowpal Wabbit file."""
+    """Yield the batches of one svmlight or Vowpal Wabbit file."""
     lines = _Lines(path, options, report)
     with closing(blocks_of(path, options)) as blocks:
         for block in blocks:
@@ -40,7 +40,7 @@ def batches(path: str, options: Options, report: Report) -> Iterator[Batch]:
 
 
 def load(stream: IO[bytes], name: str, options: Options, report: Report) -> dict[str, Any]:
-    """All rows of an open svmlight stream, as the parser's arrays."""
+    """Return all rows of an open svmlight stream, as the parser's arrays."""
     lines = _Lines(name, options, report)
     with closing(
         read_ahead(whole_lines(stream, options.batch_bytes, options.longest_line))
@@ -51,7 +51,7 @@ def load(stream: IO[bytes], name: str, options: Options, report: Report) -> dict
 
 
 class _Lines:
-    """One file on its way through the parser."""
+    """The state of the parser of one file."""
 
     def __init__(self, path: str, options: Options, report: Report) -> None:
         self.path = path
@@ -63,7 +63,7 @@ class _Lines:
         self.parser: Any = None
 
     def add(self, block: Block) -> Iterator[Batch]:
-        """Parse a block; yield the batches it completes, and raise at its first bad line."""
+        """Parse a block and yield the batches it completes; raise at the first bad line."""
         self._start(block)
         position = 0
         while True:
@@ -83,12 +83,12 @@ class _Lines:
         self._raise_or_count()
 
     def rest(self) -> Iterator[Batch]:
-        """Yield the rows parsed and not yet yielded."""
+        """Yield the rows that are parsed but not yet yielded."""
         if self.parser is not None and self.parser.rows:
             yield self._batch(self.take())
 
     def take(self) -> dict[str, Any]:
-        """Take the parser's arrays, indices counted from 0."""
+        """Return the parser's arrays, with indices from 0, and empty it."""
         parsed: dict[str, Any] = self.parser.take()
         if not self.is_vw and self.report.found.zero_based is None:
             self._decide_base(parsed)
@@ -146,11 +146,11 @@ class _Lines:
         return self.options.widest + self._undecided(first_index)
 
     def _undecided(self, first_index: int) -> int:
-        """Return 1 while the base is not known, since the last index may then be the width."""
+        """Return 1 while the base is unknown, since the last index may then be the width."""
         return int(first_index == 0 and self.report.found.zero_based is None)
 
     def _decide_base(self, parsed: dict[str, Any]) -> None:
-        """Without an index 0 among the first rows, indices start at 1."""
+        """Determine the base: without an index 0 in the first rows, indices start at 1."""
         if parsed["largest"] < 0:
             return
         self.report.found.zero_based = parsed["smallest"] == 0
@@ -220,9 +220,9 @@ def load_svmlight(
 ) -> tuple[Any, ...]:
     r"""Read an svmlight file as (X, y), as `sklearn.datasets.load_svmlight_file` does, but faster.
 
-    Repeated indices of a line are summed and unsorted ones sorted, which scikit-learn refuses; NaN
-    and infinity are refused. Index arrays are int32 where they fit. With `query_id`, a third array
-    holds the qid of each row, -1 where a line has none.
+    Repeated indices of a line are summed and unsorted ones are sorted, which scikit-learn rejects;
+    NaN and infinity are rejected. Index arrays are int32 where they fit. With `query_id`, a third
+    array holds the qid of each row, -1 where a line has none.
 
     >>> import io
     >>> from aggro.io import load_svmlight
@@ -272,7 +272,7 @@ def _width(parsed: dict[str, Any], n_features: int | None, name: str) -> int:
 
 
 def guess(data: memoryview, is_vw: bool) -> Literal["number", "text"]:
-    r"""Say "text" when none of the first labels is a number, else "number".
+    r"""Return "text" if none of the first labels is a number, else "number".
 
     >>> guess(memoryview(b"spam 1:2\nham 3:4\n"), is_vw=False)
     'text'
@@ -311,7 +311,7 @@ def _is_number(label: bytes) -> bool:
 
 
 def as_array(parsed: dict[str, Any]) -> Any:
-    """Turn a parser's labels into floats, strings, or a list of tuples where rows have several.
+    """Return a parser's labels as floats, strings, or tuples if rows have several.
 
     >>> as_array({"labels": np.array([0, 1, 0]), "names": [b"a", b"b"], "label_begin": None})
     array(['a', 'b', 'a'], dtype='<U1')
