@@ -117,18 +117,18 @@ def _warm():
 def calibrate(make, rows):
     """Return what a unit costs a worker, and what changes cost that are added and applied."""
     from aggro import PassiveAggressiveClassifier
-    from aggro.dask.work import Unit, learn_unit
+    from aggro.merging.blocks import Block
     from aggro.merging.changes import add, apply
+    from aggro.merging.schedule import Task
+    from aggro.merging.tasks import learn
 
     model = PassiveAggressiveClassifier(C=0.1, mergeable=True)
     model.partial_fit(*make(0, 1), classes=[0, 1])
     found = {}
     for _ in range(3):  # the first is slower: memory is new
         (X, y), found["make_seconds"] = _timed(make, 0, rows)
-        unit, found["unit_seconds"] = _timed(
-            learn_unit, model, X, y, None, "rows", (), Unit(0), FAN_IN
-        )
-        (change,) = unit.changes
+        update, found["unit_seconds"] = _timed(learn, model, Block(X, y), Task(0), FAN_IN)
+        (change,) = update.changes
         everything, added = _timed(add, *[change] * FAN_IN)
         _, found["apply_seconds"] = _timed(apply, model._learner, everything)
     return found | {"byte_seconds": added / FAN_IN / change.nbytes, "change_bytes": change.nbytes}

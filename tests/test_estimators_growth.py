@@ -53,7 +53,7 @@ def grown_twin(twin, settings, X, position, count):
             continue
         group = larger.groups[place] = OutputGroup(larger)  # so far, everybody was a negative
         other = twin.groups[0]
-        group.means.absorb(twin._rows(X), np.zeros(len(X), dtype=int), np.ones(len(X)))
+        group.means.update(twin._rows(X), np.zeros(len(X), dtype=int), np.ones(len(X)))
         if other.average:
             group.average = copy.copy(other.average)
             group.average.total = np.zeros_like(other.average.total)

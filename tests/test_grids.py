@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
 from aggro.learner import Learner
-from aggro.selection.candidates import is_hopeless, who_stays
+from aggro.selection.candidates import is_hopeless, remaining
 from aggro.selection.grids import (
     FAR,
     NEAR,
@@ -26,6 +26,7 @@ from aggro.selection.grids import (
     staying,
     steps_of,
 )
+from aggro.selection.search_space import DEFAULT_SEARCH_SPACE
 from aggro.selection.selection import ModelSelection
 from aggro.settings import METRICS, Settings, memory_of
 
@@ -201,7 +202,7 @@ def test_further_than_a_step_all_begin_anew(away):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_both_directions_in_a_stream_that_changes(sign, monkeypatch):
     """Targets that grow pull the grid up; rows that grow, so that every C is too large, down."""
-    monkeypatch.setattr(ModelSelection, "watches", False)  # nor do streams begin anew
+    monkeypatch.setattr(ModelSelection, "_restart_if_due", lambda *_: None)
     rng = np.random.default_rng(1)
     X, noise = rng.normal(size=(7 * PIECE, 2)), rng.normal(size=7 * PIECE)
     later = np.arange(len(X)) >= 2 * PIECE
@@ -270,7 +271,7 @@ def test_the_best_of_a_race_stay():
     """However many are level, no more than may stay do, and they are the best ones."""
     learners = [standing("binary", mistakes, 1.0) for mistakes in (101, 104, 100, 103, 102, 105)]
     for examples, stay in ((256, 6), (512, 4), (1024, 3), (4096, 2), (8192, 1), (10**6, 1)):
-        kept = who_stays(learners, examples, regression=False)
+        kept = remaining(learners, examples, False, DEFAULT_SEARCH_SPACE)
         assert kept == [each for each in learners if learners.index(each) in ORDER[:stay]]
         assert staying(examples)[0] == stay
 

@@ -7,7 +7,6 @@ from linear_support import SHAPES, make_problem, teach
 
 from aggro.classes import output_map
 from aggro.learner import Learner, rows_of
-from aggro.selection.makers import grown
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
@@ -56,7 +55,7 @@ def test_a_race_that_grows_stands_where_it_stood():
     race.learn(rows_of(X), labels=y)
     race.freeze_means()
     wider = Settings(task="multiclass", C="auto", metric="auto", average="auto")
-    new = grown(race, wider, np.arange(2), 3)
+    new = race.add_classes(wider, np.arange(2), 3)
     for name in ("fixed", "left", "leading", "counted", "drift", "seed", "features"):
         assert getattr(new, name) is getattr(race, name) or getattr(new, name) == getattr(
             race, name

@@ -13,7 +13,7 @@ from linear_support import make_problem, same_state, stored
 import aggro
 from aggro import AutoClassifier, PassiveAggressiveClassifier, _core
 from aggro.learner import Learner, rows_of
-from aggro.reference import JointAnswer
+from aggro.reference import EnsemblePrediction
 from aggro.selection import ensemble as joint
 from aggro.settings import Settings, memory_of
 
@@ -70,21 +70,21 @@ def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch
     learners = [lanes_of(metric, average, batch_size, dtype, X.shape[1]) for metric in metrics]
     models = [each.model for each in learners]
     voices = (2 if average == "auto" else 1) * 3 * len(metrics)
-    twin, mistakes = JointAnswer(voices, learners[0].model.memory), 0
-    joint.join(learners, jointly=True)
+    twin, mistakes = EnsemblePrediction(voices, learners[0].model.memory), 0
+    joint.weight(learners, predict=True)
     present = np.flatnonzero(weights)
     lesson = {"labels": y, "weights": weights, "batch_size": batch_size, "threads": threads}
     for number, start in enumerate(range(0, len(present), batch_size)):
         rows = present[start : start + batch_size]
         margins = np.hstack([voices_of(each, X[rows]) for each in learners])
         parts = np.concatenate([model.joint_parts for model in models])
-        assert_close(parts, twin.parts() if number % 2 == 0 else parts, rtol=2e-3)
+        assert_close(parts, twin.coefficients() if number % 2 == 0 else parts, rtol=2e-3)
         mistakes += int(((margins @ parts > 0) != (y[rows] > 0)).sum())
         for margin, label, weight in zip(margins, y[rows], weights[rows], strict=True):
-            twin.judge(margin, 1.0 if label else -1.0, weight)
+            twin.update(margin, 1.0 if label else -1.0, weight)
         _core.learn_together(models, rows_of(X), order=rows, **lesson)
         if number % 2:  # the parts stay as they are in between
-            joint.join(learners, jointly=True)
+            joint.weight(learners, predict=True)
         assert {model.chosen_record[0] for model in models} == {mistakes}
     state = [model.state() for model in models]
     close = 1e-9 if dtype == np.float64 else 1e-3
@@ -96,10 +96,10 @@ def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch
 
 
 def test_the_twin_remembers_all_unless_told():
-    forgets, remembers = JointAnswer(1, memory=0.5), JointAnswer(1)
+    forgets, remembers = EnsemblePrediction(1, memory=0.5), EnsemblePrediction(1)
     for each in (forgets, remembers):
         for _ in range(3):
-            each.judge(np.array([2.0]), 1.0)
+            each.update(np.array([2.0]), 1.0)
     assert (forgets.weight, remembers.weight) == (1.75, 3.0)
     assert (forgets.sizes[0], remembers.sizes[0]) == (3.5, 6.0)
 
@@ -108,19 +108,20 @@ def test_parts_of_margins_of_any_size():
     """Coefficients are finite, and each rival counts in units of its own margins."""
     for size in (1e-300, 1e-30, 1.0, 1e30, 1e200):
         learners = [lanes_of("euclidean", "auto", 1, np.float64, 2) for _ in range(2)]
-        joint.join(learners, jointly=True)
+        joint.weight(learners, predict=True)
         for learner, scale in zip(learners, (1.0, size), strict=True):
             state = learner.state()
             state["margin_size"][:] = scale
             state["margin_loss"][:] = 3.0
             state["record"][0] = state["recent_weight"][:] = 1.0
             learner.load_state(state)
-        joint.join(learners, jointly=True)
+        joint.weight(learners, predict=True)
         parts = np.concatenate([each.model.joint_parts for each in learners])
         assert np.isfinite(parts).all() and (parts > 0).all()
         if 1e-90 < size < 1e90:  # each lane has the same say
             assert_close(
-                parts * np.repeat([1.0, size], 6), np.full(12, JointAnswer(1).parts()[0] / 12)
+                parts * np.repeat([1.0, size], 6),
+                np.full(12, EnsemblePrediction(1).coefficients()[0] / 12),
             )
 
 
@@ -136,7 +137,7 @@ def test_mistakes_are_those_of_predict_until_and_after_its_end(seed):
         made += int(model.predict(X[i : i + 1])[0] != y[i])
         model.partial_fit(X[i : i + 1], y[i : i + 1])
         assert model.n_mistakes_ == made
-        assert joint.answers(model._learner.learners) == (i + 1 < 1024)
+        assert joint.predicts(model._learner.learners) == (i + 1 < 1024)
 
 
 def test_weights_that_are_shown_are_those_that_answer():
@@ -155,7 +156,7 @@ def test_it_errs_less_than_the_leader_on_few_examples():
         X, y = noisy(seed, n=200)
         jointly += AutoClassifier().partial_fit(X, y).n_mistakes_
         leader = AutoClassifier().partial_fit(X[:1], y[:1], classes=[0, 1])
-        joint.join(leader._learner.learners, jointly=False)
+        joint.weight(leader._learner.learners, predict=False)
         alone += leader.partial_fit(X[1:], y[1:]).n_mistakes_
     assert jointly < 0.99 * alone
 
@@ -196,7 +197,7 @@ def test_a_copy_answers_as_the_original(tmp_path):
         copy.deepcopy(model),
         aggro.load(tmp_path / "m"),
     ):
-        assert joint.answers(twin._learner.learners)
+        assert joint.predicts(twin._learner.learners)
         assert np.array_equal(twin.decision_function(X), model.decision_function(X))
 
 
@@ -246,20 +247,20 @@ def test_a_refused_row_leaves_it_as_it_was():
 def test_several_classes_one_metric_and_numbers_are_answered_by_the_leader():
     X, y = noisy(n=100)
     three = AutoClassifier().partial_fit(X, y + (X[:, 0] > 1))
-    assert not joint.answers(three._learner.learners)
+    assert not joint.predicts(three._learner.learners)
     for model in (PassiveAggressiveClassifier(C="auto"), race().set_params(C=1.0)):
-        assert not joint.answers(model.partial_fit(X, y)._learner.learners)
+        assert not joint.predicts(model.partial_fit(X, y)._learner.learners)
     numbers = aggro.AutoRegressor().partial_fit(X, X[:, 0])
-    assert not joint.answers(numbers._learner.learners)
+    assert not joint.predicts(numbers._learner.learners)
 
 
 def test_a_third_class_ends_it():
     X, y = noisy(n=300)
     y = np.where((np.arange(300) > 150) & (X[:, 0] > 2), 2, y)
     model = race().partial_fit(X[:150], y[:150])
-    assert joint.answers(model._learner.learners)
+    assert joint.predicts(model._learner.learners)
     model.partial_fit(X[150:], y[150:])
-    assert not joint.answers(model._learner.learners)
+    assert not joint.predicts(model._learner.learners)
 
 
 def test_settling_keeps_the_leader():
@@ -274,7 +275,7 @@ def test_one_pass_of_fit_is_that_of_partial_fit():
     X, y = noisy()
     model = AutoClassifier(max_iter=1, tol=None, shuffle=False, random_state=0).fit(X, y)
     stream = AutoClassifier(random_state=0).partial_fit(X, y)
-    assert joint.answers(model._learner.learners)
+    assert joint.predicts(model._learner.learners)
     assert np.array_equal(model.decision_function(X), stream.decision_function(X))
     later = noisy(1)
     assert model.partial_fit(*later).n_mistakes_ == stream.partial_fit(*later).n_mistakes_
@@ -283,7 +284,7 @@ def test_one_pass_of_fit_is_that_of_partial_fit():
 def test_later_passes_are_made_by_the_leader():
     X, y = noisy()
     model = AutoClassifier(max_iter=3, tol=None, random_state=0).fit(X, y)
-    assert not joint.answers(model._learner.learners)
+    assert not joint.predicts(model._learner.learners)
     assert_close(model.decision_function(X), (X @ model.coef_.T + model.intercept_).ravel())
 
 
@@ -299,9 +300,9 @@ def test_states_of_old_are_answered_by_the_leader():
             if n not in ("joint_part", "margin_size", "margin_loss")
         }
         learner.load_state(old)
-    assert not joint.answers(learners)
+    assert not joint.predicts(learners)
     model.partial_fit(X[300:], y[300:])
-    assert not joint.answers(model._learner.learners)
+    assert not joint.predicts(model._learner.learners)
 
 
 def test_the_recommended_spelling():
@@ -315,9 +316,9 @@ def test_the_recommended_spelling():
 def test_joint_scores_of_huge_rows_are_infinite_without_a_warning():
     """As those of one lane are; parts that are finite may still have no finite sum."""
     learners = [lanes_of("euclidean", "auto", 1, np.float64, 2) for _ in range(2)]
-    joint.join(learners, jointly=True)
+    joint.weight(learners, predict=True)
     parts = [np.full(3, 1.5e308)] * 2
-    assert np.isinf(joint.Joint(learners)._sum(parts)).all()
+    assert np.isinf(joint.Ensemble(learners)._sum(parts)).all()
 
 
 def test_the_answer_keeps_its_unit_when_another_voice_leads():

@@ -71,7 +71,7 @@ def test_the_leader_is_the_same_model_learned_alone(metric, average):
     (leader,) = (lane for lane in race.candidates_ if lane["chosen"])
     chosen = {name: leader[name] for name in ("C", "metric", "scale")} | {"average": average}
     alone = PassiveAggressiveClassifier(**chosen).partial_fit(X, y)
-    joint.join(race._learner.learners, jointly=False)  # as it is after more examples
+    joint.weight(race._learner.learners, predict=False)  # as it is after more examples
     assert_close(race.coef_, alone.coef_, rtol=1e-8)
     assert_close(race.intercept_, alone.intercept_, rtol=1e-8)
     assert_array_equal(race.predict(X), alone.predict(X))

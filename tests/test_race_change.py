@@ -10,8 +10,8 @@ import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import Learner, rows_of
 from aggro.merging.shards import shard_of
-from aggro.persistence.autos import decode_auto_learner, encode_auto_learner
 from aggro.persistence.container import ModelFileError
+from aggro.persistence.selections import decode_selection, encode_selection
 from aggro.selection.grids import PIECE, PLACES
 from aggro.selection.selection import ModelSelection
 
@@ -59,7 +59,7 @@ def test_beginners_join_when_a_stream_changes_and_make_it_better(task, store, mo
     X, y = stream(task)
     model = estimator(task).partial_fit(store(X), y)
     assert model._learner.drift.start == NOTICED
-    monkeypatch.setattr(ModelSelection, "watches", False)
+    monkeypatch.setattr(ModelSelection, "_restart_if_due", lambda *_: None)
     still = estimator(task).partial_fit(store(X), y)
     assert still._learner.drift.start == 0
     assert error_of(model) < 0.97 * error_of(still)
@@ -163,7 +163,7 @@ def test_shards_leave_the_lanes_as_they_are():
 def test_invalid_drift_statistics_in_a_model_file_are_rejected():
     race = estimator().partial_fit(*stream(rows=700))._learner
     arrays = {}
-    facts = encode_auto_learner(race, "race", arrays)
+    facts = encode_selection(race, "race", arrays)
     drift = facts["drift"]
     for bad in (
         {"start": 701},
@@ -176,4 +176,4 @@ def test_invalid_drift_statistics_in_a_model_file_are_rejected():
         {"unknown": 1},
     ):
         with pytest.raises(ModelFileError, match=r"drift|evaluation"):
-            decode_auto_learner(facts | {"drift": drift | bad}, "race", arrays)
+            decode_selection(facts | {"drift": drift | bad}, "race", arrays)

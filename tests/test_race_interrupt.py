@@ -10,7 +10,7 @@ import pytest
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from aggro.learner import rows_of
 from aggro.persistence import ModelFileError
-from aggro.persistence.autos import decode_auto_learner, encode_auto_learner
+from aggro.persistence.selections import decode_selection, encode_selection
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
@@ -137,11 +137,11 @@ def test_a_frozen_race_has_chosen_one_of_its_lanes():
     race.learn(rows_of(X), labels=y)
     race.freeze_means()
     arrays = {}
-    facts = encode_auto_learner(race, "learner", arrays)
+    facts = encode_selection(race, "learner", arrays)
     last = len(race.learners) - 1
     lanes = race.learners[last].models
-    decoded = decode_auto_learner({**facts, "fixed": [last, lanes - 1]}, "learner", arrays)
+    decoded = decode_selection({**facts, "fixed": [last, lanes - 1]}, "learner", arrays)
     assert decoded.fixed == (last, lanes - 1)
     for fixed in ([last, lanes], [last + 1, 0], [-1, 0], [0, -1]):
-        with pytest.raises(ModelFileError, match="the chosen learner is not there"):
-            decode_auto_learner({**facts, "fixed": fixed}, "learner", arrays)
+        with pytest.raises(ModelFileError, match="the final candidate is not one"):
+            decode_selection({**facts, "fixed": fixed}, "learner", arrays)

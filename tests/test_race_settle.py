@@ -41,7 +41,7 @@ def test_the_leader_stays_what_it_was(load, axes, tmp_path):
     model = PassiveAggressiveClassifier(C="auto", random_state=0, **axes)
     model.partial_fit(X[:400], y[:400])
     chosen = next(lane for lane in model.candidates_ if lane["chosen"])
-    joint.join(model._learner.learners, jointly=False)  # as it is after more examples
+    joint.weight(model._learner.learners, predict=False)  # as it is after more examples
     coef, intercept, said = model.coef_.copy(), model.intercept_, model.decision_function(X)
     updates, loss = model.n_updates_, model.cumulative_loss_
     assert model.keep_best() is model

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from estimator_support import CLASSES, KERNELS, ROWS, sklearn_pa, targets_for
 from sklearn.exceptions import ConvergenceWarning
-from stopping_support import Scripted, passes_made
+from stopping_support import Scripted
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.estimators.passes import Patience, StopByHeldOutRows
+from aggro.estimators.judges import ByHeldOutRows
+from aggro.estimators.stopping import Patience
 
 ESTIMATORS = [PassiveAggressiveClassifier, PassiveAggressiveRegressor, *KERNELS]
 # Losses of passes over 4 rows, tol, n_iter_no_change, and the pass after which fit ends.
@@ -30,7 +31,7 @@ SCRIPTS = {
 def test_the_rule(cls, name):
     losses, tol, patience, last = SCRIPTS[name]
     model = cls(tol=tol, n_iter_no_change=patience, max_iter=50)
-    assert passes_made(model, Scripted([*losses, *[99] * 50])) == last
+    assert model._run_epochs(Scripted([*losses, *[99] * 50]), ROWS[:4], {"weights": None}) == last
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
@@ -51,8 +52,8 @@ def test_the_rule_on_held_out_rows():
     """Quality counts, not loss; tol is not multiplied by the number of rows."""
     qualities = [0.5, 0.625, 0.75, 0.874, 0.86, 0.874]
     model = PassiveAggressiveClassifier(tol=0.125, n_iter_no_change=3, max_iter=50)
-    rule = StopByHeldOutRows(np.array([1]), lambda _: {0: qualities.pop(0)}, 0.125, 3)
-    assert passes_made(model, Scripted([1] * 50), rule) == 6
+    judge = ByHeldOutRows(np.array([1]), lambda _: {0: qualities.pop(0)}, 0.125, 3)
+    assert model._run_epochs(Scripted([1] * 50), ROWS[:4], {"weights": None}, judge) == 6
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
@@ -60,7 +61,7 @@ def test_without_tol_all_passes_are_made(cls):
     learner = Scripted([1] * 50)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert passes_made(cls(tol=None, max_iter=7), learner) == 7
+        assert cls(tol=None, max_iter=7)._run_epochs(learner, ROWS[:4], {"weights": None}) == 7
     if cls not in KERNELS:
         assert learner.frozen is False  # what comes later is new
 
@@ -71,7 +72,7 @@ def test_the_last_pass_may_be_the_one_that_ends(cls):
     model = cls(tol=0.5, n_iter_no_change=2, max_iter=3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert passes_made(model, Scripted([8] * 3)) == 3
+        assert model._run_epochs(Scripted([8] * 3), ROWS[:4], {"weights": None}) == 3
     with pytest.warns(ConvergenceWarning, match=r"\(2\).*max_iter.*tol=None") as found:
         cls(max_iter=2).fit(ROWS, targets_for(cls))
     assert found[0].filename == __file__

@@ -14,7 +14,7 @@ from aggro import _core
 from aggro.kernel_learner import KernelLearner
 from aggro.kernel_settings import KernelChoice
 from aggro.learner import rows_of
-from aggro.selection.makers import make_learner as make_race
+from aggro.selection.common import make_learner as make_race
 from aggro.settings import Settings
 
 SECONDS = 0.15

@@ -9,6 +9,7 @@ from estimator_support import knowledge
 
 from aggro import PassiveAggressiveClassifier, StreamClassifier
 from aggro.calibration.calibrator import Calibrator
+from aggro.estimators.base import lock_of
 from aggro.estimators.kernel import KernelPassiveAggressiveClassifier
 from aggro.reference import rules
 from aggro.stream.probability import StreamRecord
@@ -60,8 +61,8 @@ def test_no_row_is_lost_between_threads(name):
     assert model.t_ - 1 == len(Y)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     if model.probability:
-        assert model._fitted.record.calibrator.seen == len(Y)
-        assert model._fitted.record.calibrator.counts.sum() == len(Y)
+        assert model._calibrator.seen == len(Y)
+        assert model._calibrator.counts.sum() == len(Y)
 
 
 def test_a_refused_call_undoes_no_other_threads_work():
@@ -100,10 +101,10 @@ def test_a_cut_call_leaves_learner_and_record_as_they_were(name, monkeypatch):
 @pytest.mark.parametrize("name", MODELS)
 def test_learning_amid_learning_is_refused(name):
     model = MODELS[name]().partial_fit(X, Y)
-    with model._lock.take(), pytest.raises(RuntimeError, match="The model is learning"):
+    with lock_of(model).take(), pytest.raises(RuntimeError, match="The model is learning"):
         model.partial_fit(X, Y)
     model.partial_fit(X, Y)
-    assert copy.deepcopy(model)._lock is not model._lock
+    assert lock_of(copy.deepcopy(model)) is not lock_of(model)
 
 
 @pytest.mark.parametrize("moment", ["plus", "fit_map"])

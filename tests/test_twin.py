@@ -45,7 +45,7 @@ def compare(row, seed):
     if settings.loss == "hard" and dtype == np.float32:
         return  # a loss of rounding size is met in full, and changes what comes
     if settings.average == "auto":
-        chose_alike = learner.model.by_mean == [twin.contest.mean_predicts]
+        chose_alike = learner.model.by_mean == [twin.selection.mean_predicts]
         assert chose_alike or dtype == np.float32
         if not chose_alike:
             return  # one example judged otherwise, and the other weights predict

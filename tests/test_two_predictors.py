@@ -14,7 +14,7 @@ from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, Strea
 from aggro._core import permutation
 from aggro.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
-from aggro.reference.predictor import Contest, LateAverage
+from aggro.reference.predictor import LateAverage, PredictorSelection
 from aggro.selection.copies import select
 from aggro.settings import Settings, memory_of
 
@@ -45,28 +45,28 @@ def settings(case="binary", **more):
 def test_late_rounds_weigh_the_cube_of_their_number():
     rows, average = np.arange(1.0, 6.0).reshape(5, 1, 1), LateAverage(1, np.zeros((1, 1)))
     for row in rows:
-        average.follow(row, 1)
+        average.update(row, 1)
     weights = np.arange(1.0, 6.0) ** 3
     mean = np.average(np.arange(1.0, 6.0), weights=weights)
     assert average.weights(rows[-1])[0, 0] == pytest.approx(mean)
-    average.follow(rows[0], 1, new=False)  # known rows count as much as the last new one
+    average.update(rows[0], 1, new=False)  # known rows count as much as the last new one
     assert average.rounds == weights.sum() + 125
 
 
-def test_a_contest_is_won_beyond_chance():
-    contest = Contest(memory=1.0)
-    for _ in range(contest.FEW):
-        assert not contest.mean_predicts  # too early to tell
-        contest.judge(np.zeros(2), np.zeros(2))
-    assert contest.mean_predicts
+def test_last_weights_predict_only_if_better_beyond_chance():
+    selection = PredictorSelection(memory=1.0)
+    for _ in range(selection.FEW):
+        assert not selection.mean_predicts  # too early to tell
+        selection.update(np.zeros(2), np.zeros(2))
+    assert selection.mean_predicts
     for _ in range(3):
-        contest.judge(np.array([1.0, 0.0]), np.zeros(2))
-    assert not contest.mean_predicts  # 3 against 0 is more than the root of 3
+        selection.update(np.array([1.0, 0.0]), np.zeros(2))
+    assert not selection.mean_predicts  # 3 against 0 is more than the root of 3
     for _ in range(3):
-        contest.judge(np.array([0.0, 1.0]), np.zeros(2))
-    assert contest.mean_predicts
-    contest.judge(np.zeros(2), np.array([2.0, 1.0]))  # a regression has no mistakes
-    assert not contest.mean_predicts
+        selection.update(np.array([0.0, 1.0]), np.zeros(2))
+    assert selection.mean_predicts
+    selection.update(np.zeros(2), np.array([2.0, 1.0]))  # a regression has no mistakes
+    assert not selection.mean_predicts
 
 
 @pytest.mark.parametrize("forgetting", [0.0, 0.05, 0.1, 0.5, 0.9])
@@ -80,7 +80,7 @@ def test_the_mean_predicts_from_the_eleventh_example_on(forgetting, batch_size):
     for seen in range(batch_size, 21, batch_size):
         twin.learn_batch(rows, y)
         expected = seen >= 10
-        assert twin.contest.mean_predicts == expected
+        assert twin.selection.mean_predicts == expected
         for learner in learners:
             teach(learner, rows, y)
             assert learner.model.by_mean == [expected] * learner.models
@@ -99,7 +99,7 @@ def test_core_and_twin_choose_alike(case, stream, forgetting):
     core, twin = trained(X, y, outputs, **vars(chosen)), twin_of(chosen, X.shape[1], outputs)
     targets = 2 * y - 1 if chosen.task == "binary" else y
     twin.learn_stream(X, targets[:, 0] if case == "regression" else targets)
-    assert core.model.by_mean == [twin.contest.mean_predicts]
+    assert core.model.by_mean == [twin.selection.mean_predicts]
     np.testing.assert_allclose(core.coef(), twin.W, atol=1e-9)
     np.testing.assert_allclose(core.scores(rows_of(X)), twin.scores(X), atol=1e-8)
 

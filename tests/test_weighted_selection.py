@@ -160,8 +160,8 @@ def test_core_and_reference_choose_alike_by_weight(case):
         some = slice(start, start + 30)
         teach(core, X[some], y[some], weights[some])
         twin.learn_stream(X[some], targets[some], weights[some])
-        assert core.model.by_mean == [twin.contest.mean_predicts]
-        switches.append(twin.contest.mean_predicts)
+        assert core.model.by_mean == [twin.selection.mean_predicts]
+        switches.append(twin.selection.mean_predicts)
     assert len(set(switches)) == 2
 
 

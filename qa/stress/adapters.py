@@ -74,8 +74,8 @@ class EstimatorAdapter:
 
     def finish(self, model):
         """Do what else comes with the next example: an evaluation step that was interrupted."""
-        if hasattr(getattr(model, "_learner", None), "_look_if_due"):
-            model._learner._look_if_due()
+        if hasattr(getattr(model, "_learner", None), "evaluate_if_due"):
+            model._learner.evaluate_if_due()
         return model
 
     def counts(self, model):

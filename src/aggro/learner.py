@@ -54,6 +54,7 @@ class Learner:
         self.classes = outputs
         self.outputs = 1 if self.settings.task == "binary" else outputs
         self.dtype = np.dtype(dtype)
+        self.representation = 0  # number of the representation of its rows in a model selection
         shape, own_sum = self._shape(features)
         make = _core.Model32 if self.dtype == np.float32 else _core.Model64
         self.model = make(shape, self._groups(), own_sum)
@@ -222,6 +223,7 @@ class Learner:
         with zero weights (see ``output_map``).
         """
         new = Learner(settings, self.features, classes, self.dtype)
+        new.representation = self.representation
         change = output_map(self.settings, new.settings, position, classes)
         source: Any = self.model  # of the same precision
         new.model.add_classes(source, position.tolist(), change.ravel().tolist())
@@ -248,6 +250,7 @@ class Learner:
         Learner.__init__(
             self, kept["all_settings"], kept["features"], kept["classes"], kept["dtype"]
         )
+        self.representation = kept["representation"]
         self.model.set_memory(kept["memory"])
         self.load_state(kept["state"])
 

@@ -47,9 +47,13 @@ class Metric:
     relaxation : float
         How far a merge extends the mean of the steps of many shards. A step is a projection onto a
         margin, and a mean of projections may be extended up to twice (Cimmino).
+    prior : bool
+        Whether precisions are comparable evidence of all shards: a share of the start's precision
+        votes in a merge, and shards keep C as it is. Otherwise the mean of S steps is too short,
+        and shards learn with √S times C.
     rounds : int
-        Maximum number of merge rounds, as a multiple of the minimum. Precisions of all shards
-        shorten the steps after a merge, so the metrics that keep them gain less from more rounds.
+        Maximum number of merge rounds in a pass. Precisions of all shards shorten the steps after
+        a merge, so the metrics that keep them gain less from more rounds.
     """
 
     storage: str
@@ -58,14 +62,15 @@ class Metric:
     grid: range = range(-6, 7)
     damping: float = 0.0
     relaxation: float = 0.5
-    rounds: int = 2
+    prior: bool = False
+    rounds: int = 16
 
 
 METRICS = {
-    "euclidean": Metric("euclidean", grid=range(-10, 3), rounds=16),
+    "euclidean": Metric("euclidean", grid=range(-10, 3), rounds=64),
     "diagonal": Metric("diagonal", power=1.0, damping=0.5),
     "adagrad": Metric("adagrad", power=2.0, damping=0.5),
-    "newton": Metric("diagonal", gain_before=2.0, power=1.0, damping=0.5),
+    "newton": Metric("diagonal", gain_before=2.0, power=1.0, relaxation=0.0, prior=True),
     "full": Metric("full", relaxation=0.0),  # its merge is a least-squares solution
 }
 #: The power of each metric that keeps a variance for each weight.

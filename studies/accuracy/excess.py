@@ -14,33 +14,36 @@ import numpy as np
 
 from aggro.learner import rows_of
 from aggro.selection.grids import move_grid
+from aggro.selection.search_space import DEFAULT_SEARCH_SPACE, SearchSpace
 from aggro.selection.selection import ModelSelection
 from studies.accuracy import ours
 from studies.accuracy.data import Problem, fresh, listed, problem
 from studies.accuracy.pages import fill
 from studies.accuracy.report import LARGE, PAGE
 
-
-class Led(ModelSelection):
-    """A race whose leader answers from the beginning."""
-
-    joins = False
+WITHOUT_ENSEMBLE = SearchSpace(ensemble=False)
 
 
-class Everyone(Led):
-    """A race that nobody leaves; grids follow their units alone."""
+class Everyone(ModelSelection):
+    """A selection that removes no candidate; grids follow their units alone."""
 
-    def _look_if_due(self) -> None:
+    def evaluate_if_due(self) -> None:
+        """Move the grids."""
         if self.examples >= self.drift.next_checkpoint:
             self.go_on_with([move_grid(each, settled=False) for each in self.learners])
 
 
-def run(kind: type[ModelSelection], p: Problem, order: int) -> ModelSelection:
-    """Return a race that has learned an order."""
+def run(
+    p: Problem,
+    order: int,
+    space: SearchSpace = WITHOUT_ENSEMBLE,
+    kind: type[ModelSelection] = ModelSelection,
+) -> ModelSelection:
+    """Return a selection that has learned an order."""
     settings = ours.settings(p, "auto", **ours.SPELLINGS[ours.RECOMMENDED])
-    race = kind(settings, p.X.shape[1], p.classes, p.X.dtype)
-    race.learn(rows_of(p.X), order=p.orders[order], undo=False, **ours.lesson(p))
-    return race
+    selection = kind(settings, p.X.shape[1], p.classes, p.X.dtype, space=space)
+    selection.learn(rows_of(p.X), order=p.orders[order], undo=False, **ours.lesson(p))
+    return selection
 
 
 def excess(name: str) -> tuple[float, float] | None:
@@ -49,8 +52,9 @@ def excess(name: str) -> tuple[float, float] | None:
     if p.is_regression or p.rows >= LARGE:
         return None
     orders = range(len(p.orders))
-    errors = [np.mean([run(kind, p, o).mistakes for o in orders]) for kind in (ModelSelection, Led)]
-    lanes = [[lane["mistakes"] for lane in run(Everyone, p, o).lanes()] for o in orders]
+    spaces = (DEFAULT_SEARCH_SPACE, WITHOUT_ENSEMBLE)
+    errors = [np.mean([run(p, o, space).mistakes for o in orders]) for space in spaces]
+    lanes = [[row["mistakes"] for row in run(p, o, kind=Everyone).lanes()] for o in orders]
     best = np.mean(lanes, axis=0).min()
     joint, led = (100 * float(error - best) / p.rows for error in errors)
     return joint, led

@@ -1,7 +1,7 @@
 """What it costs to learn in shards: test errors of merged models beside those of one learner.
 
-``make mixing`` learns every set in 1, 4, 16 and 64 logical shards on one machine, by the rule that
-``aggro.dask`` uses and by plain averaging, and writes the table and the picture of the guide.
+``make mixing`` learns every set in 1, 4, 16 and 64 logical shards on one machine, by the rule of
+distributed training and by plain averaging, and writes the table and the picture of the guide.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import argparse
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +17,13 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from aggro import datasets
-from aggro.dask.rounds import JUDGED, JURY
-from aggro.dask.schedule import judges_of, rounds_for
 from aggro.learner import Learner, rows_of
 from aggro.merging.changes import Change, apply, change_between
 from aggro.merging.learners import total
 from aggro.merging.parts import take_apart
-from aggro.merging.shards import (
-    has_price,
-    is_dear,
-    merge_round,
-    price_stands,
-    shard_of,
-    stands,
-    trial_of,
-)
+from aggro.merging.shards import merge_round, shard_of
 from aggro.plot.style import COLOURS, close_figure, open_figure
+from aggro.settings import METRICS as METRIC_TABLE
 from aggro.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,10 +31,16 @@ SHARDS = (4, 16, 64)
 PASSES = 3
 SETS = ("sentiment140-100k", "imdb", "ijcnn1", "covtype", "a9a", "20news", "generated")
 MOST_ROWS = {"covtype": 200_000, "20news": 6_000}
-PRICES = {"euclidean": (0.01, 0.1, 1.0), "diagonal": (0.3, 1.0, 10.0), "means": (0.01, 0.1, 1.0)}
+VALUES_OF_C = {
+    "euclidean": (0.01, 0.1, 1.0),
+    "diagonal": (0.3, 1.0, 10.0),
+    "adagrad": (0.3, 1.0, 10.0),
+    "newton": (0.1, 1.0, 10.0),
+    "means": (0.01, 0.1, 1.0),
+}
 PULL = 0.001  # to the class means
 CHANCE, MARK = 2.0, "†"  # standard errors behind plain averaging that are told, and how
-METRICS = ("euclidean", "diagonal", "means")
+METRICS = tuple(VALUES_OF_C)
 Rows = tuple[Any, np.ndarray]
 
 
@@ -88,12 +84,14 @@ def generated(rows: int = 1_000_000, features: int = 20_000, filled: int = 12) -
 
 
 def settings_of(metric: str, C: float, classes: int) -> Settings:
-    """Return the settings of a column of the study."""
+    """Return the settings of a column of the study; AdaGrad and Newton as selections have them."""
     task = "binary" if classes == 2 else "multiclass"
-    pull = PULL if metric == "means" else 0.0
-    geometry = "diagonal" if metric == "diagonal" else "euclidean"
-    kind = {"multiclass": "top", "metric": geometry, "class_mean": pull, "average": "auto"}
-    return Settings(task, C=C, mergeable=True, **kind)
+    kind: dict[str, Any] = {"mergeable": True, "average": "auto", "multiclass": "top"}
+    if metric == "means":
+        return Settings(task, C=C, class_mean=PULL, **kind)
+    if metric in ("adagrad", "newton"):
+        kind["loss"] = "squared_hinge"
+    return Settings(task, C=C, metric=metric, **kind)
 
 
 def wrong_of(learner: Learner, test: Rows) -> np.ndarray:
@@ -134,84 +132,37 @@ def _shuffled(order: np.ndarray, number: int, shard: int) -> np.ndarray:
     return order if number == 0 else np.random.default_rng([number, shard]).permutation(order)
 
 
-def rounds_of(rows: Any, shard: int, learner: Learner) -> int:
-    """Return how often ``aggro.dask`` would merge in a pass over shards of so many rows."""
-    filled = rows.nnz / rows.shape[0] if hasattr(rows, "nnz") else rows.shape[1]
-    return rounds_for(shard, filled, rows.shape[1], learner.outputs, learner.settings.metric)
-
-
 def mixed(
     settings: Settings, rows: Rows, test: Rows, classes: int, shards: int, plain: bool
 ) -> list[np.ndarray]:
-    """Return what the model of merged shards takes for another class after each pass."""
-    start = Learner(settings, rows[0].shape[1], classes)
-    parts, wrong = np.array_split(np.arange(len(rows[1])), shards), []
-    rounds = 1 if plain else rounds_of(rows[0], len(parts[0]), start)
-    rivals = [Mix(start, plain=plain)]
-    if not plain and has_price(start) and trial_of(rounds):
-        rivals.append(Mix(start, dear=False))
+    """Return what a model of many shards takes for another class after each pass."""
+    learner, wrong = Learner(settings, rows[0].shape[1], classes), []
+    parts = np.array_split(np.arange(len(rows[1])), shards)
+    rounds = 1 if plain else METRIC_TABLE[settings.metric].rounds
     for number in range(PASSES):
-        for rival in rivals:
-            rival.dear = is_dear(number, rival.dear, rival.learner)
-        pieces = [np.array_split(_shuffled(p, number, i), rounds) for i, p in enumerate(parts)]
-        for place in range(rounds):
-            units, *ahead = zip(*(piece[place : place + 2] for piece in pieces), strict=True)
-            trial = len(rivals) > 1 and place + 1 == trial_of(rounds)
-            for rival in rivals:
-                rival.learn(rows, units, ahead, JURY if trial else JUDGED)
-            if trial:
-                dear = price_stands(*(rival.mistakes for rival in rivals))
-                rivals = rivals[:1] if dear else rivals[1:]
-        rivals[0].learner.freeze_means()
-        wrong.append(wrong_of(rivals[0].learner, test))
+        orders = [_shuffled(part, number, shard) for shard, part in enumerate(parts)]
+        for units in zip(*(np.array_split(order, rounds) for order in orders), strict=True):
+            change = _one_round(learner, rows, units, 1 if plain else shards)
+            learner = apply(learner, averaged(change)) if plain else _merged(learner, change)
+        learner.freeze_means()
+        wrong.append(wrong_of(learner, test))
     return wrong
 
 
-@dataclass
-class Mix:
-    """A model of many shards, as ``aggro.dask`` learns it; or by plain averaging."""
-
-    learner: Learner
-    dear: bool = True
-    shaped: bool = True
-    plain: bool = False
-    mistakes: float = 0.0  # on the rows that have chosen the last merge
-
-    def learn(
-        self, rows: Rows, units: Sequence[np.ndarray], ahead: Sequence[Any], jury: int
-    ) -> None:
-        """Learn one round; so many of the rows ahead choose the merge."""
-        dear = self.dear and not self.plain
-        change = _one_round(self.learner, rows, units, len(units) if dear else 1)
-        if self.plain:
-            self.learner = apply(self.learner, averaged(change))
-            return
-        merged: Any = {kind: merge_round(self.learner, (change,), kind) for kind in (True, False)}
-        if ahead:
-            made = _judged([merged[True], merged[False]], rows, ahead[0], jury)
-            self.shaped = stands(*made)
-            self.mistakes = made[not self.shaped]
-        self.learner = merged[self.shaped]
+def _merged(learner: Learner, change: Change) -> Learner:
+    merged = merge_round(learner, (change,))
+    assert isinstance(merged, Learner)
+    return merged
 
 
-def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], price: int) -> Change:
-    """Return what all shards have learned, at so many times the price."""
+def _one_round(learner: Learner, rows: Rows, units: Sequence[np.ndarray], shards: int) -> Change:
+    """Return what all shards have learned, with C scaled for so many."""
     before, changes = take_apart(learner), []
     for unit in units:
-        shard: Any = shard_of(learner, price)
+        shard: Any = shard_of(learner, shards)
         learn(shard, rows, unit)
         changes.append(change_between(before, take_apart(shard), shard))
     return total(changes)
-
-
-def _judged(
-    merged: list[Learner], rows: Rows, ahead: Sequence[np.ndarray], wanted: int
-) -> list[float]:
-    """Return the mistakes of some models on the first rows of some shards, as ``aggro.dask``."""
-    judges, most = judges_of(ahead, len(ahead[0]), wanted)
-    some = np.concatenate([unit[:most] for unit in judges])
-    test = (rows[0][some], rows[1][some])
-    return [float(wrong_of(each, test).sum()) for each in merged]
 
 
 def averaged(change: Change) -> Change:
@@ -232,7 +183,7 @@ def run(folder: Path, name: str, metric: str) -> None:
         return
     rows, test, classes = load(name)
     parts = (rows, test, classes)
-    trials = {C: serial(settings_of(metric, C, classes), *parts) for C in PRICES[metric]}
+    trials = {C: serial(settings_of(metric, C, classes), *parts) for C in VALUES_OF_C[metric]}
     C = min(trials, key=lambda price: trials[price][0].sum())
     found: dict[str, Any] = {"C": C, "rows": len(rows[1]), "serial": percent(trials[C])}
     settings = settings_of(metric, C, classes)

@@ -1,6 +1,13 @@
-"""A small problem for the tests on a cluster."""
+"""Small problems for the tests on a cluster."""
 
+import dask.array as da
 import numpy as np
+
+from aggro.dask import PassiveAggressiveClassifier
+from aggro.merging.order import digest
+from aggro.persistence.store import record_of
+
+ONCE = {"max_iter": 1, "tol": None, "random_state": 0}
 
 
 def problem(count, features):
@@ -8,3 +15,23 @@ def problem(count, features):
     X = random.normal(size=(count, features))
     y = (X @ random.normal(size=features) + 0.3 * random.normal(size=count) > 0).astype(int)
     return X, y
+
+
+X, Y = problem(800, 10)
+
+
+def arrays(chunk=200, classes=Y):
+    return da.from_array(X, chunks=(chunk, -1)), da.from_array(classes, chunks=chunk)
+
+
+def pa(**more):
+    return PassiveAggressiveClassifier(**{"C": 0.1, "rounds": 2, **ONCE, **more})
+
+
+def content(model):
+    """Everything that a model has learned, as a hash."""
+    return digest(vars(record_of(model.to_local())))
+
+
+def same(one, other):
+    assert content(one) == content(other)

@@ -1,7 +1,7 @@
 """Models of texts on a cluster: every shard meets words of its own, and all learn one model."""
 
 import pickle
-import time
+from dataclasses import replace
 
 import dask
 import dask.array as da
@@ -13,10 +13,7 @@ import pytest
 
 import aggro
 from aggro.dask import TextClassifier, TextRegressor
-from aggro.dask.rounds import Rounds
-from aggro.dask.work import Unit, combine, learn_unit
-from aggro.merging.text_shards import knowing, merge_text_round
-from aggro.selection import ensemble as joint
+from aggro.selection.search_space import TEXT_SEARCH_SPACE
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 FIXED = {"ngram_range": (1, 1), "idf": True, "C": 1.0, "metric": "euclidean", "rounds": 2}
@@ -85,56 +82,25 @@ def test_documents_and_names_are_those_of_one_machine(client):
     assert all(int(word[1:]) % 2 for word in words)
 
 
-def test_the_number_of_workers_does_not_matter_for_texts(cluster, client):
-    def fit():
-        return TextClassifier(rounds=2, ngram_range=(1, 1)).fit(*bags(parts=3)).to_local()
-
-    two = fit()
-    try:
-        for count in (1, 4):
-            cluster.scale(count)
-            while len(client.scheduler_info(n_workers=-1)["workers"]) != count:
-                time.sleep(0.05)
-            same(fit(), two)
-    finally:
-        cluster.scale(2)
-        while len(client.scheduler_info(n_workers=-1)["workers"]) != 2:
-            time.sleep(0.05)
-    assert two.score(TESTS, TRUTH) > 0.8
-
-
 def test_few_texts_are_learned_as_one_machine_learns_them(client):
-    """Representations race where all of them are at hand: to send them would take longer."""
+    """Representations are compared where all of them are at hand: sending them takes longer."""
     local = aggro.TextClassifier().partial_fit(TEXTS, Y)
     model = TextClassifier().partial_fit(*bags())
     assert len(model.history_) == 1 and model.history_[0]["rows"] == len(TEXTS)
     assert (model.to_local().decision_function(TESTS) == local.decision_function(TESTS)).all()
 
 
-def test_the_representation_that_leads_goes_on_alone(client, monkeypatch):
-    monkeypatch.setattr("aggro.dask.rounds.FIRST_TEXTS", 200)
-    monkeypatch.setattr("aggro.text.learner.PATIENCE", 150)
-    loaded = []
-    monkeypatch.setattr("aggro.dask.rounds.Rounds._learn", watched(loaded))
+def test_the_best_representation_goes_on_alone(client, monkeypatch):
+    monkeypatch.setattr("aggro.merging.schedule.FIRST_TEXTS", 200)
+    space = replace(TEXT_SEARCH_SPACE, patience=150)
+    monkeypatch.setattr("aggro.text.learner.TEXT_SEARCH_SPACE", space)
     model = TextClassifier(rounds=2, random_state=0).partial_fit(*bags())
     learner = model._learner
-    assert len(learner.runners) == len(learner.encoder.ranges) == 1
+    assert len(learner.encoder.descriptions) == 1
     assert model.t_ - 1 == learner.examples == len(TEXTS)
-    assert {each["ngram_range"] for each in learner.left} == {(1, 1), (1, 2)}
-    assert [sorted({unit.partition for unit in units}) for units in loaded] == [[1, 2, 3]] * 2
-    assert model.history_[0]["rows"] == 200
+    assert {each["ngram_range"] for each in learner.selection.left} == {(1, 1), (1, 2)}
+    assert [each["rows"] for each in model.history_] == [200, 200, 200]
     assert model.to_local().score(TESTS, TRUTH) > 0.8
-
-
-def watched(loaded):
-    """Learn a round, and note its units."""
-
-    def learn(rounds, units):
-        loaded.append(units)
-        return real(rounds, units)
-
-    real = Rounds._learn
-    return learn
 
 
 def test_what_is_asked_of_texts_is_lazy(client):
@@ -194,23 +160,3 @@ def test_bad_texts_name_their_partition_and_cost_nothing(client):
     assert (model.decision_function(TESTS) == before).all()
     with pytest.raises(ValueError, match="forgetting"):
         TextClassifier(forgetting=0.1).fit(*bags())
-
-
-def test_a_shard_alone_learns_what_one_machine_learns():
-    """With one shard, the round's model and its change are the model that went on.
-
-    But for the parts in a joint answer, which stay as they are until somebody looks.
-    """
-    start = aggro.TextClassifier(mergeable=True).partial_fit(TEXTS[:100], Y[:100])
-    for runner in start._learner.runners:
-        joint.join(runner.race.learners, jointly=False)
-    part = (TEXTS[100:160], Y[100:160], None, "text rows", (("columns", {}),), Unit(0))
-    found = combine([learn_unit(start, *part, 1)])
-    known = knowing(start._learner, found.words, found.changes, found.records)
-    merged = merge_text_round(*known, shaped=False)
-    whole = start.partial_fit(*part[:2])._learner
-    assert merged.mistakes == whole.mistakes
-    assert merged.examples == whole.examples
-    for mine, other in zip(merged.runners, whole.runners, strict=True):
-        for a, b in zip(mine.race.learners, other.race.learners, strict=True):
-            np.testing.assert_allclose(a.coef(), b.coef(), rtol=1e-4, atol=1e-5)

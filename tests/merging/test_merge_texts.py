@@ -93,8 +93,8 @@ def test_a_word_that_one_model_has_met_keeps_its_weight():
         learner, both = model._learner, merged._learner
         places = {key: i for i, key in enumerate(keys_of(both.encoder, 0).tolist())}
         own = [places[key] for key in keys_of(learner.encoder, 0).tolist()]
-        weights = both.leader.race.coef()[:, own]
-        np.testing.assert_allclose(weights, learner.leader.race.coef(), rtol=1e-6)
+        weights = both.selection.coef()[:, own]
+        np.testing.assert_allclose(weights, learner.selection.coef(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

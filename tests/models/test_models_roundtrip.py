@@ -6,7 +6,6 @@ from model_helpers import ROWS, make, problem, same
 
 import aggro
 from aggro.persistence import ModelFileError, load, save
-from aggro.selection.common import progressive_loss
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -146,7 +145,7 @@ def test_what_a_race_has_cost_is_the_same_to_the_last_bit(tmp_path):
 
 def test_what_texts_have_cost_is_the_same_to_the_last_bit(tmp_path):
     """The same for representations of texts that race."""
-    words, differ = [f"w{i}" for i in range(40)], 0
+    words = [f"w{i}" for i in range(40)]
     for seed in range(4):
         rng = np.random.default_rng(seed)
         drawn = rng.integers(0, 40, size=(300, 6))
@@ -154,8 +153,6 @@ def test_what_texts_have_cost_is_the_same_to_the_last_bit(tmp_path):
         y = drawn[:, 0] * 0.37 + abs(drawn[:, 1] - drawn[:, 2]) / 7 + rng.normal(size=300)
         model = aggro.TextRegressor().partial_fit(texts, y)
         save(model, tmp_path / "m")
-        learner, loaded = model._learner, load(tmp_path / "m")._learner
+        learner, loaded = (each._learner.selection for each in (model, load(tmp_path / "m")))
         assert loaded.counted == learner.counted
-        made = progressive_loss(learner.leader.race)[1]
-        differ += learner.distance - made != learner.counted[1]
-    assert differ  # or the test would tell nothing
+        assert loaded.drift == learner.drift

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggro.reference import ReferenceKernelLearner, ReferenceLearner, forget_one, kernel_matrix
+from aggro.reference import ReferenceKernelLearner, ReferenceLearner, kernel_matrix, remove_one
 
 LOSSES = ["hard", "hinge", "squared_hinge", "least_squares"]
 
@@ -66,7 +66,7 @@ def test_forgetting_is_the_least_cost_projection(maintenance):
     for _ in range(10):
         P = rng.normal(size=(7, 3))
         K, beta = kernel_matrix(P, P, "rbf", 0.3), rng.normal(size=(7, 2))
-        r, kept = forget_one(K, beta, 1, maintenance)
+        r, kept = remove_one(K, beta, 1, maintenance)
         left = np.delete(np.arange(7), r)
 
         def error(coefficients, left=left, beta=beta, K=K):
@@ -96,7 +96,7 @@ def test_forgetting_leaves_the_new_example_alone_and_better_spans_cost_less():
     K, beta = kernel_matrix(P, P, "rbf", 0.3) + 1.0, rng.normal(size=(6, 1))
     costs = []
     for maintenance in ("simple", "nearest", "projection"):
-        r, kept = forget_one(K, beta, 1, maintenance)
+        r, kept = remove_one(K, beta, 1, maintenance)
         left = np.delete(np.arange(6), r)
         assert K[5, left] @ kept[:, 0] == pytest.approx(K[5] @ beta[:, 0])
         change = beta[:, 0].copy()

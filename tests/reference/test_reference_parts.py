@@ -22,11 +22,11 @@ from aggro.reference import (
     step_size,
     support_classes,
 )
+from aggro.reference.geometry import Moments, Scaler
 from aggro.reference.kernel import absorbers
 from aggro.reference.predictor import Uniform
 from aggro.reference.rules import TINY, scw_i
-from aggro.reference.scale import Moments, Scaler
-from aggro.reference.task import batches, settled
+from aggro.reference.task import batches, without_rounding
 
 # -- steps -----------------------------------------------------------------------------------
 
@@ -151,21 +151,21 @@ def test_metrics_grow():
 def test_class_means():
     means = ClassMeans(3, 3)
     rows = np.array([[1.0, 2.0, 1.0], [3.0, 4.0, 1.0], [5.0, 0.0, 1.0]])
-    means.absorb(rows, np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
+    means.update(rows, np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
     found = means.classifier(constant=1.0)
     assert_close(found[0], [2.5, 3.5, -(2.5**2 + 3.5**2) / 2])
     assert_close(found[1], [5, 0, -12.5])
     assert_array_equal(found[2], 0)  # never seen
     assert_close(means.classifier(constant=None)[0], [2.5, 3.5, 1])
     means.frozen = True
-    means.absorb(rows, np.array([2, 2, 2]), np.ones(3))
+    means.update(rows, np.array([2, 2, 2]), np.ones(3))
     assert means.weights.tolist() == [4, 1, 0]
 
 
 def test_class_means_that_forget():
     means = ClassMeans(2, 1)
     for value in (1.0, 5.0):
-        means.absorb(np.array([[value]]), np.array([0]), np.ones(1), forgetting=0.25)
+        means.update(np.array([[value]]), np.array([0]), np.ones(1), forgetting=0.25)
     assert_close(means.weights, [1.75, 0])
     assert_close(means.classifier(None)[0], (0.75 * 1 + 5) / 1.75)
 
@@ -185,7 +185,7 @@ def test_moments():
     moments = Moments(2)
     assert moments.mean.tolist() == moments.deviation.tolist() == [0, 0]
     for row in ([1.0, 5.0], [3.0, 5.0]):
-        moments.meet(np.array(row))
+        moments.update(np.array(row))
     assert moments.mean.tolist() == [2, 5] and moments.deviation.tolist() == [1, 0]
 
 
@@ -231,8 +231,8 @@ def test_losses_and_mistakes():
     assert_close(top.losses(several, np.array([0.0, 2.0])), [0.9, 1.0])
     assert top.mistakes(several, np.array([0.0, 2.0])).tolist() == [False, True]
     content = Task("predicted", "hinge")
-    assert content.asks(several, np.array([0.0, 2.0])).tolist() == [False, True]
-    assert top.asks(several, np.array([0.0, 2.0])).tolist() == [True, True]
+    assert content.needs_step(several, np.array([0.0, 2.0])).tolist() == [False, True]
+    assert top.needs_step(several, np.array([0.0, 2.0])).tolist() == [True, True]
 
 
 def test_impossible_tasks():
@@ -318,8 +318,12 @@ def test_who_absorbs():
 def test_a_loss_is_none_up_to_so_many_units_of_rounding():
     unit = np.finfo(np.float64).eps
     for size in (1.0, 300.0):
-        assert settled(63 * unit * size, size, 0.0) == 0 != settled(66 * unit * size, size, 0.0)
-    assert settled(1e-9, 1.0, 1e-9) == 0 != settled(1.1e-9, 1.0, 1e-9)
+        assert (
+            without_rounding(63 * unit * size, size, 0.0)
+            == 0
+            != without_rounding(66 * unit * size, size, 0.0)
+        )
+    assert without_rounding(1e-9, 1.0, 1e-9) == 0 != without_rounding(1.1e-9, 1.0, 1e-9)
 
 
 def test_uniform_numbers_are_those_of_splitmix64():

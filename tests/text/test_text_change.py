@@ -7,7 +7,8 @@ import pytest
 
 import aggro
 from aggro.selection.grids import PIECE
-from aggro.text.race import TextRace
+from aggro.selection.search_space import TEXT_SEARCH_SPACE
+from aggro.selection.selection import ModelSelection
 
 CHANGE, ROWS = 9 * PIECE, 14 * PIECE  # a race has settled by then
 
@@ -25,8 +26,8 @@ def stream(seed=0):
 TEXTS, LABELS = stream()
 
 
-def races(model):
-    return [runner.race for runner in model._learner.runners]
+def drift(model):
+    return model._learner.selection.drift
 
 
 def taught(cuts=(), between=lambda model: model, **params):
@@ -45,29 +46,18 @@ def whole():
 
 def same(one, two):
     assert one.n_mistakes_ == two.n_mistakes_ and one.candidates_ == two.candidates_
-    assert [race.drift for race in races(one)] == [race.drift for race in races(two)]
+    assert drift(one) == drift(two)
     np.testing.assert_array_equal(
         one.decision_function(TEXTS[:200]), two.decision_function(TEXTS[:200])
     )
 
 
 def test_all_begin_anew_together_and_err_less(whole, monkeypatch):
-    began = {race.drift.start for race in races(whole)}
-    assert len(began) == 1 and began.pop() in (CHANGE + PIECE, CHANGE + 2 * PIECE)
-    monkeypatch.setattr(TextRace, "watches", False)
+    assert drift(whole).start in (CHANGE + PIECE, CHANGE + 2 * PIECE)
+    monkeypatch.setattr(ModelSelection, "_restart_if_due", lambda *_: None)
     still = taught()
-    assert {race.drift.start for race in races(still)} == {0}
+    assert drift(still).start == 0
     assert whole.n_mistakes_ < 0.95 * still.n_mistakes_
-
-
-def test_only_a_change_that_the_leader_notices_counts():
-    model = aggro.TextClassifier(ngram_range=(1, 1))
-    model.partial_fit(TEXTS[: 3 * PIECE], LABELS[: 3 * PIECE], classes=[0, 1])
-    learner = model._learner
-    other = races(model)[1 - learner.leading]
-    other.drift = other.drift.__class__(**{**vars(other.drift), "drifted": True})
-    learner._look(settled=False)
-    assert not any(race.drift.drifted for race in races(model))
 
 
 @pytest.mark.parametrize(
@@ -89,14 +79,13 @@ def test_a_change_is_the_same_through_files_and_pickles(cut, whole, tmp_path):
     same(taught([cut], lambda model: pickle.loads(pickle.dumps(model))), whole)
 
 
-def test_races_of_texts_stay_what_they_are(tmp_path):
-    """When classes come, and in files: short grids, which begin anew together."""
+def test_the_search_space_of_texts_is_kept_by_new_classes_and_files(tmp_path):
     model = aggro.TextClassifier()
     for label in ("a", "b", "c"):
         model.partial_fit([f"text of {label}"] * 4, [label] * 4)
     aggro.save(model, tmp_path / "model.aggro")
     for each in (model, aggro.load(tmp_path / "model.aggro")):
-        assert {type(race) for race in races(each)} == {TextRace}
+        assert each._learner.selection.space == TEXT_SEARCH_SPACE
 
 
 def test_a_refused_text_takes_a_new_beginning_back():
@@ -107,7 +96,7 @@ def test_a_refused_text_takes_a_new_beginning_back():
         )
         for _ in range(2)
     )
-    assert all(race.drift.drifted for race in races(model))
+    assert drift(model).drifted
     with pytest.raises(ValueError, match="sample_weight"):
         model.partial_fit(TEXTS[until:], LABELS[until:], sample_weight=np.full(ROWS - until, -1.0))
     for each in (model, twin):

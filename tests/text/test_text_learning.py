@@ -145,8 +145,7 @@ def test_frames_dicts_and_columns_are_one(tmp_path):
     told = models[0].explain(dicts[0])[y[0]]
     assert any("shop=" in word for word, _ in told.words)
     assert any(word == "price" for word, _ in told.words)
-    for runner in models[0]._learner.runners:
-        joint.join(runner.race.learners, jointly=False)  # as it is after more texts
+    joint.weight(models[0]._learner.selection.learners, predict=False)  # as it is after more texts
     alone = copy.deepcopy(models[0]).keep_best()
     np.testing.assert_allclose(
         alone.decision_function(dicts), models[0].decision_function(dicts), rtol=1e-4, atol=1e-5

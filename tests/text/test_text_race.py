@@ -1,23 +1,21 @@
 """The race of a text learner: what is raced, who leads, how memory bounds it, its grid of C."""
 
+from dataclasses import replace
+
 import pytest
 from text_support import texts
 
 from aggro import TextClassifier
 from aggro.selection.grids import price
-from aggro.settings import Settings
-from aggro.text.race import make_race
 
 
-@pytest.mark.parametrize(
-    ("task", "first", "last"), [("binary", -3, 4), ("regression", -3, 4), ("multiclass", -1, 2)]
-)
-def test_the_short_grid_of_texts_moves_in_steps(task, first, last):
-    race = make_race(Settings(task=task, C="auto"), 1 if task == "regression" else 3, "<f8", 0)
-    for steps in (-2, 0, 3):
-        grid = race.grid(race.settings, steps)
-        assert (grid[0], grid[-1]) == (price(first + steps), price(last + steps))
-        assert len(grid) == last - first + 1
+@pytest.mark.parametrize(("outputs", "first", "last"), [(1, -3, 4), (3, -1, 2)])
+def test_the_first_grid_of_texts_is_short_and_follows_the_unit(outputs, first, last):
+    X, y = texts(8, classes=("ham", "spam", "news")[: 2 + (outputs > 1)])
+    classes = sorted({*y.tolist(), "ham", "spam"} | ({"news"} if outputs > 1 else set()))
+    model = TextClassifier(metric="diagonal", idf=True, ngram_range=(1, 1))
+    model.partial_fit(X[:1], y[:1], classes=classes)
+    assert [row["C"] for row in model.candidates_] == [price(i) for i in range(first, last + 1)]
 
 
 def test_all_representations_race_and_the_leader_has_the_best_record(learned):
@@ -50,20 +48,21 @@ FIXED = {"C": 1.0, "metric": "euclidean"}
 
 
 @pytest.mark.parametrize("params", [{}, FIXED, {"idf": True}, {**FIXED, "ngram_range": (1, 1)}])
-def test_the_representation_that_leads_may_go_on_alone(params, monkeypatch):
+def test_the_best_representation_may_continue_alone(params):
     X, y = texts(400)
     model = TextClassifier(**params).partial_fit(X[:300], y[:300])
     other = TextClassifier(**params).partial_fit(X[:300], y[:300])
-    raced = len(model._learner.runners)
-    model._learner.follow_leader()
-    assert len(model._learner.runners) == raced > 1  # too little is known
-    monkeypatch.setattr("aggro.text.learner.PATIENCE", 300)
-    model._learner.follow_leader()
-    assert len(model._learner.runners) == len(model._learner.encoder.ranges) == 1
-    assert len({(row["ngram_range"], row["idf"]) for row in model._learner.left}) == raced - 1
+    raced = {(row["ngram_range"], row["idf"]) for row in model.candidates_}
+    selection = model._learner.selection
+    selection.keep_representation()
+    assert len(raced) == len(selection.representations.descriptions) > 1  # too little is known
+    selection.space = replace(selection.space, patience=300)
+    selection.keep_representation()
+    assert len(selection.representations.descriptions) == 1
+    assert len({(row["ngram_range"], row["idf"]) for row in selection.left}) == len(raced) - 1
     for _ in range(2):
         assert (model.decision_function(X) == other.decision_function(X)).all()
         assert (model.best_params_, model.n_mistakes_) == (other.best_params_, other.n_mistakes_)
-        monkeypatch.setattr("aggro.text.learner.TextLearner._look", lambda *_: None)
-        model.partial_fit(X[300:], y[300:])  # as it does in the race, while it leads
-        other.partial_fit(X[300:], y[300:])
+        for each in (model, other):  # another representation may win later
+            each._learner.selection.paused = True
+            each.partial_fit(X[300:], y[300:])

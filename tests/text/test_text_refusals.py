@@ -11,6 +11,7 @@ import aggro
 from aggro import TextClassifier
 from aggro.persistence import ModelFileError
 from aggro.persistence.texts import decode_text_learner, encode_text_learner
+from aggro.selection.selection import ModelSelection
 
 
 @pytest.mark.parametrize(
@@ -43,15 +44,15 @@ def test_what_fails_in_the_middle_of_a_block_leaves_all_at_one_example(learned, 
     X, y = texts(1500)
     model, calls = copy.deepcopy(learned), []
     before = model.decision_function(X)
-    learn = aggro.selection.selection.ModelSelection.learn
+    learn = aggro._core.learn_together
 
-    def broken(self, *args, **kwargs):
-        calls.append(self)
-        learn(self, *args, **kwargs)
+    def broken(*args, **kwargs):
+        calls.append(args)
+        learn(*args, **kwargs)
         if len(calls) == when:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(aggro.selection.selection.ModelSelection, "learn", broken)
+    monkeypatch.setattr(aggro._core, "learn_together", broken)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[1200:1205], y[1200:1205])
     monkeypatch.undo()
@@ -122,12 +123,12 @@ def test_counts_of_words_that_were_never_met_are_refused(learned):
 
 
 @pytest.mark.parametrize("count", [0, 65, 1000])
-def test_a_file_of_no_runners_or_of_too_many_makes_no_sense(learned, count):
+def test_a_file_of_no_ranges_or_of_too_many_makes_no_sense(learned, count):
     arrays = {}
     facts = encode_text_learner(learned._learner, "learner", arrays)
-    runners = (facts["runners"] * count)[:count]
-    with pytest.raises(ModelFileError, match="no learner of texts that makes sense"):
-        decode_text_learner({**facts, "runners": runners}, "learner", arrays)
+    ranges = (facts["ranges"] * count)[:count]
+    with pytest.raises(ModelFileError, match="invalid number of columns or of ranges"):
+        decode_text_learner({**facts, "ranges": ranges}, "learner", arrays)
 
 
 def test_new_words_of_a_call_that_fails_are_forgotten(monkeypatch):
@@ -135,10 +136,10 @@ def test_new_words_of_a_call_that_fails_are_forgotten(monkeypatch):
     model = TextClassifier(idf=True, C=1.0).partial_fit(["a b", "c d"], ["x", "y"])
     other = copy.deepcopy(model)
 
-    def broken(self, *args, **kwargs):
+    def broken(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(aggro.selection.selection.ModelSelection, "learn", broken)
+    monkeypatch.setattr(aggro._core, "learn_together", broken)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(["e f g"], ["x"])
     monkeypatch.undo()
@@ -154,11 +155,13 @@ def test_an_interrupt_while_learners_make_room_leaves_all_of_one_size(monkeypatc
     model = TextClassifier(idf=True).partial_fit(X, y)
     other, more = copy.deepcopy(model), ["new words for everybody"]
 
-    def interrupted(race, features):
-        race.learners[0].model.grow(features)
+    def interrupted(selection, *args):
+        views = encode(selection, *args)
+        selection.learners[-1].model.grow(views[0].features + 100)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(aggro.text.learner, "grow_features", interrupted)
+    encode = ModelSelection._views
+    monkeypatch.setattr(ModelSelection, "_views", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(more, ["ham"])
     monkeypatch.undo()

@@ -75,10 +75,10 @@ def facts(record: Record, learner: Any) -> Iterator[tuple[str, str]]:
         yield "mistakes", f"{progress.mistakes:,}"
         yield "updates", f"{progress.updates:,}"
     if record.name in TEXTS and learner is not None:
-        yield "selected", shown_params({**selected, **learner.choice})
-        yield "words", f"{learner.encoder.features(learner.leader.which):,}"
+        yield "selected", shown_params({**selected, **learner.best_params})
+        yield "words", f"{learner.features:,}"
         yield "examples", f"{learner.examples:,}"
-        yield "mistakes", f"{learner.mistakes:,.0f}"
+        yield "mistakes", f"{learner.selection.mistakes:,.0f}"
     columns = [f"label {origin['label']}"] if origin.get("label") else []
     columns += [f"text {name}" for name in origin.get("text", ())]
     if columns:

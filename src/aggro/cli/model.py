@@ -43,7 +43,6 @@ class Model:
         self.title = str(title or origin.get("variant", self.name))
         self.selected: dict[str, Any] = dict(origin.get("selected", {}))  # by earlier runs
         self.again = False  # whether the rows were learned in an earlier pass
-        self.ignores_counters = True  # whether columns that only rise or fall count as zero
 
     @property
     def name(self) -> str:
@@ -64,7 +63,7 @@ class Model:
     @property
     def learner(self) -> Any:
         """The learner of the estimator; None before the first example."""
-        return getattr(self.estimator, "_learner", None)
+        return self.estimator.__dict__.get("_learner")
 
     @property
     def settings(self) -> Settings:
@@ -90,8 +89,7 @@ class Model:
     @property
     def ignored(self) -> Array:
         """Columns that count as zero because they only rise or only fall."""
-        fitted = self.estimator.__dict__.get("_fitted")
-        return counters.found(None if fitted is None else fitted.counters)
+        return counters.found(self.estimator.__dict__.get("_counters"))
 
     @property
     def loss(self) -> float:
@@ -120,10 +118,12 @@ class Model:
         """Return a batch to learn; the model gets its features and classes."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ``ignored`` columns are reported at the end
-            if self.raw:
-                return self.estimator._begin_batch(X, y, weights)
-            ignore = self.ignores_counters
-            return self.estimator._begin_batch(X, y, weights, ignore_counters=ignore)
+            return self.estimator._begin_batch(X, y, weights)
+
+    def keep_counters(self) -> None:
+        """Learn columns that only rise or only fall: the reader has omitted those of tables."""
+        if not (self.raw or self.regression):
+            self.estimator._counters = counters.none()
 
     def end_pass(self) -> None:
         """Prepare for learning the same rows again."""
@@ -187,7 +187,7 @@ class Model:
         own = {"variant": self.title, "selected": self.selected}
         self.estimator._origin = {**own, **dataclasses.asdict(reading)}
         if not self.raw:
-            self.estimator._fitted = self.estimator._fitted.changed(n_iter=passes)
+            self.estimator.n_iter_ = passes
         save(self.estimator, path)
 
 
@@ -199,8 +199,7 @@ def load_model(path: str) -> tuple[Model, Reading]:
         raise ModelFileError(f"{path}: the command line has no {model.name}; load it in Python.")
     if model.learner is None:
         raise ModelFileError(f"{path}: the model has learned nothing yet.")
-    several = model.regression and not model.raw and model.learner.outputs > 1
-    if model.settings.task == "multilabel" or several:
+    if model.settings.task == "multilabel" or not estimator.__dict__.get("_flat", True):
         raise ModelFileError(
             f"{path}: the command line has no models of several targets; load it in Python."
         )

@@ -7,21 +7,18 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 import aggro
 from aggro.checks import check_count
-from aggro.dask.inputs import Partition, partitions_of
+from aggro.dask.engine import DaskEngine
+from aggro.dask.inputs import partitions_of
 from aggro.dask.lazy import lazily, scored
-from aggro.dask.progress import Progress
-from aggro.dask.rounds import Rounds
-from aggro.estimators.linear import LinearModel
-from aggro.estimators.passes import Patience
-from aggro.merging.parts import without_news
-from aggro.merging.text_shards import counting
+from aggro.estimators.weights import LinearEstimator
+from aggro.merging.progress import Progress
+from aggro.merging.training import Training
 from aggro.sklearn_api import store_parameters
 from aggro.text.table import check_columns
 
@@ -30,7 +27,7 @@ UNSAVED = ("client", "history_")
 
 
 class OnCluster:
-    """What all estimators do alike on a cluster."""
+    """What all estimators have in common on a cluster."""
 
     _local: type
     client: Any
@@ -51,21 +48,26 @@ class OnCluster:
                 "There is no Dask client; make one by dask.distributed.Client(), or give client=."
             ) from error
 
-    def _of(self: Any, model: Any, parts: list[Partition], shuffle: bool) -> Rounds:
-        """Return the rounds to come, of a model that counts what merging needs."""
-        if self.rounds != "auto":
-            check_count("rounds", self.rounds)
-        if self.mix_every is not None:
-            check_count("mix_every", self.mix_every)
-        client = self.client_
-        seed = check_random_state(self.random_state).randint(2**31 - 1) if shuffle else None
-        progress = Progress(int(self.verbose), is_regressor(self))
-        return Rounds(client, model, parts, seed, self.rounds, self.mix_every, progress)
+    def fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None, **reading: Any) -> Any:
+        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
 
-    def _plain_params(self: Any) -> dict[str, Any]:
-        given = self.get_params(deep=False)
-        plain = inspect.signature(self._local).parameters
-        return {name: value for name, value in given.items() if name in plain}
+        Parameters
+        ----------
+        X : dask array, data frame, series or bag, list of delayed, or pattern of files
+            Rows in partitions; a bag of dicts is hashed, a bag of pairs holds its own targets. For
+            texts: texts, or a frame or dicts where ``columns`` is given.
+        y : the same, in as many partitions
+            Targets.
+        sample_weight : the same, optional
+            How many times each row counts.
+        **reading
+            How files are read, as in ``aggro.io.read``: ``label=``, ``text=`` ...
+        """
+        self._check_schedule()
+        fresh = not (getattr(self, "warm_start", False) and hasattr(self, "_learner"))
+        training = self._training((X, y, sample_weight, reading), fresh, self.shuffle)
+        passes = training.fit()
+        return self._take_over(training, passes)
 
     def partial_fit(
         self: Any,
@@ -85,10 +87,47 @@ class OnCluster:
             All classes that may ever appear; without it, classes may appear in any partition.
         """
         fresh = not hasattr(self, "_learner")
-        rounds = self._rounds(X, y, sample_weight, reading, fresh, False)
-        rounds.begin(classes)
-        rounds.one_pass(0)
-        return self._take_over(rounds, passes=1)
+        training = self._training((X, y, sample_weight, reading), fresh, False)
+        training.partial_fit(classes)
+        return self._take_over(training, passes=1)
+
+    def _training(
+        self: Any, data: tuple[Any, Any, Any, Any], fresh: bool, shuffle: bool
+    ) -> Training:
+        """Return the training to come, of a plain estimator; one that goes on is a copy."""
+        if self.rounds != "auto":
+            check_count("rounds", self.rounds)
+        if self.mix_every is not None:
+            check_count("mix_every", self.mix_every)
+        engine = DaskEngine(self.client_, partitions_of(*data, texts=self._columns()))
+        model = self._local(**self._plain_params())
+        if hasattr(model, "verbose"):
+            model.verbose = 0
+        if not fresh:
+            model.__dict__.update(copy.deepcopy(self._fitted_attributes()))
+        seed = check_random_state(self.random_state).randint(2**31 - 1) if shuffle else None
+        progress = Progress(int(self.verbose), is_regressor(self))
+        return Training(engine, model, seed, self.rounds, self.mix_every, progress)
+
+    def _check_schedule(self: Any) -> None:
+        """Raise where a parameter of the passes is not valid."""
+        check_count("max_iter", self.max_iter)
+
+    def _columns(self) -> Any:
+        """Return what is in each column of texts; None where rows are learned."""
+        return None
+
+    def _take_over(self: Any, training: Training, passes: int) -> Any:
+        """Take over what was learned."""
+        params = training.model.get_params(deep=False)
+        fitted = {k: v for k, v in vars(training.model).items() if k not in params}
+        self.__dict__.update(fitted, history_=training.progress.history)
+        return self
+
+    def _plain_params(self: Any) -> dict[str, Any]:
+        given = self.get_params(deep=False)
+        plain = inspect.signature(self._local).parameters
+        return {name: value for name, value in given.items() if name in plain}
 
     # -- predicting --------------------------------------------------------------------------
 
@@ -116,179 +155,46 @@ class OnCluster:
         own = set(self.get_params(deep=False)) | set(UNSAVED)
         return {name: value for name, value in vars(self).items() if name not in own}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "client": None}
 
-class DaskEstimator(OnCluster, LinearModel):
+
+class DaskEstimator(OnCluster, LinearEstimator):  # type: ignore[misc]  # fit takes partitions
     """What an estimator of rows does differently on a cluster."""
 
-    def fit(  # type: ignore[override]  # a cluster has no weights to start from
-        self, X: Any, y: Any = None, sample_weight: Any = None, **reading: Any
-    ) -> Any:
-        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
+    def _check_schedule(self) -> None:
+        LinearEstimator._check_schedule(self)
 
-        Parameters
-        ----------
-        X : dask array, data frame or bag, list of delayed, or pattern of files
-            Rows in partitions; a bag of dicts is hashed, a bag of pairs holds its own targets.
-        y : the same, in as many partitions
-            Targets.
-        sample_weight : the same, optional
-            How many times each row counts.
-        **reading
-            How files are read, as in ``aggro.io.read``: ``label=``, ``text=`` ...
-        """
-        with self._lock.take():
-            return self._fit_partitions(X, y, sample_weight, reading)
-
-    def _fit_partitions(self, X: Any, y: Any, weights: Any, reading: dict[str, Any]) -> Any:
-        passes = self._checked_passes()
-        fresh = not (self.warm_start and hasattr(self, "_learner"))
-        rounds = self._rounds(X, y, weights, reading, fresh, self.shuffle)
-        rounds.begin()
-        patience = Patience(-np.inf, self.n_iter_no_change)
-        for number in range(self.max_iter):
-            model = rounds.model
-            before = model._learner.progress.loss
-            rounds.one_pass(number)
-            model._learner.freeze_means(number + 1 < self.max_iter)
-            loss = model._learner.progress.loss - before
-            rows = sum(each["rows"] for each in rounds.progress.history if each["pass"] == number)
-            if number == 0:
-                tol = -np.inf if self.tol is None else self.tol * rows
-                patience = Patience(tol, self.n_iter_no_change)
-            if patience.ends_with(-loss) and self.tol is not None:
-                break
-        else:
-            if self.tol is not None:
-                passes.warn_not_converged(stacklevel=4)
-        rounds.model._learner.freeze_means(False)
-        return self._take_over(rounds, number + 1)
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        classes: Any = None,
-        sample_weight: Any = None,
-        **reading: Any,
-    ) -> Any:
-        """Learn from all partitions once, going on from the model as it is.
-
-        Parameters
-        ----------
-        X, y, sample_weight, **reading
-            As in ``fit``.
-        classes : array, optional
-            All classes that may ever appear; without it, classes may appear in any partition.
-        """
-        with self._lock.take():
-            return OnCluster.partial_fit(self, X, y, classes, sample_weight, **reading)
-
-    def _rounds(
-        self, X: Any, y: Any, weights: Any, reading: dict[str, Any], fresh: bool, shuffle: bool
-    ) -> Rounds:
-        """Return the rounds to come, with a model that counts what merging needs."""
-        if self.early_stopping and self.early_stopping != "auto":
-            raise ValueError(
-                "early_stopping=True holds rows out on one machine; on a cluster use tol, which "
-                "judges passes by their loss."
-            )
-        return self._of(self._working(fresh), partitions_of(X, y, weights, reading), shuffle)
-
-    def _working(self, fresh: bool) -> Any:
-        """Return a plain estimator to learn with; one that goes on is a copy."""
-        params = self._plain_params() | {"early_stopping": False, "verbose": 0}
-        if "mergeable" in params:
-            params["mergeable"] = True
-        model = self._local(**params)
-        if not fresh:
-            model._fitted = copy.deepcopy(self._fitted)
-            model._learner = without_news(model._learner, mergeable=True)
-            model._learner.configure(model._checked_settings(model._learner.settings.task))
-            model._fitted = model._fitted.changed(parameters=model._parameters())
-        return model
-
-    def _take_over(self, rounds: Rounds, passes: int) -> Any:
-        """Take over what was learned."""
-        fitted = rounds.model._fitted
-        learner = without_news(fitted.learner, bool(self._wants_news()))
-        fitted = fitted.changed(learner=learner, n_iter=passes, parameters=self._parameters())
-        vars(self).update(_fitted=fitted, history_=rounds.progress.history)
+    def _take_over(self, training: Training, passes: int) -> Any:
+        super()._take_over(training, passes)
+        self.n_iter_ = passes
+        self._known_params = self._prices()
         return self
-
-    def _wants_news(self) -> bool:
-        return bool(getattr(self, "mergeable", False))
 
     def to_local(self) -> Any:
         """Return the plain estimator, which needs no cluster."""
         local = super().to_local()
-        local._fitted = local._fitted.changed(parameters=local._parameters())
+        local._known_params = local._prices()
         return local
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**vars(self), "client": None}
-        if "_fitted" in state:
-            state["_fitted"] = self._fitted.changed(parameters=None)  # which name the client
-        return state
+        return {**super().__getstate__(), "_known_params": None}  # which name the client
 
 
 class DaskText(OnCluster):
     """What an estimator of texts does differently on a cluster."""
 
-    def fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None, **reading: Any) -> Any:
-        """Learn from texts and their targets, beginning anew; return the estimator.
-
-        Parameters
-        ----------
-        X : dask series, array or bag of texts, list of delayed, or pattern of files
-            Texts in partitions; a frame or a bag of dicts where ``columns`` is given. A bag of
-            pairs holds its own targets.
-        y : the same, in as many partitions
-            Targets.
-        sample_weight : the same, optional
-            How many times each text counts.
-        **reading
-            How files are read, as in ``aggro.io.read``: ``label=``, ``text=`` ...
-        """
-        check_count("max_iter", self.max_iter)
-        rounds = self._rounds(X, y, sample_weight, reading, True, self.shuffle)
-        rounds.begin()
-        for number in range(self.max_iter):
-            rounds.one_pass(number)
-            if number == 0:
-                rounds.model.keep_best()
-        return self._take_over(rounds, self.max_iter)
-
-    def _rounds(
-        self: Any, X: Any, y: Any, weights: Any, reading: Any, fresh: bool, shuffle: bool
-    ) -> Rounds:
-        """Return the rounds to come, of a plain estimator to learn with."""
+    def _columns(self: Any) -> Any:
         if self.forgetting:
             raise ValueError(
                 f"forgetting={self.forgetting} goes by the order of the texts, which partitions "
                 "learned side by side do not have; use forgetting=0."
             )
         check_columns(self.columns)
-        parts = partitions_of(X, y, weights, reading, dict(self.columns or {}))
-        model = self._local(**self._plain_params() | {"mergeable": True})
-        if not fresh:
-            model.__dict__.update(self._fitted_attributes())
-            model._learner = counting(copy.deepcopy(self._learner), mergeable=True)
-        rounds: Rounds = self._of(model, parts, shuffle)
-        return rounds
-
-    def _take_over(self: Any, rounds: Rounds, passes: int) -> Any:
-        """Become what was learned."""
-        params = rounds.model.get_params()
-        fitted = {k: v for k, v in vars(rounds.model).items() if k not in params}
-        fitted["_learner"] = counting(fitted["_learner"], bool(self.mergeable))
-        self.__dict__.update(fitted, history_=rounds.progress.history)
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "client": None}
+        return dict(self.columns or {})
 
 
-class Chances(OnCluster):
+class WithProbabilities(OnCluster):
     """A classifier on a cluster."""
 
     def predict_proba(self, X: Any) -> Any:
@@ -299,7 +205,7 @@ class Chances(OnCluster):
 def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | None = None) -> Any:
     """Return an estimator of aggro as it is on a cluster: with ``client``, ``rounds`` and such."""
     local, mine = getattr(aggro, name), {**OWN, **(more or {})}
-    bases = (base,) if is_regressor(local()) else (Chances, base)
+    bases = (base,) if is_regressor(local()) else (WithProbabilities, base)
     signature = inspect.signature(local.__init__)
     own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in mine.items()]
 
@@ -317,9 +223,9 @@ def on_dask(name: str, base: type = DaskEstimator, more: Mapping[str, Any] | Non
     client : distributed.Client, optional
         The cluster; the current client by default.
     rounds : int or "auto", default="auto"
-        How often models are merged in a pass. "auto" is 4 for dense rows and 16 for sparse ones,
-        and up to 64 where partitions and models are small; 64 large partitions or more are read
-        once each, 16 to a round.
+        How often models are merged in a pass. "auto" follows from the size of the data and of the
+        model: no round for up to 200,000 rows in 64 MiB, which one worker learns as one machine
+        would, and from 4 to 16 rounds for more (64 in the Euclidean metric).
     mix_every : int, optional
         Merge after so many rows of each partition instead.
     **params

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix
 
+from aggro.dask.texts import read_texts, table_of_texts
 from aggro.io.hashing import hash_names
-from aggro.text.table import Table
+from aggro.merging.blocks import Block, Failed, joined
 
 BITS = 18  # columns that the names in dicts share, as a power of two
 
@@ -108,24 +109,32 @@ def _files(pattern: Any, y: Any, weights: Any, options: Mapping[str, Any]) -> li
 # -- in the workers --------------------------------------------------------------------------
 
 
-def rows_of_partition(
-    X: Any, y: Any, weights: Any, kind: str, options: Sequence[tuple[str, Any]]
-) -> tuple[Any, Any, Any]:
+def prepare(X: Any, y: Any, weights: Any, kind: str, options: Any) -> Block | Failed:
+    """Return a partition as a block, or why it cannot be read.
+
+    A task that raised would run again, in vain.
+    """
+    try:
+        return block_of(X, y, weights, kind, dict(options))
+    except (ValueError, TypeError) as error:
+        return Failed(str(error))
+
+
+def prepare_all(parts: Sequence[Any]) -> Block | Failed:
+    """Return several partitions as one block, or why one of them cannot be read."""
+    blocks = [prepare(*part) for part in parts]
+    failed = next((block for block in blocks if isinstance(block, Failed)), None)
+    return failed or joined(blocks)  # type: ignore[arg-type]  # none has failed
+
+
+def block_of(X: Any, y: Any, weights: Any, kind: str, options: dict[str, Any]) -> Block:
     """Return rows, targets and weights as an estimator takes them."""
-    if kind.startswith("text "):
-        from aggro.dask.texts import texts_of_partition
-
-        return texts_of_partition(X, y, weights, kind.removeprefix("text "), dict(options))
-    if kind == "file":
-        return _read(X, dict(options))
-    X, y, weights = without_pairs(X, y, weights, kind)
-    return rows_of(X), array_of(y), array_of(weights)
-
-
-def comes_once(X: Any, y: Any) -> bool:
-    """Tell whether a partition is an iterator, which can be read only once."""
-    parts = (*X, y) if isinstance(X, tuple) else (X, y)
-    return any(isinstance(part, Iterator) for part in parts)
+    of_texts = kind.startswith("text ")
+    if kind.removeprefix("text ") == "file":
+        return read_texts(X, options) if of_texts else _read(X, options)
+    X, y, weights = without_pairs(X, y, weights, kind.removeprefix("text "))
+    rows = table_of_texts(X, options["columns"]) if of_texts else rows_of(X)
+    return Block(rows, array_of(y), array_of(weights))
 
 
 def without_pairs(X: Any, y: Any, weights: Any, kind: str) -> tuple[Any, Any, Any]:
@@ -178,39 +187,9 @@ def hashed(examples: Sequence[Mapping[Any, Any]], bits: int = BITS) -> csr_matri
     return csr_matrix((np.array(values), columns, np.array(ends)), shape=(len(ends) - 1, 2**bits))
 
 
-def _read(path: str, options: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _read(path: str, options: dict[str, Any]) -> Block:
     """Return all rows of a file."""
     import aggro
 
-    batches = list(aggro.io.read(path, **options))
-    if not batches:
-        return csr_matrix((0, 0)), np.empty(0), None
-    width = max(batch.X.shape[1] for batch in batches)
-    weights = [batch.weights for batch in batches if batch.weights is not None]
-    blocks = [batch.X for batch in batches]
-    if hasattr(blocks[0], "indptr"):
-        for block in blocks:
-            block.resize((block.shape[0], width))
-        X = vstack(blocks, format="csr")
-    else:
-        X = np.concatenate(blocks)
-    y = np.concatenate([batch.y for batch in batches])
-    return X, y, np.concatenate(weights) if weights else None
-
-
-def length_of(X: Any) -> int:
-    """Return the number of rows."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def part(X: Any, order: Any) -> Any:
-    """Return some rows; all of them, as they are, are not copied."""
-    if isinstance(X, Table):
-        return X.take(order)
-    if len(order) and order[-1] - order[0] == len(order) - 1 and (np.diff(order) == 1).all():
-        if len(order) == length_of(X):
-            return X
-        order = slice(order[0], order[-1] + 1)
-    if hasattr(X, "iloc"):
-        return X.iloc[order]
-    return X[order]
+    batches = [Block(batch.X, batch.y, batch.weights) for batch in aggro.io.read(path, **options)]
+    return joined(batches) if batches else Block(csr_matrix((0, 0)), np.empty(0))

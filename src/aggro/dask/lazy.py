@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from dask.delayed import delayed
 
-from aggro.dask.inputs import partitions_of, rows_of, rows_of_partition
+from aggro.dask.inputs import block_of, partitions_of, rows_of
 from aggro.dask.texts import listed
 from aggro.text.base import TextEstimator
 
@@ -92,10 +92,9 @@ def _nameless(local: Any) -> Any:
     """Return an estimator that takes rows without names, to see what its answers look like."""
     import copy
 
-    nameless = copy.copy(local)
-    if "_fitted" in vars(nameless):
-        nameless._fitted = nameless._fitted.changed(feature_names=None)
-    return nameless
+    twin = copy.copy(local)
+    twin.__dict__.pop("feature_names_in_", None)
+    return twin
 
 
 def scored(local: Any, X: Any, y: Any, weights: Any) -> Any:
@@ -135,10 +134,11 @@ def _scored_by_part(local: Any, X: Any, y: Any, weights: Any) -> Any:
 
 def _sums(X: Any, y: Any, weights: Any, kind: str, options: Any, local: Any) -> Any:
     """Return the weight of some rows, of the right ones, and the sums that R² is made of."""
-    X, y, weights = rows_of_partition(X, y, weights, kind, options)
+    block = block_of(X, y, weights, kind, dict(options))
+    y, weights = block.y, block.weights
     if len(y) == 0:
         return np.zeros(5)
-    votes, answers = np.ones(len(y)) if weights is None else weights, local.predict(X)
+    votes, answers = np.ones(len(y)) if weights is None else weights, local.predict(block.X)
     if hasattr(local, "classes_"):
         return np.array([votes.sum(), votes[answers == y].sum(), 0.0, 0.0, 0.0])
     return np.array([votes.sum(), 0.0, votes @ (y - answers) ** 2, votes @ y, votes @ y**2])

@@ -7,21 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from aggro.dask.inputs import array_of, without_pairs
 from aggro.io.batch import RawRows, joined_rows
+from aggro.merging.blocks import Block
 from aggro.text.files import table_of_rows
 from aggro.text.table import Table, table_of
 
 
-def texts_of_partition(
-    X: Any, y: Any, weights: Any, kind: str, options: dict[str, Any]
-) -> tuple[Any, Any, Any]:
-    """Return texts, targets and weights; ``columns`` of the options says what is in each column."""
-    columns = options.pop("columns")
-    if kind == "file":
-        return _read(X, columns, options)
-    X, y, weights = without_pairs(X, y, weights, kind)
-    return table_of(listed(X), columns or None), array_of(y), array_of(weights)
+def table_of_texts(X: Any, columns: Any) -> Table:
+    """Return the texts of a partition; ``columns`` says what is in each column."""
+    return table_of(listed(X), columns or None)
 
 
 def listed(X: Any) -> Any:
@@ -29,21 +23,21 @@ def listed(X: Any) -> Any:
     return X if hasattr(X, "shape") else list(X)
 
 
-def _read(path: str, columns: dict[str, str], options: dict[str, Any]) -> tuple[Any, Any, Any]:
+def read_texts(path: str, options: dict[str, Any]) -> Block:
     """Return all texts of a file."""
     import aggro
 
-    text = options.pop("text", None)
+    columns, text = options.pop("columns"), options.pop("text", None)
     if not columns and not isinstance(text, str):
         raise ValueError("Which column holds texts? Name it: fit(pattern, label=..., text=...).")
     kinds = columns or {text: "text"}
     batches = list(aggro.io.read(path, features=kinds, **options).without_scipy().raw())
     if not batches:
-        return Table([], count=0), np.empty(0), None
+        return Block(Table([], count=0), np.empty(0))
     raw = _in_order(joined_rows([batch.X for batch in batches]), kinds)
     y = np.concatenate([batch.y for batch in batches])
     votes = [batch.weights for batch in batches if batch.weights is not None]
-    return table_of_rows(raw), y, np.concatenate(votes) if votes else None
+    return Block(table_of_rows(raw), y, np.concatenate(votes) if votes else None)
 
 
 def _in_order(raw: RawRows, kinds: dict[str, str]) -> RawRows:

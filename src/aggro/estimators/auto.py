@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.estimators.classifier import Classifier
-from aggro.estimators.linear import LinearModel
-from aggro.estimators.regressor import Regressor
+from aggro.estimators.classifier import LinearClassifier
+from aggro.estimators.regressor import LinearRegressor
 from aggro.sklearn_api import store_parameters
 
 
-class AutoClassifier(LinearModel, Classifier):
+class AutoClassifier(LinearClassifier):
     """Passive-Aggressive classifier that chooses its own settings while it learns.
 
     It races a grid of C in several metrics and scales of the features, each with the last weights
@@ -62,7 +61,7 @@ n_jobs, random_state, warm_start, class_weight, probability, mergeable, memory
         store_parameters(self, locals())
 
 
-class AutoRegressor(LinearModel, Regressor):
+class AutoRegressor(LinearRegressor):
     """Passive-Aggressive regressor that chooses its own settings while it learns.
 
     It races a grid of C in several metrics and scales of the features, each with the last weights

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.estimators.classifier import Classifier
-from aggro.estimators.linear import LinearModel
-from aggro.estimators.regressor import Regressor
+from aggro.estimators.classifier import LinearClassifier
+from aggro.estimators.regressor import LinearRegressor
 from aggro.sklearn_api import store_parameters
 
 
-class PassiveAggressiveClassifier(LinearModel, Classifier):
+class PassiveAggressiveClassifier(LinearClassifier):
     """Passive-Aggressive classifier: stay when the margin is met, else step just far enough.
 
     Each example solves ::
@@ -166,7 +165,7 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         store_parameters(self, locals())
 
 
-class PassiveAggressiveRegressor(LinearModel, Regressor):
+class PassiveAggressiveRegressor(LinearRegressor):
     """Passive-Aggressive regressor: no change inside the tube, else a step to its edge.
 
     Each example solves ::

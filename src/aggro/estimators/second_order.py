@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.estimators.classifier import Classifier
-from aggro.estimators.linear import LinearModel
-from aggro.estimators.regressor import Regressor
+from aggro.estimators.classifier import LinearClassifier
+from aggro.estimators.regressor import LinearRegressor
 from aggro.sklearn_api import store_parameters
 
 
-class Perceptron(LinearModel, Classifier):
+class Perceptron(LinearClassifier):
     """Perceptron: after a mistake, add the example.
 
     ``w += y x`` when ``y·f(x) ≤ 0``. It solves no optimisation problem; on data that a vector u
@@ -62,7 +61,7 @@ verbose, n_jobs, random_state, warm_start, class_weight, reservoir_size, probabi
         store_parameters(self, locals())
 
 
-class AROWClassifier(LinearModel, Classifier):
+class AROWClassifier(LinearClassifier):
     """Adaptive regularisation of weights: steps that shrink as the weights become more certain.
 
     Each example with a loss solves ::
@@ -124,7 +123,7 @@ reservoir_size, probability
         store_parameters(self, locals())
 
 
-class AROWRegressor(LinearModel, Regressor):
+class AROWRegressor(LinearRegressor):
     """Adaptive regularisation of weights for regression: recursive least squares with a tube.
 
     ``w = w_t + sign(y − f) τ Σ x`` with ``τ = max(0, |y − f| − ε)/(x'Σx + r)``; with ε = 0 and a
@@ -183,7 +182,7 @@ shuffle, verbose, n_jobs, random_state, warm_start, reservoir_size
         store_parameters(self, locals())
 
 
-class ConfidenceWeightedClassifier(LinearModel, Classifier):
+class ConfidenceWeightedClassifier(LinearClassifier):
     """Confidence-weighted learning: be right on this example with probability eta.
 
     Each example solves ::
@@ -247,7 +246,7 @@ reservoir_size, probability
         store_parameters(self, locals())
 
 
-class SoftConfidenceWeightedClassifier(LinearModel, Classifier):
+class SoftConfidenceWeightedClassifier(LinearClassifier):
     """Soft confidence-weighted learning: the same probability, at a price C for missing it.
 
     Each example solves ::

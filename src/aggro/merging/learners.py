@@ -25,6 +25,7 @@ INFORMATION = 1.0  # the prior of one merge from a blank start
 def blank_like(learner: Learner) -> Learner:
     """Return a learner of the same shape that knows nothing: what most models began as."""
     blank = Learner(learner.all_settings, learner.features, learner.classes, learner.dtype)
+    blank.representation = learner.representation
     blank.model.set_memory(learner.model.memory)
     if learner.models > 1:
         blank.model.set_unit(learner.model.unit[-1])
@@ -124,7 +125,7 @@ def _merge_races(
         rivals = [each for each in (*found, origin) if each is not None]
         if len(rivals) < len(begun) + (begin is not None):
             continue  # it has left some race: it was far behind
-        rivals = common_lanes(rivals)
+        rivals = common_lanes(rivals) if merged.settings.C == "auto" else rivals
         if rivals:
             start_lanes = rivals.pop() if begin is not None else None
             one = merge_learners(rivals, start_lanes, votes)
@@ -142,7 +143,8 @@ def _merge_races(
 def _place_like(learner: Learner, race: ModelSelection) -> Learner | None:
     """Return the learner of a race that differs from this one in its values of C alone."""
     for each in race.learners:
-        if replace(each.settings, C=learner.settings.C) == learner.settings:
+        same = each.representation == learner.representation
+        if same and replace(each.settings, C=learner.settings.C) == learner.settings:
             return each
     return None
 

@@ -23,7 +23,6 @@ from aggro.merging.streams import merge_streams
 from aggro.persistence.record import KERNELS, TEXTS, Record, read_record
 from aggro.persistence.streams import STREAMS
 from aggro.selection.common import AnyLearner
-from aggro.selection.makers import grown
 from aggro.settings import LOSSES, check_settings
 from aggro.variants import LINEAR
 
@@ -238,7 +237,7 @@ def _fitter(
         settings = replace(wide.settings, task=classes.task)
         check_settings(settings, LOSSES)
         position = Classes(fitted["classes_"]).among(classes)
-        return grown(wide, settings, position, len(classes))
+        return wide.add_classes(settings, position, len(classes))
 
     return fit
 

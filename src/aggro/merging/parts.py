@@ -71,6 +71,7 @@ def take_apart(learner: Learner) -> Parts:
 def put_together(learner: Learner, parts: Parts) -> Learner:
     """Return a learner like this one that knows what the parts tell."""
     new = Learner(learner.all_settings, learner.features, learner.classes, learner.dtype)
+    new.representation = learner.representation
     new.model.set_memory(learner.model.memory)
     state, outputs = new.state(), learner.outputs * learner.models
     power = DIAGONAL.get(learner.settings.metric, 1.0)
@@ -206,6 +207,7 @@ def widened(learner: Learner, places: Array, features: int) -> Learner:
         return learner
     parts = take_apart(learner)
     wide = Learner(learner.all_settings, features, learner.classes, learner.dtype)
+    wide.representation = learner.representation
     wide.model.set_memory(learner.model.memory)
     fresh, used = take_apart(wide), places >= 0
     for name, table in parts.tables.items():
@@ -242,6 +244,7 @@ def without_news(learner: Any, mergeable: bool) -> Any:
         return learner
     lanes = [replace(each, mergeable=mergeable) for each in learner.all_settings]
     new = Learner(lanes, learner.features, learner.classes, learner.dtype)
+    new.representation = learner.representation
     new.model.set_memory(learner.model.memory)
     fresh, known = new.state(), learner.state()
     new.load_state({name: known.get(name, array) for name, array in fresh.items()})

@@ -15,7 +15,6 @@ from aggro.merging.margins import join_calibrators
 from aggro.merging.order import in_canonical_order, that_learned
 from aggro.merging.parts import widened
 from aggro.selection.grids import next_look
-from aggro.selection.makers import grown
 
 
 def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] | None) -> Any:
@@ -97,7 +96,7 @@ def _fitted(
     if stream._regression or len(own) == len(classes):
         return learner
     position = np.array([classes.index(label) for label in own])
-    return grown(learner, stream._lanes(len(classes)), position, len(classes))
+    return learner.add_classes(stream._lanes(len(classes)), position, len(classes))
 
 
 def _stream_of(

@@ -10,17 +10,16 @@ from functools import reduce
 import numpy as np
 
 from aggro.classes import Classes
-from aggro.learner import Array
+from aggro.learner import Array, Learner
 from aggro.merging.learners import merge_learners
 from aggro.merging.margins import join_calibrators, merge_typical
 from aggro.merging.parts import wider
 from aggro.merging.words import finder, keys_of, since, together
 from aggro.persistence.record import Record
 from aggro.reference_row import ReferenceRow
-from aggro.selection.common import AnyLearner, grow_features, progressive_loss
+from aggro.selection.selection import ModelSelection
 from aggro.text.encoder import Encoder
 from aggro.text.learner import TextLearner
-from aggro.text.runner import Runner
 
 FREE = ("C", "n_jobs", "random_state", "memory", "max_iter", "shuffle", "keep_names")
 
@@ -83,7 +82,7 @@ def _admitted(learner: TextLearner, known: Classes, classes: Classes) -> TextLea
     if len(known) == len(classes):
         return learner
     settings = replace(learner.settings, task=classes.task)
-    return learner.admit(settings, known.among(classes), len(classes))
+    return learner.add_classes(settings, known.among(classes), len(classes))
 
 
 def merge_text_learners(
@@ -98,90 +97,75 @@ def merge_text_learners(
         states = [begin, *(since(begin, state) for state in states)]
     first = learners[0]
     encoder = encoder_like(first.encoder, together(states))
-    runners = [
-        _merged(place, learners, start, weights, encoder)
-        for place in _common([*learners, *([] if start is None else [start])])
-    ]
-    before = np.zeros(4) if start is None else _counts(start)
-    total = before + sum(_counts(each) - before for each in learners)
+    own = [moved(each, encoder) for each in learners]
+    origin = (None, []) if start is None else moved(start, encoder)
     merged = copy.copy(first)
-    merged.encoder, merged.runners = encoder, runners
-    merged.examples, merged.repeated = int(total[0]), int(total[3])
-    merged.leading = merged.best(runners)
-    made = progressive_loss(merged.leader.race)
-    merged.counted = (float(total[1] - made[0]), float(total[2] - made[1]))
+    selection = merge_learners([each for each, _ in own], origin[0], weights)
+    assert isinstance(selection, ModelSelection)
+    merged.selection = selection
+    rows = zip(*(each for _, each in own), strict=True)
+    known = [each.met for each in origin[1]] or [0] * len(encoder.choices)
+    encoder.set_references([merge_typical(*pair) for pair in zip(rows, known, strict=False)])
+    merged.selection.representations = encoder
+    before = 0 if start is None else start.repeated
+    merged.repeated = before + sum(each.repeated - before for each in learners)
     if first.calibrator is not None:
         records = [each.calibrator for each in learners if each.calibrator is not None]
         merged.calibrator = join_calibrators(records, None if start is None else start.calibrator)
     return merged
 
 
-def _counts(learner: TextLearner) -> Array:
-    return np.array([learner.examples, learner.mistakes, learner.distance, learner.repeated])
-
-
 def encoder_like(encoder: Encoder, state: dict[str, Array]) -> Encoder:
     """Return an encoder of the same kind that knows other words."""
     new = Encoder.__new__(Encoder)
     new.__setstate__({**encoder.__getstate__(), "known": state})
-    new.keep(prune=True)
+    new.commit(examples=0)
     return new
 
 
-def _common(learners: Sequence[TextLearner]) -> list[tuple[int, str]]:
-    """Return the ways to read texts that are still in all races; others were far behind."""
-    raced = [[(each.which, each.kind) for each in learner.runners] for learner in learners]
-    shared = [place for place in raced[0] if all(place in each for each in raced)]
-    if not shared:
-        raise ValueError(
-            "The races have no way to read texts in common any more: each has followed its own "
-            "texts; choose ngram_range and idf, or train with aggro.dask."
-        )
-    return shared
+def moved(learner: TextLearner, encoder: Encoder) -> tuple[ModelSelection, list[ReferenceRow]]:
+    """Return a selection, and its reference rows, with the features of another encoder.
+
+    The encoder knows all words of the learner.
+    """
+    known = {which: keys_of(encoder, which) for which, _ in encoder.choices}
+    selection = copy.copy(learner.selection)
+    places = [
+        _places(learner, number, known[which]) for number, (which, _) in enumerate(encoder.choices)
+    ]
+    selection.learners = [
+        _moved(each, places[each.representation], known[encoder.choices[each.representation][0]])
+        for each in learner.selection.learners
+    ]
+    references = learner.encoder.references
+    return selection, [
+        renamed(each, places[number].__getitem__) for number, each in enumerate(references)
+    ]
 
 
-def _merged(
-    place: tuple[int, str],
-    learners: Sequence[TextLearner],
-    start: TextLearner | None,
-    weights: Sequence[float] | None,
-    encoder: Encoder,
-) -> Runner:
-    """Return one way to read texts, as all models have learned by it."""
-    known = keys_of(encoder, place[0])
-    own = [moved(_runner(each, place), each.encoder, known) for each in learners]
-    typicals = [each.typical for each in own]
-    if start is None:
-        race = merge_learners([each.race for each in own], None, weights)
-        return Runner(*place, race, merge_typical(typicals))
-    begin = moved(_runner(start, place), start.encoder, known)
-    race = merge_learners([each.race for each in own], begin.race, weights)
-    return Runner(*place, race, merge_typical(typicals, begin.typical.met))
-
-
-def _runner(learner: TextLearner, place: tuple[int, str]) -> Runner:
-    return next(each for each in learner.runners if (each.which, each.kind) == place)
-
-
-def moved(runner: Runner, encoder: Encoder, known: Array) -> Runner:
-    """Return a runner for an encoder whose features have these keys; it knows more words."""
-    keys = np.full(runner.race.features, -1, np.int64)  # a lesson taken back leaves features
-    own = keys_of(encoder, runner.which)
+def _places(learner: TextLearner, number: int, known: Array) -> Array:
+    """Return the feature among the known ones of each feature of a representation."""
+    own = keys_of(learner.encoder, learner.encoder.choices[number][0])
+    width = max(learner.selection.width(number), len(own))  # a failed call leaves features
+    keys = np.full(width, -1, np.int64)
     keys[: len(own)] = own
-    places = finder(known)(keys)
+    return finder(known)(keys)
+
+
+def _moved(learner: Learner, places: Array, known: Array) -> Learner:
+    width, places = len(known), places[: learner.features]
     used = np.flatnonzero(places >= 0)
-    if np.array_equal(places[used], used):  # all stay where they are
-        race = grown_copy(runner.race, len(known))
-    else:
-        race = wider(runner.race, places, len(known))
-    return replace(runner, race=race, typical=renamed(runner.typical, places.__getitem__))
+    if not np.array_equal(places[used], used):
+        wide: Learner = wider(learner, places, width)
+        return wide
+    return grown_copy(learner, width)  # all features stay where they are
 
 
-def grown_copy(race: AnyLearner, features: int) -> AnyLearner:
+def grown_copy(learner: Learner, features: int) -> Learner:
     """Return a copy with features that were never seen."""
-    twin = copy.deepcopy(race)
-    grow_features(twin, features)
-    return twin
+    wide = copy.deepcopy(learner)
+    wide.model.grow(features)
+    return wide
 
 
 def renamed(typical: ReferenceRow, new: Callable[[Array], Array]) -> ReferenceRow:

@@ -15,7 +15,6 @@ from aggro.calibration.calibrator import Calibrator
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
 from aggro.persistence import container
-from aggro.persistence.autos import decode_auto_learner, encode_auto_learner
 from aggro.persistence.calibrators import (
     decode_calibrator,
     decode_typical,
@@ -30,6 +29,7 @@ from aggro.persistence.learners import (
     encode_learner,
 )
 from aggro.persistence.parameters import check_type
+from aggro.persistence.selections import decode_selection, encode_selection
 from aggro.persistence.values import Arrays, decode, encode
 from aggro.reference_row import ReferenceRow
 from aggro.selection.selection import ModelSelection
@@ -122,7 +122,7 @@ def _encode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, Learner):
         return {"learner": encode_learner(value, name, arrays)}
     if isinstance(value, ModelSelection):
-        return {"auto_learner": encode_auto_learner(value, name, arrays)}
+        return {"auto_learner": encode_selection(value, name, arrays)}
     if isinstance(value, KernelLearner):
         return {"kernel_learner": encode_kernel_learner(value, name, arrays)}
     if type(value).__name__ == "TextLearner":
@@ -141,7 +141,7 @@ def _decode_attribute(value: Any, name: str, arrays: Arrays) -> Any:
     if "learner" in kinds:
         return decode_learner(value["learner"], name, arrays)
     if "auto_learner" in kinds:
-        return decode_auto_learner(value["auto_learner"], name, arrays)
+        return decode_selection(value["auto_learner"], name, arrays)
     if "kernel_learner" in kinds:
         return decode_kernel_learner(value["kernel_learner"], name, arrays)
     if "text_learner" in kinds:

@@ -1,22 +1,22 @@
-"""Every rule of the library in plain NumPy: to be read, and to judge the compiled core by.
+"""Every rule of the library in plain NumPy: the reference for readers and for tests of the core.
 
-Start with :mod:`~aggro.reference.rules` (how far to move), then
+Start with :mod:`~aggro.reference.rules` (step sizes), then
 :class:`~aggro.reference.linear.ReferenceLearner` (the loop that puts the pieces together).
 
 Examples
 --------
 >>> from aggro import reference
->>> reference.step_size(loss=1.0, q=4.0, price=reference.slack("hinge", C=0.1))
+>>> reference.step_size(loss=1.0, q=4.0, penalty=reference.slack("hinge", C=0.1))
 0.1
 """
 
 from .batch import batch_dual, batch_support_classes
 from .feature_maps import FeatureMap
 from .geometry import Centre, ClassMeans, Metric
-from .joint import JointAnswer
-from .kernel import ReferenceKernelLearner, forget_one, kernel_matrix
+from .kernel import ReferenceKernelLearner, kernel_matrix, remove_one
 from .linear import ReferenceLearner
-from .merging import by_information, by_matrix, by_news, moments_of
+from .merging import by_information, by_matrix, by_update_counts, moments_of
+from .predictor import EnsemblePrediction
 from .rules import (
     Slack,
     arow,
@@ -35,7 +35,7 @@ __all__ = [
     "Centre",
     "ClassMeans",
     "FeatureMap",
-    "JointAnswer",
+    "EnsemblePrediction",
     "Metric",
     "ReferenceKernelLearner",
     "ReferenceLearner",
@@ -46,10 +46,10 @@ __all__ = [
     "batch_support_classes",
     "by_information",
     "by_matrix",
-    "by_news",
+    "by_update_counts",
     "cw_stdev",
     "cw_variance",
-    "forget_one",
+    "remove_one",
     "kernel_matrix",
     "moments_of",
     "perceptron",

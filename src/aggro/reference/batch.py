@@ -101,7 +101,9 @@ def _ascent(Q: Array, gradient: Array, free: Mask, noise: Array) -> tuple[Array,
     return direction, np.inf if endless else 1.0
 
 
-def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: list[Slack]) -> Array:
+def batch_support_classes(
+    scores: Array, labels: Labels, gram: Array, penalties: list[Slack]
+) -> Array:
     """Coefficients T of a multiclass batch: W = centre + T'X, all wrong classes constrained.
 
     min 1/2 sum_u ||w_u - c_u||^2 + sum_k penalty(xi_k)  s.t.  s_ky - s_kv >= 1 - xi_k, by exact
@@ -118,10 +120,10 @@ def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: li
     >>> T.round(3).tolist()
     [[0.667, -0.333, -0.333], [-0.333, -0.333, 0.667]]
     """
-    hard = all(price.hard for price in prices)
-    T = first_sweep = _class_sweep(np.zeros_like(scores), scores, labels, gram, prices)
+    hard = all(penalty.hard for penalty in penalties)
+    T = first_sweep = _class_sweep(np.zeros_like(scores), scores, labels, gram, penalties)
     for _ in range(MAX_HARD_SWEEPS if hard else MAX_SWEEPS):
-        before, T = T, _class_sweep(T, scores, labels, gram, prices)
+        before, T = T, _class_sweep(T, scores, labels, gram, penalties)
         moved, size = np.abs(T - before).max(), np.abs(T).max()
         if moved <= 1e-14 * size:
             return T
@@ -134,14 +136,14 @@ def batch_support_classes(scores: Array, labels: Labels, gram: Array, prices: li
 
 
 def _class_sweep(
-    T: Array, scores: Array, labels: Labels, gram: Array, prices: list[Slack]
+    T: Array, scores: Array, labels: Labels, gram: Array, penalties: list[Slack]
 ) -> Array:
     """Take the exact step of each example in turn, at the current steps of the others."""
     T = T.copy()
     for k, y in enumerate(labels):
         s = scores[k] + gram[k] @ T - gram[k, k] * T[k]  # without the block's own part
         wrong = np.arange(len(s)) != y
-        tau = support_classes(1 - s[y] + s[wrong], gram[k, k], prices[k])
+        tau = support_classes(1 - s[y] + s[wrong], gram[k, k], penalties[k])
         T[k, wrong], T[k, y] = -tau, tau.sum()
     return T
 

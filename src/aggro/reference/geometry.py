@@ -1,10 +1,61 @@
-"""Where a step starts from, and how its length is measured."""
+"""How features are scaled, where a step starts, and how its length is measured."""
 
 from collections import deque
 
 import numpy as np
 
 from .rules import Array, Labels
+
+
+class Moments:
+    """Mean and standard deviation of rows of numbers that come one at a time."""
+
+    def __init__(self, size: int) -> None:
+        self.rows: list[Array] = []
+        self.mean, self.deviation = np.zeros(size), np.zeros(size)
+
+    def update(self, row: Array) -> None:
+        """Count one more row."""
+        self.rows.append(row)
+        self.mean, self.deviation = np.mean(self.rows, axis=0), np.std(self.rows, axis=0)
+
+
+class Scaler:
+    """Brings features to one scale.
+
+    ``online`` divides by the root mean square of the values that were not zero; ``standard``
+    subtracts the mean and divides by the standard deviation; ``none`` does nothing.
+    """
+
+    def __init__(self, kind: str, size: int) -> None:
+        self.kind = kind
+        self.moments = Moments(size)
+
+    def learn(self, row: Array) -> Array:
+        """Count a row, then return it scaled."""
+        if self.kind == "none":
+            return row
+        self.moments.update(row)
+        return (row - self.centre) * self.factor
+
+    @property
+    def centre(self) -> Array:
+        """The value that is subtracted from each feature."""
+        mean = self.moments.mean
+        return mean if self.kind == "standard" else np.zeros_like(mean)
+
+    @property
+    def factor(self) -> Array:
+        """The factor of each feature; 0 for a constant one."""
+        if self.kind == "none":
+            return np.ones_like(self.moments.mean)
+        size = self.moments.deviation
+        if self.kind == "online" and self.moments.rows:
+            rows = np.array(self.moments.rows)
+            seen = np.count_nonzero(rows, axis=0)
+            size = np.sqrt(np.sum(rows**2, axis=0) / np.maximum(seen, 1))
+        return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+
 
 FORGOTTEN = 0.01  # of an example
 METRICS = ("euclidean", "diagonal", "adagrad", "newton", "full")
@@ -38,7 +89,7 @@ class Metric:
         return rows / (np.sqrt(self.precision) if self.kind == "adagrad" else self.precision)
 
     def grow(self, x: Array, kappa: float = 1.0, forgetting: float = 0.0) -> None:
-        """P += kappa x x', or its diagonal, where x first loses a share of what it had above 1."""
+        """P += kappa x x', or its diagonal, after the used part of P - 1 decays."""
         if self.kind == "full":
             self.precision = self.precision + kappa * np.outer(x, x)
         elif self.kind != "euclidean":
@@ -65,7 +116,7 @@ class ClassMeans:
     >>> import numpy as np
     >>> from aggro.reference import ClassMeans
     >>> means = ClassMeans(2, 1)
-    >>> means.absorb(np.array([[1.0], [3.0]]), np.array([1, 1]), np.ones(2))
+    >>> means.update(np.array([[1.0], [3.0]]), np.array([1, 1]), np.ones(2))
     >>> means.classifier(None).tolist()
     [[0.0], [2.0]]
     """
@@ -76,8 +127,8 @@ class ClassMeans:
         self.forgotten = 0.0  # a share of all weights
         self.frozen = False
 
-    def absorb(self, rows: Array, classes: Labels, weights: Array, forgetting: float = 0.0) -> None:
-        """Let examples count in the means, unless these are frozen; what was before fades."""
+    def update(self, rows: Array, classes: Labels, weights: Array, forgetting: float = 0.0) -> None:
+        """Add examples to the means unless they are frozen; earlier ones decay."""
         self.forgotten = FORGOTTEN * forgetting
         for row, label, weight in zip(rows, classes, weights, strict=True):
             if not self.frozen:

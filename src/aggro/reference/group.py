@@ -1,4 +1,4 @@
-"""Outputs that learn together: suffer, move the centre, step, let metric and average follow."""
+"""Outputs that learn together: losses, centre, step, metric and average of one round."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import rules
-from .geometry import Centre, ClassMeans, Metric
+from .geometry import Centre, ClassMeans, Metric, Moments
 from .predictor import Average, LateAverage, Reservoir
 from .rules import TINY, Array
-from .scale import Moments
-from .task import Task, rounding_of, settled
+from .task import Task, rounding_of, without_rounding
 
 if TYPE_CHECKING:
     from .linear import ReferenceLearner
 
-MOST_COUNTED = 2.0  # of a loss, by Newton's metric: that of an answer as sure as it is wrong
+MOST_COUNTED = 2.0  # the largest loss that Newton's metric counts
 
 
 class OutputGroup:
@@ -44,14 +43,13 @@ class OutputGroup:
         self.n_mistakes, self.n_updates, self.cumulative_loss = 0, 0, 0.0
 
     def learn(self, rows: Array, y: Array, omega: Array) -> None:
-        """One round: all rows are judged first, then learned together.
+        """Learn one round: evaluate all rows, then learn them together.
 
-        A mistake is one of the predictor; the loss is that of the last weights, which learn from
-        it.
+        Mistakes are those of the predictor; the loss is that of the last weights.
         """
         if self.settings.relative_epsilon:
             for target in y:
-                self.targets.meet(np.array([target]))
+                self.targets.update(np.array([target]))
             width = self.settings.epsilon * float(self.targets.deviation[0])
             self.task = replace(self.task, epsilon=width)
         scores, rounding = rows @ self.W.T, rounding_of(rows, self.W)
@@ -64,7 +62,7 @@ class OutputGroup:
             self._confidence(rows[0], y[0], omega[0])
         self.n_examples += len(y)
         if self.average:
-            self.average.follow(self.W, len(y), new=not self.settings.frozen)
+            self.average.update(self.W, len(y), new=not self.settings.frozen)
 
     def rescale_intercept(self, constant: float) -> None:
         """Count the weight of the constant feature, 1 so far, in units of its new value."""
@@ -78,7 +76,7 @@ class OutputGroup:
         """Return the weights to predict with."""
         if self.settings.average == "reservoir":
             return self.reservoir.weights(self.W)
-        if self.settings.average == "auto" and not self.settings.contest.mean_predicts:
+        if self.settings.average == "auto" and not self.settings.selection.mean_predicts:
             return self.W
         return self.mean()
 
@@ -87,12 +85,12 @@ class OutputGroup:
         return self.average.weights(self.W) if self.average else self.W
 
     def _move(self, weights: Array, updates: int, examples: int) -> None:
-        """Take over new weights, that so many updates have made of as many examples."""
+        """Replace the weights, and count the updates and examples that made them."""
         if updates == 0:
             return
         if self.settings.average == "reservoir":
             survived = self.n_examples - self.last_update
-            self.reservoir.offer(self.W, survived, self.settings.random)
+            self.reservoir.add(self.W, survived, self.settings.random)
         self.W = weights
         self.n_updates += updates
         self.last_update = self.n_examples + examples
@@ -100,49 +98,49 @@ class OutputGroup:
     def _passive_aggressive(self, rows: Array, y: Array, omega: Array) -> None:
         """PA and all its combinations: centre, losses there, steps, metric."""
         gamma = self.settings.class_mean
-        price, kappa = zip(*(self._price(o / (1 + gamma)) for o in omega), strict=True)
+        penalty, kappa = zip(*(self._penalty(o / (1 + gamma)) for o in omega), strict=True)
         if self.task.kind != "regression":
-            self.means.absorb(rows, self.task.classes(y), omega, self.settings.forgetting)
+            self.means.update(rows, self.task.classes(y), omega, self.settings.forgetting)
         # no weights satisfy a hard constraint on an absent example: it is skipped
         present = np.sum(rows**2, axis=1) >= TINY
-        possible = present | ~np.array([p.hard for p in price])
+        possible = present | ~np.array([p.hard for p in penalty])
         scores, rounding = rows @ self.W.T, rounding_of(rows, self.W)
-        asks = self.task.asks(scores, y, rounding)
-        if not np.any(possible & (asks | (self.settings.trigger == "always"))):
+        needs_step = self.task.needs_step(scores, y, rounding)
+        if not np.any(possible & (needs_step | (self.settings.trigger == "always"))):
             return
         ahead = self.metric.kind == "newton"
         if ahead:
             losses = self.task.losses(scores, y, rounding)
             gains = np.array(kappa) * np.minimum(losses, MOST_COUNTED) ** 2
-            self._sharpen(rows, gains, asks & present)
+            self._grow_metric(rows, gains, needs_step & present)
         centre = self.centre.move(self.W, self._pull())
         shaped = self.metric.times_sigma(rows)
         rounding = rounding_of(rows, centre)
-        T = self.task.coefficients(rows @ centre.T, y, rows @ shaped.T, list(price), rounding)
+        T = self.task.coefficients(rows @ centre.T, y, rows @ shaped.T, list(penalty), rounding)
         stepped = np.any(T != 0, axis=1)
         moved_centre = gamma > 0 or self.settings.queue > 1
         updates = max(int(stepped.sum()), int(moved_centre))
         self._move(centre + T.T @ shaped, updates, len(y))
         if not ahead:
-            self._sharpen(rows, np.array(kappa), stepped)
+            self._grow_metric(rows, np.array(kappa), stepped)
 
-    def _sharpen(self, rows: Array, gains: Array, some: Array) -> None:
-        """Let the precision grow by what some rows add to it."""
+    def _grow_metric(self, rows: Array, gains: Array, some: Array) -> None:
+        """Add the contributions of some rows to the precision."""
         for k in np.flatnonzero(some):
             self.metric.grow(rows[k], gains[k], self.settings.forgetting)
 
-    def _price(self, weight: float) -> tuple[rules.Slack, float]:
-        """Return the slack of an example of this weight, and how much it sharpens the metric.
+    def _penalty(self, weight: float) -> tuple[rules.Slack, float]:
+        """Return the slack of an example of this weight, and its gain in the metric.
 
-        AROW is PA-II with a ridge of r, whose weight counts in the precision as well. In Newton's
-        metric that much is multiplied by the squared loss.
+        AROW is PA-II with a ridge of r; the weight multiplies the precision, too. In Newton's
+        metric the gain is multiplied by the squared loss.
         """
         settings = self.settings
         if settings.rule == "arow":
             return rules.slack("squared_hinge", weight / (2 * settings.r)), weight / settings.r
-        price, moved = settings.C * weight, 1 + settings.coupled  # outputs that a margin moves
-        gain = 2 * moved * price if settings.metric == "newton" else 1.0
-        return rules.slack(settings.loss, price), gain
+        scaled_C, moved = settings.C * weight, 1 + settings.coupled  # outputs that a margin moves
+        gain = 2 * moved * scaled_C if settings.metric == "newton" else 1.0
+        return rules.slack(settings.loss, scaled_C), gain
 
     def _pull(self) -> Array:
         """m: the class means as a classifier; for a binary output their difference."""
@@ -156,18 +154,18 @@ class OutputGroup:
         M, V = y * float(self.W[0] @ x), float(x @ shaped)
         if self.settings.rule != "perceptron":
             needed, rounding = self._needed(V), rounding_of(x[None], self.W)[0, 0]
-            M = needed - float(settled(needed - M, needed + abs(M), rounding))
+            M = needed - float(without_rounding(needed - M, needed + abs(M), rounding))
         alpha, kappa = self._rule(M, V, omega)
         if alpha > 0 and V >= TINY:
             self._move(self.W + alpha * y * shaped, 1, 1)
             self.metric.grow(x, kappa, self.settings.forgetting)
 
     def _needed(self, V: float) -> float:
-        """Return the margin that a rule with doubt asks for."""
+        """Return the margin that a rule with doubt needs_step for."""
         return self.settings.phi * (V if self.settings.rule == "cw" else float(np.sqrt(V)))
 
     def _rule(self, M: float, V: float, omega: float) -> tuple[float, float]:
-        """Look up the rule; a weight multiplies its price."""
+        """Return the step of the rule; a weight multiplies C."""
         C, phi = self.settings.C * omega, self.settings.phi
         match self.settings.rule:
             case "perceptron":

@@ -37,7 +37,7 @@ def kernel_matrix(
     raise ValueError(f"unknown kernel {kernel!r}")
 
 
-def forget_one(K: Array, beta: Array, fresh: int, maintenance: str) -> tuple[int, Array]:
+def remove_one(K: Array, beta: Array, fresh: int, maintenance: str) -> tuple[int, Array]:
     """Remove the support vector r that costs least; return r and the coefficients without it.
 
     The span of V absorbs r: min ||beta_r phi_r - sum_V beta_i phi_i||^2 is beta_r K_VV^-1 k_Vr, at
@@ -49,9 +49,9 @@ def forget_one(K: Array, beta: Array, fresh: int, maintenance: str) -> tuple[int
     Examples
     --------
     >>> import numpy as np
-    >>> from aggro.reference import forget_one
+    >>> from aggro.reference import remove_one
     >>> K, beta = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0], [2.0]])
-    >>> r, kept = forget_one(K, beta, fresh=1, maintenance="simple")
+    >>> r, kept = remove_one(K, beta, fresh=1, maintenance="simple")
     >>> r, kept.tolist()
     (0, [[2.5]])
     """
@@ -148,17 +148,17 @@ class ReferenceKernelLearner:
             self.n_mistakes += int(self.outputs.mistakes(scores, labels).sum())
         rounding = self._rounding(rows)
         self.cumulative_loss += float(self.outputs.losses(scores, labels, rounding).sum())
-        if not np.any(self.outputs.asks(scores, labels, rounding)):
+        if not np.any(self.outputs.needs_step(scores, labels, rounding)):
             return
-        prices = [slack(self.loss, self.C * o) for o in omega]
-        T = self.outputs.coefficients(scores, labels, self._kernel(rows, rows), prices, rounding)
+        penalties = [slack(self.loss, self.C * o) for o in omega]
+        T = self.outputs.coefficients(scores, labels, self._kernel(rows, rows), penalties, rounding)
         new = np.any(T != 0, axis=1)
         self.n_updates += int(new.sum())
         self.support = np.vstack([self.support, rows[new]])
         self.beta = np.vstack([self.beta, T[new]])
         while self.budget is not None and len(self.beta) > self.budget:
             K = self._kernel(self.support, self.support)
-            r, self.beta = forget_one(K, self.beta, int(new.sum()), self.maintenance)
+            r, self.beta = remove_one(K, self.beta, int(new.sum()), self.maintenance)
             self.support = np.delete(self.support, r, axis=0)
 
     def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:

@@ -1,15 +1,14 @@
-"""The algorithm: scale, judge, let each group of outputs learn; the predictor is told."""
+"""The algorithm: scale the rows, evaluate them, and let each group of outputs learn."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .geometry import METRICS
+from .geometry import METRICS, Scaler
 from .group import OutputGroup
-from .predictor import Contest, Uniform, judged
+from .predictor import PredictorSelection, Uniform, errors_of
 from .rules import TINY, Array
-from .scale import Scaler
 from .task import CLASSES, batches
 
 CHOICES = {
@@ -91,7 +90,7 @@ class ReferenceLearner:
         self.sized = self.intercept_scaling != "auto"
         self.constant = float(self.intercept_scaling) if self.sized else 1.0
         self.random = Uniform()
-        self.contest, self.frozen = Contest(self.memory), False
+        self.selection, self.frozen = PredictorSelection(self.memory), False
         self.groups = [OutputGroup(self) for _ in range(1 if self.coupled else self.n_outputs)]
 
     def learn(self, x: ArrayLike, y: ArrayLike, weight: float = 1.0) -> None:
@@ -106,11 +105,11 @@ class ReferenceLearner:
             raise ValueError("these settings need one example at a time")
         if np.any(present := omega > 0):
             rows = self._rows([self.scaler.learn(row) for row in given[present]])
-            errors = self._judged(rows, [target[present] for target in targets])
+            errors = self._errors(rows, [target[present] for target in targets])
             for group, target in zip(self.groups, targets, strict=True):
                 group.learn(rows, target[present], omega[present])
             for error, weight in zip(errors, omega[present] if errors else [], strict=True):
-                self.contest.judge(*error, weight)
+                self.selection.update(*error, weight)
 
     def learn_stream(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Learn the rows in their order, ``batch_size`` at a time."""
@@ -124,20 +123,20 @@ class ReferenceLearner:
         return np.asarray(np.asarray(X, dtype=np.float64) @ self.W.T + self.b)
 
     def freeze_means(self) -> None:
-        """Stop the class means, as the paper does after the first pass, and the judging."""
+        """Freeze class means and evaluation, as the paper does after the first pass."""
         self.frozen = True
         for group in self.groups:
             group.means.frozen = True
 
-    def _judged(self, rows: Array, targets: list[Array]) -> list[tuple[Array, Array]]:
-        """Return how wrong the mean and the last weights are about each row, before it is learned.
+    def _errors(self, rows: Array, targets: list[Array]) -> list[tuple[Array, Array]]:
+        """Return the errors of the mean and of the last weights on each row before learning it.
 
-        Where they do not compete, or the rows are known already, nothing is judged.
+        The list is empty if only one of them can predict, or if the rows are repeated.
         """
         if self.average != "auto" or self.frozen:
             return []
-        rivals = [[g.mean() for g in self.groups], [g.W for g in self.groups]]
-        return judged(self.task, rows, rivals, targets)
+        predictors = [[g.mean() for g in self.groups], [g.W for g in self.groups]]
+        return errors_of(self.task, rows, predictors, targets)
 
     @property
     def W(self) -> Array:
@@ -166,7 +165,7 @@ class ReferenceLearner:
 
     @property
     def cumulative_loss(self) -> float:
-        """Losses progressive_loss before learning, summed over independent outputs."""
+        """Losses before learning, summed over independent outputs."""
         return sum(group.cumulative_loss for group in self.groups)
 
     def _rows(self, X: ArrayLike) -> Array:
@@ -179,7 +178,7 @@ class ReferenceLearner:
         return np.column_stack([rows, np.full(len(rows), self.constant)])
 
     def _size_intercept(self, rows: Array) -> None:
-        """The first row that is not zero tells the constant; what was learned before stays."""
+        """Set the constant from the first row that is not zero; keep what was learned before."""
         lengths = np.sqrt(np.sum(rows**2, axis=1))
         if np.any(found := lengths**2 >= TINY):
             self.sized, self.constant = True, min(1.0, 0.2 * float(lengths[found][0]))

@@ -1,4 +1,4 @@
-"""Models learned apart, put together: the rules of a merge in plain NumPy."""
+"""The rules of a merge of models that were learned separately."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def by_news(
+def by_update_counts(
     start: Array,
     ends: Sequence[Array],
-    news: Sequence[Array],
+    counts: Sequence[Array],
     damping: float = 0.0,
     relaxation: float = 0.0,
 ) -> Array:
-    """Return start + Σ n_s (w_s − start) / Σ n_s for each weight; where nobody has news, start.
+    """Return start + Σ n_s (w_s − start) / Σ n_s for each weight; where all n_s are 0, start.
 
     n_s counts the steps of model s that moved the weight, or is the precision that it gained. Where
-    m of S models have news, the change is multiplied by (m / S)^damping (1 + relaxation (1 - 1/m)).
+    m of S models have moved the weight, the change is multiplied by
+    (m / S)^damping (1 + relaxation (1 - 1/m)).
 
     >>> import numpy as np
-    >>> from aggro.reference import by_news
+    >>> from aggro.reference import by_update_counts
     >>> start, ends = np.zeros(2), [np.array([1.0, 0.0]), np.array([3.0, 2.0])]
-    >>> by_news(start, ends, [np.array([1, 0]), np.array([3, 1])])
+    >>> by_update_counts(start, ends, [np.array([1, 0]), np.array([3, 1])])
     array([2.5, 2. ])
     """
     merged = np.array(start, dtype=np.float64)
     for place in np.ndindex(merged.shape):
-        total = sum(float(n[place]) for n in news)
+        total = sum(float(n[place]) for n in counts)
         if total > 0:
-            pairs = zip(ends, news, strict=True)
-            votes = sum(float(n[place]) * float(w[place] - start[place]) for w, n in pairs)
-            met = sum(float(n[place]) > 0 for n in news)
-            length = (met / len(news)) ** damping * (1 + relaxation * (1 - 1 / met))
-            merged[place] += length * votes / total
+            pairs = zip(ends, counts, strict=True)
+            total_change = sum(float(n[place]) * float(w[place] - start[place]) for w, n in pairs)
+            met = sum(float(n[place]) > 0 for n in counts)
+            length = (met / len(counts)) ** damping * (1 + relaxation * (1 - 1 / met))
+            merged[place] += length * total_change / total
     return merged
 
 
@@ -55,8 +56,8 @@ def by_information(
     array([2.67])
     """
     gained = sum(q - before for q in after)
-    votes = sum(q * (w - start) for w, q in zip(ends, after, strict=True))
-    return np.asarray(start + votes / (before + gained))
+    total_change = sum(q * (w - start) for w, q in zip(ends, after, strict=True))
+    return np.asarray(start + total_change / (before + gained))
 
 
 def by_matrix(start: Array, ends: Sequence[Array], before: Array, after: Sequence[Array]) -> Array:
@@ -69,8 +70,8 @@ def by_matrix(start: Array, ends: Sequence[Array], before: Array, after: Sequenc
     array([2.67])
     """
     gained = sum(q - before for q in after)
-    votes = sum(q @ (w - start) for w, q in zip(ends, after, strict=True))
-    return np.asarray(start + np.linalg.solve(before + gained, votes))
+    total_change = sum(q @ (w - start) for w, q in zip(ends, after, strict=True))
+    return np.asarray(start + np.linalg.solve(before + gained, total_change))
 
 
 def moments_of(samples: Sequence[Array]) -> tuple[int, Array, Array]:

@@ -1,4 +1,4 @@
-"""What predicts: the last weights, their mean over the rounds, or a sample of survivors."""
+"""What predicts: last weights, their mean, a sample of them, or an ensemble of candidates."""
 
 import numpy as np
 
@@ -21,14 +21,14 @@ class Uniform:
 
 
 class Average:
-    """The mean of the weights after each round, from the example on that ``start`` counts."""
+    """The mean of the weights after each round, starting with example number ``start``."""
 
     def __init__(self, start: int, weights: Array) -> None:
         self.start, self.seen = start, 0
         self.total, self.rounds = np.zeros_like(weights), 0.0
 
-    def follow(self, weights: Array, examples: int, new: bool = True) -> None:
-        """Count the weights after a round of so many examples, which are new or seen again."""
+    def update(self, weights: Array, examples: int, new: bool = True) -> None:
+        """Add the weights after a round of examples, which are new or repeated."""
         self.seen += examples
         if self.seen >= self.start:
             weight = self.weight(examples, new)
@@ -45,7 +45,7 @@ class Average:
 
 
 class LateAverage(Average):
-    """The mean in which the round after n new examples weighs n³: early weights know little.
+    """The mean in which the round after n new examples has the weight n³.
 
     Shamir and Zhang (2013) call it polynomial decay. Passes over known rows do not make n grow.
     """
@@ -62,7 +62,7 @@ class LateAverage(Average):
         return total
 
 
-class Contest:
+class PredictorSelection:
     """Two predictors, the mean and the last weights, evaluated before each example is learned.
 
     The last weights predict where they have made fewer mistakes lately than chance explains; in
@@ -74,13 +74,13 @@ class Contest:
     FEW = 10
 
     def __init__(self, memory: float) -> None:
-        self.memory, self.n_judged = memory, 0
+        self.memory, self.n_evaluated = memory, 0
         self.mistakes, self.distance = np.zeros(2), np.zeros(2)
         self.weight, self.squares = 0.0, 0.0
 
-    def judge(self, mistakes: Array, distance: Array, weight: float = 1.0) -> None:
-        """Count how wrong the mean and the last weights were about an example."""
-        self.n_judged += 1
+    def update(self, mistakes: Array, distance: Array, weight: float = 1.0) -> None:
+        """Add the errors of the mean and of the last weights on an example."""
+        self.n_evaluated += 1
         self.mistakes = self.memory * self.mistakes + weight * mistakes
         self.distance = self.memory * self.distance + weight * distance
         self.weight = self.memory * self.weight + weight
@@ -89,7 +89,7 @@ class Contest:
     @property
     def mean_predicts(self) -> bool:
         """Whether it is the mean that predicts."""
-        if self.n_judged < self.FEW:
+        if self.n_evaluated < self.FEW:
             return False
         ahead = self.mistakes[0] - self.mistakes[1]
         if ahead == 0:
@@ -97,25 +97,27 @@ class Contest:
         return bool(ahead <= np.sqrt(self.squares / self.weight * self.mistakes.sum()))
 
 
-def judged(
-    task: str, rows: Array, rivals: list[list[Array]], targets: list[Array]
+def errors_of(
+    task: str, rows: Array, predictors: list[list[Array]], targets: list[Array]
 ) -> list[tuple[Array, Array]]:
-    """Return, for each row, how wrong each rival is: its mistakes, and its distance.
+    """Return, for each row, the mistakes and the distance of each predictor.
 
-    A rival is a list of weights, one array for each group of outputs.
+    A predictor is a list of weights, one array for each group of outputs.
     """
-    scores = [[rows @ weights.T for weights in rival] for rival in rivals]
+    scores = [[rows @ weights.T for weights in predictor] for predictor in predictors]
     found = []
     for i in range(len(rows)):
         answers = [target[i] for target in targets]
-        errors = [whole_error(task, [each[i] for each in rival], answers) for rival in scores]
+        errors = [
+            prediction_error(task, [each[i] for each in predictor], answers) for predictor in scores
+        ]
         wrong, off = zip(*errors, strict=True)
         found.append((np.array(wrong, float), np.array(off)))
     return found
 
 
-def whole_error(task: str, scores: list[Array], answers: list[float]) -> tuple[bool, float]:
-    """Tell whether a whole prediction is wrong, and how far it is from the targets.
+def prediction_error(task: str, scores: list[Array], answers: list[float]) -> tuple[bool, float]:
+    """Return whether a prediction is wrong, and its distance from the targets.
 
     There is an array of scores and an answer for each group of outputs.
     """
@@ -130,17 +132,18 @@ def whole_error(task: str, scores: list[Array], answers: list[float]) -> tuple[b
 
 
 class Reservoir:
-    """A sample of classifiers; their chance grows with the examples they survived.
+    """A weighted random sample of past classifiers.
 
-    The keys log(u) / survived are those of Efraimidis and Spirakis: the largest stay.
+    The weight of a classifier is the number of examples without an update. The keys
+    log(u) / survived are those of Efraimidis and Spirakis; the largest stay.
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.members: list[tuple[float, Array]] = []
 
-    def offer(self, weights: Array, survived: int, random: Uniform) -> None:
-        """Let a classifier in that is about to change, if it survived anything."""
+    def add(self, weights: Array, survived: int, random: Uniform) -> None:
+        """Offer a classifier to the sample before it is updated."""
         if survived <= 0:
             return
         self.members.append((float(np.log(random.draw())) / survived, weights))
@@ -151,3 +154,54 @@ class Reservoir:
         if not self.members:
             return last
         return np.asarray(np.mean([weights for _, weights in self.members], axis=0))
+
+
+STRETCHES = np.array([0.5, 1.0, 2.0, 4.0])
+RATE = 2.0
+
+
+class EnsemblePrediction:
+    """The losses of several candidates, and the coefficient of each in the ensemble prediction.
+
+    A margin m, divided by its mean size and stretched, gives the second class the probability
+    (1 + m / sqrt(1 + m^2)) / 2. The loss of a candidate is the square of the probability that it
+    gave to the wrong class, for the best stretch. The prediction is a weighted mean of margins in
+    these units. Examples count by their weights; losses, in units of the mean weight
+    sum w^2 / sum w.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aggro.reference import EnsemblePrediction
+    >>> joint = EnsemblePrediction(candidates=2)
+    >>> for _ in range(3):
+    ...     joint.update(np.array([1.0, -10.0]), 1.0)
+    >>> first, second = joint.coefficients()
+    >>> bool(first > 1000 * second > 0)
+    True
+    """
+
+    def __init__(self, candidates: int, memory: float = 1.0) -> None:
+        self.memory, self.weight, self.squares = memory, 0.0, 0.0
+        self.sizes, self.losses = np.zeros(candidates), np.zeros((candidates, len(STRETCHES)))
+
+    def units(self) -> Array:
+        """Return the mean sizes of the margins: one while nothing is known."""
+        sizes = self.sizes / self.weight if self.weight else self.sizes
+        return np.where(sizes > 0, sizes, 1.0)
+
+    def update(self, margins: Array, y: float, weight: float = 1.0) -> None:
+        """Add the margins that the candidates gave to an example before it was learned."""
+        z = (y * margins / self.units())[:, None] * STRETCHES
+        wrong = (1.0 - z / np.sqrt(1.0 + z**2)) / 2.0
+        self.losses = self.memory * self.losses + weight * wrong**2
+        self.sizes = self.memory * self.sizes + weight * np.abs(margins)
+        self.weight = self.memory * self.weight + weight
+        self.squares = self.memory * self.squares + weight**2
+
+    def coefficients(self) -> Array:
+        """Return the coefficient of each candidate's margin in the prediction."""
+        best = np.argmin(self.losses, axis=1)
+        least = self.losses.min(axis=1) / (self.squares / self.weight if self.weight else 1.0)
+        weights = np.exp(RATE * (least.min() - least))
+        return np.asarray(weights / weights.sum() / (self.units() / STRETCHES[best]))

@@ -1,4 +1,4 @@
-"""How far to move: the closed form of each rule, for one example.
+"""Step sizes: the closed form of each rule, for one example.
 
 Passive-Aggressive rules minimise ``1/2 ||w - c||^2 + penalty(xi)`` subject to margins of at least
 ``1 - xi``; the penalty is described by three numbers (:class:`Slack`). Confidence rules keep a
@@ -21,7 +21,7 @@ SURE = sqrt(TINY)  # a variance below this is none: its inverse squared would ov
 
 
 class Slack(NamedTuple):
-    """The price of violating a constraint: the step is ``clip(loss / (q + ridge), lo, cap)``.
+    """The penalty of a violated constraint: the step is ``clip(loss / (q + ridge), lo, cap)``.
 
     Examples
     --------
@@ -36,12 +36,12 @@ class Slack(NamedTuple):
 
     @property
     def hard(self) -> bool:
-        """No violation can be bought, at any price."""
+        """Whether no violation is allowed."""
         return self.cap == inf and self.ridge == 0.0
 
 
 def slack(loss: str, C: float) -> Slack:
-    """Price a loss in three numbers: PA (hard), PA-I (C xi), PA-II (C xi^2), PALS (equality).
+    """Return the three numbers of a loss: PA (hard), PA-I (C xi), PA-II (C xi^2), PALS (equality).
 
     Examples
     --------
@@ -61,7 +61,7 @@ def slack(loss: str, C: float) -> Slack:
     raise ValueError(f"unknown loss {loss!r}")
 
 
-def step_size(loss: float, q: float, price: Slack) -> float:
+def step_size(loss: float, q: float, penalty: Slack) -> float:
     """Step tau for one constraint of raw loss ``l`` whose direction has squared norm ``q``.
 
     min 1/2 ||w - c||^2 + penalty(xi)  s.t.  y <w, x> >= 1 - xi  gives  w = c + tau y x with
@@ -75,10 +75,10 @@ def step_size(loss: float, q: float, price: Slack) -> float:
     """
     if q < TINY:  # nothing to move along
         return 0.0
-    return float(np.clip(loss / (q + price.ridge), price.lo, price.cap))
+    return float(np.clip(loss / (q + penalty.ridge), penalty.lo, penalty.cap))
 
 
-def support_classes(losses: Array, n: float, price: Slack) -> Array:
+def support_classes(losses: Array, n: float, penalty: Slack) -> Array:
     """Step away from all wrong classes v at once, sharing one slack (SPA, SPA-I, SPA-II).
 
     min 1/2 sum_u ||w_u - c_u||^2 + penalty(xi)  s.t.  s_y - s_v >= 1 - xi for every v != y, with
@@ -96,9 +96,9 @@ def support_classes(losses: Array, n: float, price: Slack) -> Array:
     order = np.argsort(-losses, kind="stable")
     ranked, rank = losses[order], np.arange(1, len(losses) + 1)
     excess = np.cumsum(ranked) - rank * ranked  # sum_{j<k} (l_j - l_k)
-    k = int(np.sum(excess < np.minimum(ranked * n / (n + price.ridge), price.cap * n)))
+    k = int(np.sum(excess < np.minimum(ranked * n / (n + penalty.ridge), penalty.cap * n)))
     Q = ranked[:k].sum()
-    total = min(price.cap, Q / ((k + 1) * n + k * price.ridge))
+    total = min(penalty.cap, Q / ((k + 1) * n + k * penalty.ridge))
     tau = np.zeros_like(losses)
     tau[order[:k]] = np.maximum(total / k + (ranked[:k] - Q / k) / n, 0.0)
     return tau

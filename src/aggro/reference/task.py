@@ -1,7 +1,7 @@
-"""What is wrong with the scores of a batch, and how much of each example cures it.
+"""Violated constraints of a batch, and the coefficients of the step that satisfies them.
 
-An example asks for one margin: its direction over the outputs (y for a binary output, +1 and -1
-for the true and the best wrong class) times its row. Support classes ask for all at once.
+An example has one constraint: its direction over the outputs (y for a binary output, +1 and -1 for
+the true and the best wrong class) times its row. Support classes have a constraint for each class.
 """
 
 from collections.abc import Iterator
@@ -21,20 +21,20 @@ DOUBTFUL = 2.0**-23  # share of its scores below which a loss may be their round
 
 
 def rounding_of(rows: Array, W: Array) -> Array:
-    """How far rounding may move each score of rows @ W.T: by the size of its terms.
+    """Return a bound of the rounding error of each score of rows @ W.T.
 
-    These are larger than the score where they cancel. The errors of n terms add up like a random
-    walk, and the weights carry those of the steps that made them.
+    It depends on the sizes of the terms, which are larger than the score if they cancel. The errors
+    of n terms add up like a random walk, and the weights contain those of earlier steps.
     """
     terms = np.count_nonzero(rows, axis=1)[:, None]
     return np.asarray(EPSILON * (64 + np.sqrt(terms)) * (np.abs(rows) @ np.abs(W).T))
 
 
-def settled(losses: Array | float, size: Array | float, rounding: Array | float) -> Array:
-    """A loss no larger than the rounding of its scores, and of numbers of this size, is none.
+def without_rounding(losses: Array | float, size: Array | float, rounding: Array | float) -> Array:
+    """Set losses below the rounding error of their scores to zero.
 
-    One that is no small part of its scores is always one: where terms cancel to less than that,
-    nobody knows the scores.
+    A loss that is a large part of its scores is kept: if terms cancel to less than that, the scores
+    are unknown.
     """
     small = np.minimum(DOUBTFUL * np.asarray(size), 64 * EPSILON * size + rounding)
     return np.where(np.abs(losses) <= small, 0.0, losses)
@@ -91,7 +91,7 @@ class Task:
         if self.kind == "regression":
             gap = y - scores[:, 0]
             size = np.abs(y) + np.abs(scores[:, 0])
-            loss = settled(np.abs(gap) - self.tube, size, rounding[:, 0])
+            loss = without_rounding(np.abs(gap) - self.tube, size, rounding[:, 0])
             return np.where(gap < 0, -1.0, 1.0)[:, None], loss + self.tube
         if self.kind == "binary":
             direction = y[:, None]
@@ -103,10 +103,10 @@ class Task:
         taken = np.abs(direction)
         size = 1 + np.sum(taken * np.abs(scores), axis=1)
         loss = 1 - np.sum(direction * scores, axis=1)
-        return direction, settled(loss, size, np.sum(taken * rounding, axis=1))
+        return direction, without_rounding(loss, size, np.sum(taken * rounding, axis=1))
 
     def losses(self, scores: Array, y: Array, rounding: Array | float = 0.0) -> Array:
-        """Return the loss each example suffers, that of its worst constraint."""
+        """Return the loss of each example, that of its most violated constraint."""
         raw = self.constraints(scores, y, rounding)[1] - self.tube
         return np.abs(raw) if self.loss == "least_squares" else np.maximum(raw, 0.0)
 
@@ -118,8 +118,8 @@ class Task:
             return np.asarray((scores[:, 0] > 0) != (y > 0))
         return np.asarray(np.argmax(scores, axis=1) != y)
 
-    def asks(self, scores: Array, y: Array, rounding: Array | float = 0.0) -> Mask:
-        """Find the examples that want a step; ``predicted`` is content with a right label."""
+    def needs_step(self, scores: Array, y: Array, rounding: Array | float = 0.0) -> Mask:
+        """Find the examples with a loss; for ``predicted``, only those with a wrong label."""
         violated = self.losses(scores, y, rounding) > 0
         return violated & self.mistakes(scores, y) if self.kind == "predicted" else violated
 
@@ -128,7 +128,7 @@ class Task:
         scores: Array,
         y: Array,
         gram: Array,
-        prices: list[Slack],
+        penalties: list[Slack],
         rounding: Array | float = 0.0,
     ) -> Array:
         """T, examples x outputs: the weights move from the centre by T' (X Sigma).
@@ -141,43 +141,43 @@ class Task:
         if self.kind == "predicted":
             use &= self.mistakes(scores, y)
         rows = np.flatnonzero(use)
-        if len(rows) and np.any(self.asks(scores[rows], y[rows], rounding[rows])):
-            inner, price = gram[np.ix_(rows, rows)], [prices[k] for k in rows]
-            T[rows] = self._solve(scores[rows], y[rows], inner, price, rounding[rows])
+        if len(rows) and np.any(self.needs_step(scores[rows], y[rows], rounding[rows])):
+            inner, penalty = gram[np.ix_(rows, rows)], [penalties[k] for k in rows]
+            T[rows] = self._solve(scores[rows], y[rows], inner, penalty, rounding[rows])
         return T
 
     def _solve(
-        self, scores: Array, y: Array, gram: Array, prices: list[Slack], rounding: Array
+        self, scores: Array, y: Array, gram: Array, penalties: list[Slack], rounding: Array
     ) -> Array:
         """Solve for examples that all count; a single one has a closed form."""
         direction, raw = self.constraints(scores, y, rounding)
         A = (direction @ direction.T) * gram
-        lo, cap, ridge = np.array(prices).T
+        lo, cap, ridge = np.array(penalties).T
         if self.kind == "support":
-            T = batch_support_classes(scores, self.classes(y), gram, prices)
+            T = batch_support_classes(scores, self.classes(y), gram, penalties)
         elif len(y) == 1:
-            T = step_size(raw[0] - self.tube, A[0, 0], prices[0]) * direction
+            T = step_size(raw[0] - self.tube, A[0, 0], penalties[0]) * direction
         else:
             lower = -cap if self.kind == "regression" else lo
             t = batch_dual(A, raw, cap, ridge, self.tube, lower)
             if t is None:
-                return self._one_after_another(scores, y, gram, prices, rounding)
+                return self._one_after_another(scores, y, gram, penalties, rounding)
             T = t[:, None] * direction
         # what the others have met, but for rounding, needs no step of its own
         steps = np.abs(T).max(axis=1)
         met = steps * (np.diag(gram) + ridge)
         target = np.abs(y) if self.kind == "regression" else np.ones(len(y))
         size = target + np.abs(scores).sum(axis=1) + np.abs(gram) @ steps
-        T[(settled(met, size, rounding.sum(axis=1)) == 0) & (steps < cap)] = 0.0
+        T[(without_rounding(met, size, rounding.sum(axis=1)) == 0) & (steps < cap)] = 0.0
         return T
 
     def _one_after_another(
-        self, scores: Array, y: Array, gram: Array, prices: list[Slack], rounding: Array
+        self, scores: Array, y: Array, gram: Array, penalties: list[Slack], rounding: Array
     ) -> Array:
-        """Take each example at the scores that the steps before it have left, its rival too."""
+        """Take each example at the scores that the steps before it have left, its predictor too."""
         T = np.zeros_like(scores)
         for k in range(len(y)):
             one = slice(k, k + 1)
             now = scores[one] + gram[one] @ T
-            T[one] = self.coefficients(now, y[one], gram[one, one], prices[one], rounding[one])
+            T[one] = self.coefficients(now, y[one], gram[one, one], penalties[one], rounding[one])
         return T

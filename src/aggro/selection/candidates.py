@@ -1,4 +1,4 @@
-"""The lanes of a race: what each stands for, how it is doing, and which of them is the best."""
+"""Candidates of a model selection: their records, the best one, and which ones remain."""
 
 from __future__ import annotations
 
@@ -9,15 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learner import Learner
+from aggro import _core
+from aggro.learner import Array, Learner, Progress
+from aggro.selection import ensemble
+from aggro.selection.copies import select
+from aggro.selection.drift import NO_ROWS, DriftDetector, Sums
+from aggro.selection.ensemble import Ensemble, Single
 from aggro.selection.grids import FAR_BEHIND, standing, staying
-from aggro.settings import Settings
+from aggro.selection.report import SelectionReport, report_of
+from aggro.selection.representation import Identity, Representations
+from aggro.selection.search_space import DEFAULT_SEARCH_SPACE, SearchSpace
+from aggro.settings import AXES, Settings, memory_of, selected_axes
+from aggro.transaction import OwnedLock
 
 TIE = 1e-9  # relative difference of records that decides a tie
 
 
-def lanes_of(learner: Learner) -> list[dict[str, Any]]:
-    """Return what the lanes of a learner stand for, and their records."""
+def candidates_of(learner: Learner) -> list[dict[str, Any]]:
+    """Return the settings and records of the candidates of a learner."""
     parts = (learner.all_settings, learner.model.records, learner.model.by_mean)
     return [
         {
@@ -31,39 +40,52 @@ def lanes_of(learner: Learner) -> list[dict[str, Any]]:
     ]
 
 
-def all_lanes(learners: Sequence[Learner], leader: tuple[int, int]) -> list[dict[str, Any]]:
-    """Return the same for several learners; the leader is a learner and a lane of it."""
-    return [
-        {**lane, "chosen": (i, place) == leader}
-        for i, learner in enumerate(learners)
-        for place, lane in enumerate(lanes_of(learner))
-    ]
+def by_representation(learners: Sequence[Learner]) -> dict[int, list[Learner]]:
+    """Return learners by the number of their representation."""
+    groups: dict[int, list[Learner]] = {}
+    for each in learners:
+        groups.setdefault(each.representation, []).append(each)
+    return groups
 
 
 def record_of(learner: Learner) -> tuple[float, float]:
-    """Return the recent mistakes and loss of the best lane of a learner."""
+    """Return the recent mistakes and loss of the best candidate of a learner."""
     _, mistakes, loss, _ = learner.model.records[learner.model.chosen]
     return mistakes, loss
 
 
-def who_stays(learners: list[Learner], examples: int, regression: bool) -> list[Learner]:
-    """Return the learners that race on after so many examples: the best, and who is near them."""
-    best, (most, _) = min(learners, key=record_of), staying(examples)
-    near = [each for each in learners if not is_hopeless(each, best, regression)]
-    kept = sorted(near, key=record_of)[:most]
+def remaining(
+    learners: Sequence[Learner], examples: int, regression: bool, space: SearchSpace
+) -> list[Learner]:
+    """Return the learners that remain in a selection after ``examples`` examples.
+
+    Successive halving keeps the best ones, of each representation if the space says so. Learners
+    that are far behind are removed; until ``space.patience`` examples they are compared with those
+    of the same representation only.
+    """
+    most, _ = staying(examples)
+    groups = list(by_representation(learners).values())
+    rivals = [list(learners)] * len(groups) if examples >= space.patience else groups
+    kept: list[Learner] = []
+    for group, others in zip(groups, rivals, strict=True):
+        best = min(others, key=record_of)
+        near = [each for each in group if not is_hopeless(each, best, regression)]
+        kept += sorted(near, key=record_of)[: most if space.halves_each else None]
+    if not space.halves_each:
+        kept = sorted(kept, key=record_of)[:most]
     return [each for each in learners if each in kept]
 
 
 def is_hopeless(learner: Learner, best: Learner, regression: bool) -> bool:
-    """Tell whether a learner is so far behind the best that chance cannot explain it."""
+    """Return True if a learner is so far behind the best that chance cannot explain it."""
     (mistakes, loss), (fewest, least) = record_of(learner), record_of(best)
     if regression:
         return loss > FAR_BEHIND * least
     return mistakes > FAR_BEHIND * fewest + 3.0 * math.sqrt(mistakes + fewest)
 
 
-def best_of(learners: list[Learner]) -> tuple[int, int]:
-    """Return the learner and the lane with the best recent record."""
+def best_of(learners: Sequence[Learner]) -> tuple[int, int]:
+    """Return the learner and the candidate with the best recent record."""
     leaders = [(i, learner.model.chosen) for i, learner in enumerate(learners)]
     return min(leaders, key=lambda at: learners[at[0]].model.records[at[1]][1:3])
 
@@ -100,6 +122,245 @@ def _predicting(learner: Learner, state: dict[str, Any]) -> list[int]:
     return [0 if by_mean else last for by_mean in learner.model.by_mean]
 
 
-def chosen_of(lane: Settings, settings: Settings) -> Settings:
-    """Return settings with what a lane stands for in the race."""
-    return replace(settings, C=lane.C, metric=lane.metric, scale=lane.scale, average=lane.average)
+def chosen_of(candidate: Settings, settings: Settings) -> Settings:
+    """Return settings with the selected ones of a candidate."""
+    own = {name: getattr(candidate, name) for name in ("C", "metric", "scale", "average")}
+    return replace(settings, **own)
+
+
+class Candidates:
+    """The candidates of a model selection, and the predictions of the best one."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        features: int,
+        outputs: int,
+        dtype: Any = np.float64,
+        seed: int = 0,
+        *,
+        representations: Representations | None = None,
+        space: SearchSpace = DEFAULT_SEARCH_SPACE,
+    ) -> None:
+        self.settings = settings
+        self.classes, self.seed = outputs, seed
+        self.outputs = 1 if settings.task == "binary" else outputs
+        self.features, self.dtype = features, np.dtype(dtype)
+        self.representations = representations or Identity()
+        self.space = space
+        self.fixed: tuple[int, int] | None = None  # the candidate that predicts, once it is final
+        self.below = 0  # values of C below the best one that are kept in addition
+        self.frozen = False  # while rows that were learned before are learned again
+        self.paused = False  # without evaluation steps: the candidates stay as they are
+        self.left: list[dict[str, Any]] = []  # report rows of removed candidates
+        # Only evaluation steps change these; all other state belongs to the models.
+        self.learners: list[Learner] = []
+        self.leading = 0  # the learner whose mistakes count until the next evaluation step
+        self.counted = (0.0, 0.0)  # mistakes and distance, less those of the leading learner
+        self.margin_unit = 1.0  # of the scores that predict, for calibration
+        self.drift = DriftDetector()
+        self.turns = OwnedLock()
+        if not self.selects:
+            self.learners = [self._blank()]
+
+    def width(self, representation: int) -> int:
+        """Return the number of columns of the candidates of a representation."""
+        found = (each.features for each in self.learners if each.representation == representation)
+        return max(found, default=1)
+
+    @property
+    def _encodes(self) -> bool:
+        return not isinstance(self.representations, Identity)
+
+    @property
+    def selects(self) -> bool:
+        """Whether there is anything to select."""
+        return bool(selected_axes(self.settings)) or len(self.representations.descriptions) > 1
+
+    @property
+    def _regression(self) -> bool:
+        return self.settings.task == "regression"
+
+    @property
+    def examples(self) -> int:
+        """Number of examples learned from."""
+        learners = self.learners
+        return learners[0].examples if learners else 0
+
+    # -- the best candidate ------------------------------------------------------------------------
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """The learner and the candidate that predict.
+
+        The learner was the best at the last evaluation step, and its mistakes count until the next
+        one; within it the candidate with the best record so far predicts.
+        """
+        return self._best_of(self.learners)
+
+    def _best_of(self, learners: list[Learner]) -> tuple[int, int]:
+        if self.fixed is not None:
+            return self.fixed
+        leading = min(self.leading, len(learners) - 1)  # another thread may just have evaluated
+        return leading, learners[leading].model.chosen
+
+    def _leader(self) -> tuple[Learner, int]:
+        """Return the learner and the candidate that predict: a blank one at first."""
+        learners = self.learners  # an evaluation step in another thread replaces the list
+        if not learners:
+            return self._blank(), 0
+        i, candidate = self._best_of(learners)
+        return learners[i], candidate
+
+    def _blank(self, features: int | None = None) -> Learner:
+        defaults = {name: getattr(Settings, name) for name in selected_axes(self.settings)}
+        settings = replace(self.settings, **defaults)
+        width = self.features if features is None else features
+        blank = Learner(settings, width, self.classes, self.dtype, self.seed)
+        blank.model.set_memory(memory_of(settings))
+        return blank
+
+    @property
+    def representation(self) -> int:
+        """The number of the representation that predicts."""
+        return self._leader()[0].representation
+
+    @property
+    def mistakes(self) -> float:
+        """Mistakes of the candidates that predicted, each before its example was learned."""
+        return self.counted[0] + self.made()[0]
+
+    @property
+    def distance(self) -> float:
+        """The same for regression: the sum of absolute errors."""
+        return self.counted[1] + self.made()[1]
+
+    def made(self) -> tuple[float, float]:
+        """Return the mistakes and distance of the learner of the last evaluation step."""
+        learners, leading = self.learners, self.leading
+        return learners[leading].model.chosen_record if learners else (0.0, 0.0)
+
+    def _drift_sums(self) -> Sums:
+        """Return the sums for drift detection of the best candidate of the last checkpoint."""
+        learners, leading = self.learners, self.leading
+        return learners[leading].model.drift_record if learners else NO_ROWS
+
+    @property
+    def C(self) -> float:
+        """The C of the best candidate."""
+        return float(self._chosen().C)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """The settings of the best candidate, of those that are selected."""
+        chosen = {name: getattr(self._chosen(), name) for name in AXES}
+        return {n: c for n, c in chosen.items() if getattr(self.settings, n) == "auto" != c}
+
+    def _chosen(self) -> Settings:
+        if not self.learners:
+            raise ValueError("Nothing can be selected before the first example.")
+        learner, candidate = self._leader()
+        return learner.all_settings[candidate]
+
+    # -- report ------------------------------------------------------------------------------------
+
+    def lanes(self) -> list[dict[str, Any]]:
+        """Return the representation, settings, mistakes and recent record of each candidate."""
+        learners = self.learners
+        if not learners or not self.selects:
+            return []
+        return self._described(learners, self._best_of(learners))
+
+    def _described(
+        self, learners: Sequence[Learner], best: tuple[int, int] = (-1, -1)
+    ) -> list[dict[str, Any]]:
+        """Return all candidates of some learners, as they are reported."""
+        about = self.representations.descriptions
+        return [
+            {**about[each.representation], **row, "chosen": (i, place) == best}
+            for i, each in enumerate(learners)
+            for place, row in enumerate(candidates_of(each))
+        ]
+
+    def told(self) -> SelectionReport:
+        """Return the best candidates of each kind, the best one first, and the removed ones."""
+        self._chosen()  # there is one
+        return report_of(self.lanes(), self.left, self._regression)
+
+    @property
+    def progress(self) -> Progress:
+        """Mistakes of the candidates that predicted; updates and loss of the best one."""
+        learner, candidate = self._leader()
+        best = learner.progress_of(candidate)
+        return Progress(int(self.mistakes), best.updates, best.loss)
+
+    @property
+    def winner_unit(self) -> float:
+        """The unit of recorded margins, as scores of the best candidate alone."""
+        learners = self.learners
+        if self.fixed is None and ensemble.predicts(learners):
+            return float(learners[self.leading].model.chosen_unit)
+        return self.margin_unit
+
+    def winner(self) -> Learner:
+        """Return the best candidate alone, as a learner that continues as the candidate would."""
+        self._chosen()  # there is one
+        learner, candidate = self._leader()
+        return select(learner, [candidate], [learner.all_settings[candidate]])
+
+    def clone(self) -> Learner:
+        """Return a blank learner with the settings of the best candidate."""
+        return self.winner().clone()
+
+    # -- predicting --------------------------------------------------------------------------------
+
+    def _predictor(self, features: int | None = None) -> Ensemble | Single:
+        learners = self.learners
+        if not learners:
+            return Single(self._blank(features), 0)
+        i, candidate = self._best_of(learners)
+        if self.fixed is None:
+            group = by_representation(learners)[learners[i].representation]
+            if ensemble.predicts(group):
+                return Ensemble(group)
+        return Single(learners[i], candidate)
+
+    def scores(self, rows: Any, threads: int = 1) -> Array:
+        """Return the scores of the best candidate, or of the ensemble, for rows of the input."""
+        return self.score_encoded(self.encoded(rows, threads), threads)
+
+    def encoded(self, rows: Any, threads: int = 1) -> _core.Rows:
+        """Return rows of the input in the representation that predicts."""
+        learners = self.learners
+        leader = learners[self._best_of(learners)[0]] if learners else None
+        which, width = (leader.representation, leader.features) if leader else (0, 1)
+        order = np.arange(rows.count, dtype=np.int64) if self._encodes else np.arange(0)
+        encode = self.representations.encode
+        return encode(rows, order, [which], [width], learn=False, threads=threads)[0]
+
+    def score_encoded(self, rows: _core.Rows, threads: int = 1) -> Array:
+        """Return the scores of rows of the representation that predicts."""
+        return self._predictor(rows.features).scores(rows, threads)
+
+    def coef(self) -> Array:
+        """Return the weights that predict, outputs x features."""
+        return self._predictor().coef()
+
+    def intercept(self) -> Array:
+        """Return the intercepts that predict."""
+        return self._predictor().intercept()
+
+    def candidate_scores(self, rows: Any) -> dict[int, Array]:
+        """Return the scores of the best candidate and of the next smaller C, by their numbers.
+
+        A C that is best in one pass may be too large for several.
+        """
+        learner, best = self._leader()
+        rows = self.encoded(rows)
+        return {each: learner.scores(rows, each) for each in range(best, max(best - 2, -1), -1)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "turns"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept, turns=OwnedLock())

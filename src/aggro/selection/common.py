@@ -1,13 +1,26 @@
-"""What is asked alike of one learner and of a race of several."""
+"""One interface to a learner and to a model selection."""
 
 from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
 
 from aggro import _core
 from aggro.learner import Array, Learner
 from aggro.selection.selection import ModelSelection
+from aggro.settings import Settings, selected_axes
 
 AnyLearner = Learner | ModelSelection
 SMALLER = 2  # values of C below the best one that ``fit`` keeps in addition
+
+
+def make_learner(
+    settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
+) -> AnyLearner:
+    """Return a learner, or a model selection if some settings are "auto"."""
+    kind = ModelSelection if selected_axes(settings) else Learner
+    return kind(settings, features, outputs, dtype, seed)
 
 
 def learners_of(learner: AnyLearner) -> list[Learner]:

@@ -16,6 +16,7 @@ TALLIES = ("mistakes", "updates", "last_update", "loss")
 def select(learner: Learner, models: Sequence[int], settings: Sequence[Settings]) -> Learner:
     """Return a learner whose model i continues model ``models[i]`` of this one."""
     new = Learner(settings, learner.features, learner.classes, learner.dtype)
+    new.representation = learner.representation
     source: Any = learner.model  # of the same precision
     new.model.continue_models(source, list(models))
     return new
@@ -27,6 +28,7 @@ def begin_anew(learner: Learner, settings: Sequence[Settings]) -> Learner:
     Every model takes over the record of the best one: it is as good as any to begin with.
     """
     new = Learner(settings, learner.features, learner.classes, learner.dtype)
+    new.representation = learner.representation
     new.model.set_memory(learner.model.memory)
     before, after = learner.state(), new.state()
     best, each = learner.model.chosen, len(before["updates"]) // learner.models

@@ -1,8 +1,8 @@
-"""The joint answer of a race that has just begun: all its lanes have a part in it.
+"""The ensemble that predicts the first examples of a model selection.
 
-Who is best is a matter of chance after a few examples, and a mean of all errs less than the lane
-that happens to lead. The last weights of a lane and their mean speak apart. The weight of a voice
-falls with how wrong its margins were, and these count in units of their usual size
+After a few examples it is a matter of chance which candidate is the best, and a mean of all has
+fewer errors. The last weights of a candidate and their mean are separate members. The weight of a
+member falls with the errors of its margins, which count in units of their usual size
 (``core/linear/ensemble.hpp``). A mean of linear models is a linear model.
 """
 
@@ -18,31 +18,31 @@ from aggro import _core
 from aggro.learner import Array, Learner
 from aggro.settings import Settings
 
-# Examples of a race that are answered jointly. On 19 sets of two classes that is worth almost as
-# much as joint answers without an end (0.965 and 0.961 times the mistakes of the leader). With
-# several classes it is level (0.998 times), and means of regressions are farther off (1.035 times).
+# Examples that the ensemble predicts. On 19 sets of two classes that is worth almost as much as an
+# ensemble without end (0.965 and 0.961 times the mistakes of the best candidate). With several
+# classes there is no difference (0.998 times), and means of regressions are worse (1.035 times).
 EXAMPLES = 1024
 
 
 def may_begin(settings: Settings, learners: Sequence[Learner]) -> bool:
-    """Tell whether a race begins with a joint answer: of two classes, more than C to be chosen."""
+    """Return True if an ensemble predicts first: of two classes, if more than C is selected."""
     return settings.task == "binary" and settings.C == "auto" and len(learners) > 1
 
 
-def answers(learners: Sequence[Learner]) -> bool:
-    """Tell whether these learners answer jointly."""
+def predicts(learners: Sequence[Learner]) -> bool:
+    """Return True if an ensemble of these learners predicts."""
     return any(each.model.answers_jointly for each in learners)
 
 
-def join(learners: Sequence[Learner], jointly: bool) -> None:
-    """Let each lane have the part that it has earned, or none."""
+def weight(learners: Sequence[Learner], predict: bool) -> None:
+    """Set the weight of each candidate in the ensemble by its errors, or end the ensemble."""
     models: list[Any] = [each.model for each in learners]
-    _core.join_answers(models, jointly)
+    _core.join_answers(models, predict)
 
 
 @dataclass(frozen=True)
-class Joint:
-    """All lanes of some learners answer."""
+class Ensemble:
+    """All candidates of some learners predict."""
 
     learners: Sequence[Learner]
 
@@ -63,25 +63,25 @@ class Joint:
         return self._sum([each.model.joint_weights() for each in self.learners])
 
     def _sum(self, parts: Sequence[Array]) -> Array:
-        with np.errstate(over="ignore"):  # scores of huge rows are infinite, as those of one lane
+        with np.errstate(over="ignore"):  # scores of huge rows are infinite
             return np.asarray(np.sum(parts, axis=0), dtype=self.learners[0].dtype)
 
 
 @dataclass(frozen=True)
-class Alone:
-    """One lane of a learner answers."""
+class Single:
+    """One candidate of a learner predicts."""
 
     learner: Learner
-    lane: int
+    candidate: int
 
     def scores(self, rows: _core.Rows, threads: int) -> Array:
         """Return the scores of rows, one column for each output."""
-        return self.learner.scores(rows, self.lane, threads)
+        return self.learner.scores(rows, self.candidate, threads)
 
     def coef(self) -> Array:
         """Return the weights that predict, outputs x features."""
-        return self.learner.coef(self.lane)
+        return self.learner.coef(self.candidate)
 
     def intercept(self) -> Array:
         """Return the intercepts that predict."""
-        return self.learner.intercept(self.lane)
+        return self.learner.intercept(self.candidate)

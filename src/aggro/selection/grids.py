@@ -52,7 +52,6 @@ SETTLED = HALVINGS[1][0]  # from here on somebody may leave, and grids may move
 FAR_BEHIND = 1.2  # so many times the error of the leader
 KNOWN_UNIT = (1024.0, 0.0, 1024.0, 0.0, 0.0)  # of a grid that was laid out once and for all
 NEAR = 0.8  # steps that the unit may be away from where the grid was put
-MOST_VALUES = max(len(metric.grid) for metric in METRICS.values())  # of C in a grid
 FAR = 24  # steps that the edges may move away from the unit
 
 
@@ -82,13 +81,12 @@ def tables_of(s: Settings) -> int:
     return 1 + (s.average not in (False, 0)) + (s.metric in DIAGONAL)
 
 
-def limited_grid(metric: str, values: int) -> range:
-    """Return the places of at most so many values of C, around the one above the middle.
+def limited_grid(grid: range, values: int) -> range:
+    """Return at most so many places of a grid, around the one above the middle.
 
-    >>> list(limited_grid("newton", 5)), len(limited_grid("newton", 99))
+    >>> list(limited_grid(range(-6, 7), 5)), len(limited_grid(range(-6, 7), 99))
     ([-1, 0, 1, 2, 3], 13)
     """
-    grid = METRICS[metric].grid
     if values >= len(grid):
         return grid
     first = (grid.start + grid.stop) // 2 + 1 - (values - 1) // 2
@@ -96,9 +94,9 @@ def limited_grid(metric: str, values: int) -> range:
     return range(first, first + values)
 
 
-def grid_of(s: Settings, steps: int, values: int = MOST_VALUES) -> list[float]:
-    """Return a grid of at most so many values of C around a unit, so many steps away from one."""
-    return [price(place + steps) for place in limited_grid(s.metric, values)]
+def grid_of(s: Settings, steps: int) -> list[float]:
+    """Return the grid of C of a metric around a unit, so many steps away from one."""
+    return [price(place + steps) for place in METRICS[s.metric].grid]
 
 
 def price(place: int) -> float:
@@ -219,12 +217,11 @@ def narrowed(learner: Learner, values: int, below: int = 0) -> Learner:
     return select(learner, lanes, [learner.all_settings[lane] for lane in lanes])
 
 
-def within_grid(learner: Learner, values: int) -> Learner:
+def within_grid(learner: Learner, values: int, grid: range) -> Learner:
     """Return the learner with the values of C that a limited grid begins with."""
     if learner.models <= values:
         return learner
-    metric = learner.settings.metric
-    first = limited_grid(metric, values).start - limited_grid(metric, learner.models).start
+    first = limited_grid(grid, values).start - limited_grid(grid, learner.models).start
     lanes = range(first, first + values)
     return select(learner, lanes, [learner.all_settings[lane] for lane in lanes])
 

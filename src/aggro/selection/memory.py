@@ -45,38 +45,78 @@ def learner_bytes(learner: Learner) -> int:
     return state_bytes(learner.settings, *shape)
 
 
-def affordable(
-    places: Sequence[Settings], features: int, outputs: int, itemsize: int, spent: int = 0
-) -> tuple[list[Settings], int]:
-    """Return the pairs of metric and scale, of these in order, that can be selected from.
+def fits_into_memory(learners: Sequence[Learner], settings: Settings) -> bool:
+    """Return True if these learners are within the memory limit of a selection."""
+    return sum(map(learner_bytes, learners)) <= _room(settings) or len(learners) <= 1
 
-    The second value is the most values of C for each of them. ``spent`` bytes are taken already.
+
+def affordable(
+    places: Sequence[Settings],
+    features: int | Sequence[int],
+    outputs: int,
+    itemsize: int,
+    spent: int = 0,
+    most: Sequence[int] | None = None,
+) -> tuple[int, int]:
+    """Return how many of these settings, in order, can be selected from within the memory limit.
+
+    The second value is the largest number of values of C for each of them.
+
+    Parameters
+    ----------
+    places : sequence of Settings
+        One for each learner, the most important ones first.
+    features : int or sequence of int
+        Columns, of all learners or of each.
+    outputs, itemsize : int
+        Scores of a row, and bytes of a weight.
+    spent : int, default=0
+        Bytes that are used already.
+    most : sequence of int, optional
+        The largest number of values of C of each learner. By default the grid of its metric.
 
     >>> given = {"metric": "newton", "memory": "1GiB"}
     >>> pairs = [Settings("binary", scale=scale, **given) for scale in ("none", "online")]
-    >>> kept, values = affordable(pairs, 10**5, 1, 8)
-    >>> [each.scale for each in kept], values
-    (['none', 'online'], 13)
-    >>> kept, values = affordable(pairs, 10**6, 20, 8)
-    >>> [each.scale for each in kept], values
-    (['none'], 1)
+    >>> affordable(pairs, 10**5, 1, 8), affordable(pairs, 10**6, 20, 8)
+    ((2, 13), (1, 1))
     """
-    room = memory_limit(places[0].memory) * 3 // 8 - spent
-    widest = max(len(METRICS[place.metric].grid) for place in places)
+    room = _room(places[0]) - spent
+    widths = [features] * len(places) if isinstance(features, int) else features
+    if most is None:
+        most = [max(len(METRICS[place.metric].grid) for place in places)] * len(places)
+    widest = max(most)
 
-    def fits(kept: Sequence[Settings], values: int) -> bool:
-        each = (state_bytes(place, features, outputs, values, itemsize) for place in kept)
+    def fits(count: int, values: int) -> bool:
+        each = (
+            state_bytes(place, width, outputs, min(values, own), itemsize)
+            for place, width, own in zip(places[:count], widths, most, strict=False)
+        )
         return sum(each) <= room
 
     for count in range(len(places), 0, -1):
-        for values in range(widest, FEWEST - 1 if count > 1 else 0, -1):
-            if fits(places[:count], values):
-                return list(places[:count]), values
-    return list(places[:1]), 1
+        fewest = min(FEWEST, widest) if count > 1 else 1
+        for values in range(widest, fewest - 1, -1):
+            if fits(count, values):
+                return count, values
+    return 1, 1
+
+
+def _room(settings: Settings) -> int:
+    return memory_limit(settings.memory) * 3 // 8
 
 
 def by_importance(places: Sequence[Settings]) -> list[Settings]:
-    """Return pairs of metric and scale in the order in which a limit keeps them."""
-    order = ORDER_OF_NUMBERS if places[0].task == "regression" else ORDER
-    ranks = {pair: rank for rank, pair in enumerate(order)}
-    return sorted(places, key=lambda s: ranks.get((s.metric, s.scale), len(ranks)))
+    """Return settings in the order in which a memory limit keeps them."""
+    return sorted(places, key=importance)
+
+
+def importance(settings: Settings) -> int:
+    """Return the rank of a pair of metric and scale; a memory limit keeps the lowest ranks."""
+    order = ORDER_OF_NUMBERS if settings.task == "regression" else ORDER
+    pair = (settings.metric, settings.scale)
+    return order.index(pair) if pair in order else len(order)
+
+
+def importance_of(learner: Learner) -> int:
+    """Return the rank of a learner (see ``importance``)."""
+    return importance(learner.settings)

@@ -19,9 +19,9 @@ class SelectionReport:
     and after how many examples it ``left_after`` others were better: None while it races. Of one
     that left, error and distance are those of that moment.
 
-    >>> from aggro.selection.report import choice_of
+    >>> from aggro.selection.report import report_of
     >>> lane = {"C": 1.0, "metric": "diagonal", "recent_error": 0.25, "recent_loss": 0.5}
-    >>> print(choice_of([{**lane, "chosen": True}], [], regression=False))
+    >>> print(report_of([{**lane, "chosen": True}], [], regression=False))
       C    metric  error  behind  left after
       1  diagonal  25.0%   +0.0%  leads
     """
@@ -56,7 +56,7 @@ class SelectionReport:
         return f"{value:.4g}" if self.regression else f"{100 * value:.1f}%"
 
 
-def choice_of(
+def report_of(
     lanes: Sequence[Mapping[str, Any]], left: Sequence[Row], regression: bool
 ) -> SelectionReport:
     """Return the choice by what ``candidates_`` shows and by the rows of those that have left."""
@@ -81,7 +81,7 @@ def choice_of(
     return SelectionReport(tuple(told), regression)
 
 
-def leaving(
+def removed_rows(
     lanes: Sequence[Mapping[str, Any]],
     staying: Sequence[Mapping[str, Any]],
     examples: int,
@@ -89,7 +89,7 @@ def leaving(
 ) -> list[Row]:
     """Return the rows of learners that leave a race after so many examples, to those that stay."""
     gone = [{**lane, "chosen": False, "left_after": examples} for lane in lanes]
-    rows = choice_of([*staying, *gone], [], regression).rows
+    rows = report_of([*staying, *gone], [], regression).rows
     return [row for row in rows if row["left_after"] is not None]
 
 

@@ -1,263 +1,310 @@
-"""``C="auto"``: a grid of C in lanes, judged while learning; the best one predicts."""
+"""Model selection: candidates learn from the same examples, and the best one predicts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from aggro import _core
-from aggro.learner import Array, Learner, Progress
-from aggro.selection import ensemble as joint
+from aggro.learner import Array, Learner
+from aggro.selection import ensemble
 from aggro.selection.candidates import (
-    all_lanes,
+    Candidates,
     best_of,
+    by_representation,
     chosen_of,
-    lanes_of,
     rank_first,
     record_of,
-    who_stays,
+    remaining,
 )
-from aggro.selection.copies import select
-from aggro.selection.drift import NO_ROWS, DriftDetector, Sums
-from aggro.selection.ensemble import Alone, Joint
-from aggro.selection.grids import (
-    MOST_VALUES,
-    SETTLED,
-    grid_of,
-    move_grid,
-    narrowed,
-    within_grid,
-)
-from aggro.selection.memory import affordable, by_importance
-from aggro.selection.report import SelectionReport, choice_of, leaving
+from aggro.selection.drift import DriftDetector
+from aggro.selection.grids import SETTLED, move_grid, narrowed, within_grid
+from aggro.selection.memory import affordable, fits_into_memory, importance_of
+from aggro.selection.report import removed_rows
+from aggro.selection.representation import NEVER
 from aggro.selection.start import clear_record, first_candidates
-from aggro.settings import AXES, Settings, check_same_layout, selected_axes
-from aggro.transaction import Checkpoint, OwnedLock
+from aggro.settings import Settings, check_same_layout
+from aggro.transaction import Checkpoint, Transaction, checkpoint_of
+
+Views = dict[int, _core.Rows]  # the rows of a call as each representation sees them
+Record = Callable[[dict[str, Any], Array], None]
 
 
-class ModelSelection:
-    """Several learners, each with a grid of C in lanes; behaves like the best of them.
+class ModelSelection(Candidates):
+    """Candidates that learn from the same examples; it behaves like the best of them.
 
-    Learners differ in metric and scale, as far as these are to be chosen. Those far behind leave.
-    The best is the lane with the fewest recent mistakes (regression: the least recent error), each
-    example judged before it is learned. The first examples of two classes are answered by all lanes
-    jointly (see ``learn.joint``). When the stream changes, the race begins anew beside the leader.
+    A candidate is a representation of the input with settings: metric, scale and C. Candidates that
+    differ in C alone share a learner. The best one has the fewest recent mistakes (regression: the
+    least recent error), each example being predicted before it is learned. Candidates that are far
+    behind are removed. An ensemble predicts the first examples of two classes (see ``ensemble``).
+    After drift, selection restarts with the best candidate among new ones.
     """
 
-    watches = True  # whether the stream changes
-    joins = True  # begins with joint answers, where these err less
-
-    def __init__(
-        self,
-        settings: Settings,
-        features: int,
-        outputs: int,
-        dtype: Any = np.float64,
-        seed: int = 0,
-    ) -> None:
-        self.settings = settings
-        self.classes, self.seed = outputs, seed
-        self.outputs = 1 if settings.task == "binary" else outputs
-        self.features, self.dtype = features, np.dtype(dtype)
-        self.fixed: tuple[int, int] | None = None  # what predicts, where the choice is made
-        self.below = 0  # values of C below the best one that are kept in addition
-        self.frozen = False  # while rows that were learned before are learned again
-        self.left: list[dict[str, Any]] = []  # what is told of learners that are out of this race
-        # What only a look changes; all else is known to the models.
-        self.learners: list[Learner] = []
-        self.leading = 0  # the learner whose mistakes count until the next look
-        self.counted = (0.0, 0.0)  # mistakes and distance, less those that it had made itself
-        self.margin_unit = 1.0  # of the scores that predict, for calibration
-        self.drift = DriftDetector()
-        self.turns = OwnedLock()
-
-    # -- learning ---------------------------------------------------------------------------
+    # -- learning ----------------------------------------------------------------------------------
 
     def learn(
         self,
-        rows: _core.Rows,
+        rows: Any,
         *,
         order: Array | None = None,
         undo: bool = True,
         threads: int = 1,
         typical: _core.Rows | None = None,
         margins: Array | None = None,
+        record: Record | None = None,
         again: bool = False,
-        **lesson: Any,
+        **targets: Any,
     ) -> None:
-        """Learn rows in all lanes; raise without a trace when one of them is refused.
+        """Learn rows with all candidates; if it raises, the selection is unchanged.
 
-        An interrupt leaves all lanes at the same example. Rows without weight were never there.
-        Threads share the learners: what is learned is the same for any number of them. ``margins``
-        is filled with the scores of each row, and of the ``typical`` one, before it is learned, in
-        units of ``margin_unit``. Unless these rows take part in a choice (``again``, or frozen),
-        they reopen it.
+        After an interrupt all candidates have learned the same rows. If the representation is not
+        the identity, rows are learned in blocks, and each block is learned completely or not at
+        all.
+
+        Parameters
+        ----------
+        rows : rows of the core, or what the representations encode
+            Rows to learn. Rows of weight zero are ignored.
+        order : array, optional
+            Positions of the rows to learn. By default all of them in their order.
+        undo : bool, default=True
+            Whether a failure is undone. Otherwise the caller must discard the selection.
+        threads : int, default=1
+            Number of threads; the result does not depend on it.
+        typical : rows of the core, optional
+            A reference row of the input, whose margins are recorded beside those of each row.
+        margins : array of shape (len(order), 2, outputs), optional
+            Filled with the scores of each row and of the reference row before the row is learned,
+            in units of ``margin_unit``.
+        record : callable, optional
+            Called with the targets and the margins of each block, within its transaction.
+        again : bool, default=False
+            Whether the rows were learned before. They are not evaluated then.
+        targets : arrays
+            ``labels`` or ``values``, and ``weights``, one for each row.
         """
         order = np.arange(rows.count, dtype=np.int64) if order is None else order
         with self.turns.take():
-            reopens = not (again or self.frozen)
-            self._learn(rows, order, undo, threads, (typical, margins), lesson, reopens)
+            again = again or self.frozen
+            recording = (typical, margins)
+            if not self._encodes:
+                self._learn({0: rows}, order, undo, threads, recording, targets, again)
+                return
+            weights = targets.get("weights")
+            if weights is not None:
+                order = order[weights[order] > 0]
+            start = 0
+            while start < len(order):
+                size = min(self._until_checkpoint(), self.representations.block_size())
+                end = min(start + size, len(order))
+                some = None if margins is None else margins[start:end]
+                block = (rows, order[start:end])
+                self._learn_block(block, undo, threads, (typical, some), targets, again, record)
+                start = end
+
+    def _learn_block(
+        self,
+        block: tuple[Any, Array],
+        undo: bool,
+        threads: int,
+        recording: tuple[_core.Rows | None, Array | None],
+        targets: dict[str, Any],
+        again: bool,
+        record: Record | None,
+    ) -> None:
+        """Encode and learn some rows; a failure or an interrupt undoes all of them."""
+        rows, order = block
+        own = {name: None if each is None else each[order] for name, each in targets.items()}
+        typical, margins = recording
+        first = not self.examples
+        if record is not None and not first:
+            margins = np.zeros((len(order), 2, self.outputs))
+        checkpoints = [checkpoint_of(self), self.representations.rollback] if undo else []
+        if undo:
+            self.representations.begin()
+        with Transaction(*checkpoints):
+            views = self._views(rows, order, again, threads)
+            if margins is not None:
+                which = self.learners[self.leading].representation
+                width = views[which].features
+                typical = self.representations.reference(which, typical, width)
+            positions = np.arange(len(order), dtype=np.int64)
+            self._learn(views, positions, undo, threads, (typical, margins), own, again, record)
+        self.representations.commit(self.examples)
+
+    def _views(self, rows: Any, order: Array, again: bool, threads: int) -> Views:
+        """Return rows as the candidates see them, which get columns for what is new to them."""
+        learners = self.learners
+        everything = range(len(self.representations.descriptions))
+        starts = not self.examples or self.drift.drifted
+        needed = sorted({each.representation for each in learners}) if not starts else everything
+        widths = [self.width(which) for which in needed]
+        encoded = self.representations.encode(
+            rows, order, needed, widths, learn=not again, threads=threads
+        )
+        views = dict(zip(needed, encoded, strict=True))
+        for each in learners:
+            each.model.grow(views[each.representation].features)
+        if not fits_into_memory(learners, self.settings):
+            self.fit_into_memory()
+        return views
 
     def _learn(
         self,
-        rows: _core.Rows,
+        views: Views,
         order: Array,
         undo: bool,
         threads: int,
-        watch: tuple[_core.Rows | None, Array | None],
-        lesson: dict[str, Any],
-        reopens: bool,
+        recording: tuple[_core.Rows | None, Array | None],
+        targets: dict[str, Any],
+        again: bool,
+        record: Record | None = None,
     ) -> None:
-        typical, margins = watch
-        weights = lesson.get("weights")
+        """Learn rows piece by piece; evaluate the candidates between two pieces."""
+        typical, margins = recording
+        weights = targets.get("weights")
         counts = np.ones(len(order), bool) if weights is None else weights[order] > 0
         learned = np.cumsum(counts)  # examples after each row
         if not self.examples and not counts.any():
-            return self._blank().learn(rows, order=order, **lesson)  # which may refuse it
-        restore = self.checkpoint(rows, order=order, **lesson) if undo else None
-        try:
-            if reopens and counts.any():
+            self._blank().learn(views[0], order=order, **targets)  # may raise
+            return
+        checkpoints = [self._checkpoint(views, order, targets)] if undo else []
+        # After an interrupt, rows that all candidates have learned stay learned.
+        with Transaction(*checkpoints, interrupts=self._encodes):
+            if counts.any() and not again:
                 self._reopen()
             if not self.examples:
-                self.learners = first_candidates(self, rows, lesson, order[counts.argmax()])
+                first = int(order[counts.argmax()])
+                self.learners = first_candidates(self, views, targets, first)
             elif counts.any():
-                self._look_if_due()  # the last look was interrupted
-                self._join_if_due(rows, lesson, order, counts)
-            each = {**lesson, "batch_size": self.settings.batch_size, "threads": threads}
-            each |= {"undo": False, "look": False}
-            once = {**lesson, "undo": False}  # for all pieces: to look whether a model overflows
-            watched, start = _core.begin_transaction(self._models(), rows, order=order, **once), 0
+                self.evaluate_if_due()  # the last step may have been interrupted
+                self._restart_if_due(views, targets, order, counts)
+            how = {**targets, "batch_size": self.settings.batch_size, "threads": threads}
+            check = _Models(self.learners, views, order, targets, undo=False)
+            start = 0
             while start < len(order):
                 done = learned[start] - counts[start]
-                end = int(np.searchsorted(learned, done + self._until_next_look())) + 1
-                if margins is not None:
-                    each |= {"typical": typical, "margins": margins[start:end]}
-                    each["watched"] = self.leading
-                models = self._models()
-                _core.learn_together(models, rows, order=order[start:end], **each)
-                if margins is not None:
-                    margins[start:end] /= self.margin_unit
-                self._look_if_due()
+                end = int(np.searchsorted(learned, done + self._until_checkpoint())) + 1
+                some = None if margins is None else margins[start:end]
+                self._learn_together(views, order[start:end], how, typical, some)
+                before = self.learners
+                self.evaluate_if_due()
                 start = end
-                self._join_if_due(rows, lesson, order[start:], counts[start:])
-                if self._models() != models:  # the others begin from them
-                    watched.check()
-                    watched = _core.begin_transaction(
-                        self._models(), rows, order=order[start:], **once
-                    )
-            watched.check()
-        except Exception:  # but not for an interrupt: what was learned until then stays
-            if restore:
-                restore()
-            raise
+                self._restart_if_due(views, targets, order[start:], counts[start:])
+                if self.learners != before:
+                    check.check_overflow()
+                    rest = order[start:]
+                    check = _Models(self.learners, views, rest, targets, undo=False)
+            check.check_overflow()
+            if record is not None:
+                record(targets, np.empty((0, 2, self.outputs)) if margins is None else margins)
+
+    def _learn_together(
+        self,
+        views: Views,
+        order: Array,
+        how: dict[str, Any],
+        typical: _core.Rows | None,
+        margins: Array | None,
+    ) -> None:
+        """Learn rows with all candidates, those of one representation in one call of the core."""
+        leader = self.learners[self.leading]
+        for which, group in by_representation(self.learners).items():
+            recording: dict[str, Any] = {}
+            if margins is not None and which == leader.representation:
+                recording = {"typical": typical, "margins": margins}
+                recording["watched"] = group.index(leader)
+            models: list[Any] = [each.model for each in group]
+            options = {**how, **recording, "undo": False, "look": False}
+            _core.learn_together(models, views[which], order=order, **options)
+        if margins is not None:
+            margins /= self.margin_unit
 
     def _reopen(self) -> None:
-        """Let candidates compete again; the one that predicts does so in the next example too."""
+        """Let candidates compete again; the next example is still predicted by the same one."""
         if self.fixed is None:
             return
         if self.fixed != best_of(self.learners):
             rank_first(self.learners, self.fixed)
         self.leading, self.fixed = self.fixed[0], None
 
-    def checkpoint(self, rows: _core.Rows, **lesson: Any) -> Checkpoint:
+    def checkpoint(self, rows: Any, **targets: Any) -> Checkpoint:
         """Return what restores the selection after these rows, learned in any number of calls."""
-        own = dict(self.__dict__)
-        models = _core.begin_transaction(self._models(), rows, **lesson) if self.examples else None
+        if not self._encodes:
+            return self._checkpoint({0: rows}, None, targets)
+        kept = copy.deepcopy(self.__getstate__())
+        return lambda: self.__dict__.update(copy.deepcopy(kept))
+
+    def _checkpoint(self, views: Views, order: Array | None, targets: dict[str, Any]) -> Checkpoint:
+        own, models = checkpoint_of(self), None
+        if self.examples:
+            models = _Models(self.learners, views, order, targets, undo=True)
 
         def restore() -> None:
-            self.__dict__.update(own)
+            own()
             if models is not None:
                 models.restore()
 
         return restore
 
+    # -- evaluation steps --------------------------------------------------------------------------
+
     @property
-    def _regression(self) -> bool:
-        return self.settings.task == "regression"
+    def _ended(self) -> bool:
+        return self.fixed is not None or self.paused or not self.selects
 
-    def _models(self) -> list[Any]:
-        return [learner.model for learner in self.learners]
-
-    def _until_next_look(self) -> int:
-        """Return how many examples may pass, in whole batches; all there are when none looks."""
-        if self.fixed is not None:
-            return int(np.iinfo(np.int64).max // 2)
+    def _until_checkpoint(self) -> int:
+        """Return the number of examples, in whole batches, until the next evaluation step."""
+        if self._ended:
+            return NEVER
         batch = self.settings.batch_size
         return -(-max(self.drift.next_checkpoint - self.examples, 1) // batch) * batch
 
-    def affordable(self, places: Sequence[Settings], spent: int = 0) -> tuple[list[Settings], int]:
-        """Return the pairs of metric and scale that fit into memory, and how many values of C."""
-        return affordable(places, self.features, self.outputs, self.dtype.itemsize, spent)
-
-    def fit_into_memory(self) -> None:
-        """Drop the candidates that the memory limit does not allow with the present outputs.
-
-        Those that are left are the same as if there had been so many outputs from the beginning,
-        until the first of them leave by their records; from then on the best are left.
-        """
-        learners, chosen_by_record = self.learners, self.drift.elapsed(self.examples) >= SETTLED
-        if not learners:
-            return
-        best_first = [each.settings for each in sorted(learners, key=record_of)]
-        kept, values = self.affordable(
-            best_first if chosen_by_record else by_importance(best_first)
-        )
-        if len(kept) == len(learners) and all(each.models <= values for each in learners):
-            return
-        narrow = narrowed if chosen_by_record else within_grid
-        stay = [narrow(each, values) for each in learners if each.settings in kept]
-        checkpoint = self.drift.next_checkpoint  # may be due
-        self.go_on_with(stay, [each for each in learners if each.settings not in kept])
-        self.drift, self.fixed = replace(self.drift, next_checkpoint=checkpoint), None
-
-    def grid(self, place: Settings, steps: int, values: int = MOST_VALUES) -> list[float]:
-        """Return the values of C to begin with, around a unit so many steps away from one."""
-        return grid_of(place, steps, values)
-
-    def _look_if_due(self) -> None:
-        """Look who leads and who is far behind, and let the grids follow."""
+    def evaluate_if_due(self) -> None:
+        """Find the best candidate, remove those that are far behind, and move the grids."""
         now, drift = self.examples, self.drift
-        if self.fixed is not None or now < drift.next_checkpoint:
+        if self._ended or now < drift.next_checkpoint:
             return
-        learners, settled, raced = self.learners, drift.is_test_due(now), drift.elapsed(now)
-        if settled:
+        learners, tests, elapsed = self.learners, drift.is_test_due(now), drift.elapsed(now)
+        if tests:
             drift = drift.verified(learners[0].model.drift_record)  # the best one at a restart
             drift = drift.tested(self._drift_sums(), self._regression)
-        stay = who_stays(learners, raced, self._regression) if settled else learners
-        moved = [move_grid(each, settled, raced, self.below) for each in stay]
-        ensemble = joint.answers(learners)
-        if ensemble:
-            joint.join(moved, jointly=raced < joint.EXAMPLES)
+        stay = remaining(learners, elapsed, self._regression, self.space) if tests else learners
+        moved = [move_grid(each, tests, elapsed, self.below) for each in stay]
+        together = ensemble.predicts(learners)
+        if together:
+            for group in by_representation(moved).values():
+                ensemble.weight(group, predict=elapsed < ensemble.EXAMPLES)
         self.go_on_with(moved, [each for each in learners if each not in stay], drift)
-        self._note_end_of(ensemble)
+        self._note_end_of(together)
 
-    def _note_end_of(self, ensemble: bool) -> None:
-        """Let calibration go on with margins of the same unit where an ensemble has ended."""
-        if ensemble and not joint.answers(self.learners):
+    def _note_end_of(self, together: bool) -> None:
+        """Continue calibration with margins of the same unit where an ensemble has ended."""
+        if together and not ensemble.predicts(self.learners):
             self.margin_unit = self.learners[self.leading].model.chosen_unit
 
-    def _join_if_due(
-        self, rows: _core.Rows, lesson: dict[str, Any], order: Array, counts: Array
+    def _restart_if_due(
+        self, views: Views, targets: dict[str, Any], order: Array, counts: Array
     ) -> None:
         """Restart the selection with the best candidate among new ones, after drift."""
-        if not (self.drift.drifted and self.watches and counts.any()) or self.fixed is not None:
+        if self._ended or not (self.drift.drifted and counts.any()):
             return
         others = list(self.learners)
         stay = [clear_record(others.pop(self.leading))]
-        stay += first_candidates(self, rows, lesson, order[counts.argmax()])
+        stay += first_candidates(self, views, targets, int(order[counts.argmax()]))
         self.go_on_with(stay, others, self.drift.restarted(self.examples))
 
     def go_on_with(
         self,
         learners: list[Learner],
-        out: Sequence[Learner] = (),
+        removed: Sequence[Learner] = (),
         drift: DriftDetector | None = None,
     ) -> None:
-        """Let these learners race on without those that are out; what was counted stays."""
+        """Continue with these learners, without the removed ones; error counts are kept."""
         leading = best_of(learners)[0]
         made = learners[leading].model.chosen_record
         counted = (self.mistakes - made[0], self.distance - made[1])
@@ -266,185 +313,167 @@ class ModelSelection:
         )
         drift = drift.after_checkpoint(self.examples)
         left = self.left if drift.start == self.drift.start else []
-        if out:
-            gone, rest = (list(chain(*map(lanes_of, some))) for some in (out, learners))
-            left = [*left, *leaving(gone, rest, self.examples, self._regression)]
-        looked = {"learners": learners, "leading": leading, "counted": counted}
-        self.__dict__.update(looked, drift=drift, left=left)  # no signal in between
+        if removed:
+            gone, rest = (self._described(some) for some in (removed, learners))
+            left = [*left, *removed_rows(gone, rest, self.examples, self._regression)]
+        evaluated = {"learners": learners, "leading": leading, "counted": counted}
+        self.__dict__.update(evaluated, drift=drift, left=left)  # no signal in between
 
-    # -- the leader -------------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
 
-    @property
-    def best(self) -> tuple[int, int]:
-        """The learner and the lane that predict: who led at the last look, its best lane now.
+    def affordable(
+        self,
+        places: Sequence[Settings],
+        widths: Sequence[int],
+        spent: int = 0,
+        most: Sequence[int] | None = None,
+    ) -> tuple[int, int]:
+        """Return how many of the settings fit into memory, and with how many values of C.
 
-        Its mistakes are those that count until the next look.
+        ``most`` are their present numbers of values, once these have become unequal.
         """
-        return self._best_of(self.learners)
+        shape = (self.outputs, self.dtype.itemsize)
+        if most is None:
+            grids = [self.space.grid(place, self.outputs) for place in places]
+            most = [max(map(len, grids))] * len(places)
+        return affordable(places, widths, *shape, spent, most)
 
-    def _best_of(self, learners: list[Learner]) -> tuple[int, int]:
-        if self.fixed is not None:
-            return self.fixed
-        leading = min(self.leading, len(learners) - 1)  # another thread may just have looked
-        return leading, learners[leading].model.chosen
+    def fit_into_memory(self) -> None:
+        """Remove the candidates that the memory limit does not allow.
 
-    def _leader(self) -> tuple[Learner, int]:
-        """Return the learner and the lane that predict: one that knows nothing, at first."""
-        learners = self.learners  # a look in another thread puts others in their place
-        if not learners:
-            return self._blank(), 0
-        i, lane = self._best_of(learners)
-        return learners[i], lane
+        Before the first removal by error, the remaining ones are those of a selection that had as
+        many outputs from the beginning; later they are the best ones.
+        """
+        learners, by_record = self.learners, self.drift.elapsed(self.examples) >= SETTLED
+        if not learners or self.paused:
+            return
+        ranked = sorted(learners, key=record_of if by_record else importance_of)
+        places, widths = [each.settings for each in ranked], [each.features for each in ranked]
+        most = [each.models for each in ranked] if by_record else None
+        count, values = self.affordable(places, widths, most=most)
+        if count == len(learners) and all(each.models <= values for each in learners):
+            return
+        kept = ranked[:count]
+        stay = [
+            narrowed(each, values)
+            if by_record
+            else within_grid(each, values, self.space.grid(each.settings, self.outputs))
+            for each in learners
+            if each in kept
+        ]
+        checkpoint = self.drift.next_checkpoint  # may be due
+        self.go_on_with(stay, [each for each in learners if each not in kept])
+        self.drift, self.fixed = replace(self.drift, next_checkpoint=checkpoint), None
 
-    def _blank(self) -> Learner:
-        chosen = {name: getattr(Settings, name) for name in selected_axes(self.settings)}
-        settings = replace(self.settings, **chosen)
-        return Learner(settings, self.features, self.classes, self.dtype, self.seed)
+    # -- the end of selection ----------------------------------------------------------------------
 
-    @property
-    def mistakes(self) -> float:
-        """Mistakes of whoever led at the time, before learning."""
-        return self.counted[0] + self.made()[0]
+    def keep_best(self) -> None:
+        """Keep the best candidate and its representation; there is nothing to select then."""
+        alone, unit = self.winner(), self.winner_unit
+        self._keep([alone], settings=alone.settings, left=[], margin_unit=unit, fixed=None)
 
-    @property
-    def distance(self) -> float:
-        """The same for regression: how far off it was."""
-        return self.counted[1] + self.made()[1]
+    def keep_representation(self) -> None:
+        """Keep the best representation, once the patience of the search space has passed."""
+        if len(self.representations.descriptions) == 1 or self.examples < self.space.patience:
+            return
+        best = self.representation
+        stay = [each for each in self.learners if each.representation == best]
+        gone = [each for each in self.learners if each.representation != best]
+        rows = (self._described(gone), self._described(stay), self.examples, self._regression)
+        self._keep(stay, left=[*self.left, *removed_rows(*rows)])
 
-    def made(self) -> tuple[float, float]:
-        """Return what the learner that leads since the last look has made of them."""
-        learners, leading = self.learners, self.leading
-        return learners[leading].model.chosen_record if learners else (0.0, 0.0)
-
-    def _drift_sums(self) -> Sums:
-        """Return the sums for drift detection of the best candidate of the last checkpoint."""
-        learners, leading = self.learners, self.leading
-        return learners[leading].model.drift_record if learners else NO_ROWS
-
-    @property
-    def C(self) -> float:
-        """The C of the leader."""
-        return float(self._chosen().C)
-
-    @property
-    def choice(self) -> dict[str, Any]:
-        """What the leader has chosen, by the names of the settings that were left open."""
-        chosen = {name: getattr(self._chosen(), name) for name in AXES}
-        return {n: c for n, c in chosen.items() if getattr(self.settings, n) == "auto" != c}
-
-    def _chosen(self) -> Settings:
-        if not self.learners:
-            raise ValueError("C='auto' has nothing to choose by before the first example.")
-        learner, lane = self._leader()
-        return learner.all_settings[lane]
-
-    def lanes(self) -> list[dict[str, Any]]:
-        """Return what is raced: the settings, mistakes and recent record of each lane."""
-        learners = self.learners
-        return all_lanes(learners, self._best_of(learners)) if learners else []
-
-    def told(self) -> SelectionReport:
-        """Return what was raced, the leader first, those that left the race included."""
-        self._chosen()  # there is one
-        return choice_of(self.lanes(), self.left, self._regression)
-
-    @property
-    def winner_unit(self) -> float:
-        """The unit of recorded margins as scores of the leader alone."""
-        learners = self.learners
-        if self.fixed is None and joint.answers(learners):
-            return float(learners[self.leading].model.chosen_unit)
-        return self.margin_unit
-
-    def winner(self) -> Learner:
-        """Return the leader alone, as a learner of its own that goes on as its lane would."""
-        self._chosen()  # there is one
-        learner, lane = self._leader()
-        return select(learner, [lane], [learner.all_settings[lane]])
-
-    def clone(self) -> Learner:
-        """Return a new learner like the leader alone."""
-        return self.winner().clone()
-
-    # -- what a Learner has -----------------------------------------------------------------
-
-    def _answering(self) -> Joint | Alone:
-        learners = self.learners
-        if self.fixed is None and joint.answers(learners):
-            return Joint(learners)
-        return Alone(*self._leader())
-
-    def scores(self, rows: _core.Rows, threads: int = 1) -> Array:
-        """Return the scores of the leader, or of all lanes jointly."""
-        return self._answering().scores(rows, threads)
-
-    def set_coef(self, coef: Array, intercept: Array) -> None:
-        """Refuse: there is no one model to start from."""
-        raise ValueError(
-            "C, metric or scale are 'auto': a race of models of their own, which cannot be given "
-            "weights; leave coef_init and intercept_init out, or choose all three."
-        )
-
-    def coef(self) -> Array:
-        """Return the weights that predict, outputs x features."""
-        return self._answering().coef()
-
-    def intercept(self) -> Array:
-        """Return the intercepts that predict."""
-        return self._answering().intercept()
-
-    @property
-    def examples(self) -> int:
-        """Number of examples learned from."""
-        learners = self.learners
-        return learners[0].examples if learners else 0
-
-    @property
-    def progress(self) -> Progress:
-        """Mistakes of whoever led at the time; updates and loss of the present leader."""
-        learner, lane = self._leader()
-        leader = learner.progress_of(lane)
-        return Progress(int(self.mistakes), leader.updates, leader.loss)
+    def _keep(self, learners: list[Learner], **changes: Any) -> None:
+        """Continue with learners of the best representation alone."""
+        representations = self.representations.only(self.representation)
+        mistakes, distance, leader = self.mistakes, self.distance, self.learners[self.leading]
+        leading = learners.index(leader) if leader in learners else 0
+        made = learners[leading].model.chosen_record
+        for each in learners:
+            each.representation = 0
+        counted = (mistakes - made[0], distance - made[1])
+        kept = {"representations": representations, "learners": learners, "leading": leading}
+        self.__dict__.update(kept, counted=counted, **changes)
 
     def freeze_means(self, frozen: bool = True) -> None:
-        """Stop the class means, and the judging: examples seen again are no fair test.
+        """Stop or continue evaluation and class means: repeated examples are no fair test.
 
-        The choice has fallen then. Only the learner that leads goes on to learn them.
+        Only the best learner continues to learn repeated examples.
         """
         if frozen and self.fixed is None and self.learners:
-            rest, (leading, lane) = list(self.learners), self.best
-            ensemble = joint.answers(rest)
+            rest, (leading, candidate) = list(self.learners), self.best
+            together = ensemble.predicts(rest)
             self.go_on_with([rest.pop(leading)], rest)
-            self.fixed = (0, lane)
-            joint.join(self.learners, jointly=False)
-            self._note_end_of(ensemble)
+            self.fixed = (0, candidate)
+            ensemble.weight(self.learners, predict=False)
+            self._note_end_of(together)
         elif not frozen:
             self.fixed = None
         self.frozen = frozen
         for learner in self.learners:
             learner.freeze_means(frozen)
 
-    def candidate_scores(self, rows: _core.Rows) -> dict[int, Array]:
-        """Return the scores of the best candidate and then of the next smaller C, by their lanes.
-
-        A C that is best in one pass may be too large for several.
-        """
-        learner, best = self._leader()
-        return {lane: learner.scores(rows, lane) for lane in range(best, max(best - 2, -1), -1)}
-
-    def choose(self, lane: int) -> None:
+    def choose(self, candidate: int) -> None:
         """Let this candidate of the best learner predict, until new rows are learned."""
-        self.fixed, self.below = (self.best[0], lane), 0
+        self.fixed, self.below = (self.best[0], candidate), 0
+
+    # -- parameters and classes --------------------------------------------------------------------
 
     def configure(self, settings: Settings) -> None:
-        """Take over new parameters other than those that are raced, for what comes."""
+        """Replace the parameters that are not selected, for future examples."""
         check_same_layout(self.settings, settings)
         for learner in self.learners:
             learner.configure([chosen_of(s, settings) for s in learner.all_settings])
         self.settings = settings
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "turns"}
+    def set_coef(self, coef: Array, intercept: Array) -> None:
+        """Raise: candidates cannot start from given weights."""
+        raise ValueError(
+            "C, metric or scale are 'auto': candidates with models of their own cannot be given "
+            "weights; leave coef_init and intercept_init out, or choose all three."
+        )
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__dict__.update(kept, turns=OwnedLock())
+    def add_classes(self, settings: Settings, position: Array, classes: int) -> ModelSelection:
+        """Return a selection of more classes that continues this one, which does not change.
+
+        ``position[c]`` is the new index of the old class c (see ``Learner.add_classes``).
+        """
+        new = copy.copy(self)
+        new.settings, new.classes = settings, classes
+        new.outputs = 1 if settings.task == "binary" else classes
+        new.fit_into_memory()  # before they grow
+        new.learners = [
+            each.add_classes([chosen_of(s, settings) for s in each.all_settings], position, classes)
+            for each in new.learners
+        ]
+        if not ensemble.predicts(new.learners):
+            new.margin_unit = self.winner_unit
+        return new
+
+
+class _Models:
+    """The state of some learners before rows are learned in several calls of the core."""
+
+    def __init__(
+        self,
+        learners: Sequence[Learner],
+        views: Views,
+        order: Array | None,
+        targets: dict[str, Any],
+        *,
+        undo: bool,
+    ) -> None:
+        self.parts = []
+        for which, group in by_representation(learners).items():
+            models: list[Any] = [each.model for each in group]
+            begin = _core.begin_transaction
+            self.parts.append(begin(models, views[which], order=order, undo=undo, **targets))
+
+    def check_overflow(self) -> None:
+        """Raise if a model has overflowed."""
+        for part in self.parts:
+            part.check()
+
+    def restore(self) -> None:
+        """Restore all models."""
+        for part in self.parts:
+            part.restore()

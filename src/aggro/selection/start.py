@@ -1,4 +1,4 @@
-"""Learners that begin to race, at the first example or when the stream has changed."""
+"""The first candidates of a selection, at the first example or after drift."""
 
 from __future__ import annotations
 
@@ -9,44 +9,69 @@ import numpy as np
 
 from aggro import _core
 from aggro.learner import Learner
-from aggro.selection import ensemble as joint
+from aggro.selection import ensemble
+from aggro.selection.candidates import by_representation
 from aggro.selection.copies import select
-from aggro.selection.grids import FILLED, first_steps, places_of
-from aggro.selection.memory import by_importance, learner_bytes
-from aggro.settings import memory_of
+from aggro.selection.grids import FILLED, first_steps, limited_grid, places_of, price
+from aggro.selection.memory import importance, learner_bytes
+from aggro.settings import Settings, memory_of
 
 if TYPE_CHECKING:
-    from aggro.selection.selection import ModelSelection
+    from aggro.selection.selection import ModelSelection, Views
 
 
 def first_candidates(
-    race: ModelSelection, rows: _core.Rows, lesson: dict[str, Any], first: int
+    selection: ModelSelection, views: Views, targets: dict[str, Any], first: int
 ) -> list[Learner]:
-    """Return a learner for each place that is raced; they count on from the race's examples.
+    """Return new learners for all representations, whose counts begin at the present example.
 
-    Grids lie by the first example of the lesson that they learn. They follow when more is known.
+    Grids are placed by the first row that they learn, and move when more is known.
     """
-    s, shape = race.settings, (race.features, race.classes, race.dtype, race.seed)
-    target = np.abs(lesson["values"][first]).max() if s.task == "regression" else 1.0
-    pairs = places_of(s, is_sparse(rows, first))
-    places = [replace(s, metric=metric, scale=scale) for metric, scale in pairs]
-    spent = learner_bytes(race.learners[race.leading]) if race.learners else 0  # it stays
-    kept, values = race.affordable(by_importance(places), spent)
-    learners = []
-    for place in (place for place in places if place in kept):
-        scale = place.scale
-        steps = first_steps(place, rows.square(first, getattr(_core.Scale, scale)), target)
-        prices = race.grid(place, steps, values) if s.C == "auto" else [s.C]
-        learner = Learner([replace(place, C=c) for c in prices], *shape)
-        learner.model.set_memory(memory_of(s))
-        if learner.models > 1:
-            learner.model.set_unit(steps)
-        if race.examples:
-            _count_from(learner, race.examples)
-        learners.append(learner)
-    if race.joins and not race.examples and joint.may_begin(s, learners):
-        joint.join(learners, jointly=True)
+    s, c = selection.settings, selection
+    target = np.abs(targets["values"][first]).max() if s.task == "regression" else 1.0
+    places = [
+        (which, replace(s, metric=metric, scale=scale))
+        for which, rows in views.items()
+        for metric, scale in places_of(s, is_sparse(rows, first))
+    ]
+    ranked = sorted(places, key=lambda place: importance(place[1]))
+    widths = [views[which].features for which, _ in ranked]
+    spent = learner_bytes(c.learners[c.leading]) if c.learners else 0  # it stays
+    count, values = c.affordable([place for _, place in ranked], widths, spent)
+    kept = ranked[:count]
+    learners = [
+        _first_learner(selection, which, place, views[which], first, target, values)
+        for which, place in places
+        if (which, place) in kept
+    ]
+    for group in by_representation(learners).values():
+        if c.space.ensemble and not c.examples and ensemble.may_begin(s, group):
+            ensemble.weight(group, predict=True)
     return learners
+
+
+def _first_learner(
+    selection: ModelSelection,
+    representation: int,
+    place: Settings,
+    rows: _core.Rows,
+    first: int,
+    target: float,
+    values: int,
+) -> Learner:
+    c, scale = selection, getattr(_core.Scale, place.scale)
+    steps = first_steps(place, rows.square(first, scale), target)
+    grid = limited_grid(c.space.grid(place, c.outputs), values)
+    costs = [price(step + steps) for step in grid] if c.settings.C == "auto" else [place.C]
+    settings = [replace(place, C=C) for C in costs]
+    learner = Learner(settings, rows.features, c.classes, c.dtype, c.seed)
+    learner.representation = representation
+    learner.model.set_memory(memory_of(c.settings))
+    if learner.models > 1:
+        learner.model.set_unit(steps)
+    if c.examples:
+        _count_from(learner, c.examples)
+    return learner
 
 
 def is_sparse(rows: _core.Rows, first: int) -> bool:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from aggro.calibration.calibrator import Calibrator
 from aggro.checks import check_count, check_flag, threads_of
 from aggro.io.batch import RawRows
 from aggro.learner import Array
 from aggro.selection.report import SelectionReport
-from aggro.settings import Settings, check_settings, memory_limit
+from aggro.settings import Settings, check_settings
 from aggro.sklearn_api import Estimator, check_fitted
 from aggro.stream.river import RiverProtocol
 from aggro.text.encoder import IDF, TF, Encoder
@@ -79,8 +80,8 @@ class TextEstimator(Estimator, RiverProtocol):
         check_flag("shuffle", self.shuffle)
         return settings
 
-    def _new_learner(self, outputs: int) -> TextLearner:
-        """Return a learner that knows nothing; raise when a parameter is wrong."""
+    def _new_learner(self, outputs: int, calibrator: Calibrator | None = None) -> TextLearner:
+        """Return a blank learner; raise if a parameter is invalid."""
         settings = self._checked(outputs)
         if (isinstance(self.idf, str) and self.idf != "auto") or self.idf not in WEIGHINGS:
             raise ValueError(f"idf={self.idf!r} is not valid; give True, False or 'auto'.")
@@ -106,9 +107,10 @@ class TextEstimator(Estimator, RiverProtocol):
             "category" in kinds_of,
             kinds_of.count("number"),
             names,
+            calibrator is not None,
         )
         seed = int(np.random.default_rng(self.random_state).integers(2**31 - 1))
-        return TextLearner(encoder, settings, outputs, seed, memory_limit(self.memory))
+        return TextLearner(encoder, settings, outputs, seed, calibrator)
 
     def _table(self, X: Any) -> Table:
         if isinstance(X, Table):
@@ -187,26 +189,26 @@ class TextEstimator(Estimator, RiverProtocol):
     @property
     def best_params_(self) -> dict[str, Any]:
         """What leads: ``ngram_range``, ``idf``, and what else was left open."""
-        return self._fitted().choice
+        return self._fitted().best_params
 
     @property
     def candidates_(self) -> list[dict[str, Any]]:
         """What is raced: each lane's representation, settings, mistakes and recent record."""
-        return self._fitted().lanes()
+        return self._fitted().selection.lanes()
 
     def selection_report(self, path: str | Path | None = None) -> SelectionReport:
         """Return what was raced and by how much the leader is ahead: a table, once printed.
 
         With a path, a picture of it is drawn there.
         """
-        learner = self._fitted()
-        if not learner.lanes():
+        selection = self._fitted().selection
+        if not selection.lanes():
             raise AttributeError(
                 "There is no selection to report: nothing is 'auto', or keep_best() has ended it."
             )
         from aggro.plot.choice import explained
 
-        return explained(learner.told(), path)
+        return explained(selection.told(), path)
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -220,7 +222,7 @@ class TextEstimator(Estimator, RiverProtocol):
     @property
     def n_updates_(self) -> int:
         """Texts that moved the best candidate (summed over independent outputs)."""
-        return self._fitted().leader.race.progress.updates
+        return self._fitted().selection.progress.updates
 
     def _fitted(self) -> TextLearner:
         check_fitted(self)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.calibration.calibrator import Calibrator
 from aggro.calibration.probability_map import softmax
 from aggro.checks import check_flag, threads_of
 from aggro.classes import Classes, decode
@@ -214,7 +215,7 @@ binary, min_df, max_df
         if len(known) == len(self.classes_):
             return self._learner
         settings = replace(self._learner.settings, task=known.task)
-        return self._learner.admit(settings, self._classes.among(known), len(known))
+        return self._learner.add_classes(settings, self._classes.among(known), len(known))
 
     def _become(self, learner: TextLearner, known: Classes) -> TextClassifier:
         self.__dict__.update(_learner=learner, classes_=known.labels, _classes_given=known.given)
@@ -246,12 +247,11 @@ binary, min_df, max_df
             intercept_scaling="auto",  # rows have length one: a constant 1 takes half of each step
         )
 
-    def _new_learner(self, outputs: int) -> TextLearner:
+    def _new_learner(self, outputs: int, calibrator: Calibrator | None = None) -> TextLearner:
         check_flag("probability", self.probability)
-        learner = super()._new_learner(outputs)
-        if not self.probability:
-            learner.calibrator = None
-        return learner
+        if self.probability:
+            calibrator = Calibrator.empty(outputs)
+        return super()._new_learner(outputs, calibrator)
 
     # -- predicting -------------------------------------------------------------------------
 
@@ -306,4 +306,4 @@ binary, min_df, max_df
         Each text counts once, whatever its weight. Later passes of ``fit`` over the same texts are
         not counted.
         """
-        return int(self._fitted().mistakes)
+        return int(self._fitted().selection.mistakes)

@@ -1,8 +1,8 @@
-"""Documents to the rows that several models learn from: one reading of each, several weighings.
+"""Representations of documents: several ranges of n-grams and weightings in one reading of each.
 
 A row of a table has several sources: each column of text is one, all categories together are one,
-and so are all numbers. The features of source s of m are the numbers s, s + m, s + 2m ...: so each
-may grow without end, and one column of text alone has the places of its words.
+and so are all numbers. The features of source s of m are the numbers s, s + m, s + 2m ..., so that
+each source may grow, and a single column of text has the positions of its words.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from aggro import _core
 from aggro.learner import Array
+from aggro.reference_row import ReferenceRow, next_change
+from aggro.selection.grids import PIECE
 from aggro.text.numbers import Sizes
 from aggro.text.options import Options
 from aggro.text.table import Table
@@ -31,8 +34,20 @@ class Rows:
     values: dict[str, Array]
 
 
+@dataclasses.dataclass(frozen=True)
+class Matrix:
+    """Sparse rows of one representation."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+
+
 class Encoder:
-    """Keeps what is known about words, and turns documents into rows."""
+    """The representations of a text learner (see ``Representations``), and what is known of words.
+
+    ``choices`` has the number of a range of n-grams and the weighting of each representation.
+    """
 
     def __init__(
         self,
@@ -43,6 +58,7 @@ class Encoder:
         categories: bool = False,
         numbers: int = 0,
         names: int = 0,
+        references: bool = False,
     ) -> None:
         self.options, self.ranges, self.kinds = options, list(ranges), list(kinds)
         self.names, self.prepare = names, options.prepare
@@ -52,6 +68,17 @@ class Encoder:
         place = dataclasses.replace(CATEGORIES, n_features=options.n_features)
         self.categories = place.core(compact=True, names=names) if categories else None
         self.numbers = Sizes.of(numbers) if numbers else None
+        self.choices = [(i, kind) for kind in reversed(self.kinds) for i in range(len(self.ranges))]
+        blank = ReferenceRow.of(np.zeros(1))
+        self.references = [blank] * len(self.choices) if references else []
+        self._advanced = self.references  # by the rows of the present transaction
+
+    @property
+    def descriptions(self) -> list[dict[str, Any]]:
+        """The range of n-grams and the weighting of each representation."""
+        return [
+            {"ngram_range": self.ranges[which], "idf": kind == IDF} for which, kind in self.choices
+        ]
 
     @property
     def sources(self) -> int:
@@ -73,6 +100,42 @@ class Encoder:
         return max(most * self.sources, 1)
 
     # -- rows -------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        rows: Table,
+        order: Array,
+        needed: Sequence[int],
+        widths: Sequence[int],
+        *,
+        learn: bool,
+        threads: int = 1,
+    ) -> list[_core.Rows]:
+        """Return the rows of a table as some representations see them."""
+        block = rows.take(_as_slice(order))
+        encoded = self.rows(block, learn, threads)
+        if learn:
+            everything = np.arange(len(block))
+            self._advanced = [
+                each.after(self.matrix(encoded, number), everything, 1)
+                for number, each in enumerate(self.references)
+            ]
+        found = []
+        for number, width in zip(needed, widths, strict=True):
+            matrix = self.matrix(encoded, number)
+            features = max(width, self.features(self.choices[number][0]))
+            found.append(_core.Rows(matrix.data, matrix.indices, matrix.indptr, features))
+        return found
+
+    def matrix(self, rows: list[Rows], number: int) -> Matrix:
+        """Return encoded rows as one representation sees them."""
+        which, kind = self.choices[number]
+        each = rows[which]
+        return Matrix(each.values[kind], each.indices, each.starts)
+
+    def reference(self, number: int, typical: _core.Rows | None, width: int) -> _core.Rows | None:
+        """Return the reference row of a representation."""
+        return self.references[number].rows(width) if self.references else None
 
     def rows(self, table: Table, learn: bool, threads: int = 1) -> list[Rows]:
         """Return the rows of some documents for each range; to learn them counts them first."""
@@ -117,31 +180,42 @@ class Encoder:
         }
         return Rows(starts, indices[order], values)
 
-    # -- all or nothing ---------------------------------------------------------------------
+    def block_size(self) -> int:
+        """Return how many documents to encode at once: until the reference rows change."""
+        return next_change(self.references[0].met, 1) if self.references else PIECE
+
+    # -- transactions -----------------------------------------------------------------------
 
     def begin(self) -> None:
-        """From here on, what is learned can be taken back."""
+        """Begin a transaction: what is learned from here on can be undone."""
         self._before = self.numbers
         for core in self.cores:
             core.begin()
 
-    def keep(self, prune: bool) -> None:
-        """Keep what was learned; ``prune``: forget the names used least, if there are too many."""
+    def commit(self, examples: int) -> None:
+        """Keep what was learned, and prune names after a fixed number of examples."""
+        self.references = self._advanced
         for core in self.cores:
             core.keep()
-            if prune:
-                core.prune()
+        if examples % PIECE == 0:
+            self.prune()
 
-    def restore(self) -> None:
-        """Take back what was learned since ``begin``."""
+    def prune(self) -> None:
+        """Forget the names used least, if there are too many."""
+        for core in self.cores:
+            core.prune()
+
+    def rollback(self) -> None:
+        """Undo what was learned since ``begin``."""
         for core in self.cores:
             core.restore()
-        self.numbers = self._before
+        self.numbers, self._advanced = self._before, self.references
 
     # -- copies and files -------------------------------------------------------------------
 
-    def alone(self, which: int, kind: str) -> Encoder:
-        """Return an encoder of one range and one weighing, which goes on as this one would."""
+    def only(self, number: int) -> Encoder:
+        """Return an encoder of one representation, which continues as this one would."""
+        which, kind = self.choices[number]
         new = Encoder(
             self.options,
             [self.ranges[which]],
@@ -159,7 +233,12 @@ class Encoder:
                 if part.endswith(f"_{which}"):
                     state[f"{source}_{part.rpartition('_')[0]}_0"] = array
         new.load_state(state)
+        new.set_references(self.references[number : number + 1])
         return new
+
+    def set_references(self, references: Sequence[ReferenceRow]) -> None:
+        """Set the reference row of each representation; none if margins are not recorded."""
+        self.references = self._advanced = list(references)
 
     def state(self) -> dict[str, Array]:
         """Return all that is known, as arrays by name."""
@@ -186,7 +265,7 @@ class Encoder:
             self.numbers = Sizes(state["number_squares"], state["number_counts"])
 
     def __getstate__(self) -> dict[str, Any]:
-        cores = ("texts", "categories", "_before")
+        cores = ("texts", "categories", "_before", "_advanced")
         kept = {name: value for name, value in self.__dict__.items() if name not in cores}
         kept.pop("prepare")
         return {**kept, "n_texts": len(self.texts), "known": self.state()}
@@ -197,6 +276,7 @@ class Encoder:
         shape = (kept["n_texts"], categories, numbers, kept["names"])
         Encoder.__init__(self, kept["options"], kept["ranges"], kept["kinds"], *shape)
         self.load_state(kept["known"])
+        self.set_references(kept["references"])
 
 
 def _sparse(numbers: Array) -> tuple[Array, Array, Array]:
@@ -204,3 +284,10 @@ def _sparse(numbers: Array) -> tuple[Array, Array, Array]:
     rows, columns = np.nonzero(numbers)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(numbers)))])
     return starts.astype(np.int64), columns.astype(np.int32), numbers[rows, columns]
+
+
+def _as_slice(order: Array) -> Any:
+    """Return consecutive positions as a slice, which needs no copy of the documents."""
+    if len(order) and (np.diff(order) == 1).all():
+        return slice(int(order[0]), int(order[-1]) + 1)
+    return order

@@ -12,6 +12,7 @@ import numpy as np
 
 from aggro import _core
 from aggro.learner import Array
+from aggro.selection.selection import ModelSelection
 from aggro.text.learner import TextLearner
 from aggro.text.names import columns_of, hashes_of, listed
 
@@ -57,19 +58,19 @@ class Explained:
         one column of texts and no idf.
         """
         learner = self._fitted()  # type: ignore[attr-defined]
-        encoder, which = learner.encoder, learner.leader.which
+        encoder, selection = learner.encoder, learner.selection
+        which, _ = encoder.choices[selection.representation]
         if encoder.sources > 1:
             raise AttributeError("coef_ exists only for one column of texts.")
         met = encoder.cores[0].state()[f"columns_{which}"]
-        race = learner.leader.race
-        coef = np.zeros((race.outputs, encoder.options.n_features), race.dtype)
-        coef[:, met] = race.coef()[:, : len(met)]
+        coef = np.zeros((selection.outputs, encoder.options.n_features), selection.dtype)
+        coef[:, met] = selection.coef()[:, : len(met)]
         return coef
 
     @property
     def intercept_(self) -> Array:
         """The intercepts of the leader."""
-        return np.asarray(self._fitted().leader.race.intercept())  # type: ignore[attr-defined]
+        return np.asarray(self._fitted().selection.intercept())  # type: ignore[attr-defined]
 
     def explain(self, text: Any) -> dict[Any, Explanation]:
         """Return what each word of a text says for each class (for a number: under None).
@@ -84,14 +85,14 @@ class Explained:
         """
         learner = self._fitted()  # type: ignore[attr-defined]  # of TextEstimator
         table = self._table([text])  # type: ignore[attr-defined]
-        race, X, _ = learner.look(table)
+        selection, X = learner.selection, learner.encoded(table)
         names = _names_of(learner, table)
         numbers = [name for name, kind in (self.columns or {}).items() if kind == "number"]
         sources = learner.encoder.sources
         names |= {i * sources + sources - 1: [name] for i, name in enumerate(numbers)}
-        weights = _weights(race, X.indices)
+        weights = _weights(selection, X.indices)
         told = X.data[:, None].astype(np.float64) * weights
-        intercept = np.asarray(race.intercept(), np.float64)
+        intercept = np.asarray(selection.intercept(), np.float64)
         if told.shape[1] == 1 and hasattr(self, "classes_"):
             told, intercept = np.hstack([-told, told]), np.concatenate([-intercept, intercept])
         found = {}
@@ -127,7 +128,7 @@ class Explained:
         features = np.array(sorted(names), dtype=np.int64)
         if not len(features):
             return []
-        weights = _weights(learner.leader.race, features)
+        weights = _weights(learner.selection, features)
         if weights.shape[1] == 1 and hasattr(self, "classes_"):
             weights = np.hstack([-weights, weights])
         told = weights[:, heads.index(label)] * np.array([signs[f] for f in features.tolist()])
@@ -145,12 +146,13 @@ class Explained:
         return self.classes_.tolist()[:] if hasattr(self, "classes_") else [None]
 
 
-def _weights(race: Any, features: Array) -> Array:
+def _weights(selection: ModelSelection, features: Array) -> Array:
     """Return the weights of some features, one column for each output: the scores of each alone."""
     count = len(features)
     rows = (np.ones(count, np.float32), np.asarray(features, np.int64))
     starts = np.concatenate([np.arange(count + 1), [count]])  # and of an empty row
-    scores = race.scores(_core.Rows(*rows, starts, race.features)).astype(np.float64)
+    width = selection.width(selection.representation)
+    scores = selection.score_encoded(_core.Rows(*rows, starts, width)).astype(np.float64)
     return np.asarray(scores[:-1] - scores[-1])
 
 
@@ -174,7 +176,8 @@ def _places(
     learner: TextLearner, source: int, words: list[str], columns: Array
 ) -> Iterator[tuple[int, int]]:
     """Yield the words that have a feature in what leads: number and feature."""
-    encoder, which = learner.encoder, learner.leader.which
+    encoder = learner.encoder
+    which, _ = encoder.choices[learner.selection.representation]
     is_text = source < len(encoder.texts)
     lowest, highest = encoder.ranges[which]
     by_words = is_text and encoder.options.analyzer == "word"

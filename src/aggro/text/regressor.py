@@ -157,4 +157,4 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         Later passes of ``fit`` over the same texts are not counted.
         """
         learner = self._fitted()
-        return learner.distance / max(learner.examples - learner.repeated, 1)
+        return learner.selection.distance / max(learner.examples - learner.repeated, 1)

@@ -45,7 +45,7 @@ class TextFace(Face):
         if learner.calibrator is None:
             scores = [-scores[0], scores[0]] if len(names) == 2 else scores
             return Said(prediction, dict(zip(names, map(float, scores), strict=True)))
-        margins = learner.record.margins(learner.leader.race, scores)
+        margins = learner.margins(scores)
         found = self._probabilities.of(learner.calibrator, *margins)
         return Said(prediction, None, dict(zip(names, found, strict=True)))
 

@@ -1,4 +1,4 @@
-"""How a training on a cluster goes on: a line that is written over, and a record."""
+"""Progress of distributed training: a line on stderr, and a history."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from typing import Any
 
 @dataclass
 class Progress:
-    """The record of all rounds, told while they go on if that is wanted."""
+    """The history of all rounds, printed as they end if ``verbose``."""
 
     verbose: int = 0
     regression: bool = False
     history: list[dict[str, Any]] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
 
-    def tell(
+    def add(
         self, number: int, place: int, of: int, rows: int, made: float, seconds: float, sent: int
     ) -> None:
-        """Note a round: its rows, and the mistakes (or distances) made before they were learned.
+        """Add a round: its rows, and the mistakes (or distances) made before they were learned.
 
         Mistakes are counted in the first pass alone, so later passes keep its error.
         """
-        total = rows + sum(each["rows"] for each in self.history)
         first = [each for each in self.history if each["pass"] == 0]
         judged = sum(each["rows"] for each in first)
         wrong = sum(each["error"] * each["rows"] for each in first)
@@ -44,15 +43,19 @@ class Progress:
             }
         )
         if self.verbose:
-            self._write(number, place, of, total)
+            self._write(number, place, of)
 
-    def _write(self, number: int, place: int, of: int, rows: int) -> None:
-        last = self.history[-1]
-        error = format(last["error_so_far"], ".4g" if self.regression else ".2%")
+    def rows_of(self, number: int) -> int:
+        """Return how many rows a pass has learned."""
+        return sum(each["rows"] for each in self.history if each["pass"] == number)
+
+    def _write(self, number: int, place: int, of: int) -> None:
+        rows, error = sum(each["rows"] for each in self.history), self.history[-1]["error_so_far"]
+        shown = format(error, ".4g" if self.regression else ".2%")
         speed = rows / max(time.perf_counter() - self.began, 1e-9)
         line = (
             f"pass {number + 1}, round {place + 1}/{of}: {rows:,} rows, {speed:,.0f} rows/s, "
-            f"error so far {error}"
+            f"error so far {shown}"
         )
         over = sys.stderr.isatty() or "ipykernel" in sys.modules
         end = "" if over and place + 1 < of else "\n"
