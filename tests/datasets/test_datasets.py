@@ -71,13 +71,13 @@ def test_files_may_lie_flat_and_unpacked(own, toy):
     assert datasets.load("toy").X.shape == (3, 2)
 
 
-def test_wrong_file_is_refused(own):
+def test_wrong_file_is_rejected(own):
     (own / "toy" / "toy.bz2").write_bytes(bz2.compress(SVM[:-4]))
     with pytest.raises(datasets.DataError, match=r"not the file of 'toy'.*sha256"):
         fetch.find(source())
 
 
-def test_cut_file_is_refused(own):
+def test_truncated_file_is_rejected(own):
     (own / "toy" / "toy.bz2").write_bytes(bz2.compress(SVM)[:-5])
     with pytest.raises(datasets.DataError, match="cut short"):
         fetch.find(source())
@@ -130,7 +130,7 @@ def test_cache_without_xdg(monkeypatch, tmp_path):
     assert datasets.cache_folder() == tmp_path / ".cache" / "aggro"
 
 
-def test_a_terminal_sees_how_far_it_is(own, tmp_path, monkeypatch, capsys):
+def test_terminal_shows_progress(own, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setitem(sys.modules, "rich", None)
     monkeypatch.setitem(sys.modules, "rich.console", None)
@@ -152,7 +152,7 @@ def test_texts_become_rows_of_length_one():
     assert_close(np.sort(X[1].data), expected)
 
 
-def test_escapes_are_kept_where_there_are_none():
+def test_escapes_are_kept_in_files_without_escaping():
     X, _ = read.read_texts(b"a\tone\\ntwo")
     assert np.diff(X.indptr).tolist() == [2]  # one, ntwo
     assert (read.read_texts(b"a\tone ntwo")[0] != X).nnz == 0
@@ -170,7 +170,7 @@ def test_empty_text_is_an_empty_row():
     assert np.isfinite(X.data).all()
 
 
-def test_float32():
+def test_float32_rows_are_returned():
     X, _ = read.read_texts(TEXT, dtype=np.float32)
     assert X.dtype == np.float32
 
@@ -205,7 +205,7 @@ def test_unknown_name_lists_near_ones():
         datasets.load("electricty")
 
 
-def test_table_is_sound():
+def test_table_is_consistent():
     assert len(datasets.names()) >= 40
     assert set(datasets.names("regression")) < set(datasets.names())
     for name in datasets.names():

@@ -49,14 +49,14 @@ def test_half_full_rows_are_dense(lines, dense, tmp_path, monkeypatch):
     assert repr(data).endswith(f"{'dense' if dense else 'sparse'})")
 
 
-def test_escapes():
+def test_escapes_are_resolved():
     text = "a\tone\\ttwo\\rthree\\\\nfour\\xfive"
     X, _ = read.read_texts(text.encode(), escaped=True)
     plain, _ = read.read_texts(b"a\tone two three\\nfourxfive")
     assert (plain != X).nnz == 0
 
 
-def test_counts_of_words():
+def test_word_counts_are_read():
     X, y = read.read_texts(b"a\tx x x y\n\tz\nb")
     assert y.tolist() == ["a", "", "b"] and np.diff(X.indptr).tolist() == [2, 1, 0]
     ratio = np.sort(X[[0]].data)[::-1]
@@ -65,7 +65,7 @@ def test_counts_of_words():
     assert read.BITS == 18 and X.shape[1] == 2**18
 
 
-def test_packing():
+def test_packed_files_are_unpacked():
     for pack in (bytes, bz2.compress, lzma.compress):
         assert fetch.unpack(pack(SVM)) == SVM
     for name, begins in (("a.bz2", b"BZh"), ("a.xz", b"\xfd7zXZ"), ("a.svm", SVM)):
@@ -87,7 +87,7 @@ def test_own_files_come_before_the_cache(tmp_path, monkeypatch):
     assert fetch.find(wanted) == places[1]
 
 
-def test_several_fetch_the_same_file(tmp_path):
+def test_concurrent_downloads_share_one_file(tmp_path):
     target = tmp_path / "deep" / "file"
     fetch._keep(b"one", target)
     fetch._keep(b"two", target)
@@ -126,7 +126,7 @@ class Bar:
         pass
 
 
-def test_the_plain_line_says_how_far_it_is(monkeypatch, capsys):
+def test_progress_line_has_size_and_share(monkeypatch, capsys):
     clock = [100.0]
     monkeypatch.setattr(fetch.time, "monotonic", lambda: clock[0])
     bar = fetch._PlainBar("toy", 4_000_000)
@@ -141,14 +141,14 @@ def test_the_plain_line_says_how_far_it_is(monkeypatch, capsys):
     assert capsys.readouterr().err == "\rtoy: 2.0 MB"
 
 
-def test_nothing_is_shown_where_nobody_looks(monkeypatch, capsys):
+def test_no_progress_without_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     with fetch._bar("toy", 10) as advance:
         advance(10)
     assert capsys.readouterr().err == ""
 
 
-def test_the_table_by_task():
+def test_data_sets_are_listed_by_task():
     for task in ("binary", "multiclass", "regression"):
         assert all(datasets.describe(name).task == task for name in datasets.names(task))
     assert sum(len(datasets.names(task)) for task in ("binary", "multiclass", "regression")) == len(

@@ -56,7 +56,7 @@ CASES = [("svmlight", *case) for case in SVMLIGHT] + [("vw", *case) for case in 
 
 
 @pytest.mark.parametrize(("format", "line", "column", "message"), CASES)
-def test_a_bad_line_is_named(tmp_path, format, line, column, message):
+def test_error_names_the_bad_line(tmp_path, format, line, column, message):
     good = b"1 1:1\n" if format == "svmlight" else b"1 |a b\n"
     path = tmp_path / "data"
     path.write_bytes(good + b"\n" + line + b"\n" + good)
@@ -106,7 +106,7 @@ def test_only_the_first_bad_lines_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize("format", ["svmlight", "jsonl"])
-def test_a_line_without_end_does_not_fill_the_memory(tmp_path, format):
+def test_endless_line_does_not_fill_the_memory(tmp_path, format):
     good = b"1 1:1\n" if format == "svmlight" else b'{"a": 1}\n'
     path = tmp_path / "data"
     path.write_bytes(good + b"1 " + b"1:1 " * 5000 + b"\n" + good + b"1 1:")
@@ -135,7 +135,7 @@ def test_bad_lines_survive_pickling():
         {"zero_based": 2},
     ],
 )
-def test_settings_are_checked(tmp_path, settings):
+def test_options_are_validated(tmp_path, settings):
     (tmp_path / "a.svm").write_bytes(b"1 1:1\n")
     with pytest.raises(ValueError, match=f"{next(iter(settings))}=.*expected"):
         aggro.io.read(tmp_path / "a.svm", **settings)
@@ -229,7 +229,7 @@ SEEDS = Path(__file__).parents[2] / "qa" / "fuzz" / "seeds"
 
 
 @pytest.mark.parametrize("seed", sorted(SEEDS.iterdir()), ids=lambda seed: seed.name)
-def test_seeds_of_the_fuzzer(seed):
+def test_seeds_of_the_fuzzer_are_handled(seed):
     settings, cut, *content = seed.read_bytes()
     if settings & 64:
         check_any_table(bytes(content), cut)

@@ -21,7 +21,7 @@ TEXT = b"1 1:0.5 3:2 # x\r\n\n-1 2:1\n# note\n2 qid:1 10:1e-3\n3"
 
 
 @pytest.mark.parametrize("size", range(1, len(TEXT) + 2))
-def test_every_block_size_gives_the_same(tmp_path, size):
+def test_block_size_does_not_change_the_rows(tmp_path, size):
     path = tmp_path / "a.svm"
     path.write_bytes(TEXT)
     X, y, _ = collect(path, batch_bytes=size, zero_based=True)
@@ -32,7 +32,7 @@ def test_every_block_size_gives_the_same(tmp_path, size):
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 1000])
 @pytest.mark.parametrize("size", [10, 1000, 1 << 20])
-def test_batches_of_exactly_so_many_rows(tmp_path, rows, size):
+def test_batch_rows_is_exact(tmp_path, rows, size):
     path = tmp_path / "a.svm"
     path.write_bytes(random_svmlight(50))
     counts = [batch.n_rows for batch in aggro.io.read(path, batch_rows=rows, batch_bytes=size)]
@@ -41,7 +41,7 @@ def test_batches_of_exactly_so_many_rows(tmp_path, rows, size):
 
 
 @pytest.mark.parametrize("size", range(1, 20))
-def test_lines_are_cut_at_their_ends(size):
+def test_blocks_end_at_line_ends(size):
     blocks = [bytes(block.data) for block in whole_lines(io.BytesIO(TEXT), size, 1000)]
     assert b"".join(blocks) == TEXT
     assert all(block.endswith(b"\n") for block in blocks[:-1])
@@ -51,7 +51,7 @@ COMPRESSORS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
-def test_compressed_files(tmp_path, suffix):
+def test_compressed_files_are_read(tmp_path, suffix):
     data = random_svmlight(100)
     compress = COMPRESSORS.get(suffix)
     if compress is None:
@@ -64,7 +64,7 @@ def test_compressed_files(tmp_path, suffix):
     assert y.tolist() == expected_y.tolist()
 
 
-def test_the_missing_extra_is_named(monkeypatch, tmp_path):
+def test_error_names_the_missing_extra(monkeypatch, tmp_path):
     (tmp_path / "a.svm.zst").write_bytes(b"")
     module = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
     monkeypatch.setitem(sys.modules, module, None)
@@ -74,7 +74,7 @@ def test_the_missing_extra_is_named(monkeypatch, tmp_path):
         compressor_of("to-be-written.zst")  # before there is anything to write
 
 
-def test_folders_patterns_and_lists(tmp_path):
+def test_folders_patterns_and_lists_are_expanded(tmp_path):
     for name in ["b.svm", "a.svm", ".hidden"]:
         (tmp_path / name).write_bytes(b"1 1:1\n")
     assert collect(tmp_path)[0].shape == (2, 1)
@@ -84,7 +84,7 @@ def test_folders_patterns_and_lists(tmp_path):
         aggro.io.read(tmp_path / "nowhere")
 
 
-def test_standard_input():
+def test_standard_input_is_read_once():
     code = (
         "import aggro\n"
         "reader = aggro.io.read('-')\n"
@@ -141,7 +141,7 @@ def test_memory_is_bounded(tmp_path):
 
 
 @pytest.mark.parametrize("length", [1, 3, 4, 100])
-def test_a_sample_is_whole_only_if_nothing_comes_after_it(length):
+def test_sample_is_whole_only_at_the_end_of_the_file(length):
     """Wherever the blocks end: at the size of the sample, before it or behind."""
     data = b"a\nbb\nc\n"
     parts = [data[i : i + length] for i in range(0, len(data), length)]
@@ -155,7 +155,7 @@ def test_a_sample_is_whole_only_if_nothing_comes_after_it(length):
 
 
 @pytest.mark.parametrize("name", ["a.svm", "a.vw", "a.csv", "a.jsonl"])
-def test_of_nothing_nothing_is_known(tmp_path, name):
+def test_properties_are_unknown_before_the_first_row(tmp_path, name):
     path = tmp_path / name
     path.write_text("y,a\n" if name == "a.csv" else "")
     reader = aggro.io.read(path)

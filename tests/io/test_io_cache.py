@@ -58,7 +58,7 @@ def test_second_pass_reads_the_cache(path, parses):
     ]
 
 
-def test_a_cache_of_the_good_lines_is_no_strict_reading(path, parses):
+def test_cache_with_skipped_lines_is_not_used_for_strict_reading(path, parses):
     collect(path, **SETTINGS)
     for _ in range(2):
         with pytest.raises(aggro.io.BadLine, match="line 201"):
@@ -71,7 +71,7 @@ def test_a_cache_of_the_good_lines_is_no_strict_reading(path, parses):
     "setting", [{"unseen": "ignore", "n_features": 50}, {"labels": "text"}, {"zero_based": True},
                 {"batch_rows": 7}, {"multilabel": True}, {"unlabelled": "error"}], ids=str,
 )  # fmt: skip
-def test_a_cache_of_other_settings_is_not_used(path, parses, setting):
+def test_cache_of_other_options_is_not_used(path, parses, setting):
     collect(path, **SETTINGS)
     expected = collect(path, **{**SETTINGS, **setting, "cache": None})
     assert_same(collect(path, **{**SETTINGS, **setting}), expected)
@@ -87,7 +87,7 @@ def records_of(content):
         at += RECORD.size + length
 
 
-def test_every_byte_counts(path, parses):
+def test_every_changed_byte_is_detected(path, parses):
     """The first and last byte of each part of each record, under its checksum or not."""
     expected = collect(path, **SETTINGS)
     cache = path.with_name("a.svm.aggrocache")
@@ -109,7 +109,7 @@ def test_every_byte_counts(path, parses):
         assert cache.read_bytes() == content
 
 
-def test_what_was_found_is_known_before_the_first_rows(path):
+def test_findings_are_restored_before_the_first_rows(path):
     """A pass over the cache that is broken off has told how the files are to be read."""
     collect(path, **SETTINGS)
     reader = aggro.io.read(path, **SETTINGS)
@@ -125,7 +125,7 @@ def test_what_was_found_is_known_before_the_first_rows(path):
     assert reader.columns == {"a": "number", "c": "category"}
 
 
-def test_a_cache_takes_the_place_of_a_cache_alone(path, tmp_path):
+def test_cache_only_replaces_a_cache(path, tmp_path):
     precious = tmp_path / "model.aggro"
     precious.write_bytes(b"a model")
     for place in (precious, path):
@@ -138,7 +138,7 @@ def test_a_cache_takes_the_place_of_a_cache_alone(path, tmp_path):
     assert (tmp_path / "empty").read_bytes().startswith(b"AGGROCACHE")
 
 
-def test_caches_in_a_folder_are_no_data(tmp_path):
+def test_caches_in_a_folder_are_not_read_as_data(tmp_path):
     folder = tmp_path / "days"
     folder.mkdir()
     (folder / "1.svm").write_bytes(b"1 1:1\n")
@@ -182,7 +182,7 @@ def test_a_damaged_cache_is_rebuilt(path, parses, place, damage):
     assert len(parses) == 2
 
 
-def test_an_abandoned_pass_leaves_nothing(path):
+def test_abandoned_pass_leaves_no_file(path):
     passing = iter(aggro.io.read(path, **SETTINGS))
     next(passing)
     passing.close()
@@ -199,7 +199,7 @@ def test_an_abandoned_pass_leaves_nothing(path):
         (b"1\n2\n", {}),
     ],
 )
-def test_all_kinds_of_batches(tmp_path, content, settings):
+def test_every_kind_of_batch_is_restored(tmp_path, content, settings):
     path = tmp_path / "data"
     path.write_bytes(content)
     first, second = (

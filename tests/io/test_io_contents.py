@@ -46,7 +46,7 @@ def rows_of(path, **options):
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl"])
 @pytest.mark.parametrize("cell", MALFORMED)
 @pytest.mark.parametrize("place", [0, 1500, 2999])
-def test_one_malformed_cell_is_named(tmp_path, format, cell, place):
+def test_malformed_cell_is_reported(tmp_path, format, cell, place):
     values = numbers()
     values[place] = cell
     path = table(tmp_path / f"data.{format}", values)
@@ -74,7 +74,7 @@ def test_gaps_in_numbers_are_missing_values(tmp_path, format, gap):
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
-def test_decimal_commas_are_not_categories(tmp_path, format):
+def test_decimal_commas_are_malformed_numbers(tmp_path, format):
     values = [value.replace(".", ",") for value in numbers(400)]
     values[5] = "2" if format == "csv" else "2.0"
     path = table(tmp_path / f"data.{format}", values)
@@ -92,7 +92,7 @@ def test_categories_with_values_like_numbers_still_work(tmp_path, format, cells)
     assert (n_rows, reader.columns["a"]) == (len(cells) * 100, "category")
 
 
-def test_a_category_of_mostly_numbers_is_warned_of(tmp_path):
+def test_category_of_mostly_numbers_gives_a_warning(tmp_path):
     path = table(tmp_path / "data.csv", [*numbers(80), *["x"] * 20])
     with pytest.warns(UserWarning, match="'a': most values are numbers .not 'x'.*categorical"):
         reader, _ = rows_of(path, label="y")
@@ -101,7 +101,7 @@ def test_a_category_of_mostly_numbers_is_warned_of(tmp_path):
 
 
 @pytest.mark.parametrize("write", ["parquet", "arrow"])
-def test_string_columns_of_numbers_are_warned_of(tmp_path, write):
+def test_string_column_of_numbers_gives_a_warning(tmp_path, write):
     from pyarrow import feather, parquet
 
     data = pa.table({"y": [0, 1] * 100, "a": numbers(200)})
@@ -114,7 +114,7 @@ def test_string_columns_of_numbers_are_warned_of(tmp_path, write):
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
-def test_one_malformed_label_is_named(tmp_path, format):
+def test_malformed_label_is_reported(tmp_path, format):
     path = tmp_path / f"data.{format}"
     labels = [*map(str, range(300))]
     if format == "csv":
@@ -131,7 +131,7 @@ def test_one_malformed_label_is_named(tmp_path, format):
 
 @pytest.mark.parametrize("role", ["features", "text", "categorical"])
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
-def test_the_label_is_no_feature(tmp_path, role, format):
+def test_label_cannot_be_a_feature(tmp_path, role, format):
     path = table(tmp_path / f"data.{format}", numbers(20))
     with pytest.raises(ValueError, match=f"{role}='y' is the column of the label"):
         aggro.io.read(path, label="y", **{role: ["a", "y"]})
@@ -140,7 +140,7 @@ def test_the_label_is_no_feature(tmp_path, role, format):
             aggro.io.read(path, label="y", features={"y": "category", "a": "number"})
 
 
-def test_columns_that_do_not_describe_a_row_are_left_out_if_asked(tmp_path):
+def test_uninformative_columns_are_omitted_on_request(tmp_path):
     path = tmp_path / "data.csv"
     values = numbers(200)
     lines = [f"{i % 2},{i},{1e9 - 3 * i},7,u{i:x}-{i},{v}" for i, v in enumerate(values)]

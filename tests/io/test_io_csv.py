@@ -33,7 +33,7 @@ def check_bad(path, line, message, good=None, **settings):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_byte_order_mark_is_no_part_of_a_name(write, end):
+def test_byte_order_mark_is_skipped(write, end):
     path = write(b"\xef\xbb\xbf" + end.join(["y,a", "1,2", "0,3", ""]).encode())
     X, y, _ = collect(path, label="y")
     assert (X.tolist(), y) == ([[2], [3]], [1, 0])
@@ -44,7 +44,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(write, end):
 
 
 @pytest.mark.parametrize("size", [5, 100, 4 << 20])
-def test_quoted_line_ends_wherever_blocks_are_cut(write, size):
+def test_quoted_line_ends_do_not_depend_on_blocks(write, size):
     text = 'y,t,a\n1,"one\n""two"", three\n",5\n0,x,6\n'
     X, y, _ = collect(write(text), label="y", text="t", hash_bits=10, batch_bytes=size)
     assert (X[:, 0].tolist(), y) == ([5, 6], [1, 0])
@@ -58,7 +58,7 @@ def test_quoted_line_ends_beyond_the_first_mebibyte(write):
     check_bad(write(text), 2 * rows + 2, "column 'a' is 'x'", (rows, 1), label="y", text="t")
 
 
-def test_a_quote_that_is_never_closed_costs_one_line(write):
+def test_unclosed_quote_costs_one_line(write):
     path = write('y,t\n1,a\n1,"b\n0,c\n0,d\n')
     check_bad(path, 3, "quote that is never closed", (3, 1), label="y", text="t")
     check_bad(path, 3, "quote that is never closed", (3, 1), label="y", text="t", batch_bytes=6)
@@ -67,31 +67,31 @@ def test_a_quote_that_is_never_closed_costs_one_line(write):
     check_bad(long, 3, "longer than longest_line", (5001, 1), **settings)
 
 
-def test_text_after_a_closing_quote(write):
+def test_text_after_a_closing_quote_is_rejected(write):
     check_bad(write('a,b\n1,2\n"3"4,5\n6,7\n'), 3, "text after a closing quote", (2, 1))
     # The first quote is never closed; the next line is lost with it at most.
     check_bad(write('t,a\n"x,1\n"y",2\nz,3\n'), 2, "text after a closing quote", (2, 1), text="t")
 
 
 @pytest.mark.parametrize("record", ["1", "1,2,3", "1,2,", '"1,2"'])
-def test_the_number_of_fields(write, record):
+def test_wrong_number_of_fields_is_rejected(write, record):
     check_bad(write(f"a,b\n1,2\n\n{record}\n3,4\n"), 4, "expected 2, as in the first line", (2, 1))
 
 
-def test_columns_of_one_name(write):
+def test_duplicate_column_names_are_rejected(write):
     with pytest.raises(aggro.io.ReadingError, match=r"data\.csv: two columns are called 'a'"):
         list(aggro.io.read(write("a,b,a\n1,2,3\n")))
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
-def test_empty_files(write, content):
+def test_empty_file_is_rejected(write, content):
     with pytest.raises(aggro.io.ReadingError, match=r"data\.csv: is empty; expected a table"):
         list(aggro.io.read(write(content)))
     assert list(aggro.io.read(write(content, "a.svm"))) == []
     assert list(aggro.io.read(write(content, "a.jsonl"))) == []
 
 
-def test_a_header_alone_is_a_table_without_rows(write):
+def test_header_alone_gives_no_rows(write):
     assert list(aggro.io.read(write("a,b"), label="a")) == []
     with pytest.raises(aggro.io.ReadingError, match="no column 'c'; its columns are 'a', 'b'"):
         list(aggro.io.read(write("a,b"), label="c"))
@@ -101,13 +101,13 @@ LATER = "1,0.5\n" * (MEBIBYTE // 6 + 10)
 
 
 @pytest.mark.parametrize("label", ["spam", "true", "1e999", "", "nan", "9" * 30])
-def test_labels_of_another_type_beyond_the_first_mebibyte(write, label):
+def test_later_labels_of_another_type_are_rejected(write, label):
     line = LATER.count("\n") + 2
     path = write(f"y,a\n{LATER}{label},1\n0,1\n")
     check_bad(path, line, "column 'y' is", (line - 1, 1), label="y")
 
 
-def test_labels_that_become_fractions_are_numbers_still(write):
+def test_later_fractions_are_accepted_as_labels(write):
     batches = list(aggro.io.read(write(f"y,a\n{LATER}2.5,1\n"), label="y"))
     assert batches[0].y.dtype == np.int64
     assert batches[-1].y[-1] == 2.5
@@ -126,7 +126,7 @@ def test_labels_that_become_fractions_are_numbers_still(write):
         ("-9223372036854775809 1", ["-9223372036854775809", "1"]),
     ],
 )
-def test_types_of_labels(write, labels, expected):
+def test_type_of_labels_is_detected(write, labels, expected):
     csv = write("y,a\n" + "".join(f"{label},1\n" for label in labels.split()))
     shown = [label.lower() if label.lower() in ("true", "false") else label
              for label in labels.split()]  # fmt: skip
@@ -148,7 +148,7 @@ def test_numbers_beyond_two_to_the_53_are_rounded(write):
     "bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf5\x80\x80\x80", b"\xe2\x28\xa1"]
 )
 @pytest.mark.parametrize("pad", [b"", b"x" * 50])
-def test_bytes_that_are_not_utf_8(write, bad, pad):
+def test_invalid_utf_8_is_rejected(write, bad, pad):
     path = write(b"y,c\n1,a\n1," + pad + bad + pad + b"\n0,b\n")
     check_bad(path, 3, "not valid UTF-8", (2, 1), label="y")
     json = write(b'{"y": 1}\n{"y": 1, "c": "' + bad + b'"}\n{"y": 0}\n', "data.jsonl")
@@ -157,7 +157,7 @@ def test_bytes_that_are_not_utf_8(write, bad, pad):
         list(aggro.io.read(write(b"y," + bad + b"\n1,2\n")))
 
 
-def test_letters_of_all_lengths_are_utf_8(write):
+def test_utf_8_of_all_lengths_is_accepted(write):
     letters = [
         "\u007f",
         "\u0080",
@@ -172,7 +172,7 @@ def test_letters_of_all_lengths_are_utf_8(write):
     assert collect(path, label="y")[1] == letters
 
 
-def test_lines_are_counted_through_all_that_is_skipped(write):
+def test_line_numbers_count_skipped_records(write):
     text = 'a,b\n1,2\n\nx,1\n1\n"3\n4",5\n\n1,y\n7,8\n9\n'
     path = write(text)
     kinds = {"a": "number", "b": "number"}
@@ -191,14 +191,14 @@ def test_rows_before_a_bad_line_are_yielded_first(write):
             next(reader)
 
 
-def test_batches_have_as_many_rows_as_asked(write):
+def test_batch_rows_of_a_csv_is_exact(write):
     path = write("a\n" + "1\n" * 100)
     for size in (1, 7, 1000):
         counts = [batch.n_rows for batch in aggro.io.read(path, batch_rows=30, batch_bytes=size)]
         assert counts == [30, 30, 30, 10]
 
 
-def test_damaged_compressed_files_are_named(write):
+def test_error_names_a_damaged_compressed_file(write):
     path = write(b"\x1f\x8b\x08\x00garbage", "data.csv.gz")
     with pytest.raises(aggro.io.ReadingError, match=r"data\.csv\.gz: cannot be read"):
         list(aggro.io.read(path))
@@ -207,7 +207,7 @@ def test_damaged_compressed_files_are_named(write):
         list(aggro.io.read(path))
 
 
-def test_lines_are_counted_through_one_that_is_too_long(tmp_path):
+def test_line_numbers_count_a_line_that_is_too_long(tmp_path):
     lines = ["y,x", "1,2", "1," + "9" * 5000, "0,3", "0,3", "0,oops,1", "1,4"]
     path = tmp_path / "long.csv"
     path.write_text("\n".join(lines) + "\n")

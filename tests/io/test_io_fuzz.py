@@ -28,7 +28,7 @@ def svmlight_line(draw):
     return draw.choice(SEPARATORS).join(words) + draw.choice(["", "", " ", "\r", " # x 1:y"])
 
 
-def test_svmlight_as_scikit_learn():
+def test_svmlight_is_read_like_scikit_learn():
     datasets = pytest.importorskip("sklearn.datasets")
     draw = random.Random(0)
     agreed = refused = 0
@@ -68,7 +68,7 @@ FIELDS = [
 ]
 
 
-def test_csv_as_python(tmp_path):
+def test_csv_is_read_like_python(tmp_path):
     draw = random.Random(1)
     path = tmp_path / "data.csv"
     for _ in range(400):
@@ -97,7 +97,7 @@ def test_csv_as_python(tmp_path):
             assert sorted(ours.indices) == sorted(aggro.io.hash_names(wanted, 20))
 
 
-def test_csv_numbers_as_pandas(tmp_path):
+def test_csv_numbers_are_read_like_pandas(tmp_path):
     pandas = pytest.importorskip("pandas")
     draw = random.Random(2)
     path = tmp_path / "data.csv"
@@ -117,7 +117,7 @@ VALUES = [0, 1, -2.5, 1e300, True, False, "x", "", "é", None, [1], {"z": 1.5}, 
 LINES = ["", "  ", "{", "[1]", "3", '{"y": 1', "\x00", '{"y": "\ud83d"}']
 
 
-def test_json_as_python(tmp_path):
+def test_json_is_read_like_python(tmp_path):
     draw = random.Random(3)
     path = tmp_path / "data.jsonl"
     for _ in range(400):

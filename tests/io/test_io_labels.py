@@ -29,12 +29,12 @@ from aggro.io.batch import Batch
         (np.r_[np.zeros(labels.MOST_INSPECTED), 0.5], False),
     ],
 )
-def test_classes_or_values(y, continuous):
+def test_classes_and_values_are_distinguished(y, continuous):
     assert labels.looks_continuous(np.array(y)) is continuous
 
 
 @pytest.mark.parametrize("rows", [1, 7, 5000, 20_000])
-def test_the_same_labels_are_looked_at_for_any_size_of_batches(rows):
+def test_batch_size_does_not_change_the_inspected_labels(rows):
     y = np.arange(25_000)
     cut = [
         Batch(np.ones((len(part), 1)), part, None)
@@ -45,7 +45,7 @@ def test_the_same_labels_are_looked_at_for_any_size_of_batches(rows):
     np.testing.assert_array_equal(np.concatenate([batch.y for batch in batches]), y)
 
 
-def test_large_rows_are_not_held():
+def test_large_rows_limit_the_inspected_labels():
     drawn = []
 
     def wide():
@@ -58,7 +58,7 @@ def test_large_rows_are_not_held():
     assert sum(batch.n_rows for batch in batches) == 100
 
 
-def test_rows_without_labels_or_with_several():
+def test_rows_without_a_single_label_have_no_task():
     for y in (None, [(1.0,), (2.0, 3.0)]):
         first, batches = labels.first_labels([Batch(np.ones((2, 1)), y, None)])
         assert first is None
@@ -76,7 +76,7 @@ CASES = {
 
 @pytest.mark.parametrize("y", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("kind", ["svm", "csv", "vw"])
-def test_train_and_sweep_tell_the_same(tmp_path, y, kind):
+def test_train_and_sweep_detect_the_same_task(tmp_path, y, kind):
     patterns = {"svm": "{0} {1}:1 9:{2}", "csv": "{0},{1},{2}", "vw": "{0} |a f{1}:1 x:{2}"}
     lines = [patterns[kind].format(label, i % 7 + 1, i % 5) for i, label in enumerate(y.tolist())]
     path = tmp_path / f"data.{kind}"

@@ -14,7 +14,7 @@ def entries(seed, rows=7, columns=5, count=40):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_entries_at_one_place_are_summed(seed):
+def test_duplicate_entries_are_summed(seed):
     rows, columns, values, shape = entries(seed)
     ours = from_entries(rows, columns, values, shape)
     theirs = sp.coo_matrix((values, (rows, columns)), shape=shape).tocsr()
@@ -25,7 +25,7 @@ def test_entries_at_one_place_are_summed(seed):
     np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
 
 
-def test_no_entries():
+def test_empty_matrix_is_valid():
     nothing = np.empty(0, np.int64)
     ours = from_entries(nothing, nothing, np.empty(0), (3, 4))
     np.testing.assert_array_equal(ours.toarray(), np.zeros((3, 4)))
@@ -35,7 +35,7 @@ PARTS = [slice(2, 5), slice(None), slice(3, None), slice(5, 2), slice(6, 99), sl
 
 
 @pytest.mark.parametrize("part", [*PARTS, np.array([4, 0, 0]), np.arange(7) % 2 == 1], ids=str)
-def test_some_rows(part):
+def test_rows_can_be_selected(part):
     ours = from_entries(*entries(1))
     chosen = ours[part]
     np.testing.assert_array_equal(chosen.toarray(), ours.toarray()[part])
@@ -43,7 +43,7 @@ def test_some_rows(part):
     assert chosen.indptr[0] == 0
 
 
-def test_columns_are_added_and_never_taken():
+def test_columns_can_be_added_but_not_removed():
     rows = from_entries(*entries(2))
     rows.resize((7, 9))
     assert rows.to_scipy().shape == (7, 9)

@@ -44,7 +44,7 @@ def same_bits(a, b):
 @example("0e99999999999999999999")
 @example("1e99999999999999999999")
 @example("-0")
-def test_decimal_text(text):
+def test_decimal_text_is_rounded_correctly(text):
     assert same_bits(_core.parse_float(text.encode()), expected(text))
 
 
@@ -52,7 +52,7 @@ def test_decimal_text(text):
     st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from(["{!r}", "{:.6g}", "{:.17g}", "{:.20f}", "{:.16e}"]),
 )
-def test_formatted_doubles(value, pattern):
+def test_formatted_doubles_are_read_exactly(value, pattern):
     text = pattern.format(value)
     assert same_bits(_core.parse_float(text.encode()), float(text))
 
@@ -61,5 +61,5 @@ def test_formatted_doubles(value, pattern):
     "text",
     ["", "-", ".", "e5", "1e", "1e+", "nan", "inf", "1_000", "0x10", "1 ", "--1", "+-1", "1\0"],
 )
-def test_not_a_number(text):
+def test_text_that_is_no_number_is_rejected(text):
     assert _core.parse_float(text.encode()) is None

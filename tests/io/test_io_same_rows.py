@@ -50,7 +50,7 @@ def tables(tmp_path):
     return {kind: write(tmp_path / f"data.{kind}") for kind in FORMATS}
 
 
-def test_columns_by_their_kinds(tables):
+def test_kinds_are_the_same_in_all_formats(tables):
     expected = {"city": "category", "size": "number", "count": "number", "ok": "number",
                 "body": "text"}  # fmt: skip
     for kind, path in tables.items():
@@ -71,7 +71,7 @@ def test_columns_by_their_kinds(tables):
 
 
 @pytest.mark.parametrize("learned", FORMATS)
-def test_columns_of_one_format_read_another(tables, learned):
+def test_columns_found_in_one_format_read_another(tables, learned):
     reader = aggro.io.read(tables[learned], **SETTINGS)
     list(reader)
     expected, _, _ = collect(tables[learned], **SETTINGS)
@@ -82,7 +82,7 @@ def test_columns_of_one_format_read_another(tables, learned):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_a_kind_stays_when_later_files_look_otherwise(tmp_path, kind):
+def test_kind_is_kept_for_later_files(tmp_path, kind):
     """Digits alone in the second file; the first said that they are names."""
     write(tmp_path / f"1.{kind}", {"y": [1, 0], "zip": ["A1", "07"], "n": [1, 2]})
     write(tmp_path / f"2.{kind}", {"y": [1, 0], "zip": ["33", "07"], "n": [3, 4]})
@@ -123,7 +123,7 @@ def test_json_keys_that_appear_late_are_hashed_in_every_format(tmp_path):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_a_table_must_have_the_columns_that_were_asked_for(tmp_path, kind):
+def test_missing_requested_column_is_rejected(tmp_path, kind):
     path = write(tmp_path / f"t.{kind}", {"y": [1, 0], "a": [1, 2]})
     features = {"a": "number", "b": "category"}
     with pytest.raises(aggro.io.ReadingError, match="'b'") as caught:
@@ -140,7 +140,7 @@ def test_strings_in_a_column_of_numbers_are_bad(tmp_path, kind):
     assert "'one'" in str(reader.bad_lines[0])
 
 
-def test_kinds_are_checked(tmp_path):
+def test_unknown_kind_is_rejected(tmp_path):
     path = write(tmp_path / "t.csv", {"y": [1], "a": [1]})
     with pytest.raises(ValueError, match=r"features\['a'\]='numbers': expected one of 'number'"):
         aggro.io.read(path, features={"a": "numbers"})
@@ -148,7 +148,7 @@ def test_kinds_are_checked(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("features", [None, {OTHERS: "hashed"}, {"a": "number"}])
-def test_values_beyond_single_precision(tmp_path, kind, features):
+def test_values_beyond_float32_are_rejected(tmp_path, kind, features):
     path = write(tmp_path / f"t.{kind}", {"y": [1, 0], "a": [1e30, -1e39]})
     reader = aggro.io.read(path, label="y", features=features, dtype="float32", skip_bad=True)
     assert sum(batch.n_rows for batch in reader) == 1
@@ -157,7 +157,7 @@ def test_values_beyond_single_precision(tmp_path, kind, features):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
-def test_labels_of_typed_tables(tmp_path, kind):
+def test_typed_tables_keep_the_type_of_labels(tmp_path, kind):
     types = {
         "int8": pa.array([1, None, -3], pa.int8()),
         "uint64": pa.array([1, None, 2**64 - 1], pa.uint64()),
@@ -178,7 +178,7 @@ def test_labels_of_typed_tables(tmp_path, kind):
             list(aggro.io.read(path, label="y"))
 
 
-def test_columns_of_one_name_in_arrow_files(tmp_path):
+def test_duplicate_columns_of_parquet_are_rejected(tmp_path):
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     parquet.write_table(table, tmp_path / "t.parquet")
     with pytest.raises(aggro.io.ReadingError, match="two columns are called 'a'"):
@@ -189,7 +189,7 @@ BAD_LABELS = ["[1]", '{"a": 1}', "NaN", "Infinity", "1e999", '"spam"', "true", "
 
 
 @pytest.mark.parametrize("label", BAD_LABELS)
-def test_labels_of_json_that_are_none(tmp_path, label):
+def test_invalid_json_labels_are_rejected(tmp_path, label):
     path = tmp_path / "a.jsonl"
     path.write_text('{"y": 1, "a": 2}\n' * 70_000 + f'{{"y": {label}, "a": 2}}\n' + '{"y": 0}\n')
     with pytest.raises(aggro.io.BadLine, match=r"line 70001: .*'y'"):
@@ -200,7 +200,7 @@ def test_labels_of_json_that_are_none(tmp_path, label):
 
 
 @pytest.mark.parametrize("value", ["1" * 400, "-" + "1" * 5000, "1e400", "-Infinity"])
-def test_huge_numbers_of_json(tmp_path, value):
+def test_huge_json_numbers_are_rejected(tmp_path, value):
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"a": 1}}\n{{"a": {value}}}\n{{"a": 12345678901234567890}}\n')
     reader = aggro.io.read(path, skip_bad=True)
@@ -209,7 +209,7 @@ def test_huge_numbers_of_json(tmp_path, value):
     assert [bad.line for bad in reader.bad_lines] == [2]
 
 
-def test_texts_of_json_need_not_be_whole_letters(tmp_path):
+def test_lone_surrogates_in_json_are_accepted(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"t": "Ab \\ud83d É", "c": "\\ud83d"}\n')
     X, _, _ = collect(path, text="t", hash_bits=12)

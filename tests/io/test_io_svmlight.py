@@ -31,7 +31,7 @@ def assert_same(ours, theirs):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("zero_based", ["auto", True, False])
 @pytest.mark.parametrize("first", [0, 1])
-def test_as_scikit_learn(dtype, zero_based, first):
+def test_load_svmlight_equals_scikit_learn(dtype, zero_based, first):
     if first == 0 and zero_based is False:
         pytest.skip("an error in both")
     data = random_svmlight(300, first=first)
@@ -57,13 +57,13 @@ def test_as_scikit_learn(dtype, zero_based, first):
         b"1\x0b1:2\x0c3:4\r5:6\n",
     ],
 )
-def test_shapes_of_lines(data):
+def test_spacing_and_comments_are_accepted(data):
     assert_same(
         aggro.io.load_svmlight(io.BytesIO(data)), datasets.load_svmlight_file(io.BytesIO(data))
     )
 
 
-def test_multilabel():
+def test_multilabel_files_are_read():
     data = b"1,2 1:1\n 1:2\n3 2:1\n2,1.5,-1 3:1\n1\n"
     assert_same(
         aggro.io.load_svmlight(io.BytesIO(data), multilabel=True),
@@ -71,12 +71,12 @@ def test_multilabel():
     )
 
 
-def test_query_ids():
+def test_query_ids_are_returned():
     data = b"1 qid:3 1:2\n1 qid:12 1:1\n"
     assert aggro.io.load_svmlight(io.BytesIO(data), query_id=True)[2].tolist() == [3, 12]
 
 
-def test_n_features():
+def test_n_features_sets_the_width():
     assert aggro.io.load_svmlight(io.BytesIO(b"1 1:2\n"), n_features=7)[0].shape == (1, 7)
     with pytest.raises(ValueError, match="n_features"):
         aggro.io.load_svmlight(io.BytesIO(b"1 9:2\n"), n_features=7)
@@ -90,7 +90,7 @@ def test_unsorted_and_repeated_indices_keep_their_order(tmp_path):
     assert batch.X.data.tolist() == [4.0, 2.0, 4.0]
 
 
-def test_names_as_labels(tmp_path):
+def test_names_are_accepted_as_labels(tmp_path):
     path = tmp_path / "a.svm"
     path.write_bytes("spam 1:1\nha\u00e9 2:1\nspam 1:2\n".encode())
     assert collect(path)[1] == ["spam", "ha\u00e9", "spam"]
@@ -122,7 +122,7 @@ def test_the_base_is_decided_by_the_first_batch(tmp_path):
 
 
 @pytest.mark.parametrize("start", [0, 1])
-def test_an_index_that_no_memory_could_hold(tmp_path, start):
+def test_index_beyond_the_memory_is_rejected(tmp_path, start):
     path = tmp_path / "a.svm"
     path.write_text(f"1 {start}:1\n0 9:1\n2 576460752303423491:1\n1 10:1\n")
     message = (
@@ -137,7 +137,7 @@ def test_an_index_that_no_memory_could_hold(tmp_path, start):
 
 
 @pytest.mark.parametrize("first, widest_index", [(0, 4), (1, 5)])
-def test_widest_is_a_number_of_columns_whatever_the_base(tmp_path, first, widest_index):
+def test_widest_counts_columns_for_either_base(tmp_path, first, widest_index):
     path = tmp_path / "a.svm"
     for index, fits in ((widest_index, True), (widest_index + 2, False)):
         path.write_text(f"1 {first}:1\n0 {index}:1\n")
@@ -150,7 +150,7 @@ def test_widest_is_a_number_of_columns_whatever_the_base(tmp_path, first, widest
 @pytest.mark.parametrize(
     "name", ["a1a/a1a.t", "ionosphere/ionosphere.svm", "letter/letter.scale", "news20/news20"]
 )
-def test_real_files(name):
+def test_data_sets_equal_scikit_learn(name):
     path = Path(DATA, name + ".bz2")
     data = io.BytesIO(bz2.decompress(path.read_bytes()))
     assert_same(aggro.io.load_svmlight(path), datasets.load_svmlight_file(data))

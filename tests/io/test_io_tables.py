@@ -51,7 +51,7 @@ def table_path(request, tmp_path):
     return path
 
 
-def test_numbers_make_a_dense_matrix(table_path):
+def test_columns_of_numbers_give_a_dense_matrix(table_path):
     X, y, weights = collect(
         table_path, label="y", features=["age", "count", "ok"], weight="count", dtype="float32"
     )
@@ -86,7 +86,7 @@ def test_unknown_columns_are_named(table_path):
         list(aggro.io.read(table_path, label="target"))
 
 
-def test_columns_of_other_types_are_refused(tmp_path):
+def test_columns_of_unsupported_types_are_rejected(tmp_path):
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"when": pa.array([1], pa.timestamp("ms")), "a": [1]}), path)
     with pytest.raises(
@@ -98,7 +98,7 @@ def test_columns_of_other_types_are_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("column", ["a", "c"])
-def test_missing_values(tmp_path, kind, column):
+def test_missing_values_are_rejected_or_zero(tmp_path, kind, column):
     content = {"y": [1, 0, 1, 0], "a": [1.0, 2.0, 3.0, 4.0], "c": ["u", "v", "u", "v"]}
     content[column][2] = None
     path = tmp_path / f"a.{kind}"
@@ -123,7 +123,7 @@ def test_missing_values(tmp_path, kind, column):
     assert (skipping.n_bad, skipping.bad_lines[0].line) == (1, int(place[-1]))
 
 
-def test_bad_csv_values_and_rows(tmp_path):
+def test_bad_csv_rows_are_located(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("y,a,b\n1,2,3\n1,2\n0,nan,4\n" + "1,5,6\n" * 50 + "1,inf,1\n")
     reader = aggro.io.read(path, label="y", skip_bad=True)
@@ -138,7 +138,7 @@ def test_bad_csv_values_and_rows(tmp_path):
         list(aggro.io.read(path))
 
 
-def test_csv_without_header(tmp_path):
+def test_csv_without_header_names_its_columns(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("1,2,3\n4,5,6\n")
     X, y, _ = collect(path, header=False, label="f2")
@@ -163,7 +163,7 @@ def test_parquet_memory_is_bounded(tmp_path):
     assert most < 12 << 20 < path.stat().st_size
 
 
-def test_json_lines(tmp_path):
+def test_json_lines_are_read(tmp_path):
     path = tmp_path / "a.jsonl"
     records = [
         {"y": "a", "n": 2.5, "ok": True, "city": "rome", "deep": {"x": 1, "kind": "k"}},
@@ -190,7 +190,7 @@ def test_json_lines(tmp_path):
         ("[" * 100_000, ""),
     ],
 )
-def test_bad_json_lines(tmp_path, line, message):
+def test_bad_json_lines_are_located(tmp_path, line, message):
     path = tmp_path / "a.jsonl"
     path.write_text('{"y": 1, "a": 2}\n' + line + '\n{"y": 0, "a": 2}\n')
     reader = iter(aggro.io.read(path, label="y"))
@@ -204,7 +204,7 @@ def test_bad_json_lines(tmp_path, line, message):
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string"])
-def test_a_column_of_no_rows_may_have_no_offsets(kind):
+def test_empty_arrow_column_without_offsets_is_read(kind):
     """The format allows that, and some writers do it."""
     column = pa.Array.from_buffers(getattr(pa, kind)(), 0, [None, None, pa.py_buffer(b"")])
     data, ends = ArrowColumn(column).strings()

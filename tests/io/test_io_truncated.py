@@ -79,7 +79,7 @@ def test_a_compressed_file_truncated_anywhere_is_an_error(tmp_path, suffix, comp
         aggro.io.load_svmlight(path)
 
 
-def test_the_rows_of_a_large_truncated_file_are_not_taken_for_all(tmp_path, suffix, compress):
+def test_large_truncated_file_is_an_error(tmp_path, suffix, compress):
     path = tmp_path / f"a.svm{suffix}"
     text = b"".join(b"1 1:%.17g\n" % random.random() for _ in range(30_000))
     path.write_bytes(compress(text)[:-9])
@@ -93,14 +93,14 @@ def test_garbage_behind_the_compressed_data_is_an_error(tmp_path, suffix, compre
     assert_an_error_names_the_file(path)
 
 
-def test_what_is_written_is_read(tmp_path, suffix, compress):
+def test_written_files_are_read_back(tmp_path, suffix, compress):
     path = tmp_path / f"a.svm{suffix}"
     with path.open("wb") as raw, compressor_of(str(path))(raw) as stream:
         stream.write(TEXT)
     assert contents(path) == TEXT
 
 
-def test_skippable_frames_of_zstd_hold_nothing(tmp_path):
+def test_skippable_zstd_frames_are_empty(tmp_path):
     zstandard = pytest.importorskip("zstandard")
     path = tmp_path / "a.svm.zst"
     skippable = struct.pack("<II", 0x184D2A50, 5) + b"index"
@@ -181,7 +181,7 @@ def test_arrow_streams_are_read_one_after_another(tmp_path, table):
     assert_an_error_names_the_file(path, label="y")
 
 
-def test_compressed_arrow_streams(tmp_path, table, suffix, compress):
+def test_compressed_arrow_streams_are_read(tmp_path, table, suffix, compress):
     whole = compress(2 * stream_of(table))
     assert_truncated_anywhere_is_an_error(tmp_path / f"a.arrows{suffix}", whole)
 

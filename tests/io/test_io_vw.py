@@ -28,7 +28,7 @@ def features(line):
     return dict(zip(parsed["indices"].tolist(), parsed["values"].tolist(), strict=True))
 
 
-def test_known_hashes():
+def test_hashes_equal_vowpal_wabbit():
     assert _core.hash_name("a") == 1009084850
     assert _core.hash_name("x", 1009084850) & MASK == 55432
     assert _core.hash_name("12") == 12
@@ -116,7 +116,7 @@ def test_values_as_vowpal_wabbit_reads_them(vowpal_wabbit, space, value):
 
 
 @pytest.mark.parametrize("line", ["1 |a x:", "1 |a :", "1 |a:2 y x:", "1 |a x:\r"])
-def test_a_colon_at_the_end_of_a_line(vowpal_wabbit, line):
+def test_colon_at_the_end_of_a_line_is_accepted(vowpal_wabbit, line):
     assert features(line) == vowpal_wabbit(line.rstrip())
 
 
@@ -151,7 +151,7 @@ def test_lines_without_a_label_cannot_be_learned_from(tmp_path, line, good):
 
 @settings(deadline=None)
 @given(spaces=st.lists(space, min_size=1, max_size=3))
-def test_as_vowpal_wabbit_reads_it(vowpal_wabbit, spaces):
+def test_features_equal_vowpal_wabbit(vowpal_wabbit, spaces):
     line = "1 " + " ".join(spaces)
     expected, found = vowpal_wabbit(line), features(line)
     assert found.keys() == expected.keys()
@@ -160,7 +160,7 @@ def test_as_vowpal_wabbit_reads_it(vowpal_wabbit, spaces):
     )
 
 
-def test_heads_of_lines(tmp_path):
+def test_labels_and_weights_are_parsed(tmp_path):
     path = tmp_path / "a.vw"
     path.write_text(
         "1 |a b\n-1 0.5 |a b\n2 3 'tag|a b\n| b\n'tag |a b\ntag|a b\n1 2 'tag |a b\n2.5 tag|a b\n"
@@ -171,7 +171,7 @@ def test_heads_of_lines(tmp_path):
     assert weights.tolist() == [1, 0.5, 3, 1, 1, 1, 2, 1]
 
 
-def test_names_as_labels(tmp_path):
+def test_names_are_vw_labels(tmp_path):
     path = tmp_path / "a.vw"
     path.write_text("spam |a b\n'tag |a c\nham 2 |a b\n")
     _, y, weights = collect(path)
@@ -179,7 +179,7 @@ def test_names_as_labels(tmp_path):
     assert weights.tolist() == [1, 1, 2]
 
 
-def test_repeated_features_are_summed_and_zeros_left_out():
+def test_repeated_features_are_summed_and_zeros_omitted():
     assert features("1 | 3:1 4:0 3:2") == {3: 3.0}
 
 

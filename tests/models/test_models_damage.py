@@ -56,11 +56,11 @@ def test_no_flipped_bit_loads(good, tmp_path):
     [b"", b"\0" * 1000, b"\x80\x04pickle", b"1 1:0.5\n" * 50, os.urandom(5000), b"\xff" * 500],
     ids=["empty", "zeros", "pickle", "svmlight", "random", "ones"],
 )
-def test_foreign_files(data, tmp_path):
+def test_foreign_files_are_rejected(data, tmp_path):
     refuse(data, tmp_path, "not a model")
 
 
-def test_a_file_that_grew_is_refused(good, tmp_path):
+def test_appended_bytes_are_rejected(good, tmp_path):
     refuse(good + b"\0", tmp_path, "damaged")
 
 
@@ -134,7 +134,7 @@ HOSTILE_HEADERS = {
 
 
 @pytest.mark.parametrize("name", HOSTILE_HEADERS)
-def test_hostile_headers(name, good, tmp_path):
+def test_hostile_headers_are_rejected(name, good, tmp_path):
     refuse(forge(good, HOSTILE_HEADERS[name]), tmp_path)
 
 
@@ -162,18 +162,18 @@ HOSTILE_TABLES = {
 
 
 @pytest.mark.parametrize("name", HOSTILE_TABLES)
-def test_hostile_tables(name, good, tmp_path):
+def test_hostile_tables_are_rejected(name, good, tmp_path):
     refuse(forge(good, change_table=HOSTILE_TABLES[name]), tmp_path)
 
 
-def test_a_forged_file_with_nothing_changed_loads(good, model, tmp_path):
+def test_rewritten_file_loads(good, model, tmp_path):
     (tmp_path / "m").write_bytes(forge(good))
     assert same(load(tmp_path / "m"), model)
 
 
 @pytest.mark.parametrize("name", ["ring_next", "ring_fill"])
 @pytest.mark.parametrize("value", [-1, 2**40])
-def test_places_outside_the_ring_are_refused(name, value, model, tmp_path, monkeypatch):
+def test_positions_outside_the_ring_are_rejected(name, value, model, tmp_path, monkeypatch):
     state = model._learner.state()
     state[name][:] = value
     monkeypatch.setattr(type(model._learner), "state", lambda self: state)

@@ -37,7 +37,7 @@ def close(one, two, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", LABELS)
-def test_scikit_learn_classifies_alike(kind, dtype):
+def test_to_sklearn_classifier_predicts_the_same(kind, dtype):
     X, model = classifier(kind, dtype)
     plain = to_sklearn(model)
     assert type(plain).__module__.startswith("sklearn.")
@@ -48,12 +48,12 @@ def test_scikit_learn_classifies_alike(kind, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_scikit_learn_regresses_alike(outputs, dtype):
+def test_to_sklearn_regressor_predicts_the_same(outputs, dtype):
     X, model = regressor(outputs, dtype)
     close(to_sklearn(model).predict(X), model.predict(X), dtype)
 
 
-def test_the_copy_does_not_learn_on():
+def test_to_sklearn_returns_a_copy():
     X, model = classifier("strings", np.float64)
     plain = to_sklearn(model)
     before = plain.coef_.copy()
@@ -63,7 +63,7 @@ def test_the_copy_does_not_learn_on():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", LABELS)
-def test_onnx_classifies_alike(kind, dtype, tmp_path):
+def test_onnx_classifier_predicts_the_same(kind, dtype, tmp_path):
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
     X, model = classifier(kind, dtype)
@@ -75,7 +75,7 @@ def test_onnx_classifies_alike(kind, dtype, tmp_path):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_onnx_regresses_alike(outputs, dtype, tmp_path):
+def test_onnx_regressor_predicts_the_same(outputs, dtype, tmp_path):
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
     X, model = regressor(outputs, dtype)
@@ -84,7 +84,7 @@ def test_onnx_regresses_alike(outputs, dtype, tmp_path):
     close(prediction, model.predict(X), dtype)
 
 
-def test_what_cannot_be_converted_is_said():
+def test_unsupported_models_are_rejected():
     with pytest.raises(ModelFileError, match="nothing yet"):
         to_sklearn(aggro.PassiveAggressiveClassifier())
     with pytest.raises(ModelFileError, match="one class"):
@@ -102,7 +102,7 @@ def test_what_cannot_be_converted_is_said():
         (np.array(["a", "b"]), object),
     ],
 )
-def test_labels_of_a_graph_have_a_type_that_graphs_know(classes, expected):
+def test_onnx_labels_have_a_supported_type(classes, expected):
     model = aggro.PassiveAggressiveClassifier().partial_fit(np.eye(2), classes)
     assert _label_type(model) == np.dtype(expected)
 

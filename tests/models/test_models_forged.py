@@ -30,7 +30,7 @@ def forgeries(path, rng, count=12):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_estimators(name, tmp_path):
+def test_forged_estimators_are_rejected(name, tmp_path):
     X, y = problem(name)
     save(make(name, random_state=0).partial_fit(X[:29], y[:29]), tmp_path / "m")
     for _ in forgeries(tmp_path / "m", np.random.default_rng(0)):
@@ -61,7 +61,7 @@ def with_number(text, path, value):
 
 
 @pytest.mark.parametrize("rows", [29, 300])
-def test_facts_of_a_race(rows, tmp_path):
+def test_forged_selection_is_rejected(rows, tmp_path):
     """Any number of the header may be another one: the looks at a race, who leads, its shape."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(rows, 3)), rng.integers(0, 2, rows)
@@ -82,7 +82,7 @@ def test_facts_of_a_race(rows, tmp_path):
 
 @pytest.mark.parametrize("name", ["SPA-I", "PAmW-1", "PAM-I", "BPAI", "PAR-I"])
 @pytest.mark.parametrize("overflow", ["drop", "hash"])
-def test_streams(name, overflow, tmp_path):
+def test_forged_streams_are_rejected(name, overflow, tmp_path):
     X, y = problem(name)
     rows = [dict(zip("abcdef", x, strict=True)) for x in X.tolist()]
     kind = aggro.StreamRegressor if name == "PAR-I" else aggro.StreamClassifier

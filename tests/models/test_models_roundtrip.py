@@ -10,7 +10,7 @@ from aggro.persistence import ModelFileError, load, save
 
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("kind", ["strings", "two"])
-def test_every_row_goes_on_where_it_stopped(name, kind, tmp_path):
+def test_loaded_model_continues_exactly(name, kind, tmp_path):
     X, y = problem(name, kind)
     model = make(name, random_state=3).partial_fit(X[:25], y[:25])
     save(model, tmp_path / "m")
@@ -71,7 +71,7 @@ def test_a_changed_parameter_takes_effect_after_loading_too(tmp_path):
     assert same(model.partial_fit(X[31:], y[31:]), loaded.partial_fit(X[31:], y[31:]))
 
 
-def test_several_labels_several_outputs_names_and_sparsity(tmp_path):
+def test_labels_outputs_names_and_sparsity_are_kept(tmp_path):
     pd = pytest.importorskip("pandas")
     X, _ = problem("PA-I")
     frame = pd.DataFrame(X, columns=list("abcdef"))
@@ -85,7 +85,7 @@ def test_several_labels_several_outputs_names_and_sparsity(tmp_path):
     assert hasattr(loaded.coef_, "toarray")
 
 
-def test_an_unfitted_model_is_a_model(tmp_path):
+def test_unfitted_model_is_saved(tmp_path):
     save(make("AROW", r=0.5), tmp_path / "m")
     assert load(tmp_path / "m").get_params() == make("AROW", r=0.5).get_params()
 
@@ -100,7 +100,7 @@ def test_the_file_is_a_safetensors_file(tmp_path):
     assert np.array_equal(weights.T, model.coef_)
 
 
-def test_what_cannot_be_saved_is_said(tmp_path):
+def test_values_that_cannot_be_saved_are_named(tmp_path):
     X, y = problem("PA-I")
     with pytest.raises(ModelFileError, match=r"random_state=.*integer"):
         save(make("PA-I", random_state=np.random.RandomState(0)), tmp_path / "m")
@@ -128,7 +128,7 @@ def test_saving_keeps_links_and_the_mode_of_new_files(tmp_path):
     assert (tmp_path / "target").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_what_a_race_has_cost_is_the_same_to_the_last_bit(tmp_path):
+def test_error_counts_of_a_selection_are_restored_exactly(tmp_path):
     """A sum less a part of it is not always the rest: files hold the rest itself."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -143,7 +143,7 @@ def test_what_a_race_has_cost_is_the_same_to_the_last_bit(tmp_path):
         assert loaded._learner.drift == model._learner.drift
 
 
-def test_what_texts_have_cost_is_the_same_to_the_last_bit(tmp_path):
+def test_error_counts_of_texts_are_restored_exactly(tmp_path):
     """The same for representations of texts that race."""
     words = [f"w{i}" for i in range(40)]
     for seed in range(4):

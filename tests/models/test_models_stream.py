@@ -25,7 +25,7 @@ def examples(n=60, seed=0):
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_every_row_goes_on_where_it_stopped(name, tmp_path):
+def test_loaded_stream_continues_exactly(name, tmp_path):
     regression = ROWS[name].estimator.endswith("Regressor")
     model = (StreamRegressor if regression else StreamClassifier)(name, seed=3)
     for i, (x, label, value) in enumerate(examples()):
@@ -44,7 +44,7 @@ def test_every_row_goes_on_where_it_stopped(name, tmp_path):
 
 
 @pytest.mark.parametrize("overflow", ["drop", "hash"])
-def test_bounded_models(overflow, tmp_path):
+def test_bounded_streams_continue_exactly(overflow, tmp_path):
     model = StreamClassifier(max_features=6, overflow=overflow)
     for x, label, _ in examples():
         model.learn_one(x, label)
@@ -68,7 +68,7 @@ def test_bounded_models(overflow, tmp_path):
         lambda r: r.attributes["state"].pop("weights"),
     ],
 )
-def test_hostile_files(change, tmp_path):
+def test_hostile_stream_files_are_rejected(change, tmp_path):
     model = StreamClassifier()
     for x, label, _ in examples():
         model.learn_one(x, label)

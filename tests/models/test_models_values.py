@@ -34,20 +34,20 @@ def there_and_back(value):
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_plain_values(value):
+def test_plain_values_are_restored(value):
     found = there_and_back(value)
     assert found == value and type(found) is type(value)
     if isinstance(value, dict):
         assert [type(key) for key in found] == [type(key) for key in value]
 
 
-def test_not_a_number():
+def test_infinity_and_nan_are_restored():
     assert math.isnan(there_and_back(math.nan))
     assert encode(math.nan, "x", {}) == {"float": "nan"}
 
 
 @pytest.mark.parametrize("value", ARRAYS, ids=lambda a: f"{a.dtype}{a.shape}")
-def test_arrays(value):
+def test_arrays_are_restored(value):
     found = there_and_back(value)
     assert found.shape == value.shape and found.dtype == value.dtype.newbyteorder("=")
     assert found.tolist() == value.tolist()
@@ -65,7 +65,7 @@ def test_numbers_of_numpy_become_those_of_python(number):
      {(1, 2): 3}, {math.inf: 1}, np.array([[1, "a"]], object), np.array([[1], [2, 3]], object)],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
-def test_what_cannot_be_saved(value):
+def test_unsupported_values_are_rejected(value):
     with pytest.raises(ModelFileError, match=r"where.*cannot be saved"):
         encode(value, "where", {})
 
@@ -103,19 +103,19 @@ def texts(data=b"abc", ends=(1, 3)):
     ],
     ids=str,
 )
-def test_forged_values(header, arrays):
+def test_forged_values_are_rejected(header, arrays):
     with pytest.raises(DAMAGED):  # the reader of the file makes it a ModelFileError
         decode(header, arrays)
 
 
-def test_the_longest_text_decides_the_width():
+def test_longest_text_determines_the_width():
     assert decode({"strings": [2, "x"]}, texts()).dtype == "<U2"
     assert decode({"strings": [5, "x"]}, texts()).dtype == "<U5"
     assert decode({"objects": "x"}, texts()).tolist() == ["a", "bc"]
     assert decode({"objects": "x"}, texts(b"", ())).tolist() == []
 
 
-def test_too_many_letters(monkeypatch):
+def test_too_many_letters_are_rejected(monkeypatch):
     monkeypatch.setattr(values, "MOST_LETTERS", 6)
     assert there_and_back(np.array(["abc", "d"])).tolist() == ["abc", "d"]
     with pytest.raises(ModelFileError, match="cannot be saved"):
@@ -125,7 +125,7 @@ def test_too_many_letters(monkeypatch):
 # -- records ---------------------------------------------------------------------------------
 
 
-def test_a_record_there_and_back(tmp_path):
+def test_record_is_restored(tmp_path):
     record = Record("Perceptron", {"C": 0.5, "tol": None}, {"n_iter_": 3, "classes_": np.arange(2)})
     write_record(record, tmp_path / "r")
     found = read_record(tmp_path / "r")
@@ -136,7 +136,7 @@ def test_a_record_there_and_back(tmp_path):
     assert header["format"] == FORMAT == 1 and header["aggro"] == aggro.__version__
 
 
-def test_another_format_is_named(tmp_path):
+def test_another_format_is_rejected(tmp_path):
     header = {"format": 3, "aggro": "9.9", "class": "Perceptron", "params": {}, "attributes": {}}
     container.write(tmp_path / "r", json.dumps(header), {})
     with pytest.raises(ModelFileError, match=r"format 3.*reads format 1.*aggro '9\.9'"):
@@ -158,7 +158,7 @@ def test_parameters_are_checked_when_written_and_when_read(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": 1}', "no json", '"x"'])
-def test_a_header_that_is_none(text, tmp_path):
+def test_invalid_header_is_rejected(text, tmp_path):
     container.write(tmp_path / "r", text, {})
     with pytest.raises(ModelFileError, match="cannot be read"):
         read_record(tmp_path / "r")
@@ -168,7 +168,7 @@ FITTING = {bool: True, int: 3, float: 0.5, str: "x", dict: {}, type(None): None}
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_types_of_parameters(name):
+def test_parameters_of_wrong_types_are_rejected(name):
     """The types a parameter may have are those of the defaults and the documented values."""
     for kind, value in FITTING.items():
         if kind in PARAMETERS[name]:
@@ -189,7 +189,7 @@ def test_every_parameter_of_every_learner_has_its_types():
 
 
 @pytest.mark.parametrize("flat", [False, True])
-def test_several_targets_are_never_flat(flat):
+def test_several_targets_cannot_be_flat(flat):
     """The parts of a record must be those of one model: two targets are no single column."""
     X = np.arange(12.0).reshape(6, 2)
     record = record_of(aggro.PassiveAggressiveRegressor().fit(X, X))

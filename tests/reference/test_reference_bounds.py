@@ -135,7 +135,7 @@ def test_squared_tube_regression(C):
         assert squares <= limit * (v @ v + 2 * C * np.sum(star**2))
 
 
-def test_batches():
+def test_batch_bound_holds():
     """BPA-II: sum over batches of max l_k^2 <= (R^2 + 1/2C)(|u|^2 + 2C sum l*^2)."""
     X, y, u = noisy_binary(0.1)
     C, worst = 0.5, 0.0
@@ -204,7 +204,7 @@ def test_full_metric_with_squared_slack(C):
 
 
 @pytest.mark.parametrize("r", [0.5, 5.0])
-def test_arow(r):
+def test_arow_bound_holds(r):
     """M <= sqrt(r|u|^2 + u'Xu) sqrt(logdet(I + X/r) + N) + sum g - N, N the margin updates."""
     X, y, u = noisy_binary(0.1)
     learner = ReferenceLearner("binary", D, rule="arow", r=r, metric="full", fit_intercept=False)
@@ -223,7 +223,7 @@ def test_arow(r):
         assert learner.n_mistakes <= root + np.sum(np.maximum(0, 1 - Z @ v)) - N_margin
 
 
-def test_perceptron():
+def test_perceptron_bound_holds():
     """Mistakes <= R^2 |u|^2 when u separates with margin 1."""
     X, y, u = noisy_binary(0.0)
     u = u / np.min(y * (X @ u))

@@ -61,7 +61,7 @@ def test_hard_kernel_step_reaches_the_margin():
 
 
 @pytest.mark.parametrize("maintenance", ["simple", "nearest", "projection"])
-def test_forgetting_is_the_least_cost_projection(maintenance):
+def test_removal_is_the_projection_of_least_cost(maintenance):
     rng = np.random.default_rng(3)
     for _ in range(10):
         P = rng.normal(size=(7, 3))
@@ -90,7 +90,7 @@ def test_forgetting_is_the_least_cost_projection(maintenance):
             assert best == pytest.approx(min(costs))
 
 
-def test_forgetting_leaves_the_new_example_alone_and_better_spans_cost_less():
+def test_removal_keeps_the_new_example_and_larger_spans_cost_less():
     rng = np.random.default_rng(4)
     P = rng.normal(size=(6, 3))
     K, beta = kernel_matrix(P, P, "rbf", 0.3) + 1.0, rng.normal(size=(6, 1))
@@ -157,6 +157,6 @@ def test_budget_holds_in_batches(maintenance, task):
         assert newest == sorted(newest)
 
 
-def test_a_budget_smaller_than_a_batch_is_refused():
+def test_budget_smaller_than_a_batch_is_rejected():
     with pytest.raises(ValueError, match="budget"):
         ReferenceKernelLearner("binary", 2, budget=1).learn_batch(np.eye(2), [1.0, -1.0])

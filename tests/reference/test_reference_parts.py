@@ -52,7 +52,7 @@ def test_an_absent_example_moves_nothing():
         assert rule(TINY / 2) == (0, 0)
 
 
-def test_steps():
+def test_step_sizes_follow_the_formulas():
     assert step_size(2.0, 4.0, slack("hard", 1.0)) == 0.5
     assert step_size(2.0, 4.0, slack("hinge", 0.25)) == 0.25
     assert step_size(2.0, 4.0, slack("squared_hinge", 0.5)) == 0.4
@@ -74,7 +74,7 @@ def test_a_tie_is_a_mistake_of_the_perceptron():
     assert perceptron(-1.0) == (1.0, 0.0)
 
 
-def test_arow():
+def test_arow_step_follows_the_formula():
     assert arow(0.5, 2.0, 0.5) == (0.5 / 2.5, 2.0)
     assert arow(1.0, 2.0, 0.5) == (0.0, 0.0)
 
@@ -89,7 +89,7 @@ def test_rows_without_weight_take_no_place():
     assert list(batches(np.zeros(3), 2)) == []
 
 
-def test_contradictions_are_taken_one_after_another():
+def test_contradictory_examples_are_learned_one_by_one():
     """The same row with both signs: the dual has no end, and each takes its step alone."""
     A = np.array([[2.0, -2.0], [-2.0, 2.0]])
     assert batch_dual(A, np.ones(2), np.full(2, inf), np.zeros(2)) is None
@@ -101,7 +101,7 @@ def test_contradictions_are_taken_one_after_another():
     assert_close(T, [[0.5, -0.5], [-1.0, 1.0]])
 
 
-def test_contradictions_find_their_rivals_when_it_is_their_turn():
+def test_contradictory_examples_find_their_best_wrong_class_in_turn():
     """Steps of a batch that cannot be met change the best wrong class of the examples after."""
     rng = np.random.default_rng(0)
     X, y, hard = rng.normal(size=(12, 2)), rng.integers(0, 4, 12), [slack("hard", 1.0)] * 12
@@ -117,7 +117,7 @@ def test_contradictions_find_their_rivals_when_it_is_their_turn():
     assert rivals != at_first
 
 
-def test_a_box_and_a_tube():
+def test_batch_dual_respects_box_and_epsilon():
     A, loss = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, 0.5])
     free = batch_dual(A, loss, np.full(2, inf), np.zeros(2), lower=-inf)
     assert_close(A @ free, loss)
@@ -148,7 +148,7 @@ def test_metrics_grow():
     assert_close(diagonal.precision, [3.5, 1.5 + 1])  # only what is met forgets
 
 
-def test_class_means():
+def test_class_means_are_weighted():
     means = ClassMeans(3, 3)
     rows = np.array([[1.0, 2.0, 1.0], [3.0, 4.0, 1.0], [5.0, 0.0, 1.0]])
     means.update(rows, np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
@@ -162,7 +162,7 @@ def test_class_means():
     assert means.weights.tolist() == [4, 1, 0]
 
 
-def test_class_means_that_forget():
+def test_class_means_decay():
     means = ClassMeans(2, 1)
     for value in (1.0, 5.0):
         means.update(np.array([[value]]), np.array([0]), np.ones(1), forgetting=0.25)
@@ -170,7 +170,7 @@ def test_class_means_that_forget():
     assert_close(means.classifier(None)[0], (0.75 * 1 + 5) / 1.75)
 
 
-def test_the_centre():
+def test_centre_averages_queue_and_class_means():
     w = [np.array([[float(k)]]) for k in (1, 2, 6, 8)]
     centre, pull = Centre(0.5, 3), np.array([[9.0]])
     expected = [(1 + 4.5) / 1.5, (1.5 + 4.5) / 1.5, (3 + 4.5) / 1.5, (16 / 3 + 4.5) / 1.5]
@@ -181,7 +181,7 @@ def test_the_centre():
 # -- scales ----------------------------------------------------------------------------------
 
 
-def test_moments():
+def test_moments_equal_numpy():
     moments = Moments(2)
     assert moments.mean.tolist() == moments.deviation.tolist() == [0, 0]
     for row in ([1.0, 5.0], [3.0, 5.0]):
@@ -189,7 +189,7 @@ def test_moments():
     assert moments.mean.tolist() == [2, 5] and moments.deviation.tolist() == [1, 0]
 
 
-def test_scales():
+def test_scalers_follow_their_definition():
     rows = np.array([[2.0, 0.0, 1.0], [4.0, 0.0, 1.0]])
     online, standard, none = (Scaler(kind, 3) for kind in ("online", "standard", "none"))
     assert online.factor.tolist() == standard.factor.tolist() == [0, 0, 0]
@@ -215,7 +215,7 @@ def test_zeros_do_not_count_online():
 # -- tasks -----------------------------------------------------------------------------------
 
 
-def test_losses_and_mistakes():
+def test_losses_and_mistakes_follow_the_task():
     scores = np.array([[0.0], [0.5], [-2.0], [2.0]])
     y = np.array([1.0, -1.0, -1.0, 1.0])
     binary = Task("binary", "hinge")
@@ -235,7 +235,7 @@ def test_losses_and_mistakes():
     assert top.needs_step(several, np.array([0.0, 2.0])).tolist() == [True, True]
 
 
-def test_impossible_tasks():
+def test_impossible_tasks_are_rejected():
     with pytest.raises(ValueError, match="is not one of"):
         Task("ranking", "hinge")
     with pytest.raises(ValueError, match="unknown loss"):
@@ -257,12 +257,12 @@ def test_impossible_tasks():
      {"task": "multiclass", "n_outputs": 3, "rule": "perceptron"}, {"scale": "robust"}],
     ids=str,
 )  # fmt: skip
-def test_impossible_settings(wrong):
+def test_impossible_settings_are_rejected(wrong):
     with pytest.raises(ValueError):
         ReferenceLearner(**{"task": "binary", "n_features": 2, **wrong})
 
 
-def test_one_example_at_a_time():
+def test_confidence_rules_reject_batches():
     learner = ReferenceLearner("binary", 2, rule="perceptron")
     with pytest.raises(ValueError, match="one example at a time"):
         learner.learn_batch(np.eye(2), [1, -1])
@@ -272,7 +272,7 @@ def test_one_example_at_a_time():
     assert (learner.n_updates, learner.n_mistakes) == (1, 1)
 
 
-def test_a_weight_is_a_price():
+def test_weight_multiplies_C():
     for rule, axes, expected in (
         ("perceptron", {}, 3.0),
         ("arow", {"metric": "diagonal", "r": 6.0}, 1 / (1 + 2.0)),
@@ -293,7 +293,7 @@ def test_the_average_counts_every_round():
 # -- kernels ---------------------------------------------------------------------------------
 
 
-def test_kernels():
+def test_kernels_follow_their_definition():
     X, Z = np.array([[1.0, 2.0]]), np.array([[3.0, -1.0], [1.0, 2.0]])
     assert_close(kernel_matrix(X, Z, "linear"), [[1, 5]])
     assert_close(kernel_matrix(X, Z, "poly", 0.5, 2, 1.0), [[1.5**2, 3.5**2]])
@@ -303,7 +303,7 @@ def test_kernels():
         kernel_matrix(X, Z, "tree")
 
 
-def test_who_absorbs():
+def test_strategies_choose_the_absorbing_vectors():
     X = np.array([[0.0], [0.1], [5.0], [5.2]])
     K = kernel_matrix(X, X, "rbf")
     assert absorbers(K, 0, 1, "simple") == [3]
@@ -315,7 +315,7 @@ def test_who_absorbs():
         absorbers(K, 0, 1, "random")
 
 
-def test_a_loss_is_none_up_to_so_many_units_of_rounding():
+def test_losses_below_rounding_error_are_zero():
     unit = np.finfo(np.float64).eps
     for size in (1.0, 300.0):
         assert (

@@ -53,7 +53,7 @@ def test_queue_of_one_is_the_last_weights():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "least_squares"])
-def test_infinite_price_is_hard(loss):
+def test_infinite_C_is_hard(loss):
     X, y = stream(2, n=15)
     free = trained(X, y, loss=loss, C=np.inf)
     if loss == "least_squares":
@@ -65,7 +65,7 @@ def test_infinite_price_is_hard(loss):
 @pytest.mark.parametrize("loss", ["hard", "hinge", "squared_hinge"])
 @pytest.mark.parametrize("multiclass", ["support", "top"])
 @pytest.mark.parametrize("batch_size", [1, 3])
-def test_two_classes_are_binary_with_twice_the_price(loss, multiclass, batch_size):
+def test_two_classes_are_binary_with_twice_the_C(loss, multiclass, batch_size):
     X, y = stream(3, n=30, d=6)
     common = {"loss": loss, "batch_size": batch_size}
     two = trained(

@@ -70,7 +70,7 @@ def test_scw_conditions(M, V, phi, C):
 
 @quick
 @given(margin, variance, phi_)
-def test_soft_rules_meet_the_hard_one_at_infinite_price(M, V, phi):
+def test_soft_rules_equal_the_hard_one_at_infinite_C(M, V, phi):
     assert scw_i(M, V, phi, inf) == cw_stdev(M, V, phi)
     assert scw_ii(M, V, phi, 1e13)[0] == pytest.approx(cw_stdev(M, V, phi)[0], rel=1e-6, abs=1e-9)
 
@@ -132,7 +132,7 @@ def test_precision_grows_by_kappa_on_updates_only(rule, metric):
 
 
 @pytest.mark.parametrize("metric", ["diagonal", "full"])
-def test_pam_ii_with_half_price_is_arow_with_unit_r(metric):
+def test_pam_ii_with_half_C_is_arow_with_unit_r(metric):
     rng = np.random.default_rng(2)
     pam = ReferenceLearner("binary", 4, loss="squared_hinge", C=0.5, metric=metric)
     twin = ReferenceLearner("binary", 4, rule="arow", r=1.0, metric=metric)

@@ -64,7 +64,7 @@ def test_weight_zero_is_absence():
 
 
 @pytest.mark.parametrize("rule", ["perceptron", "cw", "cw-stdev"])
-def test_rules_without_a_price(rule):
+def test_rules_without_C_ignore_it(rule):
     learner = ReferenceLearner(
         "binary", 1, rule=rule, metric="euclidean" if rule == "perceptron" else "full"
     )
@@ -150,7 +150,7 @@ def test_first_sweep_rule_does_not_hide_a_feasible_batch():
         assert np.all(Z @ (w + Z.T @ t) >= 1 - 1e-9)
 
 
-def test_counts():
+def test_counts_are_correct():
     learner = ReferenceLearner("multiclass", 2, 3, loss="hard", multiclass="predicted")
     learner.learn([1.0, 0.0], 0)  # all scores tie: the first class is predicted, rightly
     assert (learner.n_mistakes, learner.n_updates, learner.cumulative_loss) == (0, 0, 1.0)
@@ -196,7 +196,7 @@ def test_frozen_means_stay():
         {"task": "binary", "C": 0.0},
     ],
 )
-def test_settings_without_a_meaning_are_refused(settings):
+def test_meaningless_settings_are_rejected(settings):
     with pytest.raises(ValueError, match=r"need|not one of|unknown"):
         ReferenceLearner(n_features=2, **settings)
 

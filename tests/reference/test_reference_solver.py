@@ -28,7 +28,7 @@ def xi_for(loss, n):
 
 
 @pytest.mark.parametrize("loss", KINDS)
-def test_binary_and_regression_steps(loss):
+def test_steps_equal_the_solver(loss):
     rng = np.random.default_rng(1)
     for _ in range(5):
         x, w, C = rng.normal(size=4), rng.normal(size=4), np.array([10 ** rng.uniform(-1, 1)])
@@ -45,7 +45,7 @@ def test_binary_and_regression_steps(loss):
 
 
 @pytest.mark.parametrize("loss", KINDS)
-def test_support_classes(loss):
+def test_support_classes_equal_the_solver(loss):
     rng = np.random.default_rng(2)
     for _ in range(8):
         x, W = rng.normal(size=3), rng.normal(size=(6, 3))
@@ -62,7 +62,7 @@ def test_support_classes(loss):
 
 
 @pytest.mark.parametrize("loss", KINDS)
-def test_class_means_as_printed(loss):
+def test_class_means_equal_the_printed_problem(loss):
     """Paper 000, eq. 2, with the means of all examples seen, the present one included."""
     rng = np.random.default_rng(3)
     gamma, C = 0.4, 0.5
@@ -83,7 +83,7 @@ def test_class_means_as_printed(loss):
 
 @pytest.mark.parametrize("loss", KINDS)
 @pytest.mark.parametrize("multiclass", ["support", "top"])
-def test_multiclass_batches(loss, multiclass):
+def test_multiclass_batches_equal_the_solver(loss, multiclass):
     rng = np.random.default_rng(4)
     for _ in range(3):
         C = 10 ** rng.uniform(-1, 1)
@@ -105,7 +105,7 @@ def test_multiclass_batches(loss, multiclass):
 
 
 @pytest.mark.parametrize("loss", KINDS)
-def test_batches_and_tubes(loss):
+def test_batches_with_epsilon_equal_the_solver(loss):
     rng = np.random.default_rng(5)
     for _ in range(4):
         X, y, w = rng.normal(size=(5, 6)), rng.choice([-1.0, 1.0], 5), rng.normal(size=6)
@@ -149,7 +149,7 @@ def test_batch_dual_satisfies_its_optimality_conditions_on_degenerate_batches():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_way_up_that_is_curved_has_an_end_though_it_is_long(seed):
+def test_long_curved_ascent_terminates(seed):
     """What a long step leaves of the slope is rounding, also where the slope itself is small."""
     random = np.random.default_rng(seed)
     basis = np.linalg.qr(random.normal(size=(3, 3)))[0]

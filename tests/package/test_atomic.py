@@ -27,7 +27,7 @@ def entries(folder):
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_a_new_file_appears_when_it_is_complete(tmp_path):
+def test_new_file_appears_when_it_is_complete(tmp_path):
     path = tmp_path / "new"
     with replacing(path) as stream:
         stream.write(b"all of it")
@@ -38,7 +38,7 @@ def test_a_new_file_appears_when_it_is_complete(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_whatever_goes_wrong_the_old_file_stays_and_nothing_else_does(tmp_path, error):
+def test_failure_keeps_the_old_file_and_leaves_no_other(tmp_path, error):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     with pytest.raises(error), replacing(path) as stream:
@@ -51,7 +51,7 @@ def test_whatever_goes_wrong_the_old_file_stays_and_nothing_else_does(tmp_path, 
     assert entries(tmp_path) == ["file"]
 
 
-def test_the_content_is_on_the_disk_before_its_name_and_the_name_after(tmp_path, monkeypatch):
+def test_content_is_synced_before_the_rename_and_the_folder_after(tmp_path, monkeypatch):
     happened = []
     real_fsync, real_replace = os.fsync, Path.replace
 
@@ -74,7 +74,7 @@ def test_the_content_is_on_the_disk_before_its_name_and_the_name_after(tmp_path,
 
 @posix
 @pytest.mark.parametrize("mode", [0o640, 0o600, 0o664, 0o444 | 0o200])
-def test_the_mode_is_kept(tmp_path, mode):
+def test_mode_is_kept(tmp_path, mode):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     path.chmod(mode)
@@ -84,7 +84,7 @@ def test_the_mode_is_kept(tmp_path, mode):
 
 
 @posix
-def test_a_new_file_has_the_mode_that_the_umask_says(tmp_path):
+def test_new_file_has_the_mode_of_the_umask(tmp_path):
     before = os.umask(0o027)
     try:
         write(tmp_path / "file")
@@ -94,7 +94,7 @@ def test_a_new_file_has_the_mode_that_the_umask_says(tmp_path):
 
 
 @posix
-def test_a_secret_is_never_readable_by_others(tmp_path):
+def test_private_file_is_never_readable_by_others(tmp_path):
     path = tmp_path / "secret"
     path.write_bytes(b"old")
     path.chmod(0o600)
@@ -122,7 +122,7 @@ def test_owner_and_group_are_kept(tmp_path, monkeypatch):
 
 @posix
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
-def test_root_leaves_files_to_their_owners(tmp_path):
+def test_root_keeps_the_owner(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     os.chown(path, 12345, 23456)
@@ -133,7 +133,7 @@ def test_root_leaves_files_to_their_owners(tmp_path):
 
 
 @posix
-def test_links_stay_links(tmp_path):
+def test_links_are_kept(tmp_path):
     (tmp_path / "inner").mkdir()
     target, link, dangling = tmp_path / "inner/target", tmp_path / "link", tmp_path / "dangling"
     target.write_bytes(b"old")
@@ -147,7 +147,7 @@ def test_links_stay_links(tmp_path):
 
 
 @posix
-def test_a_loop_of_links_is_an_error_that_names_the_path(tmp_path):
+def test_loop_of_links_is_an_error_with_the_path(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(OSError) as caught:
@@ -157,7 +157,7 @@ def test_a_loop_of_links_is_an_error_that_names_the_path(tmp_path):
 
 @posix
 @pytest.mark.parametrize("through_a_link", [False, True])
-def test_a_pipe_is_written_into(tmp_path, through_a_link):
+def test_pipe_is_written_directly(tmp_path, through_a_link):
     pipe = path = tmp_path / "pipe"
     os.mkfifo(pipe)
     if through_a_link:
@@ -174,7 +174,7 @@ def test_a_pipe_is_written_into(tmp_path, through_a_link):
 
 @posix
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="there are no names of open files")
-def test_what_is_open_already_is_written_into(tmp_path):
+def test_open_descriptor_is_written_directly(tmp_path):
     """As ``-o /dev/stdout >> log`` needs it: the log is neither replaced nor cut."""
     log = tmp_path / "log"
     log.write_bytes(b"before\n")
@@ -207,7 +207,7 @@ def model():
     return aggro.PassiveAggressiveClassifier().partial_fit(np.eye(2), [0, 1])
 
 
-def test_what_cannot_be_replaced_is_refused_by_every_writer(places):
+def test_every_writer_rejects_targets_that_cannot_be_replaced(places):
     folder, found = places
     before = {name: (folder / name).lstat().st_mode for name in entries(folder)}
     sweep = aggro.sweep(np.eye(4), [0, 1, 0, 1], C=[0.1, 1.0])
@@ -221,7 +221,7 @@ def test_what_cannot_be_replaced_is_refused_by_every_writer(places):
 
 
 @pytest.mark.parametrize("which", ["file", "folder"])
-def test_what_may_not_be_written_is_refused_before_anything_is_made(tmp_path, monkeypatch, which):
+def test_missing_permission_is_reported_before_writing(tmp_path, monkeypatch, which):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     closed = path if which == "file" else tmp_path
@@ -235,7 +235,7 @@ def test_what_may_not_be_written_is_refused_before_anything_is_made(tmp_path, mo
 
 
 @posix
-def test_a_pipe_is_written_into_and_a_file_is_replaced(tmp_path):
+def test_pipes_are_written_and_files_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_bytes(b"old")
     assert check_writable(tmp_path / "pipe") is True
@@ -244,12 +244,12 @@ def test_a_pipe_is_written_into_and_a_file_is_replaced(tmp_path):
         assert check_writable(f"/dev/fd/{stream.fileno()}") is True
 
 
-def test_checking_leaves_nothing_behind(tmp_path):
+def test_check_leaves_no_file(tmp_path):
     assert check_writable(tmp_path / "new") is False
     assert entries(tmp_path) == []
 
 
-def test_errors_name_the_path_that_was_given(tmp_path, monkeypatch):
+def test_errors_name_the_given_path(tmp_path, monkeypatch):
     path = tmp_path / "file"
 
     def full(*_):
@@ -267,7 +267,7 @@ def test_errors_name_the_path_that_was_given(tmp_path, monkeypatch):
 
 
 @posix
-def test_errors_of_writing_name_the_path_too(tmp_path):
+def test_write_errors_name_the_given_path(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     handle = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     with pytest.raises(BrokenPipeError) as caught, replacing(tmp_path / "pipe") as stream:
@@ -276,25 +276,25 @@ def test_errors_of_writing_name_the_path_too(tmp_path):
     assert caught.value.filename == str(tmp_path / "pipe")
 
 
-def test_an_error_of_something_else_keeps_its_own_name(tmp_path):
+def test_error_of_another_file_keeps_its_name(tmp_path):
     """As when a cache is written and the data cannot be read."""
     with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "cache"):
         (tmp_path / "data").open()
     assert caught.value.filename == str(tmp_path / "data")
 
 
-def test_the_longest_name_that_a_folder_holds(tmp_path):
+def test_longest_possible_name_is_written(tmp_path):
     write(tmp_path / ("x" * 255))
     assert entries(tmp_path) == ["x" * 255]
 
 
-def test_text_is_utf8_with_its_line_ends_as_they_are(tmp_path):
+def test_text_is_utf8_with_unchanged_line_ends(tmp_path):
     with replacing_text(tmp_path / "t") as stream:
         stream.write("größer\n")
     assert (tmp_path / "t").read_bytes() == "größer\n".encode()
 
 
-def test_every_byte_of_a_model_is_under_its_checksum(tmp_path):
+def test_checksum_covers_every_byte_of_a_model(tmp_path):
     """The last one too; in the checksum itself any change is noticed as well."""
     path = tmp_path / "model"
     container.write(path, '{"a":1}', {"x": np.arange(3.0), "y": np.array([7], np.uint8)})

@@ -67,7 +67,7 @@ print(json.dumps(told))
 """
 
 
-def test_every_missing_package_is_named_with_its_extra(tmp_path):
+def test_error_names_the_missing_package_and_its_extra(tmp_path):
     line = [sys.executable, "-c", BARE, str(tmp_path)]
     told = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
     for use, message in told.items():
@@ -80,14 +80,14 @@ def test_every_missing_package_is_named_with_its_extra(tmp_path):
             )
 
 
-def test_the_table_names_extras_that_bring_the_package():
-    text = (Path(__file__).resolve().parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+def test_table_agrees_with_the_extras_of_pyproject():
+    text = (Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     for package, extra in PACKAGES.values():
         (line,) = re.findall(rf"^{extra} = \[.*\]$", text, re.MULTILINE)
         assert f'"{package}>=' in line
 
 
-def test_what_is_there_is_returned():
+def test_installed_package_is_returned():
     assert optional("matplotlib.figure", "nothing").__name__ == "matplotlib.figure"
     with pytest.raises(ModuleNotFoundError, match=r"aggro\.x needs the package scipy"):
         optional("scipy.there_is_none", "aggro.x")

@@ -46,7 +46,7 @@ MEANT = {
 }
 
 
-def test_every_name_means_what_its_paper_means():
+def test_published_name_has_the_parameters_of_its_paper():
     own = {row.name: {k: v for k, v in row.params.items() if k != "average"} for row in ROWS}
     assert {row.name: (row.estimator, own[row.name]) for row in ROWS} == MEANT
     assert not any(row.params.get("average") for row in ROWS)  # the last weights predict
@@ -54,7 +54,7 @@ def test_every_name_means_what_its_paper_means():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_row_makes_its_estimator(row):
+def test_variant_makes_its_estimator(row):
     model = aggro.from_name(row.name)
     assert type(model).__name__ == row.estimator
     given = model.get_params()
@@ -66,12 +66,12 @@ def test_a_row_makes_its_estimator(row):
     assert row.paper and row.rule
 
 
-def test_keywords_override_the_row():
+def test_keywords_override_the_variant():
     assert aggro.from_name("PAmW-1", queue=7, C=0.3).get_params()["queue"] == 7
     assert find("PAmW-1").params["queue"] == 5  # the row stays
 
 
-def test_the_catalogue_is_a_copy():
+def test_catalogue_is_a_copy():
     rows = aggro.catalogue()
     rows.clear()
     assert aggro.catalogue() == list(ROWS)
@@ -83,17 +83,17 @@ def test_the_catalogue_is_a_copy():
      ("PAM", "PAM"), ("PAm1", "PAm-1"), ("PAM-i", "PAM-I"), ("cw-STDEV", "CW-stdev"),
      ("bpa-s", "BPA-S"), ("pamw", "PAmW"), ("pam-I-diag", "PAM-I-diag")],
 )  # fmt: skip
-def test_names_are_found_in_any_writing(said, meant):
+def test_names_ignore_case_and_hyphens(said, meant):
     assert find(said).name == meant
 
 
 @pytest.mark.parametrize("said", ["pam", "Pam", "PAMw", "PAm-I", "PAM-1", "PAm-diag"])
-def test_means_and_metrics_are_not_mixed_up(said):
+def test_PAm_and_PAM_are_distinguished(said):
     with pytest.raises(ValueError, match=r"ambiguous.*case of one letter.*PAM.*PAm"):
         find(said)
 
 
-def test_unknown_names():
+def test_unknown_name_suggests_a_near_one():
     with pytest.raises(ValueError, match=r"no variant 'PA-IV'.*Did you mean 'PA-I.*catalogue"):
         find("PA-IV")
     with pytest.raises(ValueError, match=r"no variant 'arow2'.*Did you mean 'AROW"):

@@ -30,7 +30,7 @@ def check(figure, lanes, what, factor):
     return lines
 
 
-def test_a_line_for_each_learner(tmp_path):
+def test_plot_has_a_line_for_each_learner(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     model = aggro.PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto", average="auto")
     model.partial_fit(X[:200], y[:200])
@@ -40,7 +40,7 @@ def test_a_line_for_each_learner(tmp_path):
     assert (tmp_path / "lanes.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_numbers(tmp_path):
+def test_regression_plots_absolute_errors(tmp_path):
     model = aggro.PassiveAggressiveRegressor(C="auto", average="auto")
     model.partial_fit(*load_diabetes(return_X_y=True))
     figure = model.plot_candidates(tmp_path / "lanes.png")
@@ -50,7 +50,7 @@ def test_numbers(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [aggro.StreamClassifier, aggro.StreamRegressor])
-def test_streams(kind, tmp_path):
+def test_streams_can_be_plotted(kind, tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     model = kind(C="auto", scale="online")
     for row, answer in zip(X[:200].tolist(), y[:200].tolist(), strict=True):
@@ -59,7 +59,7 @@ def test_streams(kind, tmp_path):
     check(model.plot_candidates(tmp_path / "lanes.png"), model.candidates_, what, factor)
 
 
-def test_there_must_be_a_race_and_matplotlib(monkeypatch):
+def test_plot_needs_a_selection_and_matplotlib(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.raises(AttributeError, match="auto"):
         aggro.PassiveAggressiveClassifier().partial_fit(X, y).plot_candidates()
@@ -74,7 +74,7 @@ def test_there_must_be_a_race_and_matplotlib(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["lanes.xyz", "nowhere/lanes.png", "folder.png"])
-def test_what_cannot_be_written_is_refused_before_anything_is_drawn(name, tmp_path):
+def test_unwritable_path_is_rejected_before_drawing(name, tmp_path):
     (tmp_path / "folder.png").mkdir()
     with pytest.raises((ValueError, OSError), match=r"xyz|no folder|is a folder"):
         open_figure(tmp_path / name)

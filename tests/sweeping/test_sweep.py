@@ -39,7 +39,7 @@ def problem(classes=3, n=300, d=12, seed=0):
     ],
     ids=str,
 )
-def test_a_lane_equals_the_setting_learned_alone(classes, storage, fixed):
+def test_swept_setting_equals_the_setting_learned_alone(classes, storage, fixed):
     X, y = problem(classes)
     X = storage(X)
     result = aggro.sweep(X, y, C=[0.01, 0.1, 1.0], loss=["hinge", "squared_hinge"], **fixed)
@@ -58,7 +58,7 @@ def test_a_lane_equals_the_setting_learned_alone(classes, storage, fixed):
             assert row.error == pytest.approx(alone.n_mistakes_ / len(y))
 
 
-def test_a_model_taken_out_goes_on_learning_as_if_it_had_been_alone():
+def test_extracted_model_continues_like_one_learned_alone():
     X, y = problem()
     model = aggro.sweep(X[:200], y[:200], C=[0.03, 0.3], metric="diagonal", average=True).model(1)
     alone = aggro.PassiveAggressiveClassifier(C=0.3, metric="diagonal", average=True)
@@ -69,7 +69,7 @@ def test_a_model_taken_out_goes_on_learning_as_if_it_had_been_alone():
     assert model.t_ == alone.t_
 
 
-def test_settings_of_other_shapes_are_learned_too():
+def test_settings_of_different_layouts_are_swept():
     X, y = problem()
     result = aggro.sweep(X, y, metric=["euclidean", "diagonal"], average=[False, True], C=0.1)
     assert len(result.rows) == 4
@@ -87,7 +87,7 @@ def test_orders_give_mean_and_spread():
     assert again.rows[0].errors == row.errors
 
 
-def test_algorithms_of_the_catalogue():
+def test_algorithms_can_be_swept():
     X, y = problem()
     result = aggro.sweep(X, y, algorithm=["PA-I", "SPA-II", "AROW", "PAm-1"], C=[0.1, 1.0])
     assert [row.name for row in result.rows if "AROW" in row.name] == ["algorithm=AROW"]
@@ -96,7 +96,7 @@ def test_algorithms_of_the_catalogue():
     assert table.count("\n") == len(result.rows) and "*" in table
 
 
-def test_regression():
+def test_regression_is_swept():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 5))
     y = X @ np.arange(5.0) + 0.1 * rng.normal(size=400)
@@ -110,7 +110,7 @@ LINEAR = [row for row in ROWS if not row.estimator.startswith("Kernel")]
 
 
 @pytest.mark.parametrize("variant", LINEAR, ids=lambda variant: variant.name)
-def test_every_variant_is_learned_under_its_own_name(variant):
+def test_each_variant_has_its_own_row(variant):
     """Alone and beside others, a variant is what its estimator learns, never another."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 5))
@@ -127,7 +127,7 @@ def test_every_variant_is_learned_under_its_own_name(variant):
     assert result.rows[0].updates == [alone.n_updates_]
 
 
-def test_variants_of_a_regression_differ():
+def test_regression_variants_differ():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5))
     y = X @ np.arange(5.0) + rng.normal(size=200)
@@ -156,14 +156,14 @@ def test_variants_of_a_regression_differ():
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_every_setting_has_a_row_and_a_name_of_its_own(values, names):
+def test_each_setting_has_a_row_with_a_unique_name(values, names):
     result = aggro.sweep(*problem(), C=values)
     assert [row.name for row in result.rows] == names
     for row in result.rows:
         assert row.params["C"] == result.model(row).C
 
 
-def test_the_loss_decides_between_equal_errors_and_the_first_between_equal_losses():
+def test_ties_go_to_the_lower_loss_and_then_to_the_first_row():
     result = aggro.sweep(*problem(), C=[0.1, 0.2, 0.3, 0.4])
     standings = [(0.25, 3.0), (0.2, 2.0), (0.2, 1.0), (0.2, 1.0)]
     for row, (error, loss) in zip(result.rows, standings, strict=True):
@@ -177,12 +177,12 @@ def test_the_loss_decides_between_equal_errors_and_the_first_between_equal_losse
     ]
 
 
-def test_spellings_of_one_variant_are_one_row():
+def test_spellings_of_a_variant_share_one_row():
     result = aggro.sweep(*problem(), algorithm=["spa-i", "SPA-I", "SPA_I"], C=0.1)
     assert [row.name for row in result.rows] == ["algorithm=SPA-I, C=0.1"]
 
 
-def test_names_of_features_and_passes_are_remembered():
+def test_extracted_model_keeps_feature_names_and_passes():
     pandas = pytest.importorskip("pandas")
     X, y = problem()
     frame = pandas.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
@@ -196,14 +196,14 @@ def test_names_of_features_and_passes_are_remembered():
         model.predict(frame[frame.columns[::-1]])
 
 
-def test_the_example_is_true():
+def test_example_in_the_docstring_holds():
     import aggro.sweeping.sweep
 
     failed, tried = doctest.testmod(aggro.sweeping.sweep)
     assert failed == 0 and tried > 0
 
 
-def test_plot(tmp_path):
+def test_plot_is_saved(tmp_path):
     X, y = problem()
     aggro.sweep(X, y, C=[0.1, 1.0], loss=["hinge", "hard"]).plot(tmp_path / "sweep.png")
     assert (tmp_path / "sweep.png").stat().st_size > 10_000
@@ -215,7 +215,7 @@ def told_by(axes):
     return [] if legend is None else [text.get_text() for text in legend.get_texts()]
 
 
-def test_a_picture_says_what_its_lines_are():
+def test_plot_labels_its_lines():
     X, y = problem()
     result = aggro.sweep(X, y, C=[0.1, 1.0], loss=["hinge", "hard"])
     left, right = result.plot().axes
@@ -254,7 +254,7 @@ def test_a_picture_says_what_its_lines_are():
     ],
     ids=str,
 )
-def test_bad_axes(wrong, message, monkeypatch):
+def test_invalid_axes_are_rejected(wrong, message, monkeypatch):
     monkeypatch.setattr(Learner, "learn", None)  # all is told before anything is learned
     with pytest.raises((TypeError, ValueError), match=message):
         aggro.sweep(*problem(), **wrong)
@@ -269,14 +269,14 @@ def test_bad_axes(wrong, message, monkeypatch):
     ],
     ids=str,
 )
-def test_bad_axes_of_a_regression(wrong, message, monkeypatch):
+def test_invalid_axes_of_a_regression_are_rejected(wrong, message, monkeypatch):
     monkeypatch.setattr(Learner, "learn", None)
     X, _ = problem()
     with pytest.raises((TypeError, ValueError), match=message):
         aggro.sweep(X, X[:, 0] + 0.25, **wrong)
 
 
-def test_select_can_double_a_model():
+def test_select_can_copy_a_model_twice():
     X, y = problem(2)
     settings = [Settings(task="binary", C=c, class_mean=0.1) for c in (0.1, 1.0)]
     learner = Learner(settings, X.shape[1], 2)

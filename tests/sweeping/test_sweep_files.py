@@ -56,7 +56,7 @@ def svm(tmp_path):
     ],
     ids=str,
 )
-def test_a_file_is_learned_as_its_rows_in_memory(svm, axes, passes):
+def test_files_give_the_same_sweep_as_arrays(svm, axes, passes):
     path, X, y = svm
     reader = aggro.io.read(path, batch_rows=33)
     same(
@@ -65,7 +65,7 @@ def test_a_file_is_learned_as_its_rows_in_memory(svm, axes, passes):
     )
 
 
-def test_paths_patterns_and_lists(svm):
+def test_paths_patterns_and_lists_are_accepted(svm):
     path, X, y = svm
     lines = path.read_text().splitlines(keepends=True)
     for name, some in (("part-1.svm", lines[:150]), ("part-2.svm", lines[150:])):
@@ -76,7 +76,7 @@ def test_paths_patterns_and_lists(svm):
         same(aggro.sweep(given, **AXES), expected)
 
 
-def test_two_classes_and_dense_tables_of_single_precision(tmp_path):
+def test_dense_float32_tables_with_two_classes_are_swept(tmp_path):
     X, y = problem(classes=2)
     X = X.astype(np.float32)
     table = "\n".join(
@@ -89,7 +89,7 @@ def test_two_classes_and_dense_tables_of_single_precision(tmp_path):
     assert result.model().coef_.dtype == np.float32
 
 
-def test_regression_is_told_from_the_answers(tmp_path):
+def test_regression_is_detected_from_the_labels(tmp_path):
     X, _ = problem()
     y = X @ np.arange(12.0) + 0.25
     reader = aggro.io.read(write_svm(tmp_path / "numbers.svm", X, y), batch_rows=64)
@@ -98,7 +98,7 @@ def test_regression_is_told_from_the_answers(tmp_path):
     same(result, aggro.sweep(sp.csr_matrix(X), y, C=[0.01, 1.0]))
 
 
-def test_many_whole_numbers_are_a_regression_unless_told_otherwise(tmp_path):
+def test_many_integers_are_a_regression_unless_task_says_otherwise(tmp_path):
     X, _ = problem()
     y = np.arange(300.0) % 150
     path = write_svm(tmp_path / "years.svm", X, y)
@@ -107,7 +107,7 @@ def test_many_whole_numbers_are_a_regression_unless_told_otherwise(tmp_path):
     assert len(told["multiclass"].model().classes_) == 150
 
 
-def test_names_of_classes(tmp_path):
+def test_string_labels_are_classes(tmp_path):
     X, y = problem()
     names = np.array(["cat", "hippopotamus", "ox"])[y]
     path = write_svm(tmp_path / "zoo.svm", X, names)
@@ -117,7 +117,7 @@ def test_names_of_classes(tmp_path):
     assert_close(result.model().coef_, alone.coef_, rtol=1e-12)
 
 
-def test_several_labels_in_a_row(tmp_path):
+def test_several_labels_per_row_are_swept(tmp_path):
     X, _ = problem()
     marks = X @ np.random.default_rng(1).normal(size=(12, 3)) > 0.5
     labels = [",".join(map(str, np.flatnonzero(mark))) for mark in marks]
@@ -129,7 +129,7 @@ def test_several_labels_in_a_row(tmp_path):
     assert_close(result.model().coef_, expected.model().coef_, rtol=1e-12)
 
 
-def test_weights_in_files_count(tmp_path):
+def test_weights_in_files_are_used(tmp_path):
     X, y = problem()
     weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
     lines = [
@@ -179,14 +179,14 @@ class Counting(Reader):
 
 
 @pytest.mark.parametrize("batch_size", [1, 8])
-def test_few_batches_are_alive_at_a_time(svm, batch_size):
+def test_only_a_few_batches_are_in_memory(svm, batch_size):
     plain = aggro.io.read(svm[0], batch_rows=5)
     reader = Counting(plain.files, plain.options)
     aggro.sweep(reader, C=[0.1, 1.0], average=[False, True], passes=2, batch_size=batch_size)
     assert reader.most <= 3  # of 80: the one that is learned, and the one that comes
 
 
-def test_a_model_goes_on_where_the_file_ended(svm):
+def test_extracted_model_continues_after_the_file(svm):
     path, X, y = svm
     model = aggro.sweep(path, C=0.1, class_mean=0.1, passes=2).model()
     memory = aggro.sweep(sp.csr_matrix(X), y.astype(float), C=0.1, class_mean=0.1, passes=2).model()
@@ -197,12 +197,12 @@ def test_a_model_goes_on_where_the_file_ended(svm):
     assert not np.allclose(model.coef_, before)
 
 
-def test_plot(svm, tmp_path):
+def test_plot_of_a_file_sweep_is_saved(svm, tmp_path):
     aggro.sweep(svm[0], **AXES).plot(tmp_path / "sweep.png")
     assert (tmp_path / "sweep.png").stat().st_size > 10_000
 
 
-def test_what_is_refused(svm, tmp_path):
+def test_invalid_input_is_rejected(svm, tmp_path):
     path, _, y = svm
     (tmp_path / "none.svm").write_text("")
     (tmp_path / "one.svm").write_text("1 1:2\n1 2:1\n")
@@ -222,12 +222,12 @@ def test_what_is_refused(svm, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["C", "metric", "scale"])
-def test_open_settings_are_for_estimators(name):
+def test_auto_parameters_are_rejected(name):
     with pytest.raises(ValueError, match=f"{name}='auto' in an estimator"):
         aggro.sweep(*problem(), **{name: ["auto"]})
 
 
-def test_files_that_change_are_noticed(svm):
+def test_changed_files_are_detected(svm):
     class Shrinking(Reader):
         turn = 0
 

@@ -57,7 +57,7 @@ KINDS = {
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("cls", Classifiers)
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")
-def test_types(name, cls, tmp_path):
+def test_classes_keep_the_type_of_the_labels(name, cls, tmp_path):
     """fit and partial_fit learn what they learn from 0, 1, 2; classes_ are the labels."""
     y = KINDS[name]
     axes = {"max_iter": 2, "tol": None, "shuffle": False}
@@ -77,7 +77,7 @@ def test_types(name, cls, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["bool", "boolean", "objects"])
-def test_true_and_false(kind):
+def test_booleans_are_classes(kind):
     y = CLASSES > 0
     given = {"bool": y, "boolean": pd.Series(y, dtype="boolean"), "objects": y.astype(object)}[kind]
     model = PassiveAggressiveClassifier().fit(ROWS, given)
@@ -108,7 +108,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("cls", Classifiers)
-def test_what_is_no_label(name, cls):
+def test_invalid_labels_are_rejected(name, cls):
     y, words = REFUSED[name]
     model = cls().partial_fit(ROWS, CLASSES)
     before = knowledge(model)
@@ -131,7 +131,7 @@ OTHER_KINDS = {
 
 @pytest.mark.parametrize("name", OTHER_KINDS)
 @pytest.mark.parametrize("cls", Classifiers)
-def test_another_kind_than_before_is_refused(name, cls):
+def test_labels_of_another_kind_are_rejected_later(name, cls):
     first, later, words = OTHER_KINDS[name]
     for given in ({}, {"classes": first}):
         model = cls().partial_fit(ROWS[:2], first, **given)
@@ -158,14 +158,14 @@ SAME_KIND = [
 
 @pytest.mark.parametrize(("first", "later", "classes", "kind"), SAME_KIND)
 @pytest.mark.parametrize("cls", Classifiers)
-def test_other_types_of_one_kind(first, later, classes, kind, cls):
+def test_other_types_of_the_same_kind_are_accepted_later(first, later, classes, kind, cls):
     model = cls().partial_fit(ROWS[:2], first).partial_fit(ROWS[2 : 2 + len(later)], later)
     assert model.classes_.tolist() == classes
     assert model.classes_.dtype.kind == kind
     assert model.t_ == 3 + len(later)
 
 
-def test_given_classes():
+def test_classes_can_be_given():
     for classes, words in (
         ([0, "a"], "classes mixes numbers and text"),
         ([], "classes is empty"),
@@ -218,7 +218,7 @@ def test_encode_of_absent_rows():
         classes.encode(y, ~present)
 
 
-def test_named_classes_admit_no_other():
+def test_given_classes_exclude_others():
     named, met = Classes.named(["b", "a", "b"]), Classes.of(np.array(["b", "a"]))
     new = np.array(["c", "a"])
     assert named.labels.tolist() == met.labels.tolist() == ["a", "b"]
@@ -237,7 +237,7 @@ def test_labels_of_any_type_in_order():
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
-def test_a_row_of_weight_zero_admits_no_class(cls):
+def test_row_of_weight_zero_adds_no_class(cls):
     """It was never there, in a stream that grows and in one that does not."""
     y = CLASSES.copy()
     y[::7] = 8  # never seen elsewhere
@@ -258,7 +258,7 @@ def test_a_row_of_weight_zero_admits_no_class(cls):
 
 
 @pytest.mark.parametrize("cls", Classifiers)
-def test_all_weights_zero(cls):
+def test_call_with_zero_weights_changes_nothing(cls):
     """Such rows were never there: a first call of them begins nothing, later ones are nothing."""
     blank = cls()
     assert blank.partial_fit(ROWS[:2], [5, 6], sample_weight=[0, 0]) is blank
@@ -284,7 +284,7 @@ def test_all_weights_zero(cls):
 
 
 @pytest.mark.parametrize("cls", Classifiers)
-def test_class_weight_of_a_class_to_come(cls):
+def test_class_weight_may_name_a_later_class(cls):
     """Allowed where classes may still appear, and for folds that lack one; a slip is refused."""
     table = {0: 0.5, 1: 2.0, 2: 0.01}
     early = CLASSES < 2

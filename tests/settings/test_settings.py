@@ -49,12 +49,12 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_loss_is_these_numbers(loss):
+def test_loss_has_its_three_numbers(loss):
     assert LOSSES[loss](settings(loss=loss, C=0.25, r=4.0, eta=0.8)) == NUMBERS[loss]
 
 
 @pytest.mark.parametrize(("loss", "width"), [("hinge", 0.3), ("least_squares", 0.0)])
-def test_an_equality_has_no_tube(loss, width, monkeypatch):
+def test_least_squares_has_no_epsilon(loss, width, monkeypatch):
     given = {}
     monkeypatch.setattr(_core, "Rule", lambda **numbers: given.update(numbers))
     settings(loss=loss, epsilon=0.3).rule()
@@ -83,7 +83,7 @@ BOUNDS = {  # the last values that are valid, and the first that are not
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_bounds(name):
+def test_numbers_outside_their_bounds_are_rejected(name):
     valid, wrong = BOUNDS[name]
     for value in valid:
         check_settings(settings(**{name: value}), CLASSIFIER_LOSSES)
@@ -92,13 +92,13 @@ def test_bounds(name):
             check_settings(settings(**{name: value}), CLASSIFIER_LOSSES)
 
 
-def test_the_largest_batch():
+def test_batch_size_has_an_upper_bound():
     assert MAX_BATCH == 256
     assert len(CLASSIFIER_LOSSES) == 4 and len(REGRESSOR_LOSSES) == 3
     assert not set(REGRESSOR_LOSSES) & {"hinge", "least_squares"}
 
 
-def test_numbers():
+def test_parameters_that_are_not_numbers_are_rejected():
     for good in (1, 1.5, np.float64(2), np.array(3.0), np.uint8(1)):
         check_number("x", good, above=0)
     check_number("x", 0, above=0, strict=False)
@@ -111,7 +111,7 @@ def test_numbers():
         AXES["C"].kind.check("C", 0)
 
 
-def test_counts():
+def test_parameters_that_are_not_counts_are_rejected():
     check_count("x", 3, least=3, most=3)
     check_count("x", 10**9)
     for bad in (2, 4, 3.0, True, None, "3"):
@@ -121,7 +121,7 @@ def test_counts():
         check_count("x", 0)
 
 
-def test_averages():
+def test_invalid_averages_are_rejected():
     for good in (False, True, 0, 5, "reservoir", "auto"):
         AXES["average"].kind.check("average", good)
     for bad in (-1, 0.5, "last", None):
@@ -129,7 +129,7 @@ def test_averages():
             AXES["average"].kind.check("average", bad)
 
 
-def test_choices_and_near_names():
+def test_unknown_choice_suggests_the_nearest_name():
     check_choice("x", "one", ("one", "two"))
     with pytest.raises(ValueError, match=r"choose one of 'one', 'two'\. Did you mean 'two'\?$"):
         check_choice("x", "twoo", iter(("one", "two")))
@@ -172,7 +172,7 @@ CLASHING = [  # settings that clash, what makes them fine, a word of the reason
 
 
 @pytest.mark.parametrize(("axes", "remedy", "why"), CLASHING, ids=str)
-def test_clashes(axes, remedy, why):
+def test_incompatible_parameters_are_rejected(axes, remedy, why):
     with pytest.raises(ValueError, match=why) as caught:
         check_settings(settings(**axes), ALL)
     assert str(caught.value)[0].isupper() and str(caught.value).endswith(".")
@@ -181,7 +181,7 @@ def test_clashes(axes, remedy, why):
     assert set(found.axes) <= {*axes, "multiclass", "loss"}
 
 
-def test_every_clash_is_met():
+def test_every_incompatible_combination_is_tested():
     met = {
         clash for axes, _, _ in CLASHING for clash in INCOMPATIBLE if clash.when(settings(**axes))
     }
@@ -197,7 +197,7 @@ def test_every_clash_is_met():
      {"scale": "online"}, {"relative_epsilon": True}, {"forgetting": 0.1}, {"class_mean": 0.1}],
     ids=str,
 )  # fmt: skip
-def test_the_shape_of_a_model_stays(change):
+def test_parameters_that_determine_the_layout_cannot_change(change):
     (name,) = change
     old = settings()
     new = replace(old, **change)
@@ -207,19 +207,19 @@ def test_the_shape_of_a_model_stays(change):
     check_same_layout(new, new)
 
 
-def test_prices_may_change():
+def test_C_may_change_between_calls():
     old = settings(class_mean=0.1, C=1.0)
     more = {"class_mean": 0.2, "C": 2.0, "r": 3.0, "epsilon": 0.3, "loss": "hard"}
     check_same_layout(old, replace(old, **more, batch_size=4, trigger="always", reservoir_size=3))
 
 
-def test_a_reservoir_keeps_its_size():
+def test_reservoir_size_cannot_change():
     old = settings(average="reservoir", reservoir_size=3)
     with pytest.raises(ValueError, match="reservoir_size cannot change from 3 to 4"):
         check_same_layout(old, replace(old, reservoir_size=4))
 
 
-def test_one_margin_each_stays_so():
+def test_independent_margins_cannot_become_joint_ones():
     for task, stays in (("multiclass", True), ("binary", False)):
         old = settings(task=task, multiclass="ovr")
         new = replace(old, multiclass="top")
@@ -232,7 +232,7 @@ def test_one_margin_each_stays_so():
     check_same_layout(settings(**SEVERAL), settings(**{**SEVERAL, "multiclass": "top"}))
 
 
-def test_what_is_left_open():
+def test_auto_parameters_are_found():
     assert selected_axes(settings()) == []
     assert selected_axes(settings(C="auto", metric="auto", scale="auto", average="auto")) == [
         *("C", "metric", "scale")  # the average is chosen inside each learner

@@ -31,7 +31,7 @@ def run(code, cwd=None):
     ).stdout.strip()
 
 
-def test_only_numpy_can_be_imported_there():
+def test_hook_hides_all_packages_but_numpy():
     code = "import numpy, aggro\ntry:\n    import scipy\nexcept ImportError:\n    print('none')"
     assert run(code) == "none"
 
@@ -119,7 +119,7 @@ def test_estimators_do_not_import_scikit_learn():
     assert shown.stdout.strip() == ""
 
 
-def test_every_public_name_has_a_home():
+def test_every_public_name_can_be_imported():
     import aggro
 
     for name in aggro.__all__:

@@ -14,7 +14,7 @@ from aggro.variants import ESTIMATORS, LINEAR, ROWS, losses_of
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_the_constructor_has_the_axes_of_its_row_with_their_defaults(name):
+def test_constructor_has_the_parameters_and_defaults_of_the_table(name):
     kind, found = ESTIMATORS[name], inspect.signature(getattr(aggro, name).__init__).parameters
     assert {axis for axis in AXES if axis in found} == set(kind.names)
     shown = {axis: found[axis].default for axis in kind.names}
@@ -22,7 +22,7 @@ def test_the_constructor_has_the_axes_of_its_row_with_their_defaults(name):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_the_settings_of_an_estimator_are_valid_and_of_its_losses(name):
+def test_default_settings_of_an_estimator_are_valid(name):
     estimator = getattr(aggro, name)()
     task = "regression" if ESTIMATORS[name].regression else "binary"
     settings = estimator._settings(task)
@@ -32,14 +32,14 @@ def test_the_settings_of_an_estimator_are_valid_and_of_its_losses(name):
         assert getattr(aggro, name)(loss=loss)._settings(task).loss == loss
 
 
-def test_every_loss_belongs_to_an_estimator_and_every_variant_to_a_row():
+def test_every_loss_and_variant_belongs_to_an_estimator():
     assert set(losses_of(False)) | set(losses_of(True)) == set(LOSSES)
     assert {row.estimator for row in ROWS} <= ESTIMATORS.keys()
     assert LINEAR.keys() == {name for name in ESTIMATORS if not name.startswith("Kernel")}
 
 
 @pytest.mark.parametrize("name", AXES)
-def test_an_axis_is_checked_saved_and_read_by_what_its_row_says(name):
+def test_parameter_is_validated_saved_and_parsed_by_its_type(name):
     axis = AXES[name]
     axis.kind.check(name, DEFAULTS[name])
     assert type(DEFAULTS[name]) in PARAMETERS[name] == axis.kind.types
@@ -56,7 +56,7 @@ def test_an_axis_is_checked_saved_and_read_by_what_its_row_says(name):
 
 
 @pytest.mark.parametrize("name", AXES)
-def test_models_side_by_side_agree_in_all_that_makes_their_shape(name):
+def test_models_side_by_side_share_one_layout(name):
     axis, plain = AXES[name], Settings("multiclass", metric="diagonal")
     if axis.layout is not None:
         assert axis.shared is None and axis.layout(plain) == axis.layout(plain)
