@@ -148,6 +148,8 @@ class Candidates:
         self.features, self.dtype = features, np.dtype(dtype)
         self.representations = representations or Identity()
         self.space = space
+        several = len(self.representations.descriptions) > 1
+        self.selects = several or bool(selected_axes(settings))  # whether there is a choice
         self.fixed: tuple[int, int] | None = None  # the candidate that predicts, once it is final
         self.below = 0  # values of C below the best one that are kept in addition
         self.frozen = False  # while rows that were learned before are learned again
@@ -171,11 +173,6 @@ class Candidates:
     @property
     def _encodes(self) -> bool:
         return not isinstance(self.representations, Identity)
-
-    @property
-    def selects(self) -> bool:
-        """Whether there is anything to select."""
-        return bool(selected_axes(self.settings)) or len(self.representations.descriptions) > 1
 
     @property
     def _regression(self) -> bool:
@@ -331,12 +328,15 @@ class Candidates:
 
     def encoded(self, rows: Any, threads: int = 1) -> _core.Rows:
         """Return rows of the input in the representation that predicts."""
+        if not self._encodes:
+            same: _core.Rows = rows
+            return same
         learners = self.learners
         leader = learners[self._best_of(learners)[0]] if learners else None
         which, width = (leader.representation, leader.features) if leader else (0, 1)
-        order = np.arange(rows.count, dtype=np.int64) if self._encodes else np.arange(0)
         encode = self.representations.encode
-        return encode(rows, order, [which], [width], learn=False, threads=threads)[0]
+        (encoded,) = encode(rows, None, [which], [width], learn=False, threads=threads)
+        return encoded
 
     def score_encoded(self, rows: _core.Rows, threads: int = 1) -> Array:
         """Return the scores of rows of the representation that predicts."""

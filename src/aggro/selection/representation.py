@@ -31,7 +31,7 @@ class Representations(Protocol):
     def encode(
         self,
         rows: Any,
-        order: Array,
+        order: Array | None,
         needed: Sequence[int],
         widths: Sequence[int],
         *,
@@ -44,8 +44,8 @@ class Representations(Protocol):
         ----------
         rows : input
             Input of which some rows are encoded.
-        order : array
-            Positions of the rows, in the order in which they are learned.
+        order : array or None
+            Positions of the rows, in the order in which they are learned. None stands for all.
         needed : sequence of int
             Numbers of the representations that are used.
         widths : sequence of int
@@ -91,7 +91,7 @@ class Identity:
     def encode(
         self,
         rows: Any,
-        order: Array,
+        order: Array | None,
         needed: Sequence[int],
         widths: Sequence[int],
         *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from aggro.selection.memory import affordable, fits_into_memory, importance_of
 from aggro.selection.report import removed_rows
 from aggro.selection.representation import NEVER
 from aggro.selection.start import clear_record, first_candidates
-from aggro.settings import Settings, check_same_layout
+from aggro.settings import Settings, check_same_layout, selected_axes
 from aggro.transaction import Checkpoint, Transaction, checkpoint_of
 
 Views = dict[int, _core.Rows]  # the rows of a call as each representation sees them
@@ -169,22 +169,23 @@ class ModelSelection(Candidates):
         weights = targets.get("weights")
         counts = np.ones(len(order), bool) if weights is None else weights[order] > 0
         learned = np.cumsum(counts)  # examples after each row
-        if not self.examples and not counts.any():
+        counted = bool(learned.size) and learned[-1] > 0
+        if not self.examples and not counted:
             self._blank().learn(views[0], order=order, **targets)  # may raise
             return
         checkpoints = [self._checkpoint(views, order, targets)] if undo else []
         # After an interrupt, rows that all candidates have learned stay learned.
         with Transaction(*checkpoints, interrupts=self._encodes):
-            if counts.any() and not again:
+            if counted and not again:
                 self._reopen()
             if not self.examples:
                 first = int(order[counts.argmax()])
                 self.learners = first_candidates(self, views, targets, first)
-            elif counts.any():
+            elif counted:
                 self.evaluate_if_due()  # the last step may have been interrupted
                 self._restart_if_due(views, targets, order, counts)
             how = {**targets, "batch_size": self.settings.batch_size, "threads": threads}
-            check = _Models(self.learners, views, order, targets, undo=False)
+            check = _Models(self._groups(), views, order, targets, undo=False)
             start = 0
             while start < len(order):
                 done = learned[start] - counts[start]
@@ -198,7 +199,7 @@ class ModelSelection(Candidates):
                 if self.learners != before:
                     check.check_overflow()
                     rest = order[start:]
-                    check = _Models(self.learners, views, rest, targets, undo=False)
+                    check = _Models(self._groups(), views, rest, targets, undo=False)
             check.check_overflow()
             if record is not None:
                 record(targets, np.empty((0, 2, self.outputs)) if margins is None else margins)
@@ -213,7 +214,7 @@ class ModelSelection(Candidates):
     ) -> None:
         """Learn rows with all candidates, those of one representation in one call of the core."""
         leader = self.learners[self.leading]
-        for which, group in by_representation(self.learners).items():
+        for which, group in self._groups().items():
             recording: dict[str, Any] = {}
             if margins is not None and which == leader.representation:
                 recording = {"typical": typical, "margins": margins}
@@ -223,6 +224,9 @@ class ModelSelection(Candidates):
             _core.learn_together(models, views[which], order=order, **options)
         if margins is not None:
             margins /= self.margin_unit
+
+    def _groups(self) -> dict[int, list[Learner]]:
+        return by_representation(self.learners) if self._encodes else {0: self.learners}
 
     def _reopen(self) -> None:
         """Let candidates compete again; the next example is still predicted by the same one."""
@@ -242,7 +246,7 @@ class ModelSelection(Candidates):
     def _checkpoint(self, views: Views, order: Array | None, targets: dict[str, Any]) -> Checkpoint:
         own, models = checkpoint_of(self), None
         if self.examples:
-            models = _Models(self.learners, views, order, targets, undo=True)
+            models = _Models(self._groups(), views, order, targets, undo=True)
 
         def restore() -> None:
             own()
@@ -393,6 +397,7 @@ class ModelSelection(Candidates):
         counted = (mistakes - made[0], distance - made[1])
         kept = {"representations": representations, "learners": learners, "leading": leading}
         self.__dict__.update(kept, counted=counted, **changes)
+        self.selects = bool(selected_axes(self.settings))
 
     def freeze_means(self, frozen: bool = True) -> None:
         """Stop or continue evaluation and class means: repeated examples are no fair test.
@@ -455,7 +460,7 @@ class _Models:
 
     def __init__(
         self,
-        learners: Sequence[Learner],
+        groups: Mapping[int, Sequence[Learner]],
         views: Views,
         order: Array | None,
         targets: dict[str, Any],
@@ -463,7 +468,7 @@ class _Models:
         undo: bool,
     ) -> None:
         self.parts = []
-        for which, group in by_representation(learners).items():
+        for which, group in groups.items():
             models: list[Any] = [each.model for each in group]
             begin = _core.begin_transaction
             self.parts.append(begin(models, views[which], order=order, undo=undo, **targets))

@@ -104,7 +104,7 @@ class Encoder:
     def encode(
         self,
         rows: Table,
-        order: Array,
+        order: Array | None,
         needed: Sequence[int],
         widths: Sequence[int],
         *,
@@ -112,7 +112,7 @@ class Encoder:
         threads: int = 1,
     ) -> list[_core.Rows]:
         """Return the rows of a table as some representations see them."""
-        block = rows.take(_as_slice(order))
+        block = rows if order is None else rows.take(_as_slice(order))
         encoded = self.rows(block, learn, threads)
         if learn:
             everything = np.arange(len(block))
