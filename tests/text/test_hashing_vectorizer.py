@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import (
 
 from aggro import _core
 from aggro.text import HashingVectorizer
-from aggro.text.stop_words import ENGLISH
+from aggro.text.options import stops
 
 SENTENCES = [
     "The quick brown fox; jumps over the lazy dog's back. It's 3.14 o'clock!",
@@ -97,7 +97,7 @@ def test_patterns_and_accents(pattern, accents):
 
 
 def test_stop_words_are_those_of_scikit_learn():
-    assert ENGLISH == ENGLISH_STOP_WORDS
+    assert stops("english") == ENGLISH_STOP_WORDS
     assert_equal(SENTENCES, stop_words=["fox", "straße", "not there"], ngram_range=(1, 2))
 
 

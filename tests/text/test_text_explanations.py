@@ -3,7 +3,7 @@
 import pytest
 from text_support import WORDS, texts
 
-from aggro.text.bars import draw_bars
+from aggro.text.explain import draw_bars
 
 
 def test_what_words_say_adds_up_to_the_score(learned):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from aggro.io.batch import RawRows
-from aggro.text.files import table_of_rows
 from aggro.text.sources import Laid
+from aggro.text.table import table_of_rows
 
 WORDS = ["one", "zwei", "", "three words here", "vier", "fünf", "six"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from closeness import assert_close
 
-from aggro.text.numbers import Sizes
+from aggro.text.table import Sizes
 
 
 def plain(numbers):

@@ -9,8 +9,7 @@ import numpy as np
 
 from aggro.io.batch import RawRows, joined_rows
 from aggro.merging.blocks import Block
-from aggro.text.files import table_of_rows
-from aggro.text.table import Table, table_of
+from aggro.text.table import Table, table_of, table_of_rows
 
 
 def table_of_texts(X: Any, columns: Any) -> Table:

@@ -19,12 +19,10 @@ from aggro.selection.report import SelectionReport
 from aggro.settings import Settings, check_settings
 from aggro.sklearn_api import Estimator, check_fitted
 from aggro.stream.river import RiverProtocol
-from aggro.text.encoder import IDF, TF, Encoder
-from aggro.text.files import table_of_rows
+from aggro.text.encoder import IDF, MOST_NAMES, TF, Encoder
 from aggro.text.learner import TextLearner
-from aggro.text.names import MOST_NAMES
 from aggro.text.options import Options
-from aggro.text.table import Table, check_columns, table_of
+from aggro.text.table import Table, check_columns, table_of, table_of_rows
 from aggro.variants import EstimatorSettings
 
 RANGES = {"auto": [(1, 1), (1, 2)]}

@@ -8,6 +8,7 @@ each source may grow, and a single column of text has the positions of its words
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,11 +18,11 @@ from aggro import _core
 from aggro.learner import Array
 from aggro.reference_row import ReferenceRow, next_change
 from aggro.selection.grids import PIECE
-from aggro.text.numbers import Sizes
 from aggro.text.options import Options
-from aggro.text.table import Table
+from aggro.text.table import Sizes, Table
 
 TF, IDF = "tf", "idf"
+MOST_NAMES = 2**18  # words that are remembered by default
 CATEGORIES = Options(token_pattern=r"\S+", lowercase=False, alternate_sign=False, norm=None)
 
 
@@ -291,3 +292,37 @@ def _as_slice(order: Array) -> Any:
     if len(order) and (np.diff(order) == 1).all():
         return slice(int(order[0]), int(order[-1]) + 1)
     return order
+
+
+# -- the words of hashed columns -----------------------------------------------------------------
+
+
+def listed(state: dict[str, Any]) -> tuple[list[str], Array]:
+    """Return the words that a vectoriser remembers, and their counts."""
+    data, ends = state["names"].tobytes(), state["name_ends"].tolist()
+    begins = [0, *ends[:-1]]
+    words = [data[i:j].decode("utf-8", "surrogatepass") for i, j in zip(begins, ends, strict=True)]
+    return words, state["name_counts"]
+
+
+def hashes_of(words: list[str]) -> Array:
+    """Return the signed hash of each word, which gives its column and its sign."""
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int64)
+    data = np.frombuffer(b"".join(encoded), np.uint8)
+    return np.asarray(_core.murmur3(data, ends))
+
+
+def columns_of(hashes: Array, n_features: int) -> Array:
+    """Return the column of each hash."""
+    return np.abs(hashes.astype(np.int64)) % n_features
+
+
+def words_of(state: dict[str, Any], n_features: int) -> dict[int, list[tuple[str, int]]]:
+    """Return the words of each column with their counts, the most frequent first."""
+    words, counts = listed(state)
+    columns = columns_of(hashes_of(words), n_features)
+    found: dict[int, list[tuple[str, int]]] = defaultdict(list)
+    for i in np.argsort(-counts, kind="stable").tolist():
+        found[int(columns[i])].append((words[i], int(counts[i])))
+    return dict(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import numpy as np
 from aggro import _core
 from aggro.learner import Array
 from aggro.selection.selection import ModelSelection
+from aggro.text.encoder import columns_of, hashes_of, listed
 from aggro.text.learner import TextLearner
-from aggro.text.names import columns_of, hashes_of, listed
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,6 @@ class Explanation:
 
     def plot(self, path: str | Path | None = None, top: int = 12) -> Any:
         """Draw the strongest words as bars; return the figure, or write it to a path."""
-        from aggro.text.bars import draw_bars
-
         title = f"What speaks for {self.label}" if self.label is not None else "What adds up"
         return draw_bars(self.shares()[:top], title, path, shares=True)
 
@@ -137,8 +135,6 @@ class Explained:
 
     def plot_words(self, label: Any = None, path: str | Path | None = None, top: int = 12) -> Any:
         """Draw the strongest words of a class as bars; return the figure, or write it to a path."""
-        from aggro.text.bars import draw_bars
-
         title = f"The strongest words of {label}" if label is not None else "The strongest words"
         return draw_bars(self.top_words(label, top), title, path, shares=False)
 
@@ -206,3 +202,26 @@ def _remembered(learner: TextLearner) -> tuple[dict[int, list[str]], dict[int, i
             found[feature].append(words[i])
             signs.setdefault(feature, -1 if signed and hashes[i] < 0 else 1)
     return dict(found), signs
+
+
+def draw_bars(
+    words: Sequence[tuple[str, float]],
+    title: str,
+    path: str | Path | None = None,
+    *,
+    shares: bool,
+) -> Any:
+    """Draw a bar for each word, the strongest at the top; return the figure, or write it."""
+    from aggro.plot.style import COLOURS, close_figure, open_figure
+
+    figure, (axes,) = open_figure(path, figsize=(7.0, 1.2 + 0.3 * max(len(words), 1)))
+    sizes = [100.0 * value if shares else value for _, value in words]
+    axes.barh(range(len(words)), sizes, color=[COLOURS[size < 0] for size in sizes])
+    axes.set_yticks(range(len(words)), [word for word, _ in words])
+    axes.invert_yaxis()
+    axes.set_axisbelow(True)
+    axes.grid(visible=False, axis="y")
+    axes.axvline(0.0, color="#000000", lw=0.8)
+    axes.set_xlabel("share, %" if shares else "weight")
+    axes.set_title(title)
+    return close_figure(figure, path)

@@ -1,20 +1,19 @@
-"""How texts become words, and words columns: every option checked once."""
+"""Options of reading texts: how they are split into words and words become columns."""
 
 from __future__ import annotations
 
 import dataclasses
 import numbers
+import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from aggro import _core
-from aggro.text.accents import STRIP, preparing
-from aggro.text.stop_words import ENGLISH
 
 ANALYZERS = ("word", "char", "char_wb")
 NORMS = ("l1", "l2", None)
 WORDS = r"(?u)\b\w\w+\b"
-# Patterns the core knows: whether words end at spaces only, and the fewest characters of a word.
+# Patterns that the core implements: whether words end at spaces only, and their least length.
 PATTERNS = {
     WORDS: (False, 2),
     r"\b\w\w+\b": (False, 2),
@@ -27,9 +26,28 @@ PATTERNS = {
 MOST_FEATURES = 2**31 - 1
 
 
+def _without_accents(text: str) -> str:
+    """Return the decomposed text without combining marks, as scikit-learn does.
+
+    >>> _without_accents("déjà vu")
+    'deja vu'
+    """
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+def _ascii(text: str) -> str:
+    """Return the decomposed text without characters that are not ASCII, as scikit-learn does."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+
+
+STRIP: dict[str, Callable[[str], str]] = {"unicode": _without_accents, "ascii": _ascii}
+
+
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How texts become rows; the names and meanings are scikit-learn's.
+    """How texts become rows; names and meanings are those of scikit-learn.
 
     >>> Options(ngram_range=(1, 2)).n_features
     1048576
@@ -56,9 +74,9 @@ class Options:
         _one_of("strip_accents", self.strip_accents, (None, *STRIP))
         if self.token_pattern not in PATTERNS:
             raise ValueError(
-                f"token_pattern={self.token_pattern!r} is not one that the core cuts by; give "
-                f"{WORDS!r} (words of two letters or more), {chr(92)}b{chr(92)}w+{chr(92)}b (of "
-                f"one) or {chr(92)}S+ (whatever stands between spaces)."
+                f"token_pattern={self.token_pattern!r} is not supported; give {WORDS!r} (words of "
+                f"two letters or more), {chr(92)}b{chr(92)}w+{chr(92)}b (of one letter or more) or "
+                f"{chr(92)}S+ (everything between spaces)."
             )
         _check_range(self.ngram_range)
         _check_whole("n_features", self.n_features, 1, MOST_FEATURES)
@@ -80,7 +98,7 @@ class Options:
         compact: bool = False,
         names: int = 0,
     ) -> _core.Words:
-        """Return the vectoriser of the core: rows for each range of n-grams."""
+        """Return a vectoriser of the core, which makes rows for each range of n-grams."""
         at_spaces, shortest = PATTERNS[self.token_pattern]
         known = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         bounds = {
@@ -106,21 +124,24 @@ class Options:
 
     @property
     def prepare(self) -> Callable[[str], str] | None:
-        """What Python does to a text that is not ASCII before the core reads it."""
-        return preparing(self.strip_accents, self.lowercase)
+        """The function that Python applies to texts beyond ASCII before the core reads them."""
+        if self.strip_accents is None:
+            return None
+        strip = STRIP[self.strip_accents]
+        return (lambda text: strip(text.lower())) if self.lowercase else strip
 
 
 def stops(stop_words: Any) -> Collection[str]:
-    """Return the words that are left out."""
+    """Return the words that are ignored."""
     if stop_words is None:
         return ()
     if isinstance(stop_words, str):
         if stop_words != "english":
             raise ValueError(
-                f"stop_words={stop_words!r} is not a list that is known; give 'english', a list of "
+                f"stop_words={stop_words!r} is not a known list; give 'english', a list of "
                 "words, or None."
             )
-        return ENGLISH
+        return frozenset(_ENGLISH.split())
     words = list(stop_words)
     strange = [word for word in words if not isinstance(word, str)]
     if strange:
@@ -167,3 +188,28 @@ def _check_share(name: str, value: Any) -> None:
             f"{name}={value!r} is not valid; give a share of the documents between 0.0 and 1.0, or "
             "a whole number of them."
         )
+
+
+# The list of the Glasgow Information Retrieval Group, as in scikit-learn.
+_ENGLISH = """
+a about above across after afterwards again against all almost alone along already also although
+always am among amongst amoungst amount an and another any anyhow anyone anything anyway anywhere
+are around as at back be became because become becomes becoming been before beforehand behind
+being below beside besides between beyond bill both bottom but by call can cannot cant co con
+could couldnt cry de describe detail do done down due during each eg eight either eleven else
+elsewhere empty enough etc even ever every everyone everything everywhere except few fifteen fifty
+fill find fire first five for former formerly forty found four from front full further get give go
+had has hasnt have he hence her here hereafter hereby herein hereupon hers herself him himself his
+how however hundred i ie if in inc indeed interest into is it its itself keep last latter latterly
+least less ltd made many may me meanwhile might mill mine more moreover most mostly move much must
+my myself name namely neither never nevertheless next nine no nobody none noone nor not nothing
+now nowhere of off often on once one only onto or other others otherwise our ours ourselves out
+over own part per perhaps please put rather re same see seem seemed seeming seems serious several
+she should show side since sincere six sixty so some somehow someone something sometime sometimes
+somewhere still such system take ten than that the their them themselves then thence there
+thereafter thereby therefore therein thereupon these they thick thin third this those though three
+through throughout thru thus to together too top toward towards twelve twenty two un under until
+up upon us very via was we well were what whatever when whence whenever where whereafter whereas
+whereby wherein whereupon wherever whether which while whither who whoever whole whom whose why
+will with within without would yet you your yours yourself yourselves
+"""

@@ -1,4 +1,4 @@
-"""Rows with several columns: what of them is text, what a category, what a number."""
+"""Tables of texts, categories and numbers, from frames, dicts and rows of files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from urllib.parse import quote
 
 import numpy as np
 
+from aggro.io.batch import RawRows
+from aggro.io.hashing import Buffers
 from aggro.io.strings import StringColumn
 from aggro.learner import Array
-from aggro.text.sources import Listed, Texts, texts_of
+from aggro.text.sources import Laid, Listed, Texts, texts_of
 
 KINDS = ("text", "category", "number")
 LARGEST = 1e18  # of a number, whose square must be one, too
@@ -142,3 +144,77 @@ def _number(column: Any, name: str) -> Array:
             "number there, or leave the row out."
         )
     return numbers
+
+
+# -- rows of files -------------------------------------------------------------------------------
+
+
+def table_of_rows(raw: RawRows, order: Array | slice = slice(None)) -> Table:
+    """Return rows of a file, or some of them, as a table; missing values have no word."""
+    rows = raw.rows[order]
+    whole = (
+        len(rows) > 0 and len(rows) == rows[-1] - rows[0] + 1 and bool((np.diff(rows) > 0).all())
+    )
+    which = slice(int(rows[0]), int(rows[-1]) + 1) if whole else rows
+    return Table(
+        [_texts(*column, which) for column in raw.texts.values()],
+        _categories(raw, rows) if raw.categories else None,
+        raw.numbers[rows].astype(np.float64) if raw.numbers.shape[1] else None,
+        len(rows),
+    )
+
+
+def _texts(strings: Buffers, missing: Array, which: Array | slice) -> Texts:
+    data, offsets = strings
+    texts = Laid(data, np.asarray(offsets, np.int64)).take(which)
+    if not missing[which].any():
+        return texts
+    places = range(*which.indices(len(missing))) if isinstance(which, slice) else which
+    listed = Laid(data, np.asarray(offsets, np.int64)).take(places)
+    assert isinstance(listed, Listed)
+    pairs = zip(listed.documents, missing[which].tolist(), strict=True)
+    return Listed([b"" if gone else text for text, gone in pairs])
+
+
+def _categories(raw: RawRows, rows: Array) -> Listed:
+    columns = []
+    for name, ((data, offsets), missing) in raw.categories.items():
+        prefix, whole = quote(name, safe=""), data.tobytes()
+        values = [whole[offsets[i] : offsets[i + 1]] for i in rows.tolist()]
+        columns.append(
+            [
+                "" if gone else f"{prefix}={quote(value, safe='')}"
+                for value, gone in zip(values, missing[rows].tolist(), strict=True)
+            ]
+        )
+    return Listed([" ".join(row) for row in zip(*columns, strict=True)])
+
+
+# -- scale of numeric columns --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sums of squares of the non-zero values of numeric columns, and their counts."""
+
+    squares: Array
+    counts: Array
+
+    @staticmethod
+    def of(columns: int) -> Sizes:
+        """Return the sizes of columns without values."""
+        return Sizes(np.zeros(columns), np.zeros(columns))
+
+    def scaled(self, numbers: Array, learn: bool) -> tuple[Array, Sizes]:
+        """Return numbers over their root mean square so far, the row included if it is learned.
+
+        Sums are taken row by row, so that they do not depend on calls.
+        """
+        squares, counts = self.squares[None], self.counts[None]
+        known: Sizes = self
+        if learn and len(numbers):
+            squares = np.cumsum(np.concatenate([squares, numbers**2]), axis=0)[1:]
+            counts = np.cumsum(np.concatenate([counts, numbers != 0]), axis=0)[1:]
+            known = Sizes(squares[-1].copy(), counts[-1].copy())
+        size = np.sqrt(squares / np.maximum(counts, 1.0))
+        return numbers / np.where(size > 0, size, 1.0), known

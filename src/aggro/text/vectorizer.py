@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from aggro.checks import threads_of
 from aggro.learner import Array
 from aggro.sklearn_api import store_parameters
-from aggro.text.names import MOST_NAMES, words_of
+from aggro.text.encoder import MOST_NAMES, words_of
 from aggro.text.options import WORDS, Options
 from aggro.text.sources import Listed, Texts, texts_of
 
