@@ -112,6 +112,9 @@ void bind_kernel(nb::module_& m) {
         .def(
             "ids", [](KernelCore& self) { return expansion_of(self).first; },
             "Which example each support vector was.")
+        .def("add_classes", &KernelCore::add_classes, "source"_a, "change"_a, "first"_a,
+             "Continue another model with more classes: change, new x old, turns its outputs into "
+             "the new ones; first says that its only class is the first of all.")
         .def("state", &state_of, "All arrays of the state by name.")
         .def("load_state", &load_state, "state"_a, "Put back what state() gave.")
         .def(

@@ -1,4 +1,4 @@
-// A kernel model as Python sees it: locked, all or nothing, without the interpreter's lock.
+// A kernel model as Python sees it: locked and all or nothing, without the interpreter's lock.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -27,7 +27,7 @@ class KernelCore {
             check_order(lesson, lesson.x.rows);
             check_targets(model.groups, lesson);
             check_batch(lesson, model.shape.outputs);
-            watch(lesson, margins);
+            record_margins(lesson, margins);
             all_or_nothing(harmless(model, lesson), [&] {
                 std::visit(
                     [&](auto& kept) {
@@ -53,7 +53,7 @@ class KernelCore {
                 within.shape(0) != rows || within.shape(1) != rows)
                 throw std::invalid_argument(
                     "kernel values are needed with every support vector and every row");
-            watch(lesson, margins);
+            record_margins(lesson, margins);
             all_or_nothing(false, [&] {
                 aggro::learn_values(model, *kept, lesson, with_support.data(), within.data(),
                                     ids.data());
@@ -82,6 +82,21 @@ class KernelCore {
         return to_numpy(std::move(out), {x.rows, model.shape.outputs});
     }
 
+    /// Continues another core with more classes: `change`, new x old, turns its outputs into the
+    /// new ones. If the only class so far is the first of all, its scores of zero were correct.
+    void add_classes(KernelCore& from, const std::vector<double>& change, bool first) {
+        Guard::alone_with_all({&guard, &from.guard}, [&] {
+            const std::size_t outputs = model.shape.outputs;
+            if (change.size() != outputs * from.model.shape.outputs)
+                throw std::invalid_argument("these models have another shape");
+            model.expansion = from.model.expansion.with_outputs(outputs, change);
+            model.budget = from.model.budget;
+            model.history = from.model.history;
+            if (first) model.history.mistakes -= model.history.ties;
+            store = from.store;
+        });
+    }
+
     KernelModel model;
     AnyStore store;
     Guard guard;
@@ -101,8 +116,8 @@ class KernelCore {
     template <class Store>
     static constexpr bool outside = std::is_same_v<std::decay_t<Store>, OutsideStore>;
 
-    /// Lets the margins be written down that the rows are given before they are learned.
-    void watch(TrainingBatch& lesson, const Margins<2>& margins) const {
+    /// Lets the scores of the rows be recorded before they are learned.
+    void record_margins(TrainingBatch& lesson, const Margins<2>& margins) const {
         if (!margins) return;
         if (margins->shape(0) != lesson.count || margins->shape(1) != model.shape.outputs)
             throw std::invalid_argument("margins need room for rows x outputs");
@@ -115,8 +130,8 @@ class KernelCore {
         in_python_words([&] { guard.write(work); });
     }
 
-    /// Goes back to a copy if an example turns out to be bad. Asked to stop, it keeps what it has
-    /// learned.
+    /// Restores a copy if an example cannot be learned; an interrupt keeps what was learned. The
+    /// copy takes less time than predicting one row, and `safe` says that none is needed.
     template <class Work>
     void all_or_nothing(bool safe, Work&& work) {
         if (safe) return work();

@@ -174,6 +174,21 @@ class LinearCore {
                                          {stride, 1});
     }
 
+    /// Lets the model predict with these weights, features x outputs, and intercepts.
+    void set_weights(const std::optional<
+                         nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>>& weights,
+                     const std::optional<Column<double>>& bias) {
+        const std::size_t features = model.shape.features, outputs = model.shape.outputs;
+        const bool fits =
+            (!weights || (weights->shape(0) == features && weights->shape(1) == outputs)) &&
+            (!bias || bias->size() == outputs);
+        if (!fits) throw std::invalid_argument("weights and intercepts need one entry per output");
+        guard.write([&] {
+            aggro::set_weights(model, weights ? weights->data() : nullptr,
+                               bias ? bias->data() : nullptr);
+        });
+    }
+
     /// The weights that predict, features x outputs, whatever they are made of.
     nb::ndarray<nb::numpy, T> weights() {
         std::vector<T> out;
@@ -240,20 +255,20 @@ class LinearCore {
     using Array = std::variant<std::vector<float>, std::vector<double>, std::vector<std::int64_t>>;
 };
 
-/// What models were before a lesson that is learned in several calls.
+/// A transaction of models that Python holds, over any number of calls.
 template <class T>
-class Transaction {
+class BoundTransaction {
   public:
-    Transaction(std::vector<LinearCore<T>*> all, const TrainingBatch& lesson)
+    BoundTransaction(std::vector<LinearCore<T>*> all, const TrainingBatch& lesson)
         : cores(std::move(all)) {
         Guard::write_all(LinearCore<T>::guards(cores), [&] {
             for (const LinearCore<T>* core : cores) core->check(lesson);
-            before = std::make_unique<Before<T>>(LinearCore<T>::models(cores), lesson);
+            before = std::make_unique<Transaction<T>>(LinearCore<T>::models(cores), lesson);
         });
         for (LinearCore<T>* core : cores) kept.push_back(nb::find(core));
     }
-    Transaction(const Transaction&) = delete;
-    ~Transaction() {
+    BoundTransaction(const BoundTransaction&) = delete;
+    ~BoundTransaction() {
         Guard::alone_with_all(LinearCore<T>::guards(cores), [&] { before.reset(); });
     }
 
@@ -268,8 +283,9 @@ class Transaction {
 
   private:
     std::vector<LinearCore<T>*> cores;
-    std::unique_ptr<Before<T>> before;  ///< watches the models, so that it comes and goes locked
-    std::vector<nb::object> kept;       ///< the models, alive
+    std::unique_ptr<Transaction<T>>
+        before;                    ///< watches the models, so that it comes and goes locked
+    std::vector<nb::object> kept;  ///< the models, alive
 };
 
 }  // namespace aggro

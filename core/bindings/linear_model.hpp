@@ -82,6 +82,9 @@ void bind_model(nb::module_& m, const char* name) {
         .def("add_classes", &G::add_classes, "source"_a, "position"_a, "change"_a,
              "Go on where another core is, with more classes: position[c] is the new number of the "
              "class c, and change turns the outputs of a model into the new ones, row by row.")
+        .def("set_weights", &G::set_weights, "weights"_a.none(), "bias"_a.none(),
+             "Predict with these weights, features x outputs, and intercepts; None leaves them as "
+             "they are. Averages, queue and reservoir begin again.")
         .def("weights_view", &G::weights_view, "The last weights in place, features x outputs.")
         .def("weights", &G::weights, "The weights that predict, features x outputs.")
         .def("bias", &G::bias, "The intercepts that predict.")
@@ -221,7 +224,7 @@ void bind_model(nb::module_& m, const char* name) {
 template <class T>
 void bind_several(nb::module_& m, const char* name) {
     using G = LinearCore<T>;
-    using B = Transaction<T>;
+    using B = BoundTransaction<T>;
     nb::class_<B>(m, name, "What models were before a lesson, as far as it can change them.")
         .def("restore", &B::restore, "Put them back, their rules included.")
         .def("check", &B::check, "Raise if what the lesson has changed overflows.");

@@ -53,6 +53,26 @@ class Expansion {
             trails[to * stride + k] += share * trails[from * stride + k];
     }
 
+    /// The same support vectors with other outputs: `change` is the matrix, new x old, that turns
+    /// the present outputs into them.
+    Expansion with_outputs(std::size_t count, const std::vector<double>& change) const {
+        Expansion to = *this;
+        to.outputs = count;
+        to.stride = std::max<std::size_t>(padded<double>(count), 1);
+        const auto turn = [&](const std::vector<double>& values) {
+            std::vector<double> out(values.size() / stride * to.stride);
+            for (std::size_t slot = 0; slot < values.size() / stride; ++slot)
+                for (std::size_t k = 0; k < count; ++k)
+                    for (std::size_t c = 0; c < outputs; ++c)
+                        out[slot * to.stride + k] +=
+                            change[k * outputs + c] * values[slot * stride + c];
+            return out;
+        };
+        to.coefs = turn(coefs);
+        to.trails = turn(trails);
+        return to;
+    }
+
     double squared_weight(std::size_t slot) const {
         double total = 0;
         for (std::size_t k = 0; k < outputs; ++k) total += coef(slot)[k] * coef(slot)[k];

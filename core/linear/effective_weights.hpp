@@ -93,6 +93,35 @@ inline std::vector<double> effective_bias(const Model<T>& m, const std::vector<b
     return bias;
 }
 
+/// Lets a model predict with weights, features x outputs, and intercepts; what is null stays as it
+/// predicts now. Mean, queue and reservoir begin again; class means, metric and counters stay.
+template <class T>
+inline void set_weights(Model<T>& m, const T* table, const double* intercepts) {
+    const std::size_t outputs = m.shape.outputs;
+    std::vector<T> kept;
+    if (!table) {
+        kept.resize(m.shape.features * outputs);
+        write_weights(m, kept.data());
+        table = kept.data();
+    }
+    std::vector<double> bias = effective_bias(m, predicts_by_mean(m));
+    if (intercepts) bias.assign(intercepts, intercepts + outputs);
+    m.announce_sweep();
+    for (std::size_t j = 0; j < m.shape.features; ++j) {
+        T* cell = m.weights.row(j);
+        std::copy_n(table + j * outputs, outputs, cell);
+        if (m.shape.averages()) std::fill_n(cell + m.lanes, m.lanes, T(0));
+    }
+    std::copy(bias.begin(), bias.end(), m.bias.begin());
+    std::fill(m.mix.begin(), m.mix.end(), Mixture{});
+    for (auto* begun : {&m.bias_sum, &m.pool_key}) std::fill(begun->begin(), begun->end(), 0.0);
+    for (auto* filled : {&m.ring_fill, &m.ring_next, &m.pool_fill})
+        std::fill(filled->begin(), filled->end(), 0);
+    m.counters.averaged = 0;
+    m.counters.late_weight = 0;
+    std::fill(m.tally.last_update.begin(), m.tally.last_update.end(), m.counters.examples);
+}
+
 /// The weights of the joint answer, and its intercept.
 template <class T>
 inline std::pair<std::vector<double>, double> joint_weights(const Model<T>& m) {

@@ -61,7 +61,7 @@ struct Crews {
 /// part of a longer one, which is looked over as a whole, does without both.
 template <class T>
 inline void learn_together(const std::vector<Model<T>*>& models, const TrainingBatch& lesson) {
-    std::optional<Before<T>> before;
+    std::optional<Transaction<T>> before;
     if (lesson.undo || lesson.look) before.emplace(models, lesson);
     try {
         const Crews crews = Crews::of(models, lesson);

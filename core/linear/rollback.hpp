@@ -1,4 +1,4 @@
-// What a lesson may change, kept as it was: a refused row takes the whole lesson back.
+// Rollback: what a batch may change is kept, so that a row that cannot be learned undoes the batch.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -16,8 +16,8 @@
 
 namespace aggro {
 
-/// True if all numbers of an array are. The exponent of what is not has all bits set, so that one
-/// more carries into the sign: in whole numbers all is looked at as fast as memory gives it.
+/// True if all numbers of an array are finite. The exponent of other numbers has all bits set, so
+/// that adding one carries into the sign: integer operations keep pace with memory.
 template <class V>
 inline bool all_finite(const V* values, std::size_t size) {
     if constexpr (!std::is_floating_point_v<V>) {
@@ -52,23 +52,23 @@ inline bool intercepts_fit(const Model<T>& m) {
 inline constexpr const char* model_overflows =
     "learning these rows makes the model overflow; scale the features or the target";
 
-/// The features of the rows of a lesson, each once, where it pays to look at them one by one: they
-/// must be fewer than the model has. Where nothing is kept and the tables are only looked through
-/// at the end, a table is read much faster than features are gathered: `lanes` is how wide all are.
-class Touched {
+/// The distinct features of the rows of a batch, if it pays to keep or check only these: they must
+/// be fewer than the model has. If nothing is kept and the tables are only checked at the end,
+/// reading a table is much faster than gathering features; `lanes` is the width of all tables.
+class TouchedFeatures {
   public:
-    Touched(const TrainingBatch& lesson, std::size_t lanes) {
-        constexpr std::size_t gathering = 16;  // times as long for a feature as a lane takes
+    TouchedFeatures(const TrainingBatch& batch, std::size_t lanes) {
+        constexpr std::size_t gathering = 16;  // time of one feature, in lanes
         std::size_t entries = 0;
-        for (std::size_t i = 0; lesson.x.sparse() && i < lesson.count; ++i)
-            entries += entries_of(lesson, i).second;
-        few = lesson.x.sparse() && entries < lesson.x.features &&
-              (lesson.undo || entries * gathering < lesson.x.features * lanes);
+        for (std::size_t i = 0; batch.x.sparse() && i < batch.count; ++i)
+            entries += entries_of(batch, i).second;
+        few = batch.x.sparse() && entries < batch.x.features &&
+              (batch.undo || entries * gathering < batch.x.features * lanes);
         if (!few) return;
-        if (lesson.x.wide_indices)
-            collect(static_cast<const std::int64_t*>(lesson.x.indices), lesson);
+        if (batch.x.wide_indices)
+            collect(static_cast<const std::int64_t*>(batch.x.indices), batch);
         else
-            collect(static_cast<const std::int32_t*>(lesson.x.indices), lesson);
+            collect(static_cast<const std::int32_t*>(batch.x.indices), batch);
     }
 
     bool few = false;
@@ -76,19 +76,19 @@ class Touched {
 
   private:
     /// Where the entries of a row begin, and how many there are.
-    static std::pair<std::size_t, std::size_t> entries_of(const TrainingBatch& lesson,
+    static std::pair<std::size_t, std::size_t> entries_of(const TrainingBatch& batch,
                                                           std::size_t i) {
-        const std::size_t r = lesson.row(i);
-        const auto begin = static_cast<std::size_t>(lesson.x.start(r));
-        return {begin, static_cast<std::size_t>(lesson.x.start(r + 1)) - begin};
+        const std::size_t r = batch.row(i);
+        const auto begin = static_cast<std::size_t>(batch.x.start(r));
+        return {begin, static_cast<std::size_t>(batch.x.start(r + 1)) - begin};
     }
 
     template <class Index>
-    void collect(const Index* indices, const TrainingBatch& lesson) {
-        const std::size_t width = lesson.x.features;
-        for (std::size_t i = 0; i < lesson.count; ++i) {
-            const auto [begin, size] = entries_of(lesson, i);
-            for (std::size_t k = begin; k < begin + size; ++k)  // a wrong index is refused later
+    void collect(const Index* indices, const TrainingBatch& batch) {
+        const std::size_t width = batch.x.features;
+        for (std::size_t i = 0; i < batch.count; ++i) {
+            const auto [begin, size] = entries_of(batch, i);
+            for (std::size_t k = begin; k < begin + size; ++k)  // a wrong index is rejected later
                 if (const auto j = static_cast<std::size_t>(indices[k]); j < width)
                     features.push_back(j);
         }
@@ -107,14 +107,14 @@ class Touched {
     }
 };
 
-/// The numbers that a lesson may change, kept unless the lesson does without. A sparse row steps
-/// along its own features alone, so that of a large table only their lines are kept; what changes
-/// all lines at once announces it (`Model::announce_sweep`), and the tables are kept whole just
+/// A copy of what a batch may change in one model, unless the batch does without. A sparse row
+/// changes its own features only, so that of a large table only their lines are copied. What
+/// changes all lines at once announces it (`Model::announce_sweep`), and the tables are copied
 /// then.
 template <class T>
-class Undo final : private SweepWatcher {
+class Checkpoint final : private SweepWatcher {
   public:
-    Undo(Model<T>& model, bool keep_it, const Touched& touched)
+    Checkpoint(Model<T>& model, bool keep_it, const TouchedFeatures& touched)
         : m(model),
           keeps(keep_it),
           width(model.shape.features),
@@ -136,10 +136,10 @@ class Undo final : private SweepWatcher {
             for (const std::size_t j : lines) keep(rest, data + j * width, width);
         });
     }
-    Undo(const Undo&) = delete;
-    ~Undo() { std::erase(m.watchers, static_cast<SweepWatcher*>(this)); }
+    Checkpoint(const Checkpoint&) = delete;
+    ~Checkpoint() { std::erase(m.watchers, static_cast<SweepWatcher*>(this)); }
 
-    /// Puts everything back, the rules included.
+    /// Restores the model and its rules.
     void restore() {
         if (!keeps) return;
         if (m.shape.features != width) throw std::invalid_argument("the model has grown since");
@@ -153,15 +153,15 @@ class Undo final : private SweepWatcher {
         });
     }
 
-    /// True if what may have changed are finite numbers, and the intercepts fit into T.
-    bool fine() {
-        bool fine = intercepts_fit(m);
+    /// True if all numbers that may have changed are finite, and the intercepts fit into T.
+    bool finite() {
+        bool finite = intercepts_fit(m);
         m.visit([&](const char*, Per, auto* data, std::size_t size) {
             const std::size_t width = width_of(data);
-            if (width == 0 || swept) fine &= all_finite(data, size);
-            for (const std::size_t j : lines) fine &= all_finite(data + j * width, width);
+            if (width == 0 || swept) finite &= all_finite(data, size);
+            for (const std::size_t j : lines) finite &= all_finite(data + j * width, width);
         });
-        return fine;
+        return finite;
     }
 
   private:
@@ -174,7 +174,7 @@ class Undo final : private SweepWatcher {
         return data == m.sizes.seen.data() || data == m.sizes.square.data() ? 1 : 0;
     }
 
-    /// True if a step along a sparse row leaves all other features alone.
+    /// True if learning a sparse row changes no other features.
     bool local() const {
         return m.shape.metric != Metric::full && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
                m.shape.scale != Scale::standard;
@@ -212,28 +212,29 @@ class Undo final : private SweepWatcher {
     bool by_lines, swept = false;
     std::vector<Group> groups;
     inline static const std::vector<std::size_t> none;
-    const std::vector<std::size_t>& lines;  ///< kept of each table; what is not kept so is whole
+    const std::vector<std::size_t>& lines;  ///< copied of each table; other arrays are copied whole
     std::vector<std::byte> rest, tables;
 };
 
-/// The same for several models.
+/// One rollback for several models that learn the same batch.
 template <class T>
-class Before {
+class Transaction {
   public:
-    Before(const std::vector<Model<T>*>& models, const TrainingBatch& lesson)
-        : touched(lesson, lanes_of(models)) {
+    Transaction(const std::vector<Model<T>*>& models, const TrainingBatch& batch)
+        : touched(batch, lanes_of(models)) {
         for (Model<T>* m : models)
-            undos.push_back(std::make_unique<Undo<T>>(*m, lesson.undo, touched));
+            checkpoints.push_back(std::make_unique<Checkpoint<T>>(*m, batch.undo, touched));
     }
-    Before(const Before&) = delete;
+    Transaction(const Transaction&) = delete;
 
     void restore() {
-        for (const auto& undo : undos) undo->restore();
+        for (const auto& checkpoint : checkpoints) checkpoint->restore();
     }
 
-    /// Throws if what the lesson has changed is no longer finite.
+    /// Throws if a changed number is no longer finite.
     void check() {
-        if (!std::all_of(undos.begin(), undos.end(), [](const auto& undo) { return undo->fine(); }))
+        const auto finite = [](const auto& checkpoint) { return checkpoint->finite(); };
+        if (!std::all_of(checkpoints.begin(), checkpoints.end(), finite))
             throw std::overflow_error(model_overflows);
     }
 
@@ -244,8 +245,8 @@ class Before {
         return lanes;
     }
 
-    Touched touched;
-    std::vector<std::unique_ptr<Undo<T>>> undos;
+    TouchedFeatures touched;
+    std::vector<std::unique_ptr<Checkpoint<T>>> checkpoints;
 };
 
 }  // namespace aggro

@@ -159,6 +159,11 @@ class Model32:
         Go on where another core is, with more classes: position[c] is the new number of the class c, and change turns the outputs of a model into the new ones, row by row.
         """
 
+    def set_weights(self, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
+        """
+        Predict with these weights, features x outputs, and intercepts; None leaves them as they are. Averages, queue and reservoir begin again.
+        """
+
     def weights_view(self) -> NDArray[numpy.float32]:
         """The last weights in place, features x outputs."""
 
@@ -343,6 +348,11 @@ class Model64:
         Go on where another core is, with more classes: position[c] is the new number of the class c, and change turns the outputs of a model into the new ones, row by row.
         """
 
+    def set_weights(self, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
+        """
+        Predict with these weights, features x outputs, and intercepts; None leaves them as they are. Averages, queue and reservoir begin again.
+        """
+
     def weights_view(self) -> NDArray[numpy.float64]:
         """The last weights in place, features x outputs."""
 
@@ -501,6 +511,11 @@ class KernelModel:
 
     def ids(self) -> NDArray[numpy.int64]:
         """Which example each support vector was."""
+
+    def add_classes(self, source: KernelModel, change: Sequence[float], first: bool) -> None:
+        """
+        Continue another model with more classes: change, new x old, turns its outputs into the new ones; first says that its only class is the first of all.
+        """
 
     def state(self) -> dict:
         """All arrays of the state by name."""

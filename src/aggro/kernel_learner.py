@@ -178,15 +178,12 @@ class KernelLearner:
         """Return a learner of more classes that continues this one (see ``Learner``)."""
         shape = (self.features, classes, self.sparse)
         new = KernelLearner(settings, self.choice, self.gamma, *shape)
-        new.next_id = self.next_id
-        state = self.model.state()
         change = output_map(self.settings, settings, position, classes)
-        for name in ("coef", "trail"):
-            if name in state:
-                state[name] = (state[name].reshape(-1, self.outputs) @ change.T).ravel()
-        if self.classes == 1 and position[0] == 0:  # scores of zero were no mistakes
-            state["counters"][1] -= state["ties"][0]
-        new.load_state(state, self.outside.rows)
+        first = self.classes == 1 and int(position[0]) == 0
+        new.model.add_classes(self.model, change.ravel().tolist(), first)
+        new.next_id = self.next_id
+        if self.choice.outside:
+            new.outside = Outside(self.outside.rows, *new.model.expansion())
         return new
 
     def load_state(self, state: dict[str, Array], rows: Any = None) -> None:

@@ -167,7 +167,7 @@ class Learner:
         """Predict with these weights, outputs x features, and intercepts; None: as they are.
 
         Learning goes on from there. What was made of earlier weights (average, queue, reservoir)
-        begins anew; class means, metric and counters stay.
+        begins again; class means, metric and counters stay.
         """
         if self.settings.scale != "none":
             raise ValueError(
@@ -175,26 +175,15 @@ class Learner:
                 "be set; use scale='none' to give coef_init, or to set coef_ or intercept_."
             )
         with np.errstate(over="ignore"):
-            weights = self.model.weights() if coef is None else self._for_all(coef, self.dtype)
-        bias = self.model.bias() if intercept is None else self._for_all(intercept, np.float64)
-        if not np.isfinite(weights).all():
+            weights = None if coef is None else self._for_all(coef, self.dtype)
+        bias = None if intercept is None else self._for_all(intercept, np.float64)
+        if weights is not None and not np.isfinite(weights).all():
             raise ValueError(f"The weights are too large for {self.dtype}; give smaller ones.")
-        state = self.state()
-        state["weights"].reshape(self.features, -1)[:, : weights.shape[1]] = weights
-        state["bias"][:] = bias
-        state["mixture"].reshape(-1, 6)[:] = (1, 0, 0, 0, 0, 0)  # the weights are written out
-        begun = ("trail", "bias_sum", "late_weight")
-        for name in (*begun, "ring_fill", "ring_next", "pool_fill", "pool_key"):
-            if name in state:
-                state[name][:] = 0
-        examples, averaged = 0, 1  # places in the counters
-        state["counters"][averaged] = 0
-        state["last_update"][:] = state["counters"][examples]
-        self.load_state(state)
+        self.model.set_weights(weights, bias)
 
     def _for_all(self, given: Array, dtype: npt.DTypeLike) -> Array:
         """Return one table, or row, for the outputs of all models: side by side."""
-        return np.tile(np.asarray(given, dtype=dtype).T, self.models)
+        return np.ascontiguousarray(np.tile(np.asarray(given, dtype=dtype).T, self.models))
 
     @property
     def progress(self) -> Progress:
