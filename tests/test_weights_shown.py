@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_refused():
         trained(dtype=np.float32).coef_ = np.full((3, 4), 1e300)
     with pytest.raises(ValueError, match="scale='online'"):
         trained(scale="online").coef_ = np.zeros((3, 4))
-    with pytest.raises(ValueError, match="race"):
+    with pytest.raises(ValueError, match="cannot be given weights"):
         PassiveAggressiveClassifier(C="auto").partial_fit(ROWS, CLASSES).intercept_ = 0.0
     with pytest.raises(AttributeError, match="no coef_ before fit"):
         PassiveAggressiveClassifier().coef_ = np.zeros((1, 4))
