@@ -7,6 +7,11 @@ STEADY = {"C": 0.01, "average": True}
 RECOMMENDED = {"C": "auto", "metric": "diagonal", "average": "auto"}
 
 
+def updated(calibrator, outcomes, weights, scores, centres):
+    """Return a calibrator with the scores of rows and of the reference row beside each."""
+    return calibrator.update(np.stack([scores, centres], axis=1), outcomes, weights)
+
+
 def softmax(margins):
     powers = np.exp(margins - margins.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)

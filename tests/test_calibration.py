@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from closeness import assert_close
+from probability_support import updated
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
@@ -118,7 +119,7 @@ def test_the_record_is_bounded_and_keeps_the_last():
     one = Calibrator.empty(600, seen=10)
     for i in range(4):
         block = np.full((900, 600), float(i))
-        one = one.plus(np.full(900, i), np.full(900, i + 1.0), block, -block)
+        one = updated(one, np.full(900, i), np.full(900, i + 1.0), block, -block)
     most = capacity(600) + LATE
     assert (
         len(one.scores) == len(one.centres) == len(one.labels) == len(one.weights) == most == 2259
@@ -135,7 +136,7 @@ def test_the_record_is_bounded_and_keeps_the_last():
 
 def test_examples_without_margins_are_counted():
     s = np.zeros((2, 1))
-    one = Calibrator.empty(2).plus(np.array([0, 1, 1, 0]), np.arange(1.0, 5.0), s + 7, s)
+    one = updated(Calibrator.empty(2), np.array([0, 1, 1, 0]), np.arange(1.0, 5.0), s + 7, s)
     assert one.scores.ravel().tolist() == [7.0, 7.0]
     assert one.labels.tolist() == [1, 0]
     assert one.weights.tolist() == [3.0, 4.0]
@@ -143,15 +144,15 @@ def test_examples_without_margins_are_counted():
     assert one.masses.tolist() == [[5.0, 5.0]]
     assert one.changes.tolist() == [2]
     assert (one.seen, one.recorded) == (4, 2)
-    more = one.plus(np.array([0]), np.ones(1), s[:1], s[:1])
+    more = updated(one, np.array([0]), np.ones(1), s[:1], s[:1])
     assert more.changes.tolist() == [2]
-    assert one.plus(np.array([1]), np.ones(1), s[:1], s[:1]).changes.tolist() == [3]
+    assert updated(one, np.array([1]), np.ones(1), s[:1], s[:1]).changes.tolist() == [3]
 
 
 def test_several_labels_are_several_questions():
     Y = np.array([[0, 1], [1, 1], [0, 1], [0, 0]])
     s = np.zeros((4, 2))
-    one = Calibrator.empty(2, multilabel=True).plus(Y, np.array([1.0, 2, 3, 4]), s, s)
+    one = updated(Calibrator.empty(2, multilabel=True), Y, np.array([1.0, 2, 3, 4]), s, s)
     assert one.counts.tolist() == [[3, 1], [1, 3]]
     assert one.masses.tolist() == [[8.0, 2.0], [4.0, 6.0]]
     assert one.changes.tolist() == [2, 1]
@@ -168,7 +169,7 @@ def test_the_first_quarter_and_what_is_too_old_are_left_out(monkeypatch):
     monkeypatch.setattr("aggro.calibration.calibrator.fit", noted)
     for count in (10, 400, 4096, RING + 3 * LATE):
         s = np.arange(float(count))[:, None]
-        one = Calibrator.empty(2).plus(random_labels(count), np.ones(count), s, 0 * s)
+        one = updated(Calibrator.empty(2), random_labels(count), np.ones(count), s, 0 * s)
         one.probabilities(s[:1], np.zeros(1))
         end = fitted_up_to(count)
         first = max(end // 4, end - RING)
@@ -176,7 +177,7 @@ def test_the_first_quarter_and_what_is_too_old_are_left_out(monkeypatch):
         np.testing.assert_array_equal(used[-1][1], random_labels(count)[first:end])
     late = Calibrator.empty(2, seen=10**6)  # recording began late in a life: all count
     s = np.arange(64.0)[:, None]
-    late.plus(random_labels(64), np.ones(64), s, s).probabilities(s[:1], np.zeros(1))
+    updated(late, random_labels(64), np.ones(64), s, s).probabilities(s[:1], np.zeros(1))
     assert len(used[-1][0]) == 64
 
 
@@ -187,7 +188,7 @@ def test_when_the_map_is_made_depends_on_numbers_alone():
     for first in range(0, 3000, 50):
         rows = slice(first, first + 50)
         parts = (y[rows], w[rows], s[rows], 0.1 * s[rows])
-        asked, silent = asked.plus(*parts), silent.plus(*parts)
+        asked, silent = updated(asked, *parts), updated(silent, *parts)
         asked.probabilities(s[:1], np.zeros(1))
     both = [each.probabilities(s, np.zeros(1)) for each in (asked, silent)]
     assert_close(*both, rtol=1e-9)
@@ -199,12 +200,12 @@ def test_long_runs_of_one_class_are_no_evidence():
     mixed = (s[:, 0] > 0).astype(int)
     weighty = []
     for y in (mixed, np.sort(mixed), np.arange(1000) // 100 % 2):
-        one = Calibrator.empty(2).plus(y, np.ones(1000), s, 0 * s)
+        one = updated(Calibrator.empty(2), y, np.ones(1000), s, 0 * s)
         weighty.append(one._evidence(0, y[-1:], 0)[0])
     assert weighty[0] == pytest.approx(1.0, abs=0.1)
     assert weighty[1] == 0.0
     assert weighty[2] == pytest.approx((9 - 1) / (999 / 2 - 1))
-    sorted_ones = Calibrator.empty(2).plus(np.sort(mixed), np.ones(1000), s, 0 * s)
+    sorted_ones = updated(Calibrator.empty(2), np.sort(mixed), np.ones(1000), s, 0 * s)
     share = (mixed.sum() + 1) / 1002
     assert_close(sorted_ones.probabilities(s, np.zeros(1))[:, 1], share)
 
@@ -213,7 +214,7 @@ def test_before_the_first_margins_the_answer_is_the_frequency():
     empty = Calibrator.empty(3)
     assert_close(empty.probabilities(np.array([[5.0, 0, -5]]), np.zeros(3)), 1 / 3)
     none = np.empty((0, 3))
-    some = empty.plus(np.array([0, 0, 1]), np.array([1.0, 2.0, 3.0]), none, none)
+    some = updated(empty, np.array([0, 0, 1]), np.array([1.0, 2.0, 3.0]), none, none)
     told = some.probabilities(np.array([[5.0, 0, -5]]), np.zeros(3))
     assert_close(told, [[4 / 9, 4 / 9, 1 / 9]])
     assert Calibrator.empty(1).probabilities(np.zeros((2, 1)), np.zeros(1)).tolist() == [[1], [1]]
@@ -221,7 +222,7 @@ def test_before_the_first_margins_the_answer_is_the_frequency():
 
 def test_huge_scores_are_bounded():
     s = np.linspace(-1, 1, 50)[:, None]
-    one = Calibrator.empty(2).plus(random_labels(50), np.ones(50), 1e38 * s, -1e38 * s)
+    one = updated(Calibrator.empty(2), random_labels(50), np.ones(50), 1e38 * s, -1e38 * s)
     assert np.abs(one.scores).max() == np.abs(one.centres).max() == np.float32(1e30)
     assert np.isfinite(one.probabilities(1e300 * s, np.full(1, 1e300))).all()
 
@@ -230,7 +231,7 @@ def test_huge_scores_are_bounded():
 def test_margins_follow_new_classes(multiclass):
     binary, several = Settings(task="binary"), Settings(task="multiclass", multiclass=multiclass)
     s = np.array([[1.0], [-2.0]])
-    one = Calibrator.empty(1).plus(np.array([0, 0]), np.array([1.0, 2.0]), s, 3 * s)
+    one = updated(Calibrator.empty(1), np.array([0, 0]), np.array([1.0, 2.0]), s, 3 * s)
     two = one.grown(binary, binary, np.array([0]), 2)
     assert two.scores.tolist() == (-s).tolist()
     assert two.centres.tolist() == (-3 * s).tolist()
@@ -297,8 +298,8 @@ def test_the_mean_is_that_of_the_last_samples(width):
 def test_the_latest_margins_wait_for_their_turn(late, classes):
     """A map that leaves out the last ones is the map that was fitted before they came."""
     s, c, y, w = margins(300 + late, classes)
-    before = Calibrator.empty(classes).plus(y[:-late], w[:-late], s[:-late], c[:-late])
-    after = before.plus(y[-late:], w[-late:], s[-late:], c[-late:])
+    before = updated(Calibrator.empty(classes), y[:-late], w[:-late], s[:-late], c[:-late])
+    after = updated(before, y[-late:], w[-late:], s[-late:], c[-late:])
     assert_close(after._fit(late), before._fit(0), rtol=1e-9)
     evidence, shares = before._evidence(0, y[:1], 0)
     again, same = after._evidence(0, y[-late - 1 :], late)

@@ -56,13 +56,13 @@ def test_pieces_cover_all_rows_in_whole_batches(batch, met):
 
 def test_no_more_rows_are_watched_than_are_remembered(monkeypatch):
     """Watching costs time: of a long call only the last rows are, and what is cut with them."""
-    watched, watch = [], TrainingBatch.watch
+    watched, watch = [], TrainingBatch.record_margins
 
     def counted(lesson, learner, typical, order, again):
         watched.append(len(order))
         return watch(lesson, learner, typical, order, again)
 
-    monkeypatch.setattr(TrainingBatch, "watch", counted)
+    monkeypatch.setattr(TrainingBatch, "record_margins", counted)
     X, y, _ = known_truth(3 * RING)
     PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
     assert RING <= sum(watched) < RING + LONGEST
@@ -143,7 +143,7 @@ def test_pickles_and_files_say_the_same_and_go_on(kind, tmp_path):
 def test_forged_margins_are_refused(change, tmp_path):
     X, y, _ = known_truth(rows=100)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
-    one = Calibrator.empty(2).plus(np.array([1]), np.ones(1), *map(np.atleast_2d, ([0.1], [0.2])))
+    one = Calibrator.empty(2).update(np.array([[[0.1], [0.2]]]), np.array([1]))
     for name, value in change.items():
         setattr(one, name, value)
     model._calibrator = one

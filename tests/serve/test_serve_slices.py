@@ -81,8 +81,9 @@ def test_probabilities_are_those_of_the_model_once_its_map_is_ready():
 
 def test_a_new_class_is_answered_before_its_map_is_ready():
     fresh = Calibrator.empty(30)
-    rows = (np.arange(500) % 30, np.ones(500), np.eye(30)[np.arange(500) % 30], np.zeros((500, 30)))
-    found = Probabilities().of(fresh.plus(*rows), np.arange(30.0), np.zeros(30))
+    outcomes = np.arange(500) % 30
+    margins = np.stack([np.eye(30)[outcomes], np.zeros((500, 30))], axis=1)
+    found = Probabilities().of(fresh.update(margins, outcomes), np.arange(30.0), np.zeros(30))
     assert len(found) == 30 and sum(found) == pytest.approx(1.0)
     assert found == sorted(found)
 

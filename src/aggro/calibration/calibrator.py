@@ -1,4 +1,4 @@
-"""The margins that recent examples were given before they were learned, and what they are worth."""
+"""Calibration: recorded margins and outcomes of recent examples, and the map fitted to them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from aggro.settings import Settings
 Array = npt.NDArray[Any]
 
 RING = 5000  # the most recent margins, to which the map is fitted
-CELLS = 2**20  # less of them where there are many classes
-LATE = 512  # the most margins that may come before the map is fitted anew
+CELLS = 2**20  # scores that are kept: fewer margins if there are many classes
+LATE = 512  # most margins that are recorded before the map is fitted again
 
 
 def capacity(outputs: int) -> int:
@@ -29,10 +29,10 @@ def capacity(outputs: int) -> int:
 
 
 def fitted_up_to(count: int) -> int:
-    """Return to how many of the margins recorded so far the map is fitted.
+    """Return to how many of the recorded margins the map is fitted.
 
-    All of a few, then all but a sixteenth at most. It depends on their number alone, so that it
-    does not matter when somebody asks.
+    To all of a few, then to all but a sixteenth at most. This depends on their number alone, so
+    that predictions do not depend on when probabilities are requested.
 
     >>> [fitted_up_to(count) for count in (5, 31, 33, 1000, 9999)]
     [5, 31, 32, 992, 9728]
@@ -43,14 +43,14 @@ def fitted_up_to(count: int) -> int:
 
 @dataclass
 class Calibrator:
-    """Margins and labels of recent examples, each scored before it was learned. Never changed.
+    """Margins and outcomes of recent examples, each scored before it was learned; immutable.
 
-    ``labels`` holds the number of the class, or for several labels a row of zeros and ones: each of
-    these is a question with two answers. ``counts``, ``masses`` and ``changes`` tell of all
-    examples since recording began, margins or not: how often each answer came, with what weight,
-    and how often it was another one than just before. ``seen`` counts the examples of the model's
-    life, ``recorded`` the margins. ``parameters`` caches the map fitted to the first ``fitted_at``
-    of them: it follows from the other fields and is not part of a model file.
+    ``labels`` are numbers of classes, or with several labels rows of zeros and ones: each label is
+    a question with two answers. ``counts``, ``masses`` and ``changes`` are statistics of all
+    examples since recording began: the number of examples of each answer, their weight, and how
+    often the answer differed from the previous one. ``seen`` is the number of examples of the
+    model, ``recorded`` that of all margins. ``parameters`` caches the map fitted to the first
+    ``fitted_at`` margins; it follows from the other fields and is not part of a model file.
     """
 
     classes: int
@@ -62,7 +62,7 @@ class Calibrator:
     counts: Array
     masses: Array
     changes: Array
-    latest: Array  # the answers of the last example; -1 before the first
+    latest: Array  # answers of the last example; -1 before the first
     seen: int = 0
     recorded: int = 0
     fitted_at: int = -1
@@ -70,7 +70,7 @@ class Calibrator:
 
     @staticmethod
     def empty(classes: int, multilabel: bool = False, seen: int = 0) -> Calibrator:
-        """Return a calibrator without margins, of a model that has seen some examples."""
+        """Return a calibrator without margins of a model that has learned some examples."""
         outputs = 1 if classes == 2 and not multilabel else classes
         scores = np.empty((0, outputs), np.float32)
         labels = np.empty((0, classes) if multilabel else 0, np.int32)
@@ -82,33 +82,42 @@ class Calibrator:
 
     @property
     def most(self) -> int:
-        """How many margins are remembered."""
+        """Largest number of margins that are kept."""
         return capacity(self.scores.shape[1]) + LATE
 
-    def plus(self, labels: Array, weights: Array, scores: Array, centres: Array) -> Calibrator:
-        """Return the calibrator that has also seen these examples; the last of them have margins.
+    def update(self, margins: Array, outcomes: Array, weights: Array | None = None) -> Calibrator:
+        """Return the calibrator with more examples, in the order in which they were learned.
 
-        Examples before the first that has a margin, and those too many to be remembered, may come
-        without.
+        Parameters
+        ----------
+        margins : array of shape (n_recorded, 2, n_outputs)
+            Scores of the last examples, and of the reference row, before each was learned. Earlier
+            examples have none: nothing was learned yet, or there are too many to be kept.
+        outcomes : array of shape (n_examples,) or (n_examples, n_labels)
+            Numbers of their classes, or rows of zeros and ones.
+        weights : array of shape (n_examples,), optional
+            Their weights.
         """
-        fresh = len(scores)
+        weights = np.ones(len(outcomes)) if weights is None else weights
+        recorded, (scores, centres) = len(margins), margins.transpose(1, 0, 2)
+        first = len(outcomes) - recorded
         new = {
             "scores": bounded(scores).astype(np.float32),
             "centres": bounded(centres).astype(np.float32),
-            "labels": labels[len(labels) - fresh :].astype(np.int32),
-            "weights": weights[len(labels) - fresh :].astype(np.float32),
+            "labels": outcomes[first:].astype(np.int32),
+            "weights": weights[first:].astype(np.float32),
         }
         kept: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), rows])[-self.most :]
             for name, rows in new.items()
         }
-        told = self._tallied(labels, weights)
-        seen, recorded = self.seen + len(labels), self.recorded + fresh
-        return replace(self, **kept, **told, seen=seen, recorded=recorded)
+        counted = self._counted(outcomes, weights)
+        seen, recorded = self.seen + len(outcomes), self.recorded + recorded
+        return replace(self, **kept, **counted, seen=seen, recorded=recorded)
 
-    def _tallied(self, labels: Array, weights: Array) -> dict[str, Any]:
-        """Return what all examples so far amount to, with some more."""
-        answers = self._answers(labels)
+    def _counted(self, outcomes: Array, weights: Array) -> dict[str, Any]:
+        """Return the statistics of all examples so far, with some more."""
+        answers = self._answers(outcomes)
         counts, masses, weights = self.counts.copy(), self.masses.copy(), weights.astype(np.float32)
         for question, column in enumerate(answers.T):
             counts[question] += np.bincount(column, minlength=counts.shape[1])
@@ -124,7 +133,7 @@ class Calibrator:
         return labels.astype(np.int32).reshape(len(labels), len(self.changes))
 
     def scaled(self, factor: float) -> Calibrator:
-        """Return the calibrator of a model whose scores are so many times as large."""
+        """Return the calibrator of a model whose scores are larger by a factor."""
         margins = (bounded(each * np.float64(factor)) for each in (self.scores, self.centres))
         scores, centres = (each.astype(np.float32) for each in margins)
         return replace(self, scores=scores, centres=centres, parameters=None)
@@ -162,9 +171,9 @@ class Calibrator:
         return np.column_stack(columns)
 
     def _fit(self, late: int) -> Array:
-        """Return a row of parameters for each question, as it was before the last ``late`` margins.
+        """Return the parameters of each question, fitted to all but the last ``late`` margins.
 
-        The first quarter of a life is left out: a beginner's margins are not those of today.
+        The first quarter of all examples is left out: early margins are unlike the present ones.
         """
         count = len(self.weights) - late
         oldest = self.seen - len(self.weights)
@@ -181,12 +190,12 @@ class Calibrator:
         return np.stack(rows)
 
     def _evidence(self, question: int, recent: Array, late: int) -> tuple[float, Array]:
-        """Return what the margins are worth, and how often each answer came, ``late`` margins ago.
+        """Return the weight of the margins, and the share of each answer, ``late`` margins ago.
 
-        Where labels come in long runs, as in rows sorted by class, the model follows the run, and
-        margins agree with labels without knowing anything of the rows. So the weight of all margins
-        is the number of changes from one label to another, in units of what is expected of labels
-        in random order, less those changes that any order has.
+        If labels come in long runs, as in rows sorted by class, the model follows the run, and
+        margins agree with labels independently of the rows. The weight of all margins is therefore
+        the number of changes of the label relative to its expectation in random order, both less
+        the changes that every order has.
         """
         counts, masses = self.counts[question].copy(), self.masses[question].copy()
         changes = int(self.changes[question])
@@ -203,5 +212,5 @@ class Calibrator:
 
 
 def _shares(masses: Array) -> Array:
-    """Return how often each answer came, as if each had come once more."""
+    """Return the share of each answer, with one more example of each."""
     return np.asarray((masses + 1.0) / (masses + 1.0).sum(axis=-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""What a model records while it learns, so that it can tell how sure it is."""
+"""Recorded margins of learners of any kind, for probabilities."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.training_batch import TrainingBatch
 
-UNSEEN = 5  # the twin of a model of several passes leaves every fifth row for the last pass
-FEW = 1000  # margins; for less than that there are more twins
+UNSEEN = 5  # every n-th row is held out until the last pass of a clone that makes several passes
+FEW = 1000  # margins below which there are several clones
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """Margins that rows were given before they were learned, and a typical row. Never changed.
+    """Trains a learner and records its margins; immutable.
 
-    It teaches, since the margins must be taken at the step itself: ``after`` lets a learner learn
-    rows and returns the record that knows of them.
+    Margins are those of each row, and of the reference row, before the row is learned.
     """
 
     calibrator: Calibrator
-    typical: ReferenceRow | None = None  # kernel learners have no use for one
+    typical: ReferenceRow | None = None  # none for kernel learners
 
     @staticmethod
     def empty(classes: int, multilabel: bool, features: int | None, seen: int = 0) -> Recorder:
-        """Return the record of a model that has seen some examples, and a typical row of none."""
+        """Return a recorder without margins of a model that has learned some examples."""
         typical = None if features is None else ReferenceRow.of(np.zeros(features))
         return Recorder(Calibrator.empty(classes, multilabel, seen), typical)
 
@@ -51,13 +50,13 @@ class Recorder:
         return bounded(scores) / unit, bounded(centre) / unit
 
     def of_winner(self, learner: Any) -> Recorder:
-        """Return the record for the leader of a selection alone, if the learner is one."""
+        """Return the recorder of the best candidate alone, if the learner is a model selection."""
         if not isinstance(learner, ModelSelection):
             return self
         return replace(self, calibrator=self.calibrator.scaled(learner.winner_unit))
 
     def grown(self, old: Settings, new: Settings, position: Array, classes: int) -> Recorder:
-        """Return the record with more classes (see ``output_map``)."""
+        """Return the recorder of more classes (see ``output_map``)."""
         return replace(self, calibrator=self.calibrator.grown(old, new, position, classes))
 
     # -- recording ---------------------------------------------------------------------------
@@ -71,11 +70,25 @@ class Recorder:
         unseen: Array | None = None,
         follow: bool = True,
     ) -> Recorder:
-        """Let a learner learn rows; return the record with how those never seen scored before.
+        """Let a learner learn rows; return the recorder with the margins of unseen ones.
 
-        Never seen are all of them unless ``unseen`` tells which. The typical row follows the rows,
-        if it shall. A model that has learned nothing gives no margins. What has no weight was never
-        there. ``weights`` are those of the rows, where the lesson has those of their classes too.
+        Rows of weight zero are ignored, and a blank learner has no margins.
+
+        Parameters
+        ----------
+        learner : Learner, ModelSelection or KernelLearner
+            Learner to train.
+        lesson : TrainingBatch
+            Rows to learn.
+        weights : array, optional
+            Weights of the rows, without those of their classes.
+        order : array, optional
+            Positions of the rows to learn. By default all of them.
+        unseen : array of bool, optional
+            The rows whose margins are recorded, in the last of several passes. By default all rows
+            are new.
+        follow : bool, default=True
+            Whether the reference row is updated.
         """
         order = lesson.counted(order)
         weights = np.ones(lesson.count) if weights is None else weights
@@ -85,7 +98,9 @@ class Recorder:
         margins, typical = [np.empty((0, 2, learner.outputs))], self.typical
         unrecorded = len(order) - recorded
         for part in self._pieces(len(order), unrecorded, learner, follow):
-            rows, again = order[part], known or part.start > 0
+            # A kernel learner must know that these are more of the same rows.
+            more = part.start > 0 and not isinstance(learner, ModelSelection)
+            rows, again = order[part], known or more
             if learner.examples > 0 and part.stop > unrecorded:
                 found = lesson.record_margins(learner, typical, rows, again)
                 margins.append(found if unseen is None else found[unseen[rows]])
@@ -93,14 +108,13 @@ class Recorder:
                 lesson.train(learner, rows, again=again)
             if follow and typical is not None:
                 typical = typical.after(lesson.X, rows, learner.settings.batch_size)
-        scores, centres = np.concatenate(margins).transpose(1, 0, 2)
-        told = self.calibrator.plus(lesson.targets[news], weights[news], scores, centres)
-        return Recorder(told, typical)
+        outcomes, found = lesson.targets[news], np.concatenate(margins)
+        return Recorder(self.calibrator.update(found, outcomes, weights[news]), typical)
 
     def _pieces(self, count: int, unrecorded: int, learner: Any, follow: bool) -> list[slice]:
-        """Cut rows in whole batches: where the typical row changes, and after the first.
+        """Divide rows into whole batches after which the reference row changes.
 
-        Those that are not recorded are one piece: nobody asks in between what is typical.
+        Rows that are not recorded are one piece.
         """
         met = learner.examples if self.typical is None or not follow else self.typical.met
         cuts = [0]
@@ -108,18 +122,18 @@ class Recorder:
             cuts.append(cuts[-1] + next_change(met + cuts[-1], learner.settings.batch_size))
         cuts = [0, *cuts[max(1, bisect.bisect_right(cuts, unrecorded) - 1) :]]
         pieces = [slice(start, min(end, count)) for start, end in itertools.pairwise(cuts)]
-        return pieces or [slice(0, 0)]  # a call of no rows is a call
+        return pieces or [slice(0, 0)]  # a call without rows is validated as well
 
     # -- several passes ----------------------------------------------------------------------
 
-    def of_twins(
+    def of_clones(
         self, learner: Any, lesson: TrainingBatch, weights: Array | None, shuffle: bool
     ) -> Recorder:
-        """Return the margins of a twin that keeps every fifth row for its last pass.
+        """Return the margins of a clone that learns every fifth row only in its last pass.
 
-        After several passes the learner knows all its rows; what it says of them is no news. Few
-        rows have up to five twins, each keeping others. A race has had many leaders; its twin
-        learns with the settings of the last one alone, and after one pass all rows are news.
+        After several passes the learner has fitted its rows, and their margins are biased. For few
+        rows there are up to five clones, which hold out different rows. The clone of a selection
+        has the settings of its best candidate.
         """
         count, random = lesson.count, np.random.default_rng(0)
         passes = max(1, round(learner.examples / count))
@@ -131,25 +145,22 @@ class Recorder:
         for first in range(min(UNSEEN, -(-FEW * UNSEEN // count))):
             unseen = np.zeros(count, bool)
             unseen[last[-RING * UNSEEN :][first::UNSEEN]] = True
-            twin, order = learner.clone(), np.flatnonzero(~unseen)
+            clone, order = learner.clone(), np.flatnonzero(~unseen)
             for again in range(passes - 1):
                 order = random.permutation(order) if shuffle else order
-                lesson.train(twin, order, again=again > 0)
-                twin.freeze_means()
-            record = record.after(twin, lesson, weights, last, unseen, follow=False)
+                lesson.train(clone, order, again=again > 0)
+                clone.freeze_means()
+            record = record.after(clone, lesson, weights, last, unseen, follow=False)
         return record._of(learner)
 
     def _of(self, learner: Any) -> Recorder:
-        """Return the record of a selection's leader alone as that of the whole selection."""
+        """Return the recorder of a best candidate alone as that of the whole selection."""
         if not isinstance(learner, ModelSelection):
             return self
         return replace(self, calibrator=self.calibrator.scaled(1.0 / learner.winner_unit))
 
     def _with_mean(self, lesson: TrainingBatch) -> Recorder:
-        """Let the mean of all rows be the typical one, where all are there at once.
-
-        Of many features it has the largest: each of them costs time whenever it is scored.
-        """
+        """Use the mean of all rows as the reference row; of many features it has the largest."""
         if self.typical is None:
             return self
         rows = lesson.X if lesson.weights is None else lesson.X[lesson.counted()]

@@ -126,7 +126,7 @@ class Probabilities(OnlineEstimator):
     ) -> None:
         """Record what twins say of rows that the learner knows too well."""
         lesson = self._lesson(X, parts)
-        self._record = self._empty_record().of_twins(learner, lesson, weights, self.shuffle)
+        self._record = self._empty_record().of_clones(learner, lesson, weights, self.shuffle)
 
     def _grow_record(self, old: Settings, position: Array) -> None:
         """Let the recorded margins follow the classes that were admitted."""

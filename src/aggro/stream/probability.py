@@ -103,9 +103,9 @@ class StreamRecord:
         labels, weights, margins, centres = map(np.array, vars(self._waiting()).values())
         if len(labels):
             shape = (-1, self.calibrator.scores.shape[1])
-            rows = (labels, weights, margins.reshape(shape), centres.reshape(shape))
-            settled = self.calibrator.plus(*rows)
-            self.__dict__.update(calibrator=settled, waiting=Waiting(), waits=(0, 0))
+            both = np.stack([margins.reshape(shape), centres.reshape(shape)], axis=1)
+            calibrator = self.calibrator.update(both, labels, weights)
+            self.__dict__.update(calibrator=calibrator, waiting=Waiting(), waits=(0, 0))
 
     def _waiting(self) -> Waiting:
         """Return what waits, without what an interrupted call has left there."""

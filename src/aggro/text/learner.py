@@ -114,10 +114,8 @@ class TextLearner:
 
     def _record(self, targets: dict[str, Any], margins: Array) -> None:
         assert self.calibrator is not None
-        labels, weights = targets["labels"], targets.get("weights")
-        weights = np.ones(len(labels)) if weights is None else weights
-        scores, centres = margins.transpose(1, 0, 2)
-        self.calibrator = self.calibrator.plus(labels, weights, scores, centres)
+        outcomes, weights = targets["labels"], targets.get("weights")
+        self.calibrator = self.calibrator.update(margins, outcomes, weights)
 
     def add_classes(self, settings: Settings, position: Array, classes: int) -> TextLearner:
         """Return the same learner with more classes; ``position`` says where the old ones are."""
