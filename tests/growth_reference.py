@@ -9,7 +9,7 @@ import numpy as np
 
 from aggro.classes import output_map
 from aggro.learner import Array, Learner
-from aggro.selection.copies import begin_intercepts
+from aggro.selection.learners import copy_intercept_scale
 from aggro.settings import DIAGONAL, Settings
 
 LINEAR = ("lane", "slot", "output")  # kinds of arrays that change as the outputs do
@@ -48,7 +48,7 @@ def grow_classes(
         else:  # several classifiers side by side
             moved = before[name].reshape(-1, change.shape[1]) @ change.T
             after[name] = moved.ravel().astype(before[name].dtype)
-    begin_intercepts(before, after)
+    copy_intercept_scale(before, after)
     _move_variances(before, after, old, new, position)
     _move_update_counts(before, after, old, new, np.abs(change) > 0)
     if "class_weight_seen" in after:

@@ -6,7 +6,7 @@ from closeness import assert_close
 from linear_support import SHAPES, make_problem, teach
 
 from aggro.learner import Learner
-from aggro.selection.copies import begin_anew, select
+from aggro.selection.learners import restarted, select
 from aggro.settings import Settings
 
 MORE_SHAPES = [
@@ -82,7 +82,7 @@ def test_what_begins_anew_learns_as_if_the_weights_had_stayed_zero(axes, task):
     X, y = make_problem(kind, 3, np.random.default_rng(3), 60, 4)
     settings = [Settings(task=kind, C=C, **axes) for C in (0.1, 1.0)]
     learner = teach(Learner(settings, 4, 2 if kind == "binary" else 3), X[:30], y[:30])
-    fresh = begin_anew(learner, settings)
+    fresh = restarted(learner, settings)
     assert not fresh.coef(0).any() and not fresh.coef(1).any()
     assert fresh.examples == 30
     # Steps of a C that is next to nothing leave the weights at zero, and count all the same.

@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_digits
 
 import aggro
 from aggro.plot.choice import draw_choice
-from aggro.selection.grids import PLACES
+from aggro.selection.search_space import CLASSIFICATION_PAIRS
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 
@@ -48,7 +48,7 @@ def test_a_race_of_classifiers(examples, tmp_path):
     model = aggro.AutoClassifier().partial_fit(X[:examples], y[:examples], classes=range(10))
     choice = model.selection_report(tmp_path / "choice.png")
     check(choice, model.candidates_, "recent_error")
-    assert len(choice.rows) == len(PLACES)  # nobody is forgotten
+    assert len(choice.rows) == len(CLASSIFICATION_PAIRS)  # nobody is forgotten
     assert (tmp_path / "choice.png").read_bytes().startswith(b"\x89PNG")
     aggro.save(model, tmp_path / "model.aggro")
     for copy in (pickle.loads(pickle.dumps(model)), aggro.load(tmp_path / "model.aggro")):

@@ -9,7 +9,7 @@ from linear_support import make_learner, teach
 
 import aggro
 from aggro.learner import Learner
-from aggro.selection.copies import select
+from aggro.selection.learners import select
 from aggro.settings import Settings
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import aggro
 from aggro import PassiveAggressiveClassifier
-from aggro.selection.grids import PIECE
+from aggro.selection.search_space import INTERVAL
 
 
 def stream(seed, n, outputs, change):
@@ -63,7 +63,7 @@ def test_where_a_selection_restarts(average, batch):
         model = PassiveAggressiveClassifier(
             C="auto", metric="auto", loss="squared_hinge", average=average, batch_size=batch
         )
-        found += miscounted(model, X, y, 3 * PIECE - 12, batch)
+        found += miscounted(model, X, y, 3 * INTERVAL - 12, batch)
         restarts += model._learner.drift.start > 0
     assert found == [] and restarts > 5
 
@@ -76,7 +76,7 @@ def test_texts_where_a_selection_restarts():
     y = scores.argmax(axis=1)
     texts = np.array([" ".join(f"w{word}" for word in row) for row in words], dtype=object)
     model = aggro.TextClassifier(idf=False)
-    assert miscounted(model, texts, y, 3 * PIECE - 12) == []
+    assert miscounted(model, texts, y, 3 * INTERVAL - 12) == []
     assert model._learner.selection.drift.start
 
 

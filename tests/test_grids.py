@@ -9,24 +9,24 @@ from scipy.sparse import csr_matrix
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
 from aggro.learner import Learner
 from aggro.selection.candidates import is_hopeless, remaining
-from aggro.selection.grids import (
+from aggro.selection.learners import move_grid
+from aggro.selection.search_space import (
+    CLASSIFICATION_PAIRS,
+    DEFAULT_SEARCH_SPACE,
     FAR,
+    FIRST_REMOVAL,
+    INTERVAL,
     NEAR,
-    PIECE,
-    PLACES,
-    SETTLED,
+    C_at,
     first_steps,
     grid_of,
-    is_settled,
-    move_grid,
-    next_look,
+    halving,
+    is_test_due,
+    next_checkpoint,
     off_edge,
     off_unit,
-    price,
-    staying,
     steps_of,
 )
-from aggro.selection.search_space import DEFAULT_SEARCH_SPACE
 from aggro.selection.selection import ModelSelection
 from aggro.settings import METRICS, Settings, memory_of
 
@@ -42,7 +42,7 @@ def test_prices_are_half_powers_of_ten():
         10.0 ** np.arange(-2, 4.5, 0.5)
     )
     assert {name: len(each.grid) for name, each in METRICS.items()} == dict.fromkeys(METRICS, 13)
-    assert price(-3) == 10**-1.5
+    assert C_at(-3) == 10**-1.5
 
 
 @pytest.mark.parametrize(
@@ -83,29 +83,29 @@ def test_a_grid_moves_off_either_edge_but_not_too_far():
     prices, unit = grid_of(BINARY, 5), [1, 0, 0, 0, 5]
     assert [off_edge(prices, lane, unit) for lane in range(13)] == [-1, *[0] * 11, 1]
     for high in (FAR - 1, FAR):
-        assert off_edge([price(high - 1 + 5), price(high + 5)], 1, unit) == int(high < FAR)
-        assert off_edge([price(5 - high), price(6 - high)], 0, unit) == -int(high < FAR)
+        assert off_edge([C_at(high - 1 + 5), C_at(high + 5)], 1, unit) == int(high < FAR)
+        assert off_edge([C_at(5 - high), C_at(6 - high)], 0, unit) == -int(high < FAR)
 
 
 def test_looks_are_due_at_the_same_examples_whatever_was_learned():
     looks = [0]
     while looks[-1] < 3 * 2**14:
-        looks.append(next_look(looks[-1]))
+        looks.append(next_checkpoint(looks[-1]))
     assert looks[:36] == [*range(33), 34, 36, 38]
     gaps = dict(zip(looks, np.diff(looks), strict=False))
     assert [gaps[at] for at in (62, 64, 128, 1024, 2048, 16384, 32768)] == [
-        *(2, 4, 8, 64, 128, PIECE, PIECE)
+        *(2, 4, 8, 64, 128, INTERVAL, INTERVAL)
     ]
-    assert set(range(PIECE, looks[-1], PIECE)) < set(looks)
+    assert set(range(INTERVAL, looks[-1], INTERVAL)) < set(looks)
     for examples in (5, 100, 5000, 40000):  # wherever a stream was stored
-        assert next_look(examples) == min(look for look in looks if look > examples)
+        assert next_checkpoint(examples) == min(look for look in looks if look > examples)
 
 
 def test_a_race_is_settled_at_powers_of_two_and_then_once_in_a_piece():
-    settled = [n for n in range(1, 6 * PIECE) if is_settled(n, n)]
+    settled = [n for n in range(1, 6 * INTERVAL) if is_test_due(n, n)]
     assert settled == [256, 512, 1024, 2048, 3072, 4096, 5120]
-    assert is_settled(261, 200) and is_settled(1500, 1000)  # a batch that went beyond it
-    assert not is_settled(261, 257) and not is_settled(1500, 1025)
+    assert is_test_due(261, 200) and is_test_due(1500, 1000)  # a batch that went beyond it
+    assert not is_test_due(261, 257) and not is_test_due(1500, 1025)
 
 
 def test_memory():
@@ -118,7 +118,7 @@ def test_memory():
 
 def race_of(lanes=5, chosen=2, lead=6.0, **axes):
     """A learner whose lanes know something, each so many mistakes behind the next one."""
-    settings = [Settings(**{"task": "binary", "C": price(k), **axes}) for k in range(lanes)]
+    settings = [Settings(**{"task": "binary", "C": C_at(k), **axes}) for k in range(lanes)]
     X, y = make_problem("binary", 1, np.random.default_rng(0), 60, 4)
     learner = teach(Learner(settings, 4, 2), X, y)
     learner.model.set_memory(0.75)
@@ -143,16 +143,16 @@ def test_a_step_after_the_unit_keeps_lanes_and_begins_new_ones_as_the_leader(ste
     state = learner.state()
     state["unit"][1] = -steps * 1024 * STEP
     learner.load_state(state)
-    moved = move_grid(learner, settled=False)
+    moved = move_grid(learner, tested=False)
     assert [lane.C for lane in moved.all_settings] == pytest.approx(
-        [price(k + steps) for k in range(5)]
+        [C_at(k + steps) for k in range(5)]
     )
     assert lanes_of(moved) == [lanes_of(learner)[place] for place in places]
     records = learner.model.records
     assert moved.model.records == [records[place] for place in places]
     assert moved.model.unit == [1024, state["unit"][1], 1024, 0, steps]
     assert moved.model.memory == 0.75
-    assert move_grid(moved, settled=False) is moved
+    assert move_grid(moved, tested=False) is moved
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ def test_a_step_after_the_unit_keeps_lanes_and_begins_new_ones_as_the_leader(ste
 )
 def test_a_leader_at_the_edge_moves_the_grid_when_it_is_settled(chosen, places, steps):
     learner = race_of(chosen=chosen)
-    assert move_grid(learner, settled=False) is learner
-    moved = move_grid(learner, settled=True)
+    assert move_grid(learner, tested=False) is learner
+    moved = move_grid(learner, tested=True)
     assert [lane.C for lane in moved.all_settings] == pytest.approx(
-        [price(k + steps) for k in range(5)]
+        [C_at(k + steps) for k in range(5)]
     )
     assert lanes_of(moved) == [lanes_of(learner)[place] for place in places]
     assert moved.model.unit[-1] == 0  # the unit stays where it was
@@ -173,14 +173,14 @@ def test_a_leader_by_chance_moves_nothing():
     """Five of 25 mistakes are chance: moving all weights would bring nothing."""
     for chosen in (0, 4):
         learner = race_of(chosen=chosen, lead=5.0)
-        assert move_grid(learner, settled=True) is learner
+        assert move_grid(learner, tested=True) is learner
 
 
 def test_a_leader_inside_moves_nothing_and_neither_does_one_C():
     learner = race_of()
-    assert move_grid(learner, settled=True) is learner
+    assert move_grid(learner, tested=True) is learner
     single = Learner(BINARY, 4, 2)
-    assert move_grid(single, settled=True) is single
+    assert move_grid(single, tested=True) is single
 
 
 @pytest.mark.parametrize("away", [2, -5])
@@ -189,10 +189,10 @@ def test_further_than_a_step_all_begin_anew(away):
     state = learner.state()
     state["unit"][1] = -away * 1024 * STEP
     learner.load_state(state)
-    moved = move_grid(learner, settled=False)
+    moved = move_grid(learner, tested=False)
     assert not any(moved.coef(i).any() or moved.intercept(i).any() for i in range(5))
     assert [lane.C for lane in moved.all_settings] == pytest.approx(
-        [price(k + away) for k in range(5)]
+        [C_at(k + away) for k in range(5)]
     )
     assert moved.model.unit[-1] == away
     assert set(moved.model.records) == {learner.model.records[2]}
@@ -204,9 +204,9 @@ def test_both_directions_in_a_stream_that_changes(sign, monkeypatch):
     """Targets that grow pull the grid up; rows that grow, so that every C is too large, down."""
     monkeypatch.setattr(ModelSelection, "_restart_if_due", lambda *_: None)
     rng = np.random.default_rng(1)
-    X, noise = rng.normal(size=(7 * PIECE, 2)), rng.normal(size=7 * PIECE)
-    later = np.arange(len(X)) >= 2 * PIECE
-    still = slice(2 * PIECE - 1)
+    X, noise = rng.normal(size=(7 * INTERVAL, 2)), rng.normal(size=7 * INTERVAL)
+    later = np.arange(len(X)) >= 2 * INTERVAL
+    still = slice(2 * INTERVAL - 1)
     y = X @ [1.0, -1.0] * np.where(later, 1e6, 1.0)
     if sign < 0:
         X, y = X * np.where(later, 1e3, 1e-6)[:, None], noise * later
@@ -218,7 +218,7 @@ def test_both_directions_in_a_stream_that_changes(sign, monkeypatch):
     for row, target in zip(X.tolist(), y.tolist(), strict=True):
         stream.learn_one(dict(enumerate(row)), target)
     after = [lane["C"] for lane in model.candidates_]
-    assert len(after) == 2 * staying(len(X))[1] + 1
+    assert len(after) == 2 * halving(len(X))[1] + 1
     edge = -1 if sign > 0 else 0
     steps = np.log(after[edge] / before[edge]) / STEP
     assert sign * steps > 4 and steps == pytest.approx(round(steps))
@@ -230,7 +230,7 @@ def test_both_directions_in_a_stream_that_changes(sign, monkeypatch):
 # -- who leaves -------------------------------------------------------------------------------
 
 
-def standing(task, mistakes, loss):
+def record_row(task, mistakes, loss):
     learner = Learner(Settings(task=task, loss="hinge" if task == "binary" else CAPPED.loss), 1, 2)
     state = learner.state()
     state["recent_mistakes"][:], state["recent_loss"][:] = mistakes, loss
@@ -243,37 +243,37 @@ def standing(task, mistakes, loss):
 )
 def test_a_classifier_leaves_when_chance_cannot_explain_its_mistakes(mistakes, leaves):
     """More than 1.2 times those of the best and three deviations: 120 + 3 √(m + 100)."""
-    best, other = standing("binary", 100, 1.0), standing("binary", mistakes, 1e9)
+    best, other = record_row("binary", 100, 1.0), record_row("binary", mistakes, 1e9)
     assert is_hopeless(other, best, regression=False) == leaves
     assert not is_hopeless(best, best, regression=False)
 
 
 @pytest.mark.parametrize(("loss", "leaves"), [(100, False), (119.9, False), (120.1, True)])
 def test_a_regressor_leaves_when_its_error_is_far_more(loss, leaves):
-    learners = standing("regression", 0, loss), standing("regression", 0, 100)
+    learners = record_row("regression", 0, loss), record_row("regression", 0, 100)
     assert is_hopeless(*learners, regression=True) == leaves
 
 
 def test_nobody_leaves_before_the_race_is_settled():
     rng = np.random.default_rng(0)
-    X = (rng.normal(size=(2 * SETTLED, 3)) + 5) * [1e-4, 1.0, 1e4]
+    X = (rng.normal(size=(2 * FIRST_REMOVAL, 3)) + 5) * [1e-4, 1.0, 1e4]
     y = ((X / [1e-4, 1.0, 1e4] - 5) @ [1.0, -1.0, 1.0] > 0).astype(int)
     model = PassiveAggressiveClassifier(C="auto", metric="auto", scale="auto")
-    model.partial_fit(X[: SETTLED - 1], y[: SETTLED - 1])
-    assert len(model._learner.learners) == len(PLACES)
-    model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
-    assert len(model._learner.learners) < len(PLACES)  # some are far behind
+    model.partial_fit(X[: FIRST_REMOVAL - 1], y[: FIRST_REMOVAL - 1])
+    assert len(model._learner.learners) == len(CLASSIFICATION_PAIRS)
+    model.partial_fit(X[FIRST_REMOVAL - 1 : FIRST_REMOVAL], y[FIRST_REMOVAL - 1 : FIRST_REMOVAL])
+    assert len(model._learner.learners) < len(CLASSIFICATION_PAIRS)  # some are far behind
     best = min(lane["recent_error"] for lane in model.candidates_)
     assert min(lane["recent_error"] for lane in model.candidates_ if lane["chosen"]) == best
 
 
 def test_the_best_of_a_race_stay():
     """However many are level, no more than may stay do, and they are the best ones."""
-    learners = [standing("binary", mistakes, 1.0) for mistakes in (101, 104, 100, 103, 102, 105)]
+    learners = [record_row("binary", mistakes, 1.0) for mistakes in (101, 104, 100, 103, 102, 105)]
     for examples, stay in ((256, 6), (512, 4), (1024, 3), (4096, 2), (8192, 1), (10**6, 1)):
         kept = remaining(learners, examples, False, DEFAULT_SEARCH_SPACE)
         assert kept == [each for each in learners if learners.index(each) in ORDER[:stay]]
-        assert staying(examples)[0] == stay
+        assert halving(examples)[0] == stay
 
 
 ORDER = (2, 0, 4, 3, 1, 5)
@@ -292,7 +292,7 @@ def test_a_long_race_is_narrow_and_its_memory_is_given_back(kind):
         model.partial_fit(part, y[start : start + 1000])
         arrays = [learner.state() for learner in model._learner.learners]
         sizes.append(sum(array.nbytes for state in arrays for array in state.values()))
-        learners, neighbours = staying(start + len(y[start : start + 1000]))
+        learners, neighbours = halving(start + len(y[start : start + 1000]))
         assert len(arrays) <= learners
         assert len(model.candidates_) <= learners * (2 * neighbours + 1)
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] < sizes[0] / 5
@@ -300,15 +300,17 @@ def test_a_long_race_is_narrow_and_its_memory_is_given_back(kind):
 
 def test_a_settled_race_keeps_the_neighbours_of_its_leader():
     rng = np.random.default_rng(4)
-    X = rng.normal(size=(SETTLED + PIECE, 4))
+    X = rng.normal(size=(FIRST_REMOVAL + INTERVAL, 4))
     y = (X @ [1.0, -1.0, 0.5, 2.0] + 0.5 * rng.normal(size=len(X)) > 0).astype(int)
     model = PassiveAggressiveClassifier(C="auto")
-    model.partial_fit(X[: SETTLED - 1], y[: SETTLED - 1])
+    model.partial_fit(X[: FIRST_REMOVAL - 1], y[: FIRST_REMOVAL - 1])
     before = [lane["C"] for lane in model.candidates_]
     leader = model.C_
-    model.partial_fit(X[SETTLED - 1 : SETTLED], y[SETTLED - 1 : SETTLED])
+    model.partial_fit(X[FIRST_REMOVAL - 1 : FIRST_REMOVAL], y[FIRST_REMOVAL - 1 : FIRST_REMOVAL])
     kept = [lane["C"] for lane in model.candidates_]
-    assert len(before) == 13 and len(kept) == 2 * staying(SETTLED)[1] + 1
+    assert len(before) == 13 and len(kept) == 2 * halving(FIRST_REMOVAL)[1] + 1
     assert leader in kept and set(kept) <= set(before)
-    alone = PassiveAggressiveClassifier(C=model.C_).partial_fit(X[:SETTLED], y[:SETTLED])
+    alone = PassiveAggressiveClassifier(C=model.C_).partial_fit(
+        X[:FIRST_REMOVAL], y[:FIRST_REMOVAL]
+    )
     assert_close(model.coef_, alone.coef_, rtol=1e-9)  # a lane is a model

@@ -61,7 +61,7 @@ def test_a_race_that_grows_stands_where_it_stood():
             race, name
         )
     assert new.mistakes == race.mistakes and new.classes == 3 and new.best == race.best
-    assert new.lanes() == race.lanes()
+    assert new.candidates() == race.candidates()
 
 
 @pytest.mark.parametrize(

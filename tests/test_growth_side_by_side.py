@@ -9,7 +9,7 @@ from closeness import assert_close
 
 from aggro.classes import Classes
 from aggro.learner import Learner, rows_of
-from aggro.selection.copies import select
+from aggro.selection.learners import select
 from aggro.settings import Settings
 
 PRICES = (0.01, 0.3, 10.0)

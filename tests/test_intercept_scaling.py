@@ -13,7 +13,7 @@ from aggro import (
 )
 from aggro.learner import Learner
 from aggro.persistence import load, save
-from aggro.selection.copies import begin_anew
+from aggro.selection.learners import restarted
 from aggro.settings import Settings
 
 rng = np.random.default_rng(3)
@@ -105,7 +105,7 @@ def test_lanes_that_begin_anew_keep_it():
     lanes = [Settings("binary", C=C, intercept_scaling="auto") for C in (0.1, 1.0)]
     learner = Learner(lanes, 5, 2)
     teach(learner, stored(X), y > 0)
-    state = begin_anew(learner, lanes).state()
+    state = restarted(learner, lanes).state()
     assert state["bias_prior"] == pytest.approx(min(1.0, 0.2 * FIRST) ** 2)
     assert state["bias_variance"] == pytest.approx(min(1.0, 0.2 * FIRST) ** 2)
 

@@ -10,7 +10,7 @@ import pytest
 from interrupt_support import Stop, known_by, stopping_at_line
 
 import aggro
-from aggro.selection.grids import SETTLED
+from aggro.selection.search_space import FIRST_REMOVAL
 
 
 def through_a_file(model, folder):
@@ -32,7 +32,7 @@ STREAMS = {
     "the first example of a race": (lambda: aggro.StreamClassifier("PA-I", C="auto"), 0),
     "a race that looks at its grid": (
         lambda: aggro.StreamClassifier("PA-I", C="auto"),
-        SETTLED - 1,
+        FIRST_REMOVAL - 1,
     ),
 }
 
@@ -91,7 +91,7 @@ def test_a_handler_may_predict_amid_a_stream(name):
 
 
 @pytest.mark.parametrize("options", [{}, {"batch_size": 2}, {"probability": True}])
-@pytest.mark.parametrize("count", [3, SETTLED - 1])
+@pytest.mark.parametrize("count", [3, FIRST_REMOVAL - 1])
 def test_copies_after_an_interrupted_evaluation_step_go_on_as_the_original(
     count, options, tmp_path
 ):

@@ -145,7 +145,7 @@ def test_weights_that_are_shown_are_those_that_answer():
     model = AutoClassifier().partial_fit(X, y)
     shown = X @ model.coef_.T + model.intercept_
     assert_close(model.decision_function(X), shown.ravel())
-    leader = model._learner.winner()
+    leader = model._learner.best_learner()
     assert not np.allclose(leader.scores(rows_of(X)).ravel(), shown.ravel())
 
 
@@ -266,7 +266,7 @@ def test_a_third_class_ends_it():
 def test_settling_keeps_the_leader():
     X, y = noisy()
     model = AutoClassifier().partial_fit(X, y)
-    leader = model._learner.winner().scores(rows_of(X)).ravel()
+    leader = model._learner.best_learner().scores(rows_of(X)).ravel()
     assert not np.array_equal(model.decision_function(X), leader)
     assert np.array_equal(model.keep_best().decision_function(X), leader)
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamRegressor
 from aggro.selection import ensemble as joint
-from aggro.selection.grids import PLACES, SETTLED
+from aggro.selection.search_space import CLASSIFICATION_PAIRS, FIRST_REMOVAL
 
 OPEN = {"C": "auto", "metric": "auto", "scale": "auto"}
 
@@ -46,8 +46,10 @@ def same(one, two):
 
 
 def test_lanes_tell_metric_and_scale():
-    X, y = (part[: SETTLED - 1] for part in cancer())
-    assert places(PassiveAggressiveClassifier(**OPEN).partial_fit(X, y)) == sorted(PLACES)
+    X, y = (part[: FIRST_REMOVAL - 1] for part in cancer())
+    assert places(PassiveAggressiveClassifier(**OPEN).partial_fit(X, y)) == sorted(
+        CLASSIFICATION_PAIRS
+    )
     metric = PassiveAggressiveClassifier(metric="auto", C=0.1).partial_fit(X, y)
     every = [(metric, "none") for metric in ("adagrad", "diagonal", "euclidean", "newton")]
     assert places(metric) == every
@@ -93,7 +95,7 @@ def test_the_leader_of_a_regression_too():
 @pytest.mark.parametrize("filled", [True, False])
 def test_sparse_rows_are_centred_if_every_eighth_feature_is_there(metric, filled):
     """The first row tells; zeros that are stored are none."""
-    X, y = (part[: SETTLED - 1] for part in cancer())
+    X, y = (part[: FIRST_REMOVAL - 1] for part in cancer())
     X = np.hstack([X[:, :4], np.zeros((len(X), 28))])
     X[1:, 5:] = 1.0
     X[0, 3] = float(filled)
@@ -121,7 +123,7 @@ def test_copies_and_files_go_on_alike(learned, average, tmp_path):
     for copy in copies:
         same(race, copy.partial_fit(X[learned:], y[learned:]))
         assert copy.n_mistakes_ == race.n_mistakes_
-    assert len(race._learner.learners) < len(PLACES) * (2 if average == "auto" else 1)
+    assert len(race._learner.learners) < len(CLASSIFICATION_PAIRS) * (2 if average == "auto" else 1)
 
 
 @pytest.mark.parametrize("size", [500, 1024, 3001])
@@ -186,7 +188,7 @@ def test_a_refused_row_leaves_everything_as_it_was(learned):
         one.partial_fit(X[learned:], y[learned:])
     same(race, twin)
     assert race.n_mistakes_ == twin.n_mistakes_
-    assert len(race._learner.learners) < len(PLACES)
+    assert len(race._learner.learners) < len(CLASSIFICATION_PAIRS)
 
 
 def test_the_race_is_near_its_best_lane():

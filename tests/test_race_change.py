@@ -12,15 +12,15 @@ from aggro.learner import Learner, rows_of
 from aggro.merging.shards import shard_of
 from aggro.persistence.container import ModelFileError
 from aggro.persistence.selections import decode_selection, encode_selection
-from aggro.selection.grids import PIECE, PLACES
+from aggro.selection.search_space import CLASSIFICATION_PAIRS, INTERVAL
 from aggro.selection.selection import ModelSelection
 
 OPEN = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
-CHANGE = 4 * PIECE + 100  # noticed at the next look
-NOTICED = 5 * PIECE
+CHANGE = 4 * INTERVAL + 100  # noticed at the next look
+NOTICED = 5 * INTERVAL
 
 
-def stream(task="binary", rows=8 * PIECE, change=CHANGE, seed=0):
+def stream(task="binary", rows=8 * INTERVAL, change=CHANGE, seed=0):
     """Rows of which half mean the opposite from some row on."""
     rng = np.random.default_rng(seed)
     X, truth = rng.normal(size=(rows, 6)), rng.normal(size=6)
@@ -68,7 +68,7 @@ def test_beginners_join_when_a_stream_changes_and_make_it_better(task, store, mo
 @pytest.mark.parametrize("task", ["binary", "regression"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_steady_stream_goes_on(task, seed):
-    X, y = stream(task, rows=20 * PIECE, change=20 * PIECE, seed=seed)
+    X, y = stream(task, rows=20 * INTERVAL, change=20 * INTERVAL, seed=seed)
     assert estimator(task).partial_fit(X, y)._learner.drift.start == 0
 
 
@@ -77,12 +77,14 @@ def test_the_leader_stays_and_is_judged_anew():
     model = estimator().partial_fit(X[:NOTICED], y[:NOTICED])
     race = model._learner
     assert race.drift.drifted and race.drift.start == 0
-    leader, mistakes = race.winner(), race.mistakes
+    leader, mistakes = race.best_learner(), race.mistakes
     assert race.left
     new = X[NOTICED : NOTICED + 1]
     model.partial_fit(new, model.predict(new))  # which the leader gets right
     assert not race.drift.drifted and race.drift.start == NOTICED
-    assert len(race.learners) == 1 + len(PLACES) and not race.left  # all places are raced again
+    assert (
+        len(race.learners) == 1 + len(CLASSIFICATION_PAIRS) and not race.left
+    )  # all places are raced again
     assert race.leading == 0 and race.mistakes in (mistakes, mistakes + 1)
     assert race.learners[0].settings.metric == leader.settings.metric
     assert {each.examples for each in race.learners} == {NOTICED + 1}

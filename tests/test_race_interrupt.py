@@ -119,13 +119,13 @@ def test_a_frozen_race_is_stored_with_its_record(tmp_path):
     race = ModelSelection(Settings(task="binary", **OPEN), 5, 2)
     race.learn(rows_of(X), labels=y)
     race.freeze_means()
-    lanes = race.lanes()
+    lanes = race.candidates()
     race.learn(rows_of(X), labels=y)
     write_record(Record("PassiveAggressiveClassifier", {}, {"_learner": race}), tmp_path / "m")
     twin = read_record(tmp_path / "m").attributes["_learner"]
     for one in (race, twin):
         one.freeze_means(False)
-        assert one.lanes() == lanes
+        assert one.candidates() == lanes
         one.learn(rows_of(X), labels=y)
     assert states(race) == states(twin) and race.mistakes == twin.mistakes
 

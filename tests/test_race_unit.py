@@ -13,7 +13,7 @@ from aggro import (
     StreamClassifier,
     StreamRegressor,
 )
-from aggro.selection.grids import SETTLED
+from aggro.selection.search_space import FIRST_REMOVAL
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(1500, 4)) * [1.0, 30.0, 5.0, 1.0]
@@ -82,7 +82,7 @@ def test_an_odd_first_row_matters_little(factor):
     odd = X.copy()
     odd[0] *= factor
     usual, model = classifier(fit_intercept=False), classifier(fit_intercept=False)
-    for part in (slice(SETTLED - 1), slice(SETTLED - 1, None)):
+    for part in (slice(FIRST_REMOVAL - 1), slice(FIRST_REMOVAL - 1, None)):
         usual.partial_fit(X[part], LABELS[part])
         model.partial_fit(odd[part], LABELS[part])
         if part.stop:  # later on each grid follows its own leader
@@ -96,7 +96,7 @@ def test_zeros_alone_tell_nothing():
     assert [lane["C"] for lane in model.candidates_] == pytest.approx(
         10.0 ** np.arange(-5, 1.5, 0.5)
     )
-    few = slice(SETTLED - 51)
+    few = slice(FIRST_REMOVAL - 51)
     model.partial_fit(X[few], TARGETS[few])  # from here on something is known
     known = regressor(fit_intercept=False).partial_fit(X[few], TARGETS[few])
     assert [lane["C"] for lane in model.candidates_] == pytest.approx(

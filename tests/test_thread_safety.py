@@ -222,9 +222,9 @@ def test_a_race(open_):
 
     def look():
         assert np.isfinite(race.scores(rows_of(X))).all()
-        assert race.C > 0 and sum(lane["chosen"] for lane in race.lanes()) == 1
+        assert race.C > 0 and sum(lane["chosen"] for lane in race.candidates()) == 1
         assert race.progress.mistakes >= 0 and race.coef().shape == (3, 12)
-        assert len(race.winner().coef()) == 3
+        assert len(race.best_learner().coef()) == 3
 
     teach = lambda: race.learn(rows_of(X), labels=Y, threads=2)  # noqa: E731
     counts = run_together(teach, teach, look, look, seconds=2 * SECONDS)

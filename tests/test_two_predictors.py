@@ -15,7 +15,7 @@ from aggro._core import permutation
 from aggro.learner import Learner, rows_of
 from aggro.reference import ReferenceLearner
 from aggro.reference.predictor import LateAverage, PredictorSelection
-from aggro.selection.copies import select
+from aggro.selection.learners import select
 from aggro.settings import Settings, memory_of
 
 

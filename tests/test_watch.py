@@ -108,7 +108,7 @@ def test_a_race_is_watched_as_it_goes():
         parts.learn(rows_of(X), order=order[start:end], margins=margins[1, start:end], **watch)
     plain.learn(rows_of(X), order=order, labels=y)
     assert whole.mistakes == parts.mistakes == plain.mistakes
-    assert whole.lanes() == parts.lanes() == plain.lanes()
+    assert whole.candidates() == parts.candidates() == plain.candidates()
     np.testing.assert_array_equal(margins[0], margins[1])
     wrong = (margins[0, :, 0, 0] > 0) != (y[order] > 0)
     assert wrong.sum() == whole.mistakes

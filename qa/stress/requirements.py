@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aggro.selection.grids import SETTLED
+from aggro.selection.search_space import FIRST_REMOVAL
 from qa.stress import inputs
 from qa.stress.adapters import adapter_of
 from qa.stress.faults import run_plan
@@ -197,7 +197,7 @@ def classes_may_come_later(case, adapter, control):
     ):
         return
     targets = case.data.y[case.data.present]
-    if case.setting.selects and (targets[:SETTLED] == targets[0]).all():
+    if case.setting.selects and (targets[:FIRST_REMOVAL] == targets[0]).all():
         return
     growing = adapter_of(case.setting, case.data)
     growing.announce = {}

@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from aggro.learner import rows_of
-from aggro.selection.grids import move_grid
+from aggro.selection.learners import move_grid
 from aggro.selection.search_space import DEFAULT_SEARCH_SPACE, SearchSpace
 from aggro.selection.selection import ModelSelection
 from studies.accuracy import ours
@@ -30,7 +30,7 @@ class Everyone(ModelSelection):
     def evaluate_if_due(self) -> None:
         """Move the grids."""
         if self.examples >= self.drift.next_checkpoint:
-            self.go_on_with([move_grid(each, settled=False) for each in self.learners])
+            self.go_on_with([move_grid(each, tested=False) for each in self.learners])
 
 
 def run(
@@ -54,7 +54,7 @@ def excess(name: str) -> tuple[float, float] | None:
     orders = range(len(p.orders))
     spaces = (DEFAULT_SEARCH_SPACE, WITHOUT_ENSEMBLE)
     errors = [np.mean([run(p, o, space).mistakes for o in orders]) for space in spaces]
-    lanes = [[row["mistakes"] for row in run(p, o, kind=Everyone).lanes()] for o in orders]
+    lanes = [[row["mistakes"] for row in run(p, o, kind=Everyone).candidates()] for o in orders]
     best = np.mean(lanes, axis=0).min()
     joint, led = (100 * float(error - best) / p.rows for error in errors)
     return joint, led

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learner import Learner, rows_of
-from aggro.selection.grids import first_steps, grid_of
+from aggro.selection.search_space import first_steps, grid_of
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.variants import ESTIMATORS

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import aggro
 from aggro.plot.style import open_figure
-from aggro.selection.grids import PLACES
+from aggro.selection.search_space import CLASSIFICATION_PAIRS
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -36,7 +36,7 @@ def test_plot_has_a_line_for_each_learner(tmp_path):
     model.partial_fit(X[:200], y[:200])
     figure = model.plot_candidates(tmp_path / "lanes.png")
     lines = check(figure, model.candidates_, "recent_error", 100)
-    assert "metric=newton, scale=online" in lines and len(lines) == len(PLACES)
+    assert "metric=newton, scale=online" in lines and len(lines) == len(CLASSIFICATION_PAIRS)
     assert (tmp_path / "lanes.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -14,7 +14,7 @@ from aggro import (
     StreamClassifier,
     StreamRegressor,
 )
-from aggro.selection.grids import SETTLED
+from aggro.selection.search_space import FIRST_REMOVAL
 from aggro.stream.probability import WAITING
 
 
@@ -173,7 +173,7 @@ def test_streams_and_estimators_move_their_grids_alike(noise):
         arrays.partial_fit(X[part], y[part], classes=[0, 1])
         grids.append([lane["C"] for lane in stream.candidates_])
         assert grids[-1] == pytest.approx([lane["C"] for lane in arrays.candidates_])
-        assert len(grids[-1]) > len(grids[0]) // 2 or 100 * len(grids) >= SETTLED
+        assert len(grids[-1]) > len(grids[0]) // 2 or 100 * len(grids) >= FIRST_REMOVAL
     assert len(grids[-1]) < len(grids[0])
 
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import aggro
 from aggro.learner import Learner, rows_of
-from aggro.selection.copies import select
+from aggro.selection.learners import select
 from aggro.settings import Settings, shared_layout
 from aggro.variants import ROWS
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import aggro
-from aggro.selection.grids import PIECE
-from aggro.selection.search_space import TEXT_SEARCH_SPACE
+from aggro.selection.search_space import INTERVAL, TEXT_SEARCH_SPACE
 from aggro.selection.selection import ModelSelection
 
-CHANGE, ROWS = 9 * PIECE, 14 * PIECE  # a race has settled by then
+CHANGE, ROWS = 9 * INTERVAL, 14 * INTERVAL  # a race has settled by then
 
 
 def stream(seed=0):
@@ -53,7 +52,7 @@ def same(one, two):
 
 
 def test_all_begin_anew_together_and_err_less(whole, monkeypatch):
-    assert drift(whole).start in (CHANGE + PIECE, CHANGE + 2 * PIECE)
+    assert drift(whole).start in (CHANGE + INTERVAL, CHANGE + 2 * INTERVAL)
     monkeypatch.setattr(ModelSelection, "_restart_if_due", lambda *_: None)
     still = taught()
     assert drift(still).start == 0
@@ -61,13 +60,13 @@ def test_all_begin_anew_together_and_err_less(whole, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "cuts", [[CHANGE], [CHANGE + PIECE, CHANGE + PIECE + 1], [777, 5000, 12000]]
+    "cuts", [[CHANGE], [CHANGE + INTERVAL, CHANGE + INTERVAL + 1], [777, 5000, 12000]]
 )
 def test_a_change_is_the_same_however_calls_are_cut(cuts, whole):
     same(taught(cuts), whole)
 
 
-@pytest.mark.parametrize("cut", [CHANGE, CHANGE + PIECE, CHANGE + PIECE + 300])
+@pytest.mark.parametrize("cut", [CHANGE, CHANGE + INTERVAL, CHANGE + INTERVAL + 300])
 def test_a_change_is_the_same_through_files_and_pickles(cut, whole, tmp_path):
     def through_a_file(model):
         if not hasattr(model, "classes_"):
@@ -89,7 +88,7 @@ def test_the_search_space_of_texts_is_kept_by_new_classes_and_files(tmp_path):
 
 
 def test_a_refused_text_takes_a_new_beginning_back():
-    until = CHANGE + PIECE
+    until = CHANGE + INTERVAL
     model, twin = (
         aggro.TextClassifier(ngram_range=(1, 1)).partial_fit(
             TEXTS[:until], LABELS[:until], classes=[0, 1]

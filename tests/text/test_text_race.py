@@ -6,7 +6,7 @@ import pytest
 from text_support import texts
 
 from aggro import TextClassifier
-from aggro.selection.grids import price
+from aggro.selection.search_space import C_at
 
 
 @pytest.mark.parametrize(("outputs", "first", "last"), [(1, -3, 4), (3, -1, 2)])
@@ -15,7 +15,7 @@ def test_the_first_grid_of_texts_is_short_and_follows_the_unit(outputs, first, l
     classes = sorted({*y.tolist(), "ham", "spam"} | ({"news"} if outputs > 1 else set()))
     model = TextClassifier(metric="diagonal", idf=True, ngram_range=(1, 1))
     model.partial_fit(X[:1], y[:1], classes=classes)
-    assert [row["C"] for row in model.candidates_] == [price(i) for i in range(first, last + 1)]
+    assert [row["C"] for row in model.candidates_] == [C_at(i) for i in range(first, last + 1)]
 
 
 def test_all_representations_race_and_the_leader_has_the_best_record(learned):

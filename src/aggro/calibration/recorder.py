@@ -53,7 +53,7 @@ class Recorder:
         """Return the recorder of the best candidate alone, if the learner is a model selection."""
         if not isinstance(learner, ModelSelection):
             return self
-        return replace(self, calibrator=self.calibrator.scaled(learner.winner_unit))
+        return replace(self, calibrator=self.calibrator.scaled(learner.best_unit))
 
     def grown(self, old: Settings, new: Settings, position: Array, classes: int) -> Recorder:
         """Return the recorder of more classes (see ``output_map``)."""
@@ -157,7 +157,7 @@ class Recorder:
         """Return the recorder of a best candidate alone as that of the whole selection."""
         if not isinstance(learner, ModelSelection):
             return self
-        return replace(self, calibrator=self.calibrator.scaled(1.0 / learner.winner_unit))
+        return replace(self, calibrator=self.calibrator.scaled(1.0 / learner.best_unit))
 
     def _with_mean(self, lesson: TrainingBatch) -> Recorder:
         """Use the mean of all rows as the reference row; of many features it has the largest."""

@@ -18,7 +18,7 @@ from aggro.learner import Array
 from aggro.persistence import ModelFileError, load, save
 from aggro.persistence.record import TEXTS
 from aggro.selection.common import progressive_loss
-from aggro.selection.grids import PIECE
+from aggro.selection.search_space import INTERVAL
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
 from aggro.variants import LINEAR
@@ -111,7 +111,7 @@ class Model:
     def step(self) -> int:
         """Number of examples that a batch must be divided at a multiple of."""
         if isinstance(self.learner, ModelSelection):
-            return PIECE
+            return INTERVAL
         return 1 if self.raw else self.settings.batch_size
 
     def begin_batch(self, X: Any, y: Array, weights: Array | None) -> Any:

@@ -198,12 +198,12 @@ class LinearEstimator(OnlineEstimator):
     @property
     def candidates_(self) -> list[dict[str, Any]]:
         """What ``C="auto"`` raced: each lane's C, averaging, mistakes and recent record."""
-        lanes = self._fitted("candidates_", lambda: getattr(self._learner, "lanes", None))
-        if lanes is None:
+        candidates = self._fitted("candidates_", lambda: getattr(self._learner, "candidates", None))
+        if candidates is None:
             raise AttributeError(
                 "candidates_ exists only while something is left 'auto': C, metric or scale."
             )
-        return list(lanes())
+        return list(candidates())
 
     def selection_report(self, path: str | Path | None = None) -> SelectionReport:
         """Return what was raced and by how much the leader is ahead: a table, once printed.
@@ -219,7 +219,7 @@ class LinearEstimator(OnlineEstimator):
             )
         from aggro.plot.choice import explained
 
-        return explained(race.told(), path)
+        return explained(race.report(), path)
 
     def plot_candidates(self, path: str | Path | None = None) -> Any:
         """Draw the recent error of each lane against C, the leader marked; return the figure.
@@ -241,7 +241,7 @@ class LinearEstimator(OnlineEstimator):
         """
         check_fitted(self)
         if isinstance(self._learner, ModelSelection):
-            chosen, winner = self._learner.choice, self._learner.winner()
+            chosen, winner = self._learner.choice, self._learner.best_learner()
             current = self._known_params == self._prices()
             own = self.get_params(deep=False)
             left = {name: value for name, value in chosen.items() if own.get(name) == "auto"}

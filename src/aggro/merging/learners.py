@@ -14,9 +14,9 @@ from aggro.learner import Array, Learner
 from aggro.merging.changes import Change, add, apply, change_of, check_mergeable
 from aggro.selection.candidates import best_of
 from aggro.selection.common import AnyLearner
-from aggro.selection.copies import select
 from aggro.selection.drift import NO_ROWS
-from aggro.selection.grids import STEP
+from aggro.selection.learners import select
+from aggro.selection.search_space import STEP
 from aggro.selection.selection import ModelSelection
 
 INFORMATION = 1.0  # the prior of one merge from a blank start

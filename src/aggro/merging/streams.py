@@ -14,7 +14,7 @@ from aggro.merging.learners import common_lanes, merge_learners
 from aggro.merging.margins import join_calibrators
 from aggro.merging.order import in_canonical_order, that_learned
 from aggro.merging.parts import widened
-from aggro.selection.grids import next_look
+from aggro.selection.search_space import next_checkpoint
 
 
 def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] | None) -> Any:
@@ -110,7 +110,7 @@ def _stream_of(
 ) -> Any:
     """Return a stream like the first around a learner."""
     merged = type(first)(**first._get_params())
-    look = next_look(learner.examples) if first._races else 0
+    look = next_checkpoint(learner.examples) if first._races else 0
     merged._install(classes, learner, look)
     empty = {name: array for name, array in dumps[0][2].items() if name.startswith("waiting_")}
     order = np.empty(0, np.int32)

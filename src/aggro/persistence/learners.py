@@ -21,7 +21,7 @@ from aggro.persistence.schema import (
     linear_fields,
 )
 from aggro.persistence.values import Arrays, decode, encode
-from aggro.selection.grids import MOST_STEPS
+from aggro.selection.search_space import MOST_STEPS
 from aggro.settings import LOSSES, Settings, Task, check_settings, selected_axes, shared_layout
 
 LINEAR_FACTS = {"features": int, "outputs": int, "dtype": str, "memory": float}

@@ -17,7 +17,7 @@ from aggro.persistence.learners import (
 )
 from aggro.persistence.values import Arrays
 from aggro.selection.drift import DriftDetector
-from aggro.selection.grids import PIECE
+from aggro.selection.search_space import INTERVAL
 from aggro.selection.selection import ModelSelection
 
 FACTS = {"features": int, "classes": int, "dtype": str, "seed": int, "leading": int}
@@ -107,7 +107,7 @@ def _decode_drift(selection: ModelSelection, given: Any) -> DriftDetector:
         raise ModelFileError("the statistics of drift detection must be finite and at least zero")
     if not 0 <= detector.start <= selection.examples:
         raise ModelFileError("drift detection starts after the last example")
-    if not detector.start < detector.next_checkpoint <= selection.examples + PIECE:
+    if not detector.start < detector.next_checkpoint <= selection.examples + INTERVAL:
         raise ModelFileError("the next evaluation step is out of range")
     return detector
 

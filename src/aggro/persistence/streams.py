@@ -21,7 +21,7 @@ from aggro.persistence.schema import (
     linear_fields,
 )
 from aggro.persistence.values import Arrays
-from aggro.selection.grids import PIECE
+from aggro.selection.search_space import INTERVAL
 from aggro.stream.probability import PREFIX
 from aggro.stream.settings import keywords_of
 
@@ -109,5 +109,5 @@ def _check_next_look(state: Arrays) -> None:
     """Raise unless the next evaluation step is never due, due before any example, or due soon."""
     examples = int(state["counters"][0])
     look = state["next_look"]
-    if look.shape != (1,) or look.dtype != np.int64 or not -1 <= look[0] <= examples + PIECE:
+    if look.shape != (1,) or look.dtype != np.int64 or not -1 <= look[0] <= examples + INTERVAL:
         raise ModelFileError("next_look is not the number of examples of the next evaluation step")

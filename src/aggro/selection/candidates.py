@@ -12,13 +12,18 @@ import numpy as np
 from aggro import _core
 from aggro.learner import Array, Learner, Progress
 from aggro.selection import ensemble
-from aggro.selection.copies import select
 from aggro.selection.drift import NO_ROWS, DriftDetector, Sums
 from aggro.selection.ensemble import Ensemble, Single
-from aggro.selection.grids import FAR_BEHIND, standing, staying
+from aggro.selection.learners import select
 from aggro.selection.report import SelectionReport, report_of
 from aggro.selection.representation import Identity, Representations
-from aggro.selection.search_space import DEFAULT_SEARCH_SPACE, SearchSpace
+from aggro.selection.search_space import (
+    DEFAULT_SEARCH_SPACE,
+    FAR_BEHIND,
+    SearchSpace,
+    halving,
+    record_row,
+)
 from aggro.settings import AXES, Settings, memory_of, selected_axes
 from aggro.transaction import OwnedLock
 
@@ -34,7 +39,7 @@ def candidates_of(learner: Learner) -> list[dict[str, Any]]:
             "metric": setting.metric,
             "scale": setting.scale,
             "average": by_mean if setting.average == "auto" else setting.average,
-            **standing(record, chosen=False),
+            **record_row(record, chosen=False),
         }
         for setting, record, by_mean in zip(*parts, strict=True)
     ]
@@ -63,7 +68,7 @@ def remaining(
     that are far behind are removed; until ``space.patience`` examples they are compared with those
     of the same representation only.
     """
-    most, _ = staying(examples)
+    most, _ = halving(examples)
     groups = list(by_representation(learners).values())
     rivals = [list(learners)] * len(groups) if examples >= space.patience else groups
     kept: list[Learner] = []
@@ -97,19 +102,19 @@ def rank_first(learners: Sequence[Learner], place: tuple[int, int]) -> None:
     """
     states = [learner.state() for learner in learners]
     predicting = [
-        (i, lane, lane * (len(state["recent_loss"]) // learner.models) + offset)
+        (i, own, own * (len(state["recent_loss"]) // learner.models) + offset)
         for i, (learner, state) in enumerate(zip(learners, states, strict=True))
-        for lane, offset in enumerate(_predicting(learner, state))
+        for own, offset in enumerate(_predicting(learner, state))
     ]
-    (first,) = (entry for i, lane, entry in predicting if (i, lane) == place)
+    (first,) = (entry for i, own, entry in predicting if (i, own) == place)
     fewest, least = (states[place[0]][name][first] for name in ("recent_mistakes", "recent_loss"))
-    for i, lane, entry in predicting:
+    for i, number, entry in predicting:
         mistakes, loss = states[i]["recent_mistakes"], states[i]["recent_loss"]
         behind = (fewest - mistakes[entry], least - loss[entry])
-        if (i, lane) == place or behind < (0.0, 0.0):
+        if (i, number) == place or behind < (0.0, 0.0):
             continue
         rivals = len(loss) // learners[i].models
-        own = slice(lane * rivals, (lane + 1) * rivals)
+        own = slice(number * rivals, (number + 1) * rivals)
         mistakes[own] += behind[0] * (1.0 + TIE)
         loss[own] += max(behind[1], 0.0) + TIE * least + np.finfo(np.float64).tiny
     for learner, state in zip(learners, states, strict=True):
@@ -261,7 +266,7 @@ class Candidates:
 
     # -- report ------------------------------------------------------------------------------------
 
-    def lanes(self) -> list[dict[str, Any]]:
+    def candidates(self) -> list[dict[str, Any]]:
         """Return the representation, settings, mistakes and recent record of each candidate."""
         learners = self.learners
         if not learners or not self.selects:
@@ -279,10 +284,10 @@ class Candidates:
             for place, row in enumerate(candidates_of(each))
         ]
 
-    def told(self) -> SelectionReport:
+    def report(self) -> SelectionReport:
         """Return the best candidates of each kind, the best one first, and the removed ones."""
         self._chosen()  # there is one
-        return report_of(self.lanes(), self.left, self._regression)
+        return report_of(self.candidates(), self.left, self._regression)
 
     @property
     def progress(self) -> Progress:
@@ -292,14 +297,14 @@ class Candidates:
         return Progress(int(self.mistakes), best.updates, best.loss)
 
     @property
-    def winner_unit(self) -> float:
+    def best_unit(self) -> float:
         """The unit of recorded margins, as scores of the best candidate alone."""
         learners = self.learners
         if self.fixed is None and ensemble.predicts(learners):
             return float(learners[self.leading].model.chosen_unit)
         return self.margin_unit
 
-    def winner(self) -> Learner:
+    def best_learner(self) -> Learner:
         """Return the best candidate alone, as a learner that continues as the candidate would."""
         self._chosen()  # there is one
         learner, candidate = self._leader()
@@ -307,7 +312,7 @@ class Candidates:
 
     def clone(self) -> Learner:
         """Return a blank learner with the settings of the best candidate."""
-        return self.winner().clone()
+        return self.best_learner().clone()
 
     # -- predicting --------------------------------------------------------------------------------
 

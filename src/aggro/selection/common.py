@@ -24,12 +24,12 @@ def make_learner(
 
 
 def learners_of(learner: AnyLearner) -> list[Learner]:
-    """Return the learner alone, or all that race; none before the first example."""
+    """Return the learner alone, or all of a selection: none before the first example."""
     return [learner] if isinstance(learner, Learner) else learner.learners
 
 
 def grow_features(learner: AnyLearner, features: int) -> None:
-    """Let features enter that were never seen, with zero weights."""
+    """Add features, with zero weights."""
     for each in learners_of(learner):
         each.model.grow(features)
     if isinstance(learner, ModelSelection):
@@ -37,7 +37,7 @@ def grow_features(learner: AnyLearner, features: int) -> None:
 
 
 def progressive_loss(learner: AnyLearner) -> tuple[float, float]:
-    """Return the mistakes, and the distance, of what predicted, each before it was learned."""
+    """Return the mistakes, and the sum of absolute errors, before each example was learned."""
     if not isinstance(learner, Learner):
         return learner.mistakes, learner.distance
     mistakes, distance = learner.model.chosen_record
@@ -52,12 +52,12 @@ def candidate_scores(learner: AnyLearner, rows: _core.Rows) -> dict[int, Array]:
 
 
 def choose(learner: AnyLearner, candidate: int) -> None:
-    """Let this one of the candidates predict."""
+    """Let this candidate predict."""
     if isinstance(learner, ModelSelection):
         learner.choose(candidate)
 
 
 def keep_smaller_C(learner: AnyLearner) -> None:
-    """Keep some values of C below the best one: they may suit several passes better."""
+    """Keep some values of C below the best one, which may be better in several passes."""
     if isinstance(learner, ModelSelection):
         learner.below = SMALLER

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from aggro.selection.grids import is_settled, next_look
+from aggro.selection.search_space import is_test_due, next_checkpoint
 
 PATIENCE = 2048  # effective rows before drift detection starts
 WINDOW = 4096  # rows in the running mean of the loss, about
@@ -63,7 +63,7 @@ class DriftDetector:
     """
 
     start: int = 0
-    next_checkpoint: int = next_look(0)
+    next_checkpoint: int = next_checkpoint(0)
     origin: Sums = NO_ROWS
     block: Sums = NO_ROWS
     rows: float = 0.0
@@ -81,11 +81,11 @@ class DriftDetector:
 
     def is_test_due(self, examples: int) -> bool:
         """Return True if this evaluation step may remove candidates and test for drift."""
-        return is_settled(self.elapsed(examples), self.next_checkpoint - self.start)
+        return is_test_due(self.elapsed(examples), self.next_checkpoint - self.start)
 
     def after_checkpoint(self, examples: int) -> DriftDetector:
         """Return the detector with the next evaluation step scheduled."""
-        return replace(self, next_checkpoint=self.start + next_look(self.elapsed(examples)))
+        return replace(self, next_checkpoint=self.start + next_checkpoint(self.elapsed(examples)))
 
     def followed(self, sums: Sums, origin: Sums) -> DriftDetector:
         """Return the detector when the best candidate changes from one sum of losses to another."""
@@ -155,7 +155,7 @@ class DriftDetector:
 
     def restarted(self, examples: int) -> DriftDetector:
         """Return the detector of a selection that starts after so many examples."""
-        after = examples + next_look(0)
+        after = examples + next_checkpoint(0)
         kept = {
             name: getattr(self, name) for name in ("origin", "dispersion", "alarm", "tolerance")
         }

@@ -1,8 +1,9 @@
 """Candidates of a model selection that fit into its memory limit.
 
-Three eighths of the limit are for the state of the candidates. The rest is for copies of it: what a
-call that fails goes back to, grids that move, and the best pass of ``fit``. Which candidates there
-are depends on the shape of the model and on the limit alone, not on how rows are cut into calls.
+Three eighths of the limit are for the state of the candidates. The rest is for copies of it, which
+are needed to undo a failed call, to move grids, and for the best pass of ``fit``. Which candidates
+fit depends on the shape of the models and on the limit alone, not on how rows are divided into
+calls.
 """
 
 from __future__ import annotations
@@ -10,22 +11,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aggro.learner import Learner
-from aggro.selection.grids import PLACES, PLACES_OF_NUMBERS, Places, tables_of
+from aggro.selection.search_space import CLASSIFICATION_PAIRS, REGRESSION_PAIRS, Pairs, tables_of
 from aggro.settings import METRICS, Settings, memory_limit
 
 VECTOR = 64  # bytes to which the outputs of a feature are padded
-FEWEST = 5  # values of C for each pair of metric and scale, as long as there are several pairs
+FEWEST = 5  # values of C for each pair of metric and scale, if there are several pairs
 # The pairs in the order in which they are kept; docs/tuning.md says why.
-ORDER: Places = tuple(
-    dict.fromkeys((("newton", "none"), ("newton", "online"), ("diagonal", "standard"), *PLACES))
+ORDER: Pairs = tuple(
+    dict.fromkeys(
+        (("newton", "none"), ("newton", "online"), ("diagonal", "standard"), *CLASSIFICATION_PAIRS)
+    )
 )
-ORDER_OF_NUMBERS: Places = tuple(
-    dict.fromkeys((("adagrad", "online"), ("euclidean", "online"), *PLACES_OF_NUMBERS[::-1]))
+ORDER_OF_NUMBERS: Pairs = tuple(
+    dict.fromkeys((("adagrad", "online"), ("euclidean", "online"), *REGRESSION_PAIRS[::-1]))
 )
 
 
 def state_bytes(s: Settings, features: int, outputs: int, models: int, itemsize: int) -> int:
-    """Return about how many bytes the state of models side by side takes.
+    """Return the approximate number of bytes of the state of several models in one learner.
 
     >>> state_bytes(Settings("binary", metric="newton", average="auto"), 1000, 1, 8, 8)
     192000
@@ -40,7 +43,7 @@ def state_bytes(s: Settings, features: int, outputs: int, models: int, itemsize:
 
 
 def learner_bytes(learner: Learner) -> int:
-    """Return about how many bytes the state of a learner takes."""
+    """Return the approximate number of bytes of the state of a learner."""
     shape = (learner.features, learner.outputs, learner.models, learner.dtype.itemsize)
     return state_bytes(learner.settings, *shape)
 

@@ -1,4 +1,4 @@
-"""What a race has chosen, and by how much: the best lane of each learner, those that left too."""
+"""Reports of model selection: the best candidate of each kind, the removed ones included."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]
-JUDGED = ("mistakes", "recent_error", "recent_loss", "chosen", "left_after")  # all else is raced
+MEASURED = ("mistakes", "recent_error", "recent_loss", "chosen", "left_after")
 
 
 @dataclass(frozen=True)
 class SelectionReport:
-    """What was raced, best first; printed, it is a table.
+    """Candidates of a model selection, the best one first; printed, it is a table.
 
-    ``rows`` hold, for each learner, the settings of its best lane, its recent ``error`` (a share of
-    the examples, or the mean absolute error of a regression), how far it is ``behind`` the leader,
-    and after how many examples it ``left_after`` others were better: None while it races. Of one
-    that left, error and distance are those of that moment.
+    For each learner, ``rows`` have the settings of its best candidate, its recent ``error`` (a
+    share of the examples, or the mean absolute error of a regression), its difference from the best
+    one (``behind``), and the number of examples after which it was removed (``left_after``): None
+    for the remaining ones. Error and difference of a removed one are those at its removal.
 
     >>> from aggro.selection.report import report_of
-    >>> lane = {"C": 1.0, "metric": "diagonal", "recent_error": 0.25, "recent_loss": 0.5}
-    >>> print(report_of([{**lane, "chosen": True}], [], regression=False))
+    >>> row = {"C": 1.0, "metric": "diagonal", "recent_error": 0.25, "recent_loss": 0.5}
+    >>> print(report_of([{**row, "chosen": True}], [], regression=False))
       C    metric  error  behind  left after
       1  diagonal  25.0%   +0.0%  leads
     """
@@ -31,7 +31,7 @@ class SelectionReport:
 
     @property
     def leader(self) -> Row:
-        """The row that leads."""
+        """The row of the best candidate."""
         return self.rows[0]
 
     def __str__(self) -> str:
@@ -57,39 +57,39 @@ class SelectionReport:
 
 
 def report_of(
-    lanes: Sequence[Mapping[str, Any]], left: Sequence[Row], regression: bool
+    candidates: Sequence[Mapping[str, Any]], removed: Sequence[Row], regression: bool
 ) -> SelectionReport:
-    """Return the choice by what ``candidates_`` shows and by the rows of those that have left."""
+    """Return the report of the rows of ``candidates_`` and of removed candidates."""
     error = "recent_loss" if regression else "recent_error"
     best: dict[tuple[Any, ...], Row] = {}
-    for lane in lanes:
-        settings = {name: value for name, value in lane.items() if name not in JUDGED}
-        row = {**settings, "error": lane[error], "left_after": lane.get("left_after")}
-        row["leads"] = bool(lane.get("chosen"))
+    for each in candidates:
+        settings = {name: value for name, value in each.items() if name not in MEASURED}
+        row = {**settings, "error": each[error], "left_after": each.get("left_after")}
+        row["leads"] = bool(each.get("chosen"))
         key = tuple(value for name, value in settings.items() if name not in ("C", "average"))
         if key not in best or _rank(row) < _rank(best[key]):
             best[key] = row
-    rows = sorted([*best.values(), *({**row, "leads": False} for row in left)], key=_rank)
+    rows = sorted([*best.values(), *({**row, "leads": False} for row in removed)], key=_rank)
     least = rows[0]["error"]
     last = ("leads", "behind", "left_after")
-    told = [
+    shown = [
         {name: value for name, value in row.items() if name not in last}
         | {"behind": row.get("behind", max(row["error"] - least, 0.0))}
         | {"left_after": row["left_after"]}
         for row in rows
     ]
-    return SelectionReport(tuple(told), regression)
+    return SelectionReport(tuple(shown), regression)
 
 
 def removed_rows(
-    lanes: Sequence[Mapping[str, Any]],
-    staying: Sequence[Mapping[str, Any]],
+    removed: Sequence[Mapping[str, Any]],
+    remaining: Sequence[Mapping[str, Any]],
     examples: int,
     regression: bool,
 ) -> list[Row]:
-    """Return the rows of learners that leave a race after so many examples, to those that stay."""
-    gone = [{**lane, "chosen": False, "left_after": examples} for lane in lanes]
-    rows = report_of([*staying, *gone], [], regression).rows
+    """Return report rows of candidates that are removed after ``examples`` examples."""
+    gone = [{**each, "chosen": False, "left_after": examples} for each in removed]
+    rows = report_of([*remaining, *gone], [], regression).rows
     return [row for row in rows if row["left_after"] is not None]
 
 

@@ -22,11 +22,11 @@ from aggro.selection.candidates import (
     remaining,
 )
 from aggro.selection.drift import DriftDetector
-from aggro.selection.grids import SETTLED, move_grid, narrowed, within_grid
+from aggro.selection.learners import clear_record, first_learners, move_grid, narrowed, within_grid
 from aggro.selection.memory import affordable, fits_into_memory, importance_of
 from aggro.selection.report import removed_rows
 from aggro.selection.representation import NEVER
-from aggro.selection.start import clear_record, first_candidates
+from aggro.selection.search_space import FIRST_REMOVAL
 from aggro.settings import Settings, check_same_layout, selected_axes
 from aggro.transaction import Checkpoint, Transaction, checkpoint_of
 
@@ -180,7 +180,7 @@ class ModelSelection(Candidates):
                 self._reopen()
             if not self.examples:
                 first = int(order[counts.argmax()])
-                self.learners = first_candidates(self, views, targets, first)
+                self.learners = first_learners(self, views, targets, first)
             elif counted:
                 self.evaluate_if_due()  # the last step may have been interrupted
                 self._restart_if_due(views, targets, order, counts)
@@ -299,7 +299,7 @@ class ModelSelection(Candidates):
             return
         others = list(self.learners)
         stay = [clear_record(others.pop(self.leading))]
-        stay += first_candidates(self, views, targets, int(order[counts.argmax()]))
+        stay += first_learners(self, views, targets, int(order[counts.argmax()]))
         self.go_on_with(stay, others, self.drift.restarted(self.examples))
 
     def go_on_with(
@@ -348,7 +348,7 @@ class ModelSelection(Candidates):
         Before the first removal by error, the remaining ones are those of a selection that had as
         many outputs from the beginning; later they are the best ones.
         """
-        learners, by_record = self.learners, self.drift.elapsed(self.examples) >= SETTLED
+        learners, by_record = self.learners, self.drift.elapsed(self.examples) >= FIRST_REMOVAL
         if not learners or self.paused:
             return
         ranked = sorted(learners, key=record_of if by_record else importance_of)
@@ -373,7 +373,7 @@ class ModelSelection(Candidates):
 
     def keep_best(self) -> None:
         """Keep the best candidate and its representation; there is nothing to select then."""
-        alone, unit = self.winner(), self.winner_unit
+        alone, unit = self.best_learner(), self.best_unit
         self._keep([alone], settings=alone.settings, left=[], margin_unit=unit, fixed=None)
 
     def keep_representation(self) -> None:
@@ -451,7 +451,7 @@ class ModelSelection(Candidates):
             for each in new.learners
         ]
         if not ensemble.predicts(new.learners):
-            new.margin_unit = self.winner_unit
+            new.margin_unit = self.best_unit
         return new
 
 

@@ -9,21 +9,19 @@ from typing import Any
 
 from aggro import _core
 from aggro.learner import Learner
-from aggro.selection.copies import select
-from aggro.selection.grids import (
+from aggro.selection.learners import move_grid, narrowed, select
+from aggro.selection.memory import affordable
+from aggro.selection.search_space import (
     first_steps,
     grid_of,
-    is_settled,
-    leads_clearly,
-    most_values,
-    move_grid,
-    narrowed,
-    next_look,
+    is_clearly_best,
+    is_test_due,
+    next_checkpoint,
     off_edge,
     off_unit,
-    standing,
+    record_row,
+    values_kept,
 )
-from aggro.selection.memory import affordable
 from aggro.settings import Settings, memory_of
 
 _core.give_signatures(_core.Stream)
@@ -68,22 +66,22 @@ class RacingStream(_core.Stream):
         steps = first_steps(settings, squares[settings.scale], target)
         learner = Learner(self._first_lanes(steps), self._slots, 1, seed=self.seed)
         learner.model.set_unit(steps)
-        self._go_on(learner, next_look(0))
+        self._go_on(learner, next_checkpoint(0))
 
     def _look(self) -> None:
         """Let the grid follow its unit and its leader; the core calls this when it is due."""
-        unit, look = self._unit, next_look(self.examples)
+        unit, look = self._unit, next_checkpoint(self.examples)
         if not unit:  # it was settled
             self._next_look = 0
             return
-        settled, classes = is_settled(self.examples, self._next_look), len(self._classes())
+        settled, classes = is_test_due(self.examples, self._next_look), len(self._classes())
         settings = self._settings(classes)
         off = off_unit(settings, unit)
         slots, prices = max(self._slots, 1), len(self._prices)
         affords = affordable([settings], slots, classes if classes > 2 else 1, 8)[1]
-        wide = prices > affords or (settled and prices > most_values(self.examples))
+        wide = prices > affords or (settled and prices > values_kept(self.examples))
         edge = settled and off_edge(self._prices, self._chosen, unit)
-        if off or wide or (edge and leads_clearly(self._records(), self._chosen, settings)):
+        if off or wide or (edge and is_clearly_best(self._records(), self._chosen, settings)):
             learner = narrowed(self._learner(classes), max(affords, 1))
             self._go_on(move_grid(learner, settled), look)
         else:
@@ -122,7 +120,7 @@ class RacingStream(_core.Stream):
         with self._lock:
             leader, prices, records = self._chosen, self._prices, self._records()
         return [
-            {"C": price, **standing(record, lane == leader)}
+            {"C": price, **record_row(record, lane == leader)}
             for lane, (price, record) in enumerate(zip(prices, records, strict=True))
         ]
 

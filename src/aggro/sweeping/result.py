@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learner import Array, Learner
-from aggro.selection.copies import select
+from aggro.selection.learners import select
 from aggro.settings import Settings, Task
 from aggro.variants import PLAIN, find
 

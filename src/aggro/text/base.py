@@ -192,7 +192,7 @@ class TextEstimator(Estimator, RiverProtocol):
     @property
     def candidates_(self) -> list[dict[str, Any]]:
         """What is raced: each lane's representation, settings, mistakes and recent record."""
-        return self._fitted().selection.lanes()
+        return self._fitted().selection.candidates()
 
     def selection_report(self, path: str | Path | None = None) -> SelectionReport:
         """Return what was raced and by how much the leader is ahead: a table, once printed.
@@ -200,13 +200,13 @@ class TextEstimator(Estimator, RiverProtocol):
         With a path, a picture of it is drawn there.
         """
         selection = self._fitted().selection
-        if not selection.lanes():
+        if not selection.candidates():
             raise AttributeError(
                 "There is no selection to report: nothing is 'auto', or keep_best() has ended it."
             )
         from aggro.plot.choice import explained
 
-        return explained(selection.told(), path)
+        return explained(selection.report(), path)
 
     @property
     def _raw_memory_usage(self) -> int:

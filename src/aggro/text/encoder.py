@@ -17,7 +17,7 @@ import numpy as np
 from aggro import _core
 from aggro.learner import Array
 from aggro.reference_row import ReferenceRow, next_change
-from aggro.selection.grids import PIECE
+from aggro.selection.search_space import INTERVAL
 from aggro.text.options import Options
 from aggro.text.table import Sizes, Table
 
@@ -183,7 +183,7 @@ class Encoder:
 
     def block_size(self) -> int:
         """Return how many documents to encode at once: until the reference rows change."""
-        return next_change(self.references[0].met, 1) if self.references else PIECE
+        return next_change(self.references[0].met, 1) if self.references else INTERVAL
 
     # -- transactions -----------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class Encoder:
         self.references = self._advanced
         for core in self.cores:
             core.keep()
-        if examples % PIECE == 0:
+        if examples % INTERVAL == 0:
             self.prune()
 
     def prune(self) -> None:
