@@ -1,7 +1,9 @@
 """Settings of the whole suite."""
 
 import signal
+import sys
 import threading
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
@@ -19,3 +21,6 @@ settings.load_profile("aggro")
 # interrupts, and the processes they start, need it to count.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Modules of one folder that tests of another share.
+sys.path += [str(Path(__file__).parent / folder) for folder in ("core", "estimators")]

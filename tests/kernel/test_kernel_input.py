@@ -42,7 +42,7 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("params", "message"), PARAMETERS)
-def test_parameters(params, message):
+def test_invalid_parameters_are_rejected(params, message):
     with pytest.raises(ValueError, match=message):
         Classifier(**params).fit(X, Y)
 
@@ -63,7 +63,7 @@ DATA = [
 
 
 @pytest.mark.parametrize(("rows", "y", "more", "message"), DATA)
-def test_fit(rows, y, more, message):
+def test_invalid_fit_arguments_are_rejected(rows, y, more, message):
     model = Classifier(max_iter=2, tol=None).fit(X, Y)
     before, known = model.decision_function(X), dict(model.__dict__)
     with pytest.raises(ValueError, match=message):
@@ -84,7 +84,7 @@ STREAM = [
 
 @pytest.mark.parametrize("params", [{}, {"budget": 6, "budget_strategy": "nearest"}])
 @pytest.mark.parametrize(("rows", "y", "more", "message"), STREAM)
-def test_partial_fit(params, rows, y, more, message):
+def test_invalid_partial_fit_arguments_are_rejected(params, rows, y, more, message):
     model = Classifier(**params).partial_fit(X, Y, classes=[0, 1, 2, 3])
     before, counts = model.decision_function(X), (model.t_, model.n_mistakes_, model.n_support_)
     with pytest.raises(ValueError, match=message):

@@ -51,7 +51,7 @@ def test_saved_in_the_middle(params):
 
 
 @pytest.mark.parametrize("params", [p for p in KINDS if "batch_size" not in p])
-def test_any_cut_gives_the_same_model(params):
+def test_result_does_not_depend_on_the_size_of_calls(params):
     X, y = data("multiclass", n=90, seed=2)
     whole = learn(estimator("multiclass", gamma=0.2, **params), X, y, [])
     for cuts in ([1], [10, 11, 40], list(range(1, 90))):
@@ -206,7 +206,7 @@ def test_prediction_changes_nothing():
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
-def test_clone_and_fit_begin_anew():
+def test_clone_and_fit_begin_again():
     X, y = data("multiclass", seed=13)
     model = estimator("multiclass", gamma=0.2, random_state=3, max_iter=3, tol=None).fit(X, y)
     first = model.decision_function(X)
@@ -243,7 +243,7 @@ def test_threads_learn_side_by_side():
         np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
 
 
-def test_a_new_price_is_that_of_copies_and_files_too(tmp_path):
+def test_changed_C_is_kept_by_copies_and_files(tmp_path):
     X, y = data("multiclass", 120, classes=3)
     model = estimator("multiclass", C=1.0).partial_fit(X[:40], y[:40], classes=range(3))
     model.set_params(C=1e-3).partial_fit(X[40:80], y[40:80])

@@ -1,4 +1,4 @@
-"""A refused call leaves every number as it was; an accepted one leaves finite numbers."""
+"""A rejected batch changes nothing; an accepted one leaves finite numbers."""
 
 import itertools
 
@@ -69,7 +69,7 @@ def lesson(rng, settings, outputs, features, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("settings", "outputs"), list(every_rule()))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_all_or_nothing(settings, outputs, dtype):
+def test_rejected_batch_changes_nothing(settings, outputs, dtype):
     rng = np.random.default_rng(11)
     refused = 0
     for features, storage in ((4, "dense"), (4, "csr32"), (60, "dense"), (60, "csr64")):
@@ -137,7 +137,7 @@ def test_huge_rows_do_not_spoil_the_variances():
         assert np.isfinite(model.partial_fit(np.eye(3), [1, 0, 1]).coef_).all()
 
 
-def test_lines_of_a_large_table_are_put_back():
+def test_sparse_rows_of_a_large_table_are_restored():
     """Also when class sums were folded, or divided, after the call had begun."""
     rng = np.random.default_rng(5)
     settings = Settings(task="binary", class_mean=1.0, forgetting=0.3, average=True)

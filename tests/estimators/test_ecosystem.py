@@ -172,7 +172,7 @@ def test_nothing_before_fit():
 
 
 @pytest.mark.parametrize("axes", [{}, {"multiclass": "ovr"}, {"batch_size": 5}])
-def test_progress_is_judged_before_learning(axes):
+def test_counts_are_progressive(axes):
     """n_mistakes_ and cumulative_loss_: what predict and the hinge loss say before each call."""
     model = PassiveAggressiveClassifier(**axes)
     wrong, step = 0, axes.get("batch_size", 1)

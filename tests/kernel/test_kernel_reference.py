@@ -16,7 +16,7 @@ LOSSES = ("hinge", "squared_hinge", "hard")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("batch", [1, 4])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_twin(task, loss, batch, intercept):
+def test_equals_the_reference(task, loss, batch, intercept):
     X, y = data(task, seed=batch)
     weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(y))
     params = {"gamma": 0.2, "C": 0.4, "loss": loss, "batch_size": batch, "fit_intercept": intercept}
@@ -29,7 +29,7 @@ def test_twin(task, loss, batch, intercept):
 
 @pytest.mark.parametrize("multiclass", ["top", "support"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_multiclass_twin(multiclass, loss):
+def test_multiclass_equals_the_reference(multiclass, loss):
     X, y = data("multiclass", n=90, seed=3, classes=5)
     model, twin = both("multiclass", X, y, gamma=0.1, loss=loss, multiclass=multiclass)
     assert_same(model, twin, X)
@@ -37,7 +37,7 @@ def test_multiclass_twin(multiclass, loss):
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
-def test_least_squares_twin(task):
+def test_least_squares_equals_the_reference(task):
     X, y = data(task, seed=4)
     params = {"gamma": 0.1, "loss": "least_squares", "C": 0.5, "multiclass": "top"}
     model, twin = both(task, X, y, **params)
@@ -73,7 +73,7 @@ def test_a_loss_beside_scores_of_its_size_is_one_whatever_cancels():
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("batch", [1, 3])
-def test_budget_twin(strategy, task, batch):
+def test_budget_equals_the_reference(strategy, task, batch):
     X, y = data(task, n=80, seed=6)
     params = {"gamma": 0.1, "budget": 9, "budget_strategy": strategy, "batch_size": batch}
     model, twin = both(task, X, y, loss="hinge", C=0.7, **params)

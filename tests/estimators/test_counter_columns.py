@@ -40,7 +40,7 @@ def test_a_stream_with_a_counter_is_not_worse_than_a_constant(kind, seed):
     assert not model.coef_[:, 0].any()
 
 
-def test_calls_do_not_matter():
+def test_counters_do_not_depend_on_the_size_of_calls():
     X, y = customers(400, 0)
     whole = learned(X, y, step=400)
     for step in (1, 7, 63, 64, 65):
@@ -49,7 +49,7 @@ def test_calls_do_not_matter():
         assert_array_equal(parts.decision_function(X), whole.decision_function(X))
 
 
-def test_rows_without_weight_were_never_there():
+def test_rows_of_weight_zero_are_ignored():
     X, y = customers(300, 0)
     more = np.insert(X, 10, -1.0, axis=0)
     labels, weights = np.insert(y, 10, "no"), np.insert(np.ones(300), 10, 0.0)
@@ -79,7 +79,7 @@ def test_shuffled_rows_and_lone_columns_are_features():
     assert learned(alone, np.where(alone[:, 0] > 150, "yes", "no")).coef_.any()
 
 
-def test_files_copies_and_exports_know_of_them(tmp_path):
+def test_files_copies_and_exports_ignore_counters_too(tmp_path):
     X, y = customers(500, 0)
     model = learned(X, y)
     aggro.save(model, tmp_path / "m.aggro")
@@ -96,7 +96,7 @@ def test_files_copies_and_exports_know_of_them(tmp_path):
     assert "_counters" not in vars(model)
 
 
-def test_an_interrupted_call_counts_no_row_twice():
+def test_interrupted_call_counts_no_row_twice():
     """While counters are sought, all rows of a call are learned or none."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))

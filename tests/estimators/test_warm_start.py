@@ -36,7 +36,7 @@ class Stop(BaseException):
 
 
 @pytest.mark.parametrize(("cls", "y", "axes"), KINDS)
-def test_any_failure_leaves_no_trace(cls, y, axes, monkeypatch):
+def test_failed_fit_changes_nothing(cls, y, axes, monkeypatch):
     """A bad row, a warning made an error, an interrupt in any pass; other parameters too."""
     model = warm(cls, y, axes)
     other = warm(cls, y, axes)
@@ -128,7 +128,7 @@ def test_other_features_are_refused(cls):
         model.fit(ROWS[:, :3], CLASSES)
 
 
-def test_a_copy_goes_on_exactly():
+def test_copies_continue_exactly():
     """Two warm fits are the passes of one, for everything that a learner keeps."""
     for axes in (
         {"average": False},

@@ -1,4 +1,4 @@
-"""Every parameter of every estimator, changed in mid-stream: it works, or says why not."""
+"""Parameters changed between calls take effect, or raise with a reason."""
 
 import pickle
 
@@ -104,7 +104,7 @@ WORDS = "cannot change from|should be False with partial_fit|needs the rows them
 ALL = [*CLASSIFIERS, *REGRESSORS]
 
 
-def test_no_parameter_is_left_out():
+def test_every_parameter_is_covered():
     known = TAKES_EFFECT.keys() | IS_FOR_FIT.keys() | IS_REFUSED.keys()
     for cls in ALL:
         for name in cls().get_params():
@@ -112,7 +112,7 @@ def test_no_parameter_is_left_out():
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_what_takes_effect(cls, tmp_path):
+def test_changed_parameters_take_effect(cls, tmp_path):
     unchanged = gone_on(begun(cls))
     for name, value in changes(cls, TAKES_EFFECT):
         model = gone_on(begun(cls).set_params(**{name: value}))
@@ -124,7 +124,7 @@ def test_what_takes_effect(cls, tmp_path):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_what_is_for_fit_changes_nothing(cls, tmp_path):
+def test_parameters_of_fit_do_not_affect_partial_fit(cls, tmp_path):
     unchanged = gone_on(begun(cls))
     for name, value in changes(cls, IS_FOR_FIT):
         model = gone_on(begun(cls).set_params(**{name: value}))
@@ -133,7 +133,7 @@ def test_what_is_for_fit_changes_nothing(cls, tmp_path):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_what_is_refused_says_so_and_leaves_no_trace(cls, tmp_path):
+def test_rejected_change_is_explained_and_changes_nothing(cls, tmp_path):
     unchanged = gone_on(begun(cls))
     for name, value in changes(cls, IS_REFUSED):
         model = begun(cls)
@@ -174,7 +174,7 @@ def test_average_and_its_size_stay(start):
 
 
 @pytest.mark.parametrize("name", ["class_mean", "queue", "fit_intercept", "metric", "average"])
-def test_a_race_refuses_the_same_and_leaves_no_trace(name, tmp_path):
+def test_selection_rejects_the_same_changes(name, tmp_path):
     model = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(ROWS, targets_for(None))
     before, default = knowledge(model), model.get_params()[name]
     value = {"class_mean": 0.3, "queue": 3, "fit_intercept": False, "metric": "full"}.get(
@@ -189,7 +189,7 @@ def test_a_race_refuses_the_same_and_leaves_no_trace(name, tmp_path):
 
 
 @pytest.mark.parametrize("cls", KERNELS)
-def test_a_kernel_model_is_what_it_was_begun_with(cls):
+def test_kernel_parameters_are_fixed(cls):
     """Changed parameters that are not in force yet change neither answers nor attributes."""
     model = begun(cls)
     answers, intercept = model.predict(ROWS), model.intercept_
@@ -203,7 +203,7 @@ def test_a_kernel_model_is_what_it_was_begun_with(cls):
     assert np.allclose(shown.squeeze(), wanted)
 
 
-def test_price_in_use():
+def test_C_in_use_is_reported():
     model = begun(aggro.PassiveAggressiveClassifier).set_params(C=0.25)
     assert model.C_ == 0.1  # until something is learned with it
     assert gone_on(model).C_ == 0.25

@@ -1,9 +1,9 @@
 """Growing classes in the core is equal to the reference in NumPy, array by array."""
 
-import growth_reference
+import add_classes_reference
 import numpy as np
 import pytest
-from test_growth_side_by_side import AXES, GROWTHS, lanes, problem
+from test_add_classes_side_by_side import AXES, GROWTHS, lanes, problem
 
 from aggro.learner import Learner, rows_of
 from aggro.settings import Settings
@@ -28,7 +28,7 @@ def test_grown_learners_are_equal(axes, multiclass, dtype):
         old.learn(rows_of(X.astype(dtype)), labels=y)
         before = {name: array.tobytes() for name, array in old.state().items()}
         wider, place = lanes(settings, classes), np.array(position)
-        expected = growth_reference.grow_classes(old, wider, place, classes)
+        expected = add_classes_reference.grow_classes(old, wider, place, classes)
         found = old.add_classes(wider, place, classes)
         assert before == {name: array.tobytes() for name, array in old.state().items()}
         assert found.model.memory == expected.model.memory

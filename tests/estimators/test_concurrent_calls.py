@@ -1,4 +1,4 @@
-"""One call at a time: threads that teach one estimator, and calls that are cut in their midst."""
+"""One call at a time: threads that share an estimator, and interrupted calls."""
 
 import copy
 import threading
@@ -65,7 +65,7 @@ def test_no_row_is_lost_between_threads(name):
         assert model._calibrator.counts.sum() == len(Y)
 
 
-def test_a_refused_call_undoes_no_other_threads_work():
+def test_failed_call_keeps_the_updates_of_other_threads():
     model = MODELS["linear"]().partial_fit(X[:40], Y[:40])
     bad = X[40:80].copy()
     bad[30, 2] = np.nan
@@ -80,7 +80,7 @@ def test_a_refused_call_undoes_no_other_threads_work():
 
 
 @pytest.mark.parametrize("name", RECORDING)
-def test_a_cut_call_leaves_learner_and_record_as_they_were(name, monkeypatch):
+def test_interrupt_before_recording_undoes_the_call(name, monkeypatch):
     """Ctrl-C after all rows are learned, before they are recorded."""
     model = MODELS[name]().partial_fit(X[:80], Y[:80])
     before, plain = knowledge(model), copy.deepcopy(model)
@@ -99,7 +99,7 @@ def test_a_cut_call_leaves_learner_and_record_as_they_were(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_learning_amid_learning_is_refused(name):
+def test_nested_learning_raises(name):
     model = MODELS[name]().partial_fit(X, Y)
     with lock_of(model).take(), pytest.raises(RuntimeError, match="The model is learning"):
         model.partial_fit(X, Y)
@@ -109,7 +109,7 @@ def test_learning_amid_learning_is_refused(name):
 
 @pytest.mark.parametrize("moment", ["plus", "fit_map"])
 @pytest.mark.parametrize("C", [0.1, "auto"])
-def test_a_stream_makes_up_for_an_example_that_was_not_recorded(moment, C, monkeypatch):
+def test_stream_records_an_interrupted_example_once(moment, C, monkeypatch):
     """Ctrl-C after an example was learned: it is recorded once, when the record is needed."""
     rows = [{f"f{j}": float(v) for j, v in enumerate(row)} for row in X]
     one, two = (StreamClassifier("PA-I", C=C, probability=True) for _ in range(2))
@@ -134,7 +134,7 @@ def test_a_stream_makes_up_for_an_example_that_was_not_recorded(moment, C, monke
     assert facts["record"] == two.state()[0]["record"]
 
 
-def test_a_refused_answer_does_not_look_at_the_race(monkeypatch):
+def test_rejected_example_makes_no_evaluation_step(monkeypatch):
     """A look that was interrupted is due; a refused example leaves it to the next one."""
     model = StreamClassifier("PA-I", C="auto")
 

@@ -129,7 +129,7 @@ def test_a_handler_may_predict_and_copy(name):
 
 
 @pytest.mark.parametrize("name", ["plain", "several, threads", "kernel"])
-def test_a_handler_that_learns_is_refused(name):
+def test_handler_that_learns_raises(name):
     kind = LEARNERS[name]
     learner = kind.make()
     refused = pytest.raises(RuntimeError, match="a signal handler may predict")
@@ -138,7 +138,7 @@ def test_a_handler_that_learns_is_refused(name):
     assert kind.same(learner, taught(kind, kind.examples(learner)))
 
 
-def test_numbers_of_examples_are_not_given_twice():
+def test_example_ids_are_unique_after_an_interrupt():
     """What is learned after an interrupt is not taken for the examples learned before it."""
     kind = Kernel()
     learner = kind.make()

@@ -84,7 +84,7 @@ def test_fit_is_not_worse_than_one_pass_of_noisy_rows():
     assert aggro.AutoClassifier(random_state=0).fit(X, y).score(new, truth) > once - 0.005
 
 
-def test_the_choice_of_fit_lasts_until_new_rows_are_learned(tmp_path):
+def test_candidate_of_fit_predicts_until_new_rows_are_learned(tmp_path):
     X, y, _ = noisy_rows(4000)
     model = aggro.AutoClassifier(random_state=0).fit(X[:3500], y[:3500])
     race = model._learner
@@ -131,7 +131,7 @@ def test_the_log_loss_does_not_depend_on_the_size_of_scores(classes):
         {"early_stopping": False},
     ],
 )
-def test_otherwise_no_row_is_kept_back(axes):
+def test_no_row_is_held_out_without_auto(axes):
     """The rows are learned in the order, and as often, as without it."""
     X, y, _ = noisy_rows()
     with warnings.catch_warnings():
@@ -142,7 +142,7 @@ def test_otherwise_no_row_is_kept_back(axes):
     assert one.t_ - 1 == one.n_iter_ * MANY
 
 
-def test_few_rows_and_models_that_go_on_keep_nothing_back():
+def test_no_row_is_held_out_of_few_rows_or_a_warm_start():
     X, y, _ = noisy_rows()
     few = PassiveAggressiveClassifier(random_state=0).fit(X[:-1], y[:-1])
     assert few.t_ - 1 == few.n_iter_ * (MANY - 1)
@@ -169,7 +169,7 @@ def test_every_row_is_learned(kind):
         assert np.array_equal(*seen)
 
 
-def test_rows_kept_back_are_weighed_and_named():
+def test_held_out_rows_are_weighted_and_named_in_errors():
     X, y, _ = noisy_rows()
     weights = np.ones(MANY)
     model = PassiveAggressiveClassifier(random_state=0)
@@ -188,7 +188,7 @@ def test_rows_kept_back_are_weighed_and_named():
 
 
 @pytest.mark.parametrize("cls", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
-def test_a_word_that_early_stopping_cannot_be(cls):
+def test_invalid_early_stopping_is_rejected(cls):
     with pytest.raises(ValueError, match="early_stopping='yes'"):
         cls(early_stopping="yes").fit(ROWS, targets_for(cls))
     if cls is PassiveAggressiveRegressor:

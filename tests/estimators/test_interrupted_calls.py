@@ -61,7 +61,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_is_made_or_not_wherever_it_is_interrupted(name):
+def test_interrupted_call_is_made_or_undone(name):
     """What was learned, recorded and counted is that of all its rows, or of none."""
     begun, lines = CALLS[name](), 0
     learn, rows = "partial_fit", X[:80, :3]
@@ -86,7 +86,7 @@ def test_a_call_is_made_or_not_wherever_it_is_interrupted(name):
     assert lines > 10
 
 
-def test_interrupted_rows_of_a_table_are_all_forgotten():
+def test_interrupt_undoes_all_rows_of_a_table():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(FEATURES)])
     stream, again = aggro.StreamClassifier("PA-I"), aggro.StreamClassifier("PA-I")

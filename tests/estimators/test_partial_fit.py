@@ -53,7 +53,7 @@ def test_classes_enter_at_any_time(axes):
 
 
 @pytest.mark.parametrize("axes", VARIANTS, ids=lambda axes: "-".join(map(str, axes.values())))
-def test_entering_keeps_what_was_learned(axes):
+def test_new_classes_keep_the_scores_of_known_ones(axes):
     """Scores of the old classes are the same just before and just after; new ones score 0."""
     stages = [(1, 3, 4), (0, 1, 2, 3, 4)]
     (first, labels), _ = staged(stages)
@@ -105,7 +105,7 @@ def test_all_classes_in_the_first_batch_is_the_same_as_given():
     assert np.array_equal(one.coef_, two.coef_)
 
 
-def test_given_classes_are_all_there_are():
+def test_given_classes_exclude_others():
     model = PassiveAggressiveClassifier().partial_fit(X[y < 3], y[y < 3], classes=[0, 1, 2])
     before = fingerprint(model)
     with pytest.raises(ValueError, match=r"label 3.*0, 1, 2"):
@@ -120,7 +120,7 @@ def test_given_classes_are_all_there_are():
         text.partial_fit(X[:1], ["span"])
 
 
-def test_batch_of_weight_zero_is_nothing():
+def test_batch_of_weight_zero_is_ignored():
     for axes in ({}, {"class_mean": 0.3}, {"average": True}, {"batch_size": 4}):
         model = PassiveAggressiveClassifier(**axes).partial_fit(X, y)
         before = fingerprint(model)
@@ -161,7 +161,7 @@ def test_batches_of_any_kind_follow_each_other():
     [np.array(list("abcde")), np.array(["a", "bb", "ccc", "d", "e"], dtype=object),
      np.array([-2.0, 0.0, 1.0, 7.0, 9.0]), np.array([3, 200, 5, 100, 1], dtype=np.uint8)],
 )  # fmt: skip
-def test_labels_of_any_kind(names):
+def test_labels_may_have_any_type(names):
     model = PassiveAggressiveClassifier(random_state=0).fit(X, names[y])
     plain = PassiveAggressiveClassifier(random_state=0).fit(X, np.argsort(np.argsort(names))[y])
     assert np.array_equal(model.coef_, plain.coef_)
@@ -169,7 +169,7 @@ def test_labels_of_any_kind(names):
     assert model.classes_.dtype.kind == names.dtype.kind
 
 
-def test_true_and_false():
+def test_labels_may_be_booleans():
     model = PassiveAggressiveClassifier(random_state=0).fit(X, y > 2)
     assert model.predict(X).dtype == bool
     assert model.coef_.shape == (1, 6)

@@ -1,4 +1,4 @@
-"""coef_ and intercept_: read-only where they are shown, in force as soon as they are assigned."""
+"""coef_ and intercept_ are read-only, and predict as soon as they are assigned."""
 
 import itertools
 
@@ -35,7 +35,7 @@ def every_kind():
         yield cls(kernel="linear").partial_fit(ROWS, y)
 
 
-def test_what_is_shown_cannot_be_written_to():
+def test_fitted_arrays_are_read_only():
     for model in every_kind():
         names = ["coef_", "intercept_"]
         names += ["dual_coef_", "support_vectors_", "support_"] * (type(model) in KERNELS)
@@ -116,7 +116,7 @@ def test_class_means_still_pull_after_an_assignment():
     assert np.array_equal(model._learner.state()["class_weight_seen"], counts)
 
 
-def test_survival_begins_anew_in_a_reservoir():
+def test_reservoir_restarts_after_an_assignment():
     """A classifier that was just assigned has survived nothing yet."""
     model = PassiveAggressiveClassifier(average="reservoir", reservoir_size=2, random_state=0)
     X, y = np.array([[1.0], [-1.0]]), np.array([1, 0])
@@ -129,7 +129,7 @@ def test_survival_begins_anew_in_a_reservoir():
     assert model.coef_[0, 0] < 5.0
 
 
-def test_what_does_not_fit_is_refused():
+def test_invalid_weights_are_rejected():
     for model in (trained(), trained(average=True), trained(dtype=np.float32)):
         before = knowledge(model)
         for value, words in (

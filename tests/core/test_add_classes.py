@@ -13,7 +13,7 @@ from aggro.settings import Settings
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("axes", [*SHAPES, {"scale": "online"}], ids=str)
-def test_what_was_counted_goes_on(axes, classes):
+def test_counts_continue(axes, classes):
     task = "binary" if classes == 2 else "multiclass"
     X, y = make_problem(task, 3, np.random.default_rng(1), 50, 4)
     lanes = [Settings(task=task, C=C, **axes) for C in (0.1, 1.0)]
@@ -48,7 +48,7 @@ def test_margins_stay_and_the_new_class_has_none(axes):
         assert not scores[:, 2].any()
 
 
-def test_a_race_that_grows_stands_where_it_stood():
+def test_selection_keeps_its_state():
     X, y = make_problem("binary", 1, np.random.default_rng(1), 200, 4)
     settings = Settings(task="binary", C="auto", metric="auto", average="auto")
     race = ModelSelection(settings, 4, 2, seed=5)
@@ -68,7 +68,7 @@ def test_a_race_that_grows_stands_where_it_stood():
     "axes", [{"queue": 3}, {"average": "reservoir", "reservoir_size": 4}], ids=str
 )
 @pytest.mark.parametrize("classes", [2, 3])
-def test_every_group_keeps_its_own_past(axes, classes):
+def test_groups_keep_their_state(axes, classes):
     """One-vs-rest: each class has a queue and a reservoir of its own; a new one has none."""
     task = "binary" if classes == 2 else "multiclass"
     X, y = make_problem(task, 3, np.random.default_rng(1), 30, 4)
@@ -104,7 +104,7 @@ def test_class_sums_are_those_of_a_learner_that_knew_all_classes(dtype, multicla
 
 
 @pytest.mark.parametrize("place", [0, 1, 3])
-def test_the_first_class_speaks_against_all_that_come(place):
+def test_single_class_is_scored_against_all_others(place):
     """Its margin to each of them stays, and support classes add up to zero."""
     support, ovr = Settings(task="multiclass"), Settings(task="multiclass", multiclass="ovr")
     change = output_map(support, support, np.array([place]), 4)[:, 0]

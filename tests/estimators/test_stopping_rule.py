@@ -28,7 +28,7 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_rule(cls, name):
+def test_fit_ends_after_n_passes_without_improvement(cls, name):
     losses, tol, patience, last = SCRIPTS[name]
     model = cls(tol=tol, n_iter_no_change=patience, max_iter=50)
     assert model._run_epochs(Scripted([*losses, *[99] * 50]), ROWS[:4], {"weights": None}) == last
@@ -48,7 +48,7 @@ def test_rows_of_weight_zero_do_not_change_when_fit_ends(cls):
         assert absent.n_iter_ == present.n_iter_
 
 
-def test_the_rule_on_held_out_rows():
+def test_held_out_quality_ends_fit():
     """Quality counts, not loss; tol is not multiplied by the number of rows."""
     qualities = [0.5, 0.625, 0.75, 0.874, 0.86, 0.874]
     model = PassiveAggressiveClassifier(tol=0.125, n_iter_no_change=3, max_iter=50)
@@ -78,7 +78,7 @@ def test_the_last_pass_may_be_the_one_that_ends(cls):
     assert found[0].filename == __file__
 
 
-def test_what_is_not_a_number_is_no_improvement():
+def test_nan_is_no_improvement():
     for quality in (np.nan, -np.inf):
         patience = Patience(0.1, 3)
         assert [patience.ends_with(quality) for _ in range(3)] == [False, False, True]

@@ -67,7 +67,7 @@ def targets_of(model):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_rows(name):
+def test_invalid_rows_are_rejected_and_change_nothing(name):
     rows, words = ROWS[name]
     for model in models():
         before = fingerprint(model)
@@ -94,7 +94,7 @@ def test_row_in_a_batch_is_named():
 
 @pytest.mark.parametrize("storage", ["dense", "csr32"])
 @pytest.mark.parametrize("features", [5, 5000])
-def test_in_the_middle_of_a_large_batch(storage, features):
+def test_bad_row_of_a_large_batch_is_named(storage, features):
     """Whether there are more rows than weights or fewer."""
     large = np.zeros((300, features))
     large[:, :5] = rng.standard_normal((300, 5))

@@ -74,7 +74,7 @@ def learned(model, task, outputs, dtype, storage):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
 @pytest.mark.parametrize("model", CLASSIFIERS + SECOND_ORDER, ids=str)
-def test_classifiers(model, task, dtype, storage):
+def test_classifier_scores_are_linear_in_coef(model, task, dtype, storage):
     outputs = 1 if task == "binary" else 3
     fitted, X, given = learned(model.__class__(**model.get_params()), task, outputs, dtype, storage)
     assert_shown(fitted.decision_function(given), X, fitted.coef_, fitted.intercept_)
@@ -84,7 +84,7 @@ def test_classifiers(model, task, dtype, storage):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("model", [*REGRESSORS, aggro.AROWRegressor()], ids=str)
-def test_regressors(model, outputs, dtype, storage):
+def test_regressor_predictions_are_linear_in_coef(model, outputs, dtype, storage):
     fresh = model.__class__(**model.get_params())
     fitted, X, given = learned(fresh, "regression", outputs, dtype, storage)
     assert_shown(fitted.predict(given), X, fitted.coef_, fitted.intercept_)

@@ -63,7 +63,7 @@ def grown_twin(twin, settings, X, position, count):
 
 
 @pytest.mark.parametrize(("multiclass", "metric", "class_mean", "queue", "average"), GRID)
-def test_grown_model_continues_like_the_twin(multiclass, metric, class_mean, queue, average):
+def test_new_classes_equal_the_reference(multiclass, metric, class_mean, queue, average):
     rng = np.random.default_rng(3)
     X, y = make_problem("multiclass", ALL, rng, 90, 5)
     early = np.isin(y, OLD) & (np.arange(90) < 50)

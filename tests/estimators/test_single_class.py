@@ -1,4 +1,4 @@
-"""A first class is learned against the one to come: the model is the one that knew both."""
+"""Streams that begin with one class: the model equals one that knew both."""
 
 import copy
 import itertools
@@ -109,7 +109,7 @@ def named(value):
 
 @pytest.mark.parametrize("known", [0, 1])
 @pytest.mark.parametrize(("kind", "axes"), LINEAR + SECOND_ORDER + KERNEL, ids=named)
-def test_the_model_is_the_one_that_knew_both(kind, axes, known):
+def test_second_class_gives_the_model_that_knew_both(kind, axes, known):
     X, y = stream(known)
     told, surprised = (kind(random_state=0, **axes) for _ in range(2))
     cuts = [0, 12, ALONE, ALONE + 30, len(y)]
@@ -159,7 +159,7 @@ def test_streams_learn_the_same(axes, known):
 
 
 @pytest.mark.parametrize("known", [0, 1])
-def test_a_race_of_a_stream_keeps_the_record_of_those_who_knew(known):
+def test_stream_selection_keeps_the_counts_of_two_classes(known):
     X, y = stream(known)
     params = {"metric": "diagonal", "fit_intercept": False}  # no grid moves in so short a stream
     model = StreamClassifier("PA-I", C="auto", **params)
@@ -184,7 +184,7 @@ def test_the_first_of_two_examples_is_not_forgotten():
     assert [model.predict_one({name: 1.0}) for name in "ab"] == ["x", "y"]
 
 
-def test_ties_are_judged_as_they_will_have_been():
+def test_ties_count_as_they_do_with_two_classes():
     """Rows that share nothing: all scores are zero, which speaks for the first class."""
     for known, mistakes in ((0, 0), (1, 5)):
         model = PassiveAggressiveClassifier(fit_intercept=False)
@@ -195,7 +195,7 @@ def test_ties_are_judged_as_they_will_have_been():
 
 
 @pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, KernelPassiveAggressiveClassifier])
-def test_one_class_is_the_answer_until_another_comes(kind):
+def test_single_class_is_predicted_until_another_appears(kind):
     X, _ = stream(0)
     model = kind(probability=True).partial_fit(X, ["only"] * len(X))
     assert set(model.predict(-X)) == {"only"}

@@ -1,4 +1,4 @@
-"""Held-out rows end fit: they judge by accuracy or by R², and they do not teach."""
+"""Held-out rows end fit: by accuracy or R²; they are not learned."""
 
 import warnings
 from types import SimpleNamespace
@@ -85,7 +85,7 @@ def held_out_of(model, y):
 
 
 @pytest.mark.parametrize("kind", ["classes", "labels", "values"])
-def test_held_out_rows_judge_and_do_not_teach(kind):
+def test_held_out_rows_end_fit_and_are_not_learned(kind):
     """n_iter_ follows the quality after each pass: accuracy, of all labels, or R²; weighted."""
     weights = np.random.default_rng(1).integers(0, 3, 120).astype(float)
     cls = PassiveAggressiveRegressor if kind == "values" else PassiveAggressiveClassifier
@@ -108,7 +108,7 @@ def test_held_out_rows_judge_and_do_not_teach(kind):
 
 @pytest.mark.parametrize("cls", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_bad_row_is_named_as_the_caller_counts(cls, sparse):
+def test_bad_held_out_row_has_its_number_in_X(cls, sparse):
     y = targets_for(cls)
     model = cls(early_stopping=True, random_state=2)
     held_out = held_out_of(model.fit(ROWS, y), y)
@@ -124,7 +124,7 @@ def test_a_bad_row_is_named_as_the_caller_counts(cls, sparse):
 
 
 @pytest.mark.parametrize("kind", ["two", "classes", "labels"])
-def test_even_scores_of_held_out_rows(kind):
+def test_ties_of_held_out_rows_count_as_predicted(kind):
     """They are judged as predict answers: the first class, or no label."""
     y = {"two": (CLASSES > 0).astype(int), "classes": CLASSES, "labels": LABELS}[kind]
     model = PassiveAggressiveClassifier(early_stopping=True, random_state=0).fit(ROWS, y)

@@ -33,7 +33,7 @@ SCHEDULE = {
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_numbers(name):
+def test_invalid_numbers_are_rejected(name):
     for value in NUMBERS[name]:
         fresh = PassiveAggressiveClassifier(**{name: value})
         for learn in (fresh.fit, fresh.partial_fit):
@@ -65,7 +65,7 @@ def test_near_names_are_offered():
 
 
 @pytest.mark.parametrize("name", SCHEDULE)
-def test_schedule(name):
+def test_invalid_pass_parameters_are_rejected(name):
     for value in SCHEDULE[name]:
         for model in (PassiveAggressiveClassifier(), PassiveAggressiveRegressor()):
             with pytest.raises(ValueError, match=name):
@@ -73,7 +73,7 @@ def test_schedule(name):
             assert fingerprint(model) == sorted(model.get_params())
 
 
-def test_regressor():
+def test_invalid_regressor_parameters_are_rejected():
     for axes, words in (
         ({"C": -1}, "C=-1"),
         ({"epsilon": -0.5}, "epsilon=-0.5"),
@@ -85,7 +85,7 @@ def test_regressor():
             PassiveAggressiveRegressor(**axes).fit(X, X[:, 0])
 
 
-def test_infinite_price_is_allowed():
+def test_infinite_C_is_allowed():
     hard = PassiveAggressiveClassifier(loss="hard").partial_fit(X, y)
     for loss in ("hinge", "squared_hinge"):
         model = PassiveAggressiveClassifier(C=np.inf, loss=loss).partial_fit(X, y)
@@ -94,7 +94,7 @@ def test_infinite_price_is_allowed():
     assert np.isfinite(squares.partial_fit(X[:3], y[:3]).coef_).all()
 
 
-def test_axes_that_clash_say_why():
+def test_incompatible_parameters_are_explained():
     with pytest.raises(ValueError, match=r"[Ll]east squares.*shared slack.*'ovr'"):
         PassiveAggressiveClassifier(loss="least_squares").fit(X, y)
     PassiveAggressiveClassifier(loss="least_squares", max_iter=1, tol=None).fit(X, y > 0)
@@ -105,7 +105,7 @@ def test_axes_that_clash_say_why():
     [{"metric": "diagonal"}, {"queue": 3}, {"average": True}, {"fit_intercept": False},
      {"multiclass": "ovr"}, {"class_mean": 0.3}, {"metric": "full"}, {"average": "reservoir"}],
 )  # fmt: skip
-def test_shape_cannot_change_in_the_middle(change):
+def test_shape_cannot_change_between_calls(change):
     """The message names the parameter; fit begins anew."""
     (name,) = change
     for labels in (y, (y > 0).astype(int)):
@@ -122,7 +122,7 @@ def test_shape_cannot_change_in_the_middle(change):
         assert model.t_ == 31
 
 
-def test_too_large_a_full_metric():
+def test_full_metric_of_too_many_features_is_rejected():
     model = PassiveAggressiveClassifier(metric="full")
     with pytest.raises(MemoryError, match=r"GiB.*diagonal"):
         model.partial_fit(np.ones((2, 3_000_000), dtype=np.float32), [0, 1])

@@ -31,7 +31,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name", [*TARGETS, *LABELS])
-def test_labels(name):
+def test_invalid_labels_are_rejected(name):
     target, words = {**TARGETS, **LABELS}[name]
     model = PassiveAggressiveClassifier().partial_fit(X, y)
     before = fingerprint(model)
@@ -42,7 +42,7 @@ def test_labels(name):
 
 
 @pytest.mark.parametrize("name", [*TARGETS, *VALUES])
-def test_values(name):
+def test_invalid_values_are_rejected(name):
     if name == "two dimensions":
         return
     target, words = {**TARGETS, **VALUES}[name]
@@ -66,7 +66,7 @@ WEIGHTS = {
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
-def test_weights(name):
+def test_invalid_sample_weights_are_rejected(name):
     weights, words = WEIGHTS[name]
     for model, target in (
         (PassiveAggressiveClassifier(), y),
@@ -79,7 +79,7 @@ def test_weights(name):
         assert fingerprint(model) == before
 
 
-def test_one_class_only():
+def test_fit_needs_two_classes():
     model = PassiveAggressiveClassifier()
     with pytest.raises(ValueError, match=r"1 class.*partial_fit"):
         model.fit(X, np.full(40, "ham"))
@@ -87,7 +87,7 @@ def test_one_class_only():
     assert set(model.predict(X)) == {"ham"}
 
 
-def test_class_weights():
+def test_invalid_class_weights_are_rejected():
     for weight, words in (
         ("even", "'even'.*'balanced'"),
         ({0: 1.0, 9: 2.0}, "9"),
