@@ -1,8 +1,7 @@
-"""A typical example: the mean of some recent ones. Its score tells where a model stands just now.
+"""The reference row: the mean of some recent rows, whose score shows a shift of all scores.
 
-Which examples are taken, and when their mean is made anew, depends on their number in the stream
-alone, so that it does not matter in which calls they come. Estimators hold them as rows, streams as
-dicts.
+Which rows are sampled, and when their mean is computed again, depends on their number in the stream
+alone, and not on how the stream is divided into calls. Estimators store rows, streams store dicts.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ from aggro import _core
 
 Array = npt.NDArray[Any]
 
-RECENT = 128  # the most examples whose mean is the typical one
-FEWEST = 16  # and how many there are even if
-FEATURES = 1024  # they have more features together than this: each of them costs time
-EVERY = 8  # examples between two that are taken, once there are enough
-LONGEST = 1024  # examples until the mean is made anew
-ENTRIES_AT_ONCE = 1 << 20  # of dense rows that are looked through
+RECENT = 128  # most samples in the mean
+FEWEST = 16  # samples that are used even if they have more than FEATURES features
+FEATURES = 1024  # most features of the mean, since each of them costs time
+EVERY = 8  # one of n examples is a sample, once there are RECENT samples
+LONGEST = 1024  # most examples until the mean is computed again
+ENTRIES_AT_ONCE = 1 << 20  # entries of dense rows that are processed at once
 
 
 def is_sample(number: Any) -> Any:
-    """Tell whether the example of this number, counted from zero, is taken; also of many."""
+    """Return True for the numbers of samples, counted from zero."""
     return (number < RECENT) | (number % EVERY == 0)
 
 
 def next_change(met: int, batch: int) -> int:
-    """Return after how many examples there is a new mean: at the end of a batch.
+    """Return the number of examples until the next mean, which is computed at the end of a batch.
 
-    So it is whenever their number has doubled, and later every 1024.
+    It is computed when the number of examples has doubled, and later after every 1024.
 
     >>> [next_change(met, 1) for met in (0, 1, 5, 1000, 1024, 1500)]
     [1, 1, 3, 24, 1024, 548]
@@ -47,7 +46,7 @@ def next_change(met: int, batch: int) -> int:
 
 
 def kept(samples: Iterable[Iterable[Any]]) -> int:
-    """Return how many samples make the typical one, by the features of each, the last one first."""
+    """Return how many samples the mean has, by the features of each, the last one first."""
     features: set[Any] = set()
     count = 0
     for sample in samples:
@@ -60,7 +59,7 @@ def kept(samples: Iterable[Iterable[Any]]) -> int:
 
 @dataclass(frozen=True)
 class ReferenceRow:
-    """The mean, as values and their features, and the samples likewise; ``met`` counts examples."""
+    """The mean and the samples, as values and their features; ``met`` is the number of examples."""
 
     met: int
     mean: Array
@@ -69,20 +68,20 @@ class ReferenceRow:
 
     @staticmethod
     def of(row: Array, met: int = 0) -> ReferenceRow:
-        """Return a typical example that is this row, as if it were the mean of so many."""
+        """Return a reference row that is this row, as the mean of ``met`` examples."""
         (one,) = _rows(row.reshape(1, -1), np.zeros(1, np.int64))
         return ReferenceRow(met, *one, (one,) if met else ())
 
     def after(self, X: Any, rows: Array, batch: int) -> ReferenceRow:
-        """Return the typical example after these rows of X."""
-        changed = 0  # after how many of them there was a new mean for the last time
+        """Return the reference row after these rows of X."""
+        changed = 0  # rows before the last new mean
         while (next_one := changed + next_change(self.met + changed, batch)) <= len(rows):
             changed = next_one
         new = self._met(X, rows[:changed])._renewed() if changed else self
         return new._met(X, rows[changed:])
 
     def _met(self, X: Any, rows: Array) -> ReferenceRow:
-        """Return it after these rows, of which some are samples, with the same mean."""
+        """Return it with the samples of these rows and the same mean."""
         numbers = np.arange(self.met, self.met + len(rows))
         taken = _rows(X, rows[is_sample(numbers)][-RECENT:])
         return replace(self, met=self.met + len(rows), samples=(*self.samples, *taken)[-RECENT:])
@@ -114,7 +113,7 @@ class ReferenceRow:
 
 
 def _rows(X: Any, rows: Array) -> list[tuple[Array, Array]]:
-    """Return the values of each row that are not zero, and their features."""
+    """Return the non-zero values of each row, and their features."""
     most = RECENT if hasattr(X, "indptr") else max(1, ENTRIES_AT_ONCE // X.shape[1])
     found: list[tuple[Array, Array]] = []
     for start in range(0, len(rows), most):
@@ -128,7 +127,7 @@ def _rows(X: Any, rows: Array) -> list[tuple[Array, Array]]:
 
 
 def _entries(X: Any, rows: Array) -> tuple[Array, Array, Array]:
-    """Return the entries of some rows: the number of the row among them, the feature, the value."""
+    """Return the entries of some rows: number of the row, feature and value of each."""
     if not hasattr(X, "indptr"):
         part = X[rows]
         numbers, indices = np.nonzero(part)

@@ -1,11 +1,11 @@
-"""From margins to probabilities: softmax(a_k z(s_k − c_k) + e c_k + b_k), fitted to fresh margins.
+"""From margins to probabilities: softmax(a_k z(s_k − c_k) + e c_k + b_k), fitted to margins.
 
-s is the score of a row, c the score of a typical row by the same model at the same moment: a model
-that steps far moves all its scores together, and c tells by how much. z leaves usual differences as
-they are and bends large ones, so that a few extreme rows do not rule the fit. No a is negative:
-more margin never means less probability. For two classes and usual margins of a steady model this
-is Platt's sigmoid, fitted to his smoothed targets. Where the margins tell nothing, it says how
-often each class comes.
+s is the score of a row, c the score of the reference row by the same model at the same moment: a
+model with large steps shifts all its scores, and c measures the shift. z is linear for usual
+differences and logarithmic for large ones, so that a few extreme rows do not dominate the fit. All
+a are at least zero: the probability does not decrease with the margin. For two classes and usual
+margins of a stable model this is Platt's sigmoid with his smoothed targets. If the margins contain
+no information, the result is the share of each class.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-# Ridges in units of one example: they keep what the margins do not tell at zero, or alike.
+# Ridge penalties in units of one example, for parameters that the margins do not determine.
 RIDGE = 0.1
-RIDGE_UNLIKE = 10.0  # of the slopes of different classes
+RIDGE_UNLIKE = 10.0  # of differences between the slopes of classes
 LARGEST = 1e30  # of a score
-USUAL = 2.0  # times the median: where differences begin to bend
+USUAL = 2.0  # times the median difference: where z becomes logarithmic
 
 
 def softmax(margins: Array) -> Array:
@@ -37,7 +37,7 @@ def softmax(margins: Array) -> Array:
 
 
 def softmax_of_one(margins: list[float]) -> list[float]:
-    """Return the same for one row, in plain numbers: an array of one costs more than the sum."""
+    """Return the same for one row as a list, which is faster than with arrays."""
     margins = margins if len(margins) > 1 else [0.0, *margins]
     highest = max(margins)
     powers = [math.exp(margin - highest) for margin in margins]
@@ -46,19 +46,19 @@ def softmax_of_one(margins: list[float]) -> list[float]:
 
 
 def paired(scores: Array) -> Array:
-    """Return one column per class: the single score of two classes against zero."""
+    """Return one column per class: for two classes zero and their score."""
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
 
 
 def bounded(scores: npt.ArrayLike) -> Array:
-    """Return scores that can be reckoned with: rows too large make infinite ones, or no number."""
+    """Return finite scores: huge rows have infinite scores, or NaN."""
     return np.nan_to_num(np.clip(np.asarray(scores, np.float64), -LARGEST, LARGEST), nan=0.0)
 
 
 def apply(parameters: Array, scores: Array, centre: Array, shares: Array) -> Array:
-    """Return the probabilities, where each class comes with its share.
+    """Return the probabilities, given the share of each class.
 
-    A centre outside of what was seen is taken for the nearest seen.
+    A centre outside the recorded range is replaced by the nearest recorded one.
     """
     a, b, lowest, highest, mean = parameters[:-2].reshape(5, -1)
     e, usual = parameters[-2:]
@@ -74,8 +74,8 @@ def _bent(differences: Array, usual: float) -> Array:
 def fit(scores: Array, centres: Array, labels: Array, weights: Array, shares: Array) -> Array:
     """Return a, b, the lowest, highest and mean centre of each class, e, and the usual margin.
 
-    ``shares`` is how often each class comes: the answer where the margins tell nothing. b is what
-    they add to its logarithm.
+    ``shares`` is the share of each class, the result without information; b is added to its
+    logarithm.
     """
     classes = len(shares)
     if not weights.any():
@@ -93,7 +93,7 @@ def fit(scores: Array, centres: Array, labels: Array, weights: Array, shares: Ar
 
 
 def _targets(labels: Array, weights: Array, classes: int) -> Array:
-    """Return Platt's targets: (N + 1) / (N + 2) for the class, the rest shared by the others."""
+    """Return Platt's targets: (N + 1) / (N + 2) for the class, the rest for the others."""
     counts = np.bincount(labels, weights, minlength=classes)
     rest = 1.0 / (counts[labels] + 2.0)
     targets = np.repeat(rest[:, None] / (classes - 1), classes, axis=1)
@@ -104,9 +104,9 @@ def _targets(labels: Array, weights: Array, classes: int) -> Array:
 def _newton(
     z: Array, v: Array, prior: Array, targets: Array, weights: Array
 ) -> tuple[Array, Array, float]:
-    """Minimise the weighted log loss plus ridges over a ≥ 0, b (one a class each) and e.
+    """Minimise the weighted log loss plus ridge penalties over a ≥ 0 and b of each class, and e.
 
-    An a that sits at zero and would go below is left out of the step.
+    An a at zero that would become negative is excluded from the step.
     """
     k = z.shape[1]
     ridge = np.zeros((2 * k + 1, 2 * k + 1))
@@ -143,12 +143,12 @@ def _newton(
 
 
 def _slopes(d: Array, z: Array, v: Array) -> Array:
-    """Return the sums of d over the rows, seen by a, by b and by e."""
+    """Return the gradient by a, b and e, of the derivatives d by the margins."""
     return np.concatenate([(d * z).sum(axis=0), d.sum(axis=0), [(d * v).sum()]])
 
 
 def _curvature(p: Array, z: Array, v: Array, w: Array) -> Array:
-    """Return Σ w J'(diag p − p p')J, J being the derivative of a row's margins."""
+    """Return Σ w J'(diag p − p p')J, where J is the derivative of the margins of a row."""
     k = z.shape[1]
     pz, pv = p * z, (p * v).sum(axis=1, keepdims=True)
     both = np.concatenate([pz, p, pv], axis=1)

@@ -1,4 +1,4 @@
-"""Recorded margins (``probability=True``) in a model file, and what they must satisfy."""
+"""Calibrators and reference rows in model files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def decode_calibrator(given: Any, arrays: Arrays) -> Calibrator:
 
 
 def encode_typical(typical: ReferenceRow, where: str, arrays: Arrays) -> Any:
-    """Return the typical example as plain values; arrays go to ``arrays``."""
+    """Return the reference row as plain values; arrays go to ``arrays``."""
     rows = ((typical.mean, typical.features), *typical.samples)
     data, indices = (np.concatenate(part) for part in zip(*rows, strict=True))
     ends = np.cumsum([len(values) for values, _ in rows])
@@ -42,7 +42,7 @@ def encode_typical(typical: ReferenceRow, where: str, arrays: Arrays) -> Any:
 
 
 def decode_typical(given: Any, arrays: Arrays) -> ReferenceRow:
-    """Return the typical example, or raise if its parts do not fit together."""
+    """Return the reference row, or raise if its parts do not fit together."""
     parts = decode(given, arrays)
     met, data, indices, ends = (parts[name] for name in ("met", "data", "indices", "ends"))
     fits = type(met) is int and met >= 0 and 0 < len(ends) <= RECENT + 1
@@ -50,7 +50,7 @@ def decode_typical(given: Any, arrays: Arrays) -> ReferenceRow:
     fits &= data.ndim == ends.ndim == 1 and data.shape == indices.shape
     fits &= bool((np.diff(ends, prepend=0) >= 0).all()) and bool(ends[-1] == len(data))
     if not (fits and np.isfinite(data).all() and (indices >= 0).all()):
-        raise ModelFileError("the typical example does not fit together")
+        raise ModelFileError("the parts of the reference row do not fit together")
     data, indices = (np.split(part, ends[:-1]) for part in (data, indices))
     samples = tuple(zip(data[1:], indices[1:], strict=True))
     return ReferenceRow(met, data[0], indices[0], samples)

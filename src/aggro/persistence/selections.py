@@ -91,11 +91,11 @@ def _fixed(fixed: Any, selection: ModelSelection) -> tuple[int, int]:
     return number, candidate
 
 
-def _decode_counted(told: Any) -> tuple[float, float]:
+def _decode_counted(given: Any) -> tuple[float, float]:
     """Return the mistakes and the distance of earlier best candidates."""
-    if [type(each) for each in told] != [float, float] or not all(map(math.isfinite, told)):
+    if [type(each) for each in given] != [float, float] or not all(map(math.isfinite, given)):
         raise ModelFileError("the error counts must be two finite numbers")
-    return told[0], told[1]
+    return given[0], given[1]
 
 
 def _decode_drift(selection: ModelSelection, given: Any) -> DriftDetector:

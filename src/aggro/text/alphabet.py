@@ -1,7 +1,7 @@
-"""What characters are, as the running Python sees them: told to the core when a text needs it.
+"""Properties of all characters, from the running Python, for the core.
 
-Python's Unicode grows with its versions. Asking the interpreter, instead of keeping a table, cuts
-words exactly where its ``re`` would, whatever the version. It takes some hundredths of a second.
+Python's Unicode grows with its versions. With the properties of the interpreter instead of a table,
+words are split exactly as its ``re`` splits them. This takes some hundredths of a second, once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIGMA, FINAL_SIGMA = 0x3A3, 0x3C2
 
 
 def tell() -> None:
-    """Tell the core what every character is."""
+    """Pass the properties of every character to the core."""
     kinds = np.zeros(CHARACTERS, np.uint8)
     lower = np.arange(USED[0][1], dtype=np.uint32)
     for begin, end in USED:
@@ -35,13 +35,13 @@ def tell() -> None:
 
 
 def _kinds(characters: np.ndarray) -> np.ndarray:
-    """Return what the characters are, but for capitals."""
+    """Return the properties of characters, except for capitals."""
     kinds = np.zeros(len(characters), np.uint8)
     text = _text(characters)
     for pattern, kind in ((r"\w+", WORD), (r"\s+", SPACE)):
         for found in re.finditer(pattern, text):
             kinds[found.start() : found.end()] |= kind
-    # A capital sigma closes a word after a letter with case, and looks through what is ignorable.
+    # A capital sigma is final after a cased letter; ignorable characters in between do not matter.
     alone, behind = (_closes(characters, before) for before in (" ", "a"))
     kinds[alone] |= CASED
     kinds[behind & ~alone] |= IGNORABLE
@@ -49,7 +49,7 @@ def _kinds(characters: np.ndarray) -> np.ndarray:
 
 
 def _closes(characters: np.ndarray, before: str) -> np.ndarray:
-    """Tell whether a sigma behind each character, itself behind another, is a final one."""
+    """Return whether a sigma is final behind each character, which follows ``before``."""
     table = np.full((len(characters), 4), ord(" "), np.uint32)
     table[:, 0], table[:, 1], table[:, 2] = ord(before), characters, SIGMA
     special = np.isin(characters, list(SPECIAL))

@@ -34,7 +34,7 @@ OPTIONS = (
 
 
 class TextEstimator(Estimator, RiverProtocol):
-    """Strings in, answers out."""
+    """Base of TextClassifier and TextRegressor."""
 
     _kind: EstimatorSettings
     _learner: TextLearner
@@ -92,7 +92,7 @@ class TextEstimator(Estimator, RiverProtocol):
             )
         ranges = ranges or [self.ngram_range]
         if self.ngram_range == "auto" and self.analyzer != "word":
-            ranges = [(3, 5)]  # of characters; pairs of letters say little
+            ranges = [(3, 5)]  # of characters; pairs of letters carry little information
         given = {name: getattr(self, name) for name in OPTIONS}
         options = Options(**given, ngram_range=_pair(ranges[-1]))
         kinds_of = list((self.columns or {"": "text"}).values())
@@ -118,14 +118,14 @@ class TextEstimator(Estimator, RiverProtocol):
         check_columns(self.columns)
         return table_of(X, self.columns)
 
-    def _passes(self, learner: TextLearner, table: Table, lesson: dict[str, Any]) -> None:
-        """Learn all rows, pass after pass; the race ends with the first."""
+    def _passes(self, learner: TextLearner, table: Table, targets: dict[str, Any]) -> None:
+        """Learn all rows in several passes; selection ends with the first."""
         random, threads = np.random.default_rng(self.random_state), threads_of(self.n_jobs)
         for number in range(self.max_iter):
             order = np.arange(len(table))
             if self.shuffle:
                 order = random.permutation(len(table))
-            part = {name: None if each is None else each[order] for name, each in lesson.items()}
+            part = {name: None if each is None else each[order] for name, each in targets.items()}
             rows = table.take(order) if self.shuffle else table
             learner.learn(rows, part, threads, again=number > 0, undo=False)
             if number == 0:
@@ -149,8 +149,8 @@ class TextEstimator(Estimator, RiverProtocol):
         X, y = (each[order] for each in batch)
         some = None if weights is None else weights[order]
         if again:
-            table, lesson = self._prepared(self._table(X), y, some)
-            self._learner.learn(table, lesson, threads_of(self.n_jobs), again=True)
+            table, targets = self._prepared(self._table(X), y, some)
+            self._learner.learn(table, targets, threads_of(self.n_jobs), again=True)
         else:
             self.partial_fit(X, y, sample_weight=some)
 
@@ -161,9 +161,9 @@ class TextEstimator(Estimator, RiverProtocol):
     # -- what was learned -------------------------------------------------------------------
 
     def keep_best(self) -> Any:
-        """End the race: keep what leads, as if there had been nothing else; return the estimator.
+        """Keep the best candidate alone; return the estimator.
 
-        The model then takes a small part of the memory, and of a file. ``fit`` does this itself.
+        The model then needs a small part of the memory and of the time. ``fit`` does this itself.
         """
         self._fitted().keep_best()
         return self
@@ -186,18 +186,21 @@ class TextEstimator(Estimator, RiverProtocol):
 
     @property
     def best_params_(self) -> dict[str, Any]:
-        """What leads: ``ngram_range``, ``idf``, and what else was left open."""
+        """The best candidate: ``ngram_range``, ``idf``, and the other selected settings."""
         return self._fitted().best_params
 
     @property
     def candidates_(self) -> list[dict[str, Any]]:
-        """What is raced: each lane's representation, settings, mistakes and recent record."""
+        """Representation, settings, mistakes and recent record of each candidate."""
         return self._fitted().selection.candidates()
 
     def selection_report(self, path: str | Path | None = None) -> SelectionReport:
-        """Return what was raced and by how much the leader is ahead: a table, once printed.
+        """Return the candidates and how far they are behind the best one: a table, if printed.
 
-        With a path, a picture of it is drawn there.
+        Parameters
+        ----------
+        path : str or path, optional
+            File for a picture of the report.
         """
         selection = self._fitted().selection
         if not selection.candidates():
@@ -227,23 +230,23 @@ class TextEstimator(Estimator, RiverProtocol):
         return self._learner
 
 
-def there(
-    table: Table, lesson: dict[str, Any], weights: Array | None
+def with_weight(
+    table: Table, targets: dict[str, Any], weights: Array | None
 ) -> tuple[Table, dict[str, Any]]:
-    """Return the rows that count: what has no weight was never there."""
+    """Return the rows of positive weight."""
     if weights is None:
-        return table, {**lesson, "weights": None}
+        return table, {**targets, "weights": None}
     rows = np.flatnonzero(weights > 0)
     if len(rows) < len(weights):
         table, weights = table.take(rows), weights[rows]
-        lesson = {name: each[rows] for name, each in lesson.items()}
-    return table, {**lesson, "weights": weights}
+        targets = {name: each[rows] for name, each in targets.items()}
+    return table, {**targets, "weights": weights}
 
 
 def check_count_of(y: Array, count: int) -> None:
-    """Raise unless there is one answer for each text."""
+    """Raise unless there is one target for each text."""
     if len(y) != count:
-        raise ValueError(f"X has {count} texts but y has {len(y)} answers; give one for each.")
+        raise ValueError(f"X has {count} texts but y has {len(y)} targets; give one for each.")
 
 
 def _pair(given: Any) -> Any:

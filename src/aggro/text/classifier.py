@@ -1,4 +1,4 @@
-"""Strings in, labels out: one object from text to class."""
+"""Classification of texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aggro.labels import plain_labels, shown
 from aggro.learner import Array
 from aggro.settings import Settings, class_task
 from aggro.sklearn_api import store_parameters
-from aggro.text.base import TextEstimator, check_count_of, there
+from aggro.text.base import TextEstimator, check_count_of, with_weight
 from aggro.text.explain import Explained
 from aggro.text.learner import TextLearner
 from aggro.text.options import WORDS
@@ -25,47 +25,47 @@ from aggro.variants import ESTIMATORS
 
 
 class TextClassifier(Explained, TextEstimator):
-    """Learns classes from texts, in one pass and with nothing to choose.
+    """Classifier of texts that learns in one pass and selects its settings while it learns.
 
-    It races term frequency against inverse document frequency that counts documents as they come,
-    words against words and their pairs, and the price C, the metric and the averaging of the
-    Passive-Aggressive rule. Every text is judged before it is learned, and what made the fewest
-    mistakes lately predicts.
+    It selects between term frequencies and running inverse document frequencies, words and words
+    with their pairs, and the parameter C, the metric and the averaging of the Passive-Aggressive
+    rule. Each text is predicted before it is learned, and the candidate with the fewest recent
+    mistakes predicts.
 
     Parameters
     ----------
     ngram_range : (int, int) or "auto", default="auto"
-        Shortest and longest n-gram; "auto" races (1, 1) against (1, 2). Of characters it is (3, 5).
+        Shortest and longest n-gram; "auto" selects (1, 1) or (1, 2), and (3, 5) of characters.
     idf : bool or "auto", default="auto"
-        Weigh words by how rare they were so far. "auto" races both.
+        Weight words by their inverse document frequency so far; "auto" selects.
     C, metric, average
-        As in ``PassiveAggressiveClassifier``; "auto", the default, races them.
+        As in ``PassiveAggressiveClassifier``; "auto", the default, selects them.
     multiclass : {"support", "top", "predicted", "ovr"}, default="support"
         As in ``PassiveAggressiveClassifier``.
     analyzer, lowercase, stop_words, token_pattern, strip_accents, n_features, sublinear_tf, \
 binary, min_df, max_df
         As in ``aggro.text.HashingVectorizer``.
     columns : mapping, optional
-        What becomes of each column of a frame, or key of dicts: "text", "category" or "number".
-        Without it X is texts alone.
+        Kind of each column of a frame, or key of dicts: "text", "category" or "number". By default
+        X is a sequence of texts.
     max_iter : int, default=1
-        Passes of ``fit`` over the texts. The race ends with the first.
+        Passes of ``fit`` over the texts. Selection ends with the first.
     shuffle : bool, default=True
         Take the texts of ``fit`` in random order.
     forgetting : float, default=0.0
-        For streams that change: the share of the past that a new text replaces, in document
-        frequencies, in a diagonal metric and in the records of the race.
+        For streams with drift: the weight of past texts that a new one replaces, in document
+        frequencies, in a diagonal metric and in the records of candidates.
     keep_names : bool or int, default=True
-        Remember words, for ``top_words``: the most used, a quarter of a million of them or the
-        given number.
+        Remember words for ``top_words``: the given number of the most frequent ones, by default a
+        quarter of a million.
     probability : bool, default=True
-        Record margins while learning, for ``predict_proba``. The model learned is the same.
+        Record margins while learning, for ``predict_proba``. The model is the same.
     memory : int, float or str, default=None
-        Bytes that the tables of the candidates may take, or a size such as "512MiB"; by default one
-        GiB, or a quarter of the machine's memory if that is less. When words and classes ask for
-        more, the worst candidate leaves.
+        Memory limit of model selection in bytes, or a size such as "512MiB"; by default one GiB, or
+        a quarter of the machine's memory if that is less. As words and classes are added, the worst
+        candidates are removed.
     mergeable : bool, default=False
-        Count the steps that move each weight, for ``aggro.merge``. The model learned is the same.
+        Count the updates of each weight, for ``aggro.merge``. The model is the same.
     n_jobs : int, default=None
         Threads: None is one, -1 all cores. The result is the same for any number.
     random_state : int, default=0
@@ -126,7 +126,7 @@ binary, min_df, max_df
     # -- learning ---------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextClassifier:
-        """Learn from texts and their classes, beginning anew; return the estimator.
+        """Learn from texts and their classes, from scratch; return the estimator.
 
         Parameters
         ----------
@@ -140,21 +140,23 @@ binary, min_df, max_df
         table = self._table(X)
         labels = self._read_labels(y, len(table))
         weights = read_weights(sample_weight, len(table), "text")
-        table, lesson = there(table, {"labels": labels}, weights)
-        known, lesson["labels"] = Classes.numbered(lesson["labels"])
+        table, targets = with_weight(table, {"labels": labels}, weights)
+        known, targets["labels"] = Classes.numbered(targets["labels"])
         if len(known) < 2:
             raise ValueError(
                 f"fit needs two classes or more, got {shown(known.labels) or 'none'}; a stream may "
                 "begin with one: use partial_fit."
             )
         learner = self._new_learner(len(known))
-        self._passes(learner, table, lesson)
+        self._passes(learner, table, targets)
         return self._become(learner, known)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> TextClassifier:
-        """Learn texts once, in the given order; return the estimator. Classes may appear any time.
+        """Learn texts once, in the given order; return the estimator.
+
+        Classes may appear at any time.
 
         Parameters
         ----------
@@ -170,13 +172,13 @@ binary, min_df, max_df
         table = self._table(X)
         labels = self._read_labels(y, len(table))
         weights = read_weights(sample_weight, len(table), "text")
-        table, lesson = there(table, {"labels": labels}, weights)
+        table, targets = with_weight(table, {"labels": labels}, weights)
         if not len(table) and classes is None:
             return self
-        known = self._known(lesson["labels"], None if classes is None else Classes.named(classes))
-        lesson["labels"] = known.encode(lesson["labels"])
+        known = self._known(targets["labels"], None if classes is None else Classes.named(classes))
+        targets["labels"] = known.encode(targets["labels"])
         learner = self._learner_of(known)
-        self._learn(learner, table, lesson)
+        self._learn(learner, table, targets)
         return self._become(learner, known)
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
@@ -186,10 +188,10 @@ binary, min_df, max_df
     def _prepared(self, table: Table, y: Any, weights: Any) -> tuple[Table, dict[str, Any]]:
         """Return rows and targets as the learner takes them; their classes are known."""
         labels = self._classes.encode(self._read_labels(y, len(table)))
-        return there(table, {"labels": labels}, read_weights(weights, len(table), "text"))
+        return with_weight(table, {"labels": labels}, read_weights(weights, len(table), "text"))
 
-    def _learn(self, learner: TextLearner, table: Table, lesson: dict[str, Any]) -> None:
-        learner.learn(table, lesson, threads_of(self.n_jobs))
+    def _learn(self, learner: TextLearner, table: Table, targets: dict[str, Any]) -> None:
+        learner.learn(table, targets, threads_of(self.n_jobs))
 
     @property
     def _classes(self) -> Classes:
@@ -204,12 +206,12 @@ binary, min_df, max_df
         if given is not None and given.labels.tolist() != known.labels.tolist():
             raise ValueError(
                 f"classes={shown(given.labels)} are not those of the model, {shown(known.labels)}; "
-                "leave classes out, or begin anew with fit."
+                "leave classes out, or start again with fit."
             )
         return known.admit(labels)
 
     def _learner_of(self, known: Classes) -> TextLearner:
-        """Return the learner with room for all classes, or a new one."""
+        """Return the learner with all classes, or a new one."""
         if "_learner" not in self.__dict__:
             return self._new_learner(len(known))
         if len(known) == len(self.classes_):
@@ -230,7 +232,7 @@ binary, min_df, max_df
             raise ValueError(f"y has shape {labels.shape}; give one class for each text.")
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             row = int(np.argmin(np.isfinite(labels)))
-            raise ValueError(f"y holds {labels[row]} (row {row}), which is no class.")
+            raise ValueError(f"y of row {row} is {labels[row]}, which is not a class.")
         check_count_of(labels, count)
         return labels
 
@@ -244,7 +246,8 @@ binary, min_df, max_df
             forgetting=self.forgetting,
             mergeable=self.mergeable,
             memory=self.memory,
-            intercept_scaling="auto",  # rows have length one: a constant 1 takes half of each step
+            # Rows have unit length: a constant 1 would take half of each step.
+            intercept_scaling="auto",
         )
 
     def _new_learner(self, outputs: int, calibrator: Calibrator | None = None) -> TextLearner:
@@ -268,7 +271,7 @@ binary, min_df, max_df
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each text.
 
-        They are fitted to the margins that texts got before they were learned.
+        They are fitted to the margins of texts before these were learned.
         """
         learner = self._fitted()
         if learner.calibrator is None:
@@ -294,16 +297,15 @@ binary, min_df, max_df
         return dict(zip(self.classes_.tolist(), found, strict=True))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of texts whose class is predicted right."""
+        """Return the accuracy."""
         table = self._table(X)
         right = self.predict(X) == self._read_labels(y, len(table))
         return float(np.average(right, weights=read_weights(sample_weight, len(table), "text")))
 
     @property
     def n_mistakes_(self) -> int:
-        """Wrong predictions, each made before its text was learned.
+        """Number of wrong predictions, each made before its text was learned.
 
-        Each text counts once, whatever its weight. Later passes of ``fit`` over the same texts are
-        not counted.
+        Each text counts once, whatever its weight. Later passes of ``fit`` are not counted.
         """
         return int(self._fitted().selection.mistakes)

@@ -28,7 +28,7 @@ CATEGORIES = Options(token_pattern=r"\S+", lowercase=False, alternate_sign=False
 
 @dataclasses.dataclass
 class Rows:
-    """Sparse rows of one range of n-grams, as their values by each weighing."""
+    """Sparse rows of one range of n-grams, with their values by each weighting."""
 
     starts: Array
     indices: Array
@@ -88,11 +88,11 @@ class Encoder:
 
     @property
     def cores(self) -> list[Any]:
-        """The vectorisers of the core: one for each column of text, one for all categories."""
+        """The vectorisers of the core: one for each column of text and one for all categories."""
         return [*self.texts, *([] if self.categories is None else [self.categories])]
 
     def features(self, which: int) -> int:
-        """Return how many features the rows of a range have by now."""
+        """Return the present number of features of the rows of a range."""
         most = max((core.sizes[which] for core in self.texts), default=0)
         if self.categories is not None:
             most = max(most, self.categories.sizes[0])
@@ -139,7 +139,7 @@ class Encoder:
         return self.references[number].rows(width) if self.references else None
 
     def rows(self, table: Table, learn: bool, threads: int = 1) -> list[Rows]:
-        """Return the rows of some documents for each range; to learn them counts them first."""
+        """Return the rows of documents for each range; ``learn`` counts each document first."""
         how: dict[str, Any] = {"learn": learn, "threads": threads, "single": True}
         found = [
             texts.rows(core, prepare=self.prepare, **how)
@@ -165,7 +165,7 @@ class Encoder:
         return Rows(starts, indices, {kind: both[kind] for kind in self.kinds})
 
     def _joined(self, texts: list[Any], others: list[Any], count: int) -> Rows:
-        """Return the rows of all sources side by side."""
+        """Return the rows of all sources, concatenated."""
         parts = [self._weighed(*each) for each in texts]
         parts += [Rows(s, i, dict.fromkeys(self.kinds, v)) for s, i, v in others]
         lengths = np.array([np.diff(part.starts) for part in parts]).reshape(len(parts), count)
@@ -242,7 +242,7 @@ class Encoder:
         self.references = self._advanced = list(references)
 
     def state(self) -> dict[str, Array]:
-        """Return all that is known, as arrays by name."""
+        """Return the state as arrays by name."""
         found = {
             f"text{i}_{name}": array
             for i, core in enumerate(self.texts)
@@ -255,7 +255,7 @@ class Encoder:
         return found
 
     def load_state(self, state: dict[str, Array]) -> None:
-        """Put back what ``state`` gave."""
+        """Restore a state that ``state`` has returned."""
         sources = {f"text{i}_": core for i, core in enumerate(self.texts)}
         if self.categories is not None:
             sources["category_"] = self.categories

@@ -1,4 +1,4 @@
-"""Which words decided: their shares in a prediction, and the strongest of each class."""
+"""Explanations of text models: shares of words in a prediction, strongest words of a class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aggro.text.learner import TextLearner
 
 @dataclass(frozen=True)
 class Explanation:
-    """Words and what each adds to the score of a class; ``share`` is of the sum of all sizes."""
+    """Contributions of words to the score of a class, the largest first."""
 
     label: Any
     words: list[tuple[str, float]]
@@ -27,7 +27,7 @@ class Explanation:
     total: float
 
     def shares(self) -> list[tuple[str, float]]:
-        """Return the words with their share of all that was said for or against."""
+        """Return the words with their share in the sum of all absolute contributions."""
         size = sum(abs(value) for _, value in self.words) + abs(self.intercept)
         return [(word, value / size if size else 0.0) for word, value in self.words]
 
@@ -38,19 +38,19 @@ class Explanation:
 
     def plot(self, path: str | Path | None = None, top: int = 12) -> Any:
         """Draw the strongest words as bars; return the figure, or write it to a path."""
-        title = f"What speaks for {self.label}" if self.label is not None else "What adds up"
+        title = f"Words for {self.label}" if self.label is not None else "Contributions"
         return draw_bars(self.shares()[:top], title, path, shares=True)
 
 
 class Explained:
-    """Estimators of texts that can say why."""
+    """Coefficients and explanations of text estimators."""
 
     classes_: Array
     columns: Any
 
     @property
     def coef_(self) -> Array:
-        """The weights of the leader by hashed column, outputs x ``n_features``.
+        """The weights of the best candidate by hashed column, outputs x ``n_features``.
 
         They are those of scikit-learn's HashingVectorizer with the same options, where there is
         one column of texts and no idf.
@@ -67,14 +67,14 @@ class Explained:
 
     @property
     def intercept_(self) -> Array:
-        """The intercepts of the leader."""
+        """The intercepts of the best candidate."""
         return np.asarray(self._fitted().selection.intercept())  # type: ignore[attr-defined]
 
     def explain(self, text: Any) -> dict[Any, Explanation]:
-        """Return what each word of a text says for each class (for a number: under None).
+        """Return the contribution of each word of a text to the score of each class.
 
-        Strongest words first; those that the model never met say nothing. Words that share a
-        column share its weight. Of two classes, what speaks for one speaks against the other.
+        Regressors have one explanation, with the key None. Unknown words contribute nothing, and
+        words that share a hashed column share its weight.
 
         Parameters
         ----------
@@ -89,27 +89,27 @@ class Explained:
         sources = learner.encoder.sources
         names |= {i * sources + sources - 1: [name] for i, name in enumerate(numbers)}
         weights = _weights(selection, X.indices)
-        told = X.data[:, None].astype(np.float64) * weights
+        parts = X.data[:, None].astype(np.float64) * weights
         intercept = np.asarray(selection.intercept(), np.float64)
-        if told.shape[1] == 1 and hasattr(self, "classes_"):
-            told, intercept = np.hstack([-told, told]), np.concatenate([-intercept, intercept])
+        if parts.shape[1] == 1 and hasattr(self, "classes_"):
+            parts, intercept = np.hstack([-parts, parts]), np.concatenate([-intercept, intercept])
         found = {}
         for k, label in enumerate(self._heads()):
             words = [
                 (" | ".join(names.get(int(feature), ("?",))), float(value))
-                for feature, value in zip(X.indices, told[:, k], strict=True)
+                for feature, value in zip(X.indices, parts[:, k], strict=True)
                 if value
             ]
             words.sort(key=lambda each: -abs(each[1]))
-            total = float(told[:, k].sum() + intercept[k])
+            total = float(parts[:, k].sum() + intercept[k])
             found[label] = Explanation(label, words, float(intercept[k]), total)
         return found
 
     def top_words(self, label: Any = None, top: int = 10) -> list[tuple[str, float]]:
-        """Return the words that speak most for a class (for a number: that add most), and weights.
+        """Return the words with the largest weights of a class, or of a regressor.
 
-        Only words that are remembered are found (``keep_names``). A column that several of them
-        share is told as ``"one | other"``.
+        Only remembered words are found (``keep_names``). Words that share a column are joined:
+        ``"one | other"``.
 
         Parameters
         ----------
@@ -129,9 +129,11 @@ class Explained:
         weights = _weights(learner.selection, features)
         if weights.shape[1] == 1 and hasattr(self, "classes_"):
             weights = np.hstack([-weights, weights])
-        told = weights[:, heads.index(label)] * np.array([signs[f] for f in features.tolist()])
-        order = np.argsort(-told, kind="stable")[:top]
-        return [(" | ".join(names[int(features[i])]), float(told[i])) for i in order if told[i] > 0]
+        parts = weights[:, heads.index(label)] * np.array([signs[f] for f in features.tolist()])
+        order = np.argsort(-parts, kind="stable")[:top]
+        return [
+            (" | ".join(names[int(features[i])]), float(parts[i])) for i in order if parts[i] > 0
+        ]
 
     def plot_words(self, label: Any = None, path: str | Path | None = None, top: int = 12) -> Any:
         """Draw the strongest words of a class as bars; return the figure, or write it to a path."""
@@ -159,9 +161,9 @@ def _names_of(learner: TextLearner, table: Any) -> dict[int, list[str]]:
     parts = [*table.texts, *([] if table.categories is None else [table.categories])]
     for source, (texts, core) in enumerate(zip(parts, encoder.cores, strict=True)):
         prepare = encoder.prepare if source < len(encoder.texts) else None
-        told = core.features(texts.take([0]).documents[0], prepare)
-        words = [word for word, _ in told]
-        columns = np.array([c if c >= 0 else ~c for _, c in told], dtype=np.int64)
+        parts = core.features(texts.take([0]).documents[0], prepare)
+        words = [word for word, _ in parts]
+        columns = np.array([c if c >= 0 else ~c for _, c in parts], dtype=np.int64)
         for i, feature in _places(learner, source, words, columns):
             if words[i] not in found[feature]:
                 found[feature].append(words[i])

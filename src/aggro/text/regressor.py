@@ -1,4 +1,4 @@
-"""Strings in, numbers out."""
+"""Regression on texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aggro.checks import threads_of
 from aggro.learner import Array
 from aggro.settings import Settings
 from aggro.sklearn_api import store_parameters
-from aggro.text.base import TextEstimator, check_count_of, there
+from aggro.text.base import TextEstimator, check_count_of, with_weight
 from aggro.text.explain import Explained
 from aggro.text.options import WORDS
 from aggro.text.table import Table
@@ -21,16 +21,16 @@ LARGEST = 1e30  # of a target: the weights are single precision
 
 
 class TextRegressor(Explained, TextEstimator):
-    """Learns numbers from texts, in one pass and with nothing to choose.
+    """Regressor of texts that learns in one pass and selects its settings while it learns.
 
     Parameters
     ----------
     epsilon : float, default=0.0
-        Half the width of the tube in which an error costs nothing.
+        Half the width of the tube in which errors are ignored.
     ngram_range, idf, C, metric, average, analyzer, lowercase, stop_words, token_pattern, \
 strip_accents, n_features, sublinear_tf, binary, min_df, max_df, columns, max_iter, shuffle, \
 forgetting, keep_names, memory, mergeable, n_jobs, random_state
-        As in ``TextClassifier``; the race follows the least error.
+        As in ``TextClassifier``; the candidate with the least recent error predicts.
 
     Examples
     --------
@@ -78,20 +78,20 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
     _estimator_kind = "regressor"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextRegressor:
-        """Learn from texts and their numbers, beginning anew; return the estimator."""
-        table, lesson = self._prepared(self._table(X), y, sample_weight)
+        """Learn from texts and their values, from scratch; return the estimator."""
+        table, targets = self._prepared(self._table(X), y, sample_weight)
         if not len(table):
-            raise ValueError("fit needs texts; X has none that count.")
+            raise ValueError("fit needs texts of positive weight; X has none.")
         learner = self._new_learner(1)
-        self._passes(learner, table, lesson)
+        self._passes(learner, table, targets)
         self._learner = learner
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> TextRegressor:
         """Learn texts once, in the given order; return the estimator."""
-        table, lesson = self._prepared(self._table(X), y, sample_weight)
+        table, targets = self._prepared(self._table(X), y, sample_weight)
         learner = self.__dict__.get("_learner") or self._new_learner(1)
-        learner.learn(table, lesson, threads_of(self.n_jobs))
+        learner.learn(table, targets, threads_of(self.n_jobs))
         self._learner = learner
         return self
 
@@ -102,7 +102,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
     def _prepared(self, table: Table, y: Any, weights: Any) -> tuple[Table, dict[str, Any]]:
         """Return rows and targets as the learner takes them."""
         values = self._read_values(y, len(table))
-        return there(table, {"values": values}, read_weights(weights, len(table), "text"))
+        return with_weight(table, {"values": values}, read_weights(weights, len(table), "text"))
 
     @staticmethod
     def _read_values(y: Any, count: int) -> Array:
@@ -133,11 +133,11 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
         )
 
     def predict(self, X: Any) -> Array:
-        """Return the number of each text."""
+        """Return the predicted value of each text."""
         return self._scores_of(X).ravel()
 
     def predict_one(self, x: Any) -> float:
-        """Return the number of one text; 0 before anything is learned."""
+        """Return the predicted value of one text; 0 before the first example."""
         return float(self.predict([x])[0]) if self.__sklearn_is_fitted__() else 0.0
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -154,7 +154,7 @@ forgetting, keep_names, memory, mergeable, n_jobs, random_state
     def mean_error_(self) -> float:
         """Mean absolute error of the predictions, each made before its text was learned.
 
-        Later passes of ``fit`` over the same texts are not counted.
+        Later passes of ``fit`` are not counted.
         """
         learner = self._fitted()
         return learner.selection.distance / max(learner.examples - learner.repeated, 1)

@@ -1,4 +1,4 @@
-"""Where texts come from: lists, NumPy, pandas, polars and Arrow, to what the core reads."""
+"""Sequences of texts: lists, NumPy, pandas, polars and Arrow, as the core reads them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Texts(Protocol):
         """Return the documents of these numbers, or of a slice."""
 
     def check(self) -> None:
-        """Raise unless all are texts; the message names the first that is none."""
+        """Raise if a document is not a text; the message names the first one."""
 
 
 class Listed:
@@ -56,12 +56,12 @@ class Listed:
         return Listed([self.documents[i] for i in order])
 
     def check(self) -> None:
-        """Raise unless all are texts; the message names the first that is none."""
+        """Raise if a document is not a text; the message names the first one."""
         _core.check_texts(self.documents)
 
 
 class Laid:
-    """Documents as Arrow lays them out: all bytes in one array, the ends of each in another."""
+    """Documents in the layout of Arrow: all bytes in one array, their offsets in another."""
 
     def __init__(self, data: Array, offsets: Array) -> None:
         self.data, self.offsets = data, offsets
@@ -86,7 +86,7 @@ class Laid:
         return Listed([self.data[ends[i] : ends[i + 1]].tobytes() for i in order])
 
     def check(self) -> None:
-        """Raise unless all are texts; the message names the first that is none."""
+        """Raise if a document is not a text; the message names the first one."""
         _core.check_texts(self.data, self.offsets)
 
 
@@ -100,8 +100,8 @@ def texts_of(X: Any, what: str = "X") -> Texts:
         return X
     if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
         raise ValueError(
-            f"{what} has {getattr(X, 'ndim', 2)} dimensions; give one column of texts, or say with "
-            "columns={...} what becomes of each column."
+            f"{what} has {getattr(X, 'ndim', 2)} dimensions; give one column of texts, or give "
+            "the kind of each column with columns={...}."
         )
     # chunked arrays of older pyarrow have chunks, but no stream
     if any(hasattr(X, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "iterchunks")):

@@ -43,7 +43,7 @@ class Table:
 
 
 def check_columns(columns: Any) -> None:
-    """Raise unless columns says what becomes of each."""
+    """Raise unless ``columns`` maps names to kinds."""
     if columns is None:
         return
     if not isinstance(columns, Mapping) or not columns:
@@ -60,7 +60,7 @@ def check_columns(columns: Any) -> None:
 
 
 def table_of(X: Any, columns: Mapping[str, str] | None) -> Table:
-    """Return X column by column: texts alone, or what ``columns`` names of a frame or of dicts."""
+    """Return X as a table: texts alone, or the named columns of a frame or of dicts."""
     if columns is None:
         texts = texts_of(X)
         texts.check()
@@ -103,7 +103,7 @@ def _named(column: Any, name: str) -> Texts:
 
 
 def _category(column: Any, name: str) -> list[str]:
-    """Return a word for each value, "name=value"; a missing value is no word."""
+    """Return a word "name=value" for each value; missing values have no word."""
     prefix = quote(name, safe="")
     values = column.tolist() if hasattr(column, "tolist") else list(column)
     missing = [value is None or value != value for value in values]
@@ -114,9 +114,9 @@ def _category(column: Any, name: str) -> list[str]:
 
 
 def _first_text(column: Any) -> tuple[int, str] | None:
-    """Return the first string that is no number, and its row.
+    """Return the row of the first string that is not a number, and the string.
 
-    NumPy takes some strings for numbers that no reader of files does, such as "1_000".
+    NumPy reads some strings as numbers that no reader of files does, such as "1_000".
     """
     if getattr(getattr(column, "dtype", None), "kind", None) in tuple("biuf"):
         return None

@@ -1,4 +1,4 @@
-"""A drop-in for scikit-learn's HashingVectorizer: the same matrix, many times faster."""
+"""A drop-in replacement of scikit-learn's HashingVectorizer, many times faster."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from aggro.text.encoder import MOST_NAMES, words_of
 from aggro.text.options import WORDS, Options
 from aggro.text.sources import Listed, Texts, texts_of
 
-# Parameters of scikit-learn's that would need Python code for each document.
+# Parameters of scikit-learn that would need Python code for each document.
 ONLY = {"input": "content", "preprocessor": None, "tokenizer": None}
 OPTIONS = tuple(field.name for field in dataclasses.fields(Options))
 
 
 class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped
-    r"""Texts to a sparse matrix of hashed words, as scikit-learn's class of this name makes it.
+    r"""Texts to a sparse matrix of hashed words, as scikit-learn's class of the same name.
 
-    With equal options the matrix is equal to the last bit, on any text. Without ``idf``, ``min_df``
+    With equal options the matrix is the same to the last bit. Without ``idf``, ``min_df``
     and ``max_df`` nothing is learned, and ``transform`` needs no ``fit``.
 
     Parameters
@@ -38,16 +38,16 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
     sublinear_tf : bool, default=False
         Take 1 + ln(count) for a count.
     idf : {None, "online"}, default=None
-        "online" counts in how many documents each column was seen, and weighs each document with
-        what is known so far: 1 + ln((1 + documents) / (1 + documents with the column)).
+        "online" counts the documents of each column and weights each document by the counts so far:
+        1 + ln((1 + documents) / (1 + documents with the column)).
     min_df, max_df : float or int, default=0 and 1.0
-        Leave out columns that were seen in fewer, or in more, of the documents so far: a share of
-        them, or a whole number. What was seen once is never seen too often.
+        Ignore columns that occur in fewer, or in more, of the documents so far: a share of them, or
+        a whole number. A column that occurs once is never too frequent.
     forgetting : float, default=0.0
-        The share of the counted documents that a new one replaces, for streams that change.
+        The weight of past documents that a new one replaces, for streams with drift.
     keep_names : bool or int, default=False
-        Remember the words behind columns (``names_``): the most used, a quarter of a million of
-        them or the given number.
+        Remember the words of columns (``names_``): the given number of the most frequent ones, by
+        default a quarter of a million.
     n_jobs : int, default=None
         Threads: None is one, -1 all cores. The result is the same for any number.
 
@@ -90,14 +90,14 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
     # -- learning ---------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> HashingVectorizer:
-        """Count the documents of X, forgetting all before; return the vectoriser.
+        """Count the documents of X, from scratch; return the vectoriser.
 
         Parameters
         ----------
         X : list, array or column of texts
             Documents.
         y : ignored
-            For scikit-learn's sake.
+            For compatibility with scikit-learn.
         """
         fresh = self._new_core()
         self._rows(fresh, self._texts(X), learn=True)
@@ -105,14 +105,14 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> HashingVectorizer:
-        """Count the documents of X, too; return the vectoriser."""
+        """Count the documents of X in addition; return the vectoriser."""
         self._learn(X)
         return self
 
     def partial_fit_transform(self, X: Any) -> csr_matrix:
-        """Count each document of X and weigh it with what is known up to it; return the rows.
+        """Count each document of X and weight it by the counts so far; return the rows.
 
-        The rows are the same however a stream is cut into calls.
+        The rows do not depend on how a stream is divided into calls.
         """
         return self._matrix(*self._learn(X))
 
@@ -132,7 +132,7 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
     # -- transforming -----------------------------------------------------------------------
 
     def transform(self, X: Any) -> csr_matrix:
-        """Return the rows of the documents of X, weighed with what is known so far.
+        """Return the rows of the documents of X, weighted by the counts so far.
 
         Parameters
         ----------
@@ -147,9 +147,9 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
 
     @property
     def names_(self) -> dict[int, list[tuple[str, int]]]:
-        """The words behind each column that was met, most used first, and how often they came.
+        """The words of each column with their counts, the most frequent first.
 
-        Several words share a column where their hashes collide.
+        Words whose hashes collide share a column.
         """
         if not self.keep_names:
             raise AttributeError("names_ exists only with keep_names=True.")
@@ -183,7 +183,7 @@ class HashingVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         return self._options().core(tf=not idf, idf=idf, names=most)
 
     def _known_core(self) -> Any:
-        """Return the vectoriser of the core; a new one when an option has changed."""
+        """Return the vectoriser of the core: a new one if an option has changed."""
         key = self._key()
         if self.__dict__.get("_made_with") != key:
             self._core, self._made_with = self._new_core(), key
