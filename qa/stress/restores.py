@@ -22,7 +22,7 @@ from aggro.persistence.record import bytes_of
 from aggro.persistence.store import record_of
 from aggro.serve.backup import backup
 from aggro.serve.folder import DataFolderError
-from aggro.serve.start import first_model
+from aggro.serve.server import first_model
 from qa.stress.runs import Difference
 
 MODELS = (
@@ -74,7 +74,7 @@ class Folders:
     def run(self):
         plan, model, params = list(self.case.plan), self.case.model, self.case.params
         while True:
-            with running(self.folder, model, params=params, keeping=KEEPING) as server:
+            with running(self.folder, model, params=params, retention=KEEPING) as server:
                 self._compare(server, self._control())
                 action = self._work(server, plan)
                 crashed = self._copied("crashed") if action == "crash" else None
@@ -107,7 +107,7 @@ class Folders:
             if self.rng.random() < 0.1:  # the same update again
                 answer = server.post("/learn", update)
                 again = answer.json()
-                if answer.status_code != 422 and not again.get("again"):
+                if answer.status_code != 422 and not again.get("duplicate"):
                     raise Difference(f"an update that was sent twice: {again}")
 
     def _predict_first(self, server, update):
@@ -171,7 +171,7 @@ class Folders:
         backup, updates, by_hand = self.backups[self.rng.integers(len(self.backups))]
         newest, self.folder = self.folder, self._copied("restored", backup)
         try:
-            with running(self.folder, model, params=params, keeping=KEEPING) as server:
+            with running(self.folder, model, params=params, retention=KEEPING) as server:
                 held = server.http.get("/model").json()["version"]
         except DataFolderError:
             if by_hand is None or len(by_hand) == len(updates):

@@ -103,7 +103,7 @@ def _run(trials, times, say):
         "times": times,
         "examples": sum(len(trial.order) for trial in trials),
         "acknowledged": sum(len(trial.book.acknowledged) for trial in trials),
-        "refused": sum(s == 422 for trial in trials for s in trial.book.acknowledged.values()),
+        "rejected": sum(s == 422 for trial in trials for s in trial.book.acknowledged.values()),
     }
 
 

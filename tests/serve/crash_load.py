@@ -70,7 +70,7 @@ class Caller:
         self.send(ids)
 
     def send(self, ids):
-        """Send lessons, for the first time or again."""
+        """Send updates, new or repeated."""
         bodies = []
         for id in ids:
             features, label, weight = self.book.sent[id]
@@ -100,12 +100,12 @@ class Caller:
         if not self.to_label:
             return self.predict()
         id = self.to_label.pop(self.random.randrange(len(self.to_label)))
-        return self.note(id, self.post("/label", self.truth(id))[0])
+        return self.note(id, self.post("/label", self.label_body(id))[0])
 
-    def truth(self, id):
+    def label_body(self, id):
         return {"id": id, "label": self.book.sent[id][1]}
 
-    def again(self):
+    def repeat(self):
         known = list(self.book.acknowledged)
         if known:
             self.send([self.random.choice(known[-200:])])
@@ -129,7 +129,7 @@ class Caller:
         self.expect(200, "/model/snapshot", {})
 
     def run(self, steps):
-        acts = (self.learn, self.predict, self.label, self.again, self.contradict, self.unknown,
+        acts = (self.learn, self.predict, self.label, self.repeat, self.contradict, self.unknown,
                 self.snapshot)  # fmt: skip
         weights = (40, 12, 20, 12, 4, 4, 3)
         try:

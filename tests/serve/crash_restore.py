@@ -8,7 +8,8 @@ from crash_trial import Trial
 from forked_server import kill
 
 from aggro.serve.backup import backup
-from aggro.serve.start import first_model
+from aggro.serve.config import Plan
+from aggro.serve.server import first_model
 
 
 class BackupTrial(Trial):
@@ -38,7 +39,7 @@ class BackupTrial(Trial):
     def restored(self, target, before):
         """Start from the backup, learn more, die, and compare once more."""
         other = Trial(self.zygote, target, self.asked["model"], self.asked["params"], target)
-        other.plain = first_model(self.asked["model"], self.asked["params"])[0]
+        other.plain = first_model(Plan(self.asked["model"], target, params=self.asked["params"]))[0]
         other.book = Book(dict(self.book.sent), before, first=1_000_000)
         other.kill_once()
         other.finish()

@@ -12,9 +12,9 @@ from forked_server import Lost, kill
 
 from aggro import atomic
 from aggro.persistence import container
-from aggro.serve import folder, journal, saver, snapshots
+from aggro.serve import folder, journal, snapshots
 
-FILES = {module.__file__ for module in (atomic, container, folder, journal, saver, snapshots)}
+FILES = {module.__file__ for module in (atomic, container, folder, journal, snapshots)}
 FIRST, SECOND = 15, 15  # updates before the snapshots
 
 
@@ -33,14 +33,14 @@ def die_at(which, line):
     def trace(frame, event, _):
         return trace_line if frame.f_code.co_filename in FILES else None
 
-    save = saver.Saver._save
+    save = snapshots.SnapshotScheduler._save
 
     def counted(self):
         nonlocal begun
         begun += 1
         return save(self)
 
-    saver.Saver._save = counted
+    snapshots.SnapshotScheduler._save = counted
     threading.settrace(trace)
     sys.settrace(trace)
 
@@ -50,13 +50,13 @@ class StepTrial(Trial):
 
     def kill_at(self, line):
         """Return whether the server died; raise Lost if it does not continue as before."""
-        self.asked |= {"die_at": [2, line], "keeping": {"snapshot_examples": 10**6}}
+        self.asked |= {"die_at": [2, line], "retention": {"snapshot_examples": 10**6}}
         pid = self.start()
         caller = Caller(self.port, self.book, self.seed, self.regression)
         try:
-            self.teach(caller, FIRST)
+            self.update(caller, FIRST)
             caller.snapshot()
-            self.teach(caller, SECOND)
+            self.update(caller, SECOND)
             died = self.dies(caller)
         finally:
             kill(pid)
@@ -68,7 +68,7 @@ class StepTrial(Trial):
         self.finish()
         return died
 
-    def teach(self, caller, count):
+    def update(self, caller, count):
         for _ in range(count):
             caller.learn()
             caller.predict()
@@ -92,7 +92,7 @@ class StepTrial(Trial):
                 caller.send([id])
             if self.book.wrong:
                 raise Lost(f"wrong answers: {self.book.wrong[:3]}")
-            self.teach(caller, 2)
+            self.update(caller, 2)
             caller.snapshot()
         finally:
             kill(pid)

@@ -14,7 +14,8 @@ from forked_server import Lost, kill
 import aggro
 from aggro.persistence.record import bytes_of
 from aggro.persistence.store import record_of
-from aggro.serve.start import first_model
+from aggro.serve.config import Plan
+from aggro.serve.server import first_model
 
 STEPS = 400  # of a client at most, so that a server that will not die ends too
 KEEPING = {"snapshot_examples": 40, "predictions": 500}
@@ -26,9 +27,9 @@ class Trial:
     def __init__(self, zygote, folder, model, params, seed, fault=None):
         self.zygote, self.folder, self.seed = zygote, Path(folder), seed
         self.random = random.Random(seed)
-        self.asked = {"model": model, "params": params, "data": str(folder), "keeping": KEEPING}
+        self.asked = {"model": model, "params": params, "data": str(folder), "retention": KEEPING}
         self.asked["fault"] = fault
-        self.plain = first_model(model, params)[0]
+        self.plain = first_model(Plan(model, folder, params=params))[0]
         self.regression = model.startswith("PAR")
         self.book, self.order, self.round, self.learned = Book(), {}, 0, 0
         self.port = 0
@@ -64,7 +65,7 @@ class Trial:
         self.follow_journal()
         missing = [id for id in self.book.acknowledged if id not in self.order]
         if missing:
-            raise Lost(f"{len(missing)} acknowledged lessons are gone, the first: {missing[0]}")
+            raise Lost(f"{len(missing)} acknowledged updates are missing, the first: {missing[0]}")
         if self.book.wrong:
             raise Lost(f"wrong answers: {self.book.wrong[:3]}")
         caller = Caller(self.port, self.book, 0, self.regression)
@@ -89,12 +90,12 @@ class Trial:
         for place, (seq, id, label, weight) in enumerate(rows):
             if seq != known + place + 1 or id in self.order:
                 raise Lost(f"example {seq} ({id}) is in the journal twice, or one is missing")
-            features, *truth = self.book.sent[id]
-            if [json.loads(label), weight] != truth:
-                raise Lost(f"example {id} has another truth")
+            features, *true_label = self.book.sent[id]
+            if [json.loads(label), weight] != true_label:
+                raise Lost(f"example {id} has another label")
             self.order[id] = seq
-            with contextlib.suppress(ValueError):  # refused, as the server refused it
-                self.plain.learn_one(features, *truth)
+            with contextlib.suppress(ValueError):  # rejected, as by the server
+                self.plain.learn_one(features, *true_label)
                 self.learned += 1
 
     def check_snapshots(self):

@@ -6,7 +6,7 @@ import msgspec
 
 from aggro import atomic
 from aggro.persistence import container
-from aggro.serve import journal, learning, service, snapshots, tallies, writer
+from aggro.serve import evaluation, journal, learning, service, snapshots, writer
 
 
 def no_fsync():
@@ -27,7 +27,7 @@ def acknowledge_before_commit():
         self.journal._run = later
         outcomes = self.journal.write([entry for job in jobs for entry in job.entries])
         self.journal._run = run
-        self.tell(jobs, outcomes, None)
+        self.report(jobs, outcomes, None)
         time.sleep(0.005)
         run(put_off)
 
@@ -94,7 +94,9 @@ def totals_outside_the_snapshot():
     plain = snapshots.Snapshots.write, snapshots.Snapshots.newest
 
     def write(self, frozen, seq, notes):
-        held = plain[0](self, frozen, seq, msgspec.structs.replace(notes, totals=tallies.Totals()))
+        held = plain[0](
+            self, frozen, seq, msgspec.structs.replace(notes, totals=evaluation.Totals())
+        )
         (self.folder / f"totals-{seq}").write_bytes(msgspec.json.encode(notes.totals))
         return held
 
@@ -102,7 +104,7 @@ def totals_outside_the_snapshot():
         found = plain[1](self, journal)
         path = self.folder / f"totals-{found.seq if found else 0}"
         if path.exists():
-            found.notes.totals = msgspec.json.decode(path.read_bytes(), type=tallies.Totals)
+            found.notes.totals = msgspec.json.decode(path.read_bytes(), type=evaluation.Totals)
         return found
 
     snapshots.Snapshots.write, snapshots.Snapshots.newest = write, newest

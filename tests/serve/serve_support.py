@@ -1,4 +1,4 @@
-"""A server in a thread, and ways to talk to it that a well-behaved client has not."""
+"""A server in a thread, and raw requests to it."""
 
 import contextlib
 import json
@@ -8,12 +8,12 @@ import time
 
 import httpx
 
-from aggro.serve import start
-from aggro.serve.limits import Keeping, Limits
+from aggro.serve.config import Limits, Plan, Retention
+from aggro.serve.server import run
 
 
 class Running:
-    """A server that runs: its address, its service, and how to stop it."""
+    """A running server: its address, its service, and a client."""
 
     def __init__(self, address, server):
         self.address, self.server = address, server
@@ -28,7 +28,7 @@ class Running:
         return self.post("/learn", {"features": features, "label": label, **more})
 
     def raw(self, data, wait=5.0):
-        """Send bytes as they are; return all that comes until the server hangs up or is silent."""
+        """Send bytes; return everything until the server disconnects or is silent."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as line:
             line.sendall(data)
             answer = b""
@@ -52,29 +52,29 @@ def _is_whole(answer):
 
 
 @contextlib.contextmanager
-def running(folder, model="PA-I", *, limits=None, keeping=None, params=None, **plan):
+def running(folder, model="PA-I", *, limits=None, retention=None, params=None, **options):
     """Run a server in a thread; stop it as SIGTERM does."""
-    told, failed, ready = [], [], threading.Event()
+    found, failed, ready = [], [], threading.Event()
 
-    def tell(address, server):
-        told.append(Running(address, server))
+    def report(address, server):
+        found.append(Running(address, server))
         ready.set()
 
     def serve():
         try:
-            start.run(asked, tell)
+            run(plan, report)
         except BaseException as error:
             failed.append(error)
             ready.set()
 
-    asked = start.Plan(
+    plan = Plan(
         model=None if model is None else str(model),
         data=folder,
         port=0,
         params=params or {},
         limits=Limits(**(limits or {})),
-        keeping=Keeping(**(keeping or {})),
-        **plan,
+        retention=Retention(**(retention or {})),
+        **options,
     )
     thread = threading.Thread(target=serve)
     thread.start()
@@ -82,13 +82,13 @@ def running(folder, model="PA-I", *, limits=None, keeping=None, params=None, **p
     if failed:
         thread.join()
         raise failed[0]
-    while not told[0].server.started and thread.is_alive():  # else it would not be told to stop
+    while not found[0].server.started and thread.is_alive():  # stop() has no effect before
         time.sleep(0.005)
     try:
-        yield told[0]
+        yield found[0]
     finally:
-        told[0].http.close()
-        told[0].server.stop()
+        found[0].http.close()
+        found[0].server.stop()
         thread.join(30)
         assert not thread.is_alive()
     if failed:
@@ -110,5 +110,5 @@ def status_of(answer):
 
 
 def problem(answer):
-    """Return the message of a refusal."""
+    """Return the message of an error."""
     return json.loads(answer.content)["error"]["message"]

@@ -37,18 +37,18 @@ def test_a_label_joins_the_features_of_its_prediction(server):
     before = server.http.get("/model").json()["version"]
     receipt = server.post("/label", {"id": answer["id"], "label": "spam"}).json()
     assert receipt == {"id": "p", "status": 200, "version": before + 1}
-    assert "new" in server.service.learning.face.model.coef_["spam"]
+    assert "new" in server.service.learning.adapter.model.coef_["spam"]
 
 
-def test_an_id_is_learned_once_and_a_second_truth_is_refused(server):
+def test_an_id_is_learned_once_and_another_label_is_rejected(server):
     server.post("/predict", {"features": {"x": 2.0}, "id": "once"})
     first = server.post("/label", {"id": "once", "label": "spam"})
     again = server.post("/label", {"id": "once", "label": "spam"})
     other = server.post("/label", {"id": "once", "label": "ham"})
     assert (first.status_code, again.status_code, other.status_code) == (200, 200, 409)
-    assert again.json()["again"] and again.json()["version"] == first.json()["version"]
+    assert again.json()["duplicate"] and again.json()["version"] == first.json()["version"]
     as_lesson = server.learn({"x": 2.0}, "spam", id="once")
-    assert as_lesson.json()["again"]
+    assert as_lesson.json()["duplicate"]
     assert server.learn({"x": 3.0}, "spam", id="once").status_code == 409
 
 
@@ -64,7 +64,7 @@ def test_batches_answer_each(server):
     assert len(answers) == 2
     lessons = [{"features": {"a": 1.0}, "label": "spam", "id": k} for k in ("b1", "b2", "b1")]
     receipts = server.post("/learn", lessons).json()
-    assert [r.get("again", False) for r in receipts] == [False, False, True]
+    assert [r.get("duplicate", False) for r in receipts] == [False, False, True]
     truths = [{"id": answers[0]["id"], "label": "spam"}, {"id": "nobody", "label": "ham"}]
     assert [r["status"] for r in server.post("/label", truths).json()] == [200, 404]
 
@@ -76,7 +76,7 @@ def test_a_weight_counts(tmp_path):
         plain = aggro.StreamClassifier("PA-I", C=0.1, max_features=1 << 18)
         plain.learn_one({"a": 1.0}, "no")
         plain.learn_one({"a": 1.0}, "yes", 3.0)
-        assert server.service.learning.face.model.coef_ == plain.coef_
+        assert server.service.learning.adapter.model.coef_ == plain.coef_
 
 
 def test_an_explanation_adds_up_to_the_score(server):
@@ -89,7 +89,7 @@ def test_an_explanation_adds_up_to_the_score(server):
     assert parts.keys() == x.keys() and parts["never seen"] == 0
     assert sum(parts.values()) + why["intercept"] == pytest.approx(why["score"])
     assert why["score"] == pytest.approx(answer["scores"][answer["prediction"]])
-    weights = server.service.learning.face.model.coef_["spam"]
+    weights = server.service.learning.adapter.model.coef_["spam"]
     sign = 1 if why["label"] == "spam" else -1
     assert parts["money"] == pytest.approx(sign * 2.0 * weights["money"])
 
@@ -108,7 +108,7 @@ def test_the_file_is_the_model(server, tmp_path):
     path = tmp_path / "m.aggro"
     path.write_bytes(answer.content)
     model = aggro.load(path)
-    assert model.coef_ == server.service.learning.face.model.coef_
+    assert model.coef_ == server.service.learning.adapter.model.coef_
     assert answer.headers["x-aggro-version"] == str(server.service.version)
 
 
@@ -119,7 +119,7 @@ def test_the_model_tells_its_race(tmp_path):
         facts = server.http.get("/model").json()
         assert facts["algorithm"] == "PA-I" and facts["classes"] == ["ham", "spam"]
         assert facts["examples"] == facts["version"] == 8
-        assert sum(lane["chosen"] for lane in facts["race"]) == 1
+        assert sum(lane["chosen"] for lane in facts["candidates"]) == 1
 
 
 def test_metrics_count(tmp_path):
@@ -153,18 +153,18 @@ def test_a_regressor_predicts_numbers(tmp_path):
         assert server.learn({"width": 3.0}, "thirty").status_code == 422
 
 
-def test_refused_examples_say_why_now_and_again(tmp_path):
+def test_rejected_examples_say_why_also_when_repeated(tmp_path):
     with running(tmp_path, "PAR") as server:
         server.learn({"a": 1e-10}, 1e308)
-        before = server.service.learning.face.model.coef_
+        before = server.service.learning.adapter.model.coef_
         for expected in (False, True):
             answer = server.learn({"a": 1e300}, 1e308, id="huge")
             assert answer.status_code == 422
             assert "overflows" in problem(answer)
             receipt = server.post("/learn", [{"features": {"a": 1e300}, "label": 1e308,
                                               "id": "huge"}]).json()[0]  # fmt: skip
-            assert receipt["again"], expected
-        assert server.service.learning.face.model.coef_ == before
+            assert receipt["duplicate"], expected
+        assert server.service.learning.adapter.model.coef_ == before
 
 
 def test_probabilities_are_calibrated_and_follow_the_model(tmp_path):
@@ -267,8 +267,8 @@ def wait_until(check):
 
 
 def test_what_is_kept_is_bounded(tmp_path):
-    keeping = {"predictions": 50, "ids": 30, "snapshot_examples": 20}
-    with running(tmp_path, keeping=keeping) as server:
+    retention = {"predictions": 50, "ids": 30, "snapshot_examples": 20}
+    with running(tmp_path, retention=retention) as server:
         for k in range(40):
             batch = [{"features": {"a": 1.0}, "id": f"{k}-{j}"} for j in range(5)]
             server.post("/predict", batch)
@@ -287,7 +287,7 @@ def test_what_is_kept_is_bounded(tmp_path):
 
 
 def test_predictions_expire_by_age(tmp_path):
-    with running(tmp_path, keeping={"seconds": 0.2}) as server:
+    with running(tmp_path, retention={"seconds": 0.2}) as server:
         server.post("/predict", {"features": {"a": 1.0}, "id": "old"})
         time.sleep(0.4)
         assert server.post("/label", {"id": "old", "label": "x"}).status_code == 404

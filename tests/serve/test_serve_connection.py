@@ -8,22 +8,22 @@ import pytest
 from serve_support import request, running, status_of
 
 import aggro
-from aggro.serve.entries import (
-    Again,
+from aggro.serve.adapters import adapter_for
+from aggro.serve.config import Retention
+from aggro.serve.group import ROWS_AT_ONCE, parts
+from aggro.serve.journal import Journal
+from aggro.serve.records import (
     Conflict,
+    DelayedLabel,
+    Duplicate,
+    Example,
     Found,
-    Lesson,
+    Ids,
+    Lookup,
     Prediction,
-    Question,
     Row,
-    Truth,
     Unknown,
 )
-from aggro.serve.faces import face_of
-from aggro.serve.group import ROWS_AT_ONCE, parts
-from aggro.serve.ids import Ids
-from aggro.serve.journal import Journal
-from aggro.serve.limits import Keeping
 from aggro.serve.service import pack
 
 ASK = b'{"features": {"a": 1.0, "b": "red"}}'
@@ -146,7 +146,7 @@ def test_answers_come_in_the_order_of_the_requests(server):
     assert len(answers[4]) == 2
 
 
-def test_a_body_that_is_too_large_is_refused_in_one_piece(server):
+def test_a_body_that_is_too_large_is_rejected_in_one_piece(server):
     body = b'{"features": {"a": 1.0}, "id": "' + b"x" * 6000 + b'"}'
     assert status_of(server.raw(request("POST", "/predict", body))) == 413
 
@@ -160,7 +160,7 @@ def test_requests_after_an_ignored_upgrade_are_answered(server):
 @pytest.mark.parametrize(
     "size", [6000, 10**12], ids=["sent in part", "more than will ever be sent"]
 )
-def test_a_body_that_is_too_large_is_refused_before_it_is_sent(server, size):
+def test_a_body_that_is_too_large_is_rejected_before_it_is_sent(server, size):
     head = request("POST", "/predict", **{"content-length": str(size)})
     head = head.replace(b"\r\n\r\n", b"\r\ncontent-type: application/json\r\n\r\n")
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
@@ -171,7 +171,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(server, size):
         assert time.monotonic() - begin < 0.9  # of the second that the request may take
 
 
-def test_an_endless_chunked_body_is_refused(server):
+def test_an_endless_chunked_body_is_rejected(server):
     endless = chunked("/predict", b"x" * 4000, b"x" * 4000)[:-5]
     assert status_of(server.raw(endless)) == 413
 
@@ -233,17 +233,17 @@ def test_a_client_that_does_not_read_is_not_read_either(server):
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         line.settimeout(0.3)
         line.connect(("127.0.0.1", server.port))
-        before = server.service.learning.pulse.statuses.get(("/openapi.json", 200), 0)
+        before = server.service.learning.stats.statuses.get(("/openapi.json", 200), 0)
         sent = 0
         with pytest.raises(TimeoutError):
             while sent < 20_000:
                 line.sendall(ask)
                 sent += 20
-        answered = server.service.learning.pulse.statuses["/openapi.json", 200] - before
+        answered = server.service.learning.stats.statuses["/openapi.json", 200] - before
         assert answered < 1000
 
 
-def test_more_connections_than_allowed_are_refused(tmp_path):
+def test_more_connections_than_allowed_are_rejected(tmp_path):
     with running(tmp_path, limits={"connections": 3}) as server:
         assert server.alive()  # over a connection that stays open
         lines = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(2)]
@@ -287,9 +287,9 @@ def test_a_client_that_leaves_before_its_answer_harms_nobody(tmp_path):
 
 
 def test_latencies_and_statuses_are_counted(server):
-    before = dict(server.service.learning.pulse.statuses)
+    before = dict(server.service.learning.stats.statuses)
     talk(server, request("POST", "/predict", ASK), answers=1)
-    after = server.service.learning.pulse.statuses
+    after = server.service.learning.stats.statuses
     assert after["/predict", 200] == before.get(("/predict", 200), 0) + 1
 
 
@@ -298,17 +298,17 @@ def test_latencies_and_statuses_are_counted(server):
 
 def test_one_look_gives_the_prediction_and_its_scores():
     model = aggro.StreamClassifier("PA-I")
-    face = face_of(model)
+    adapter = adapter_for(model)
     for k, label in enumerate(["b", "a", "b", "c", "a"]):
         for x in ({}, {"a": 1.0}, {"a": -2.0, "z": 3.0}):
-            said = face.predict(x)
+            said = adapter.predict(x)
             assert said.prediction == model.predict_one(x)
             assert set(said.scores) == set(model.classes_)
         model.learn_one({"a": 1.0 - k, "b": 0.5 * k}, label)
 
 
 def group_of(folder, *entries):
-    journal = Journal(folder, Keeping())
+    journal = Journal(folder, Retention())
     try:
         return journal.write(list(entries)), journal.pending
     finally:
@@ -316,21 +316,21 @@ def group_of(folder, *entries):
 
 
 def test_entries_of_one_group_know_of_each_other(tmp_path):
-    lesson = ("l", b'"x"', 1.0, b"f")
+    update = ("l", b'"x"', 1.0, b"f")
     outcomes, pending = group_of(
         tmp_path,
         Prediction("p", time.time(), b"1", b"s"),
         Prediction("p", time.time(), b"2", b"s"),
-        Truth("p", b'"x"', 1.0),
-        Truth("p", b'"x"', 1.0),
-        Truth("p", b'"y"', 1.0),
-        Truth("q", b'"y"', 1.0),
-        Lesson(*lesson),
-        Lesson(*lesson),
-        Lesson("l", b'"x"', 1.0, pack("other")),
+        DelayedLabel("p", b'"x"', 1.0),
+        DelayedLabel("p", b'"x"', 1.0),
+        DelayedLabel("p", b'"y"', 1.0),
+        DelayedLabel("q", b'"y"', 1.0),
+        Example(*update),
+        Example(*update),
+        Example("l", b'"x"', 1.0, pack("other")),
         Prediction("q", time.time(), b"3", b"s"),
     )
-    kinds = [None, None, Row, Again, Conflict, Unknown, Row, Again, Conflict, None]
+    kinds = [None, None, Row, Duplicate, Conflict, Unknown, Row, Duplicate, Conflict, None]
     assert [each and type(each) for each in outcomes] == kinds
     assert outcomes[2].features == b"2"  # the latest prediction under the id
     assert pending == 1
@@ -338,22 +338,22 @@ def test_entries_of_one_group_know_of_each_other(tmp_path):
 
 def test_a_later_group_knows_what_an_earlier_one_wrote(tmp_path):
     count = 2 * ROWS_AT_ONCE + 5
-    lessons = [Lesson(f"l{k}", b"1", 1.0, b"f") for k in range(count)]
+    lessons = [Example(f"l{k}", b"1", 1.0, b"f") for k in range(count)]
     asked = [Prediction(f"p{k}", time.time(), pack(k), b"s") for k in range(count)]
     outcomes, pending = group_of(tmp_path, *lessons, *asked)
     assert [row.seq for row in outcomes[:count]] == list(range(1, count + 1)) and pending == count
-    truths = [Truth(f"p{k}", b"1", 1.0) for k in range(0, count, 2)]
+    truths = [DelayedLabel(f"p{k}", b"1", 1.0) for k in range(0, count, 2)]
     outcomes, pending = group_of(tmp_path, *lessons, *truths)
-    assert all(isinstance(each, Again) for each in outcomes[:count])
+    assert all(isinstance(each, Duplicate) for each in outcomes[:count])
     assert [row.features for row in outcomes[count:]] == [pack(k) for k in range(0, count, 2)]
     assert pending == count // 2
 
 
 def test_a_question_sees_what_its_group_adds(tmp_path):
     asked = Prediction("p", time.time(), b"1", b"s")
-    lesson, truth = Lesson("l", b'"x"', 1.0, b"2"), Truth("p", b'"x"', 1.0)
-    questions = [Question("p"), Question("l"), Question("q")]
-    outcomes, _ = group_of(tmp_path, asked, lesson, *questions, truth, *questions)
+    update, true_label = Example("l", b'"x"', 1.0, b"2"), DelayedLabel("p", b'"x"', 1.0)
+    questions = [Lookup("p"), Lookup("l"), Lookup("q")]
+    outcomes, _ = group_of(tmp_path, asked, update, *questions, true_label, *questions)
     told = [Found(b"1", b"s"), Found(b"2", None), Unknown("q")]
     assert outcomes[2:5] == outcomes[6:] == told
 
@@ -362,12 +362,12 @@ def test_a_prediction_takes_the_place_of_the_one_before(tmp_path):
     for features in (b"1", b"2"):
         _, pending = group_of(tmp_path, Prediction("p", time.time(), features, b"s"))
         assert pending == 1
-    outcomes, pending = group_of(tmp_path, Truth("p", b"1", 1.0), Question("p"))
+    outcomes, pending = group_of(tmp_path, DelayedLabel("p", b"1", 1.0), Lookup("p"))
     assert outcomes[0].features == b"2" and outcomes[1].features == b"2" and pending == 0
 
 
 def test_predictions_of_one_group_are_bounded_too(tmp_path):
-    journal = Journal(tmp_path, Keeping(predictions=50))
+    journal = Journal(tmp_path, Retention(predictions=50))
     for start in (0, 60, 70):
         journal.write([Prediction(f"{start + k}", time.time(), b"", b"s") for k in range(60)])
         assert journal.pending == 50
@@ -377,7 +377,7 @@ def test_predictions_of_one_group_are_bounded_too(tmp_path):
 
 
 def test_old_predictions_go(tmp_path, monkeypatch):
-    journal, begin = Journal(tmp_path, Keeping(seconds=60)), time.time()
+    journal, begin = Journal(tmp_path, Retention(seconds=60)), time.time()
     for second, left in ((0, 1), (30, 2), (59, 3), (61, 3), (95, 3), (300, 1)):
         now = begin + second
         monkeypatch.setattr(time, "time", lambda now=now: now)

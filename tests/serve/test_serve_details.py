@@ -17,15 +17,14 @@ from serve_support import problem, running
 import aggro
 from aggro.cli.serve import parser, run
 from aggro.persistence import container
-from aggro.serve import client, start
+from aggro.serve import client
+from aggro.serve.adapters import ArrayAdapter, Output
 from aggro.serve.calls import CALLS
 from aggro.serve.client import Client
-from aggro.serve.errors import CODES
-from aggro.serve.faces import ArrayFace, Said
-from aggro.serve.limits import MAX_FEATURES, Keeping, Limits
-from aggro.serve.messages import failure
-from aggro.serve.start import first_model
-from aggro.serve.tallies import Tallies, Totals
+from aggro.serve.config import MAX_FEATURES, Limits, Plan, Retention
+from aggro.serve.evaluation import Evaluation, Totals
+from aggro.serve.messages import CODES, failure_reply
+from aggro.serve.server import first_model
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +34,14 @@ def server(tmp_path_factory):
 
 
 def test_every_kind_of_receipt_is_counted(server):
-    before = dict(server.service.learning.pulse.counts)
+    before = dict(server.service.learning.stats.counts)
     server.learn({"a": 1.0}, "x", id="c1")
     server.learn({"a": 1.0}, "x", id="c1")
     server.learn({"a": 2.0}, "x", id="c1")
     server.post("/label", {"id": "nobody", "label": "x"})
-    after = server.service.learning.pulse.counts
+    after = server.service.learning.stats.counts
     grown = {name: after[name] - before[name] for name in after if after[name] != before[name]}
-    assert grown == {"learned": 1, "again": 1, "conflicts": 1, "unknown": 1}
+    assert grown == {"learned": 1, "duplicates": 1, "conflicts": 1, "unknown": 1}
 
 
 def test_the_longest_id_can_be_explained(server):
@@ -57,7 +56,7 @@ def test_a_bound_is_the_most_that_is_taken(tmp_path):
     bounds = {"id": 8, "body": 600, "batch": 3, "features": 4, "name": 5, "classes": 2}
     ways = {**bounds, "list": bounds["body"]}  # a list goes another way than one lesson
 
-    def lesson(count, what):
+    def update(count, what):
         given = {"features": {"a": 1.0}, "label": "x"}
         given |= {"id": "i" * count} if what == "id" else {}
         given |= {"label": "x" * count} if what == "name" else {}
@@ -70,13 +69,13 @@ def test_a_bound_is_the_most_that_is_taken(tmp_path):
     kind = {"content-type": "application/json"}
     with running(tmp_path, limits=bounds) as server:
         for what in ("id", "body", "list", "batch", "features", "name"):
-            taken, refused = (
-                server.http.post("/learn", content=lesson(ways[what] + more, what), headers=kind)
+            taken, rejected = (
+                server.http.post("/learn", content=update(ways[what] + more, what), headers=kind)
                 for more in (0, 1)
             )
             assert taken.status_code == 200, what
-            assert refused.status_code == (413 if what in ("body", "list") else 422), what
-            assert problem(refused)
+            assert rejected.status_code == (413 if what in ("body", "list") else 422), what
+            assert problem(rejected)
         assert server.http.get("/model").json()["classes"] == ["x", "xxxxx"]
         assert "2 classes" in problem(server.learn({"a": 1.0}, "y"))
 
@@ -91,7 +90,7 @@ def test_every_refusal_that_is_promised_has_its_short_code():
 def test_the_bounds_are_those_of_the_manual():
     text = (Path(__file__).parents[2] / "docs/serve.md").read_text()
     told = re.search(r"\*\*All resources are bounded\*\*.*?\n\n", text, re.DOTALL)[0]
-    limits, keeping = Limits(), Keeping()
+    limits, retention = Limits(), Retention()
     for said in (
         f"queued entries ({limits.waiting:,} entries",
         f"bodies ({limits.body >> 20} MiB)",
@@ -102,30 +101,37 @@ def test_the_bounds_are_those_of_the_manual():
         f"texts ({limits.text:,})",
         f"classes ({limits.classes})",
         f"features of a new model ({MAX_FEATURES:,}",
-        f"({keeping.predictions:,} and seven days",
+        f"({retention.predictions:,} and seven days",
         f"connections ({limits.connections})",
         f"watchers ({limits.watchers})",
         f"to read its answer ({limits.request_seconds:g} s)",
     ):
         assert said in " ".join(told.split()), said
-    assert keeping.seconds == 7 * 86_400 and keeping.ids == 10**6
+    assert retention.seconds == 7 * 86_400 and retention.ids == 10**6
 
 
 def test_every_option_reaches_the_plan(tmp_path, monkeypatch, capsys):
     plans = []
-    monkeypatch.setattr(start, "run", lambda plan, tell: plans.append(plan))
+    monkeypatch.setattr("aggro.serve.server.run", lambda plan, ready: plans.append(plan))
     (tmp_path / "token").write_text("t" * 16)
     words = f"PA-I --data {tmp_path} --host ::1 --port 99 --token-file {tmp_path}/token --no-token"
-    words += " --keep 7 --keep-hours 1.5 --ids 8 --snapshot-every 9 --seed 3 --max-features 5"
-    assert run(parser().parse_args([*words.split(), "--probability", "--C", "0.5"])) == 0
+    words += " --keep 7 --keep-hours 1.5 --ids 8 --snapshot-every 9 --random-state 3"
+    assert (
+        run(
+            parser().parse_args(
+                [*words.split(), "--max-features", "5", "--probability", "--C", "0.5"]
+            )
+        )
+        == 0
+    )
     (plan,) = plans
-    kept = plan.keeping
+    kept = plan.retention
     assert (kept.predictions, kept.seconds, kept.ids, kept.snapshot_examples) == (7, 5400.0, 8, 9)
     assert (plan.model, plan.data, plan.host, plan.port) == ("PA-I", tmp_path, "::1", 99)
     assert (plan.token, plan.write_token, plan.open) == ("t" * 16, None, True)
-    assert plan.params == {"seed": 3, "max_features": 5, "probability": True, "C": 0.5}
+    assert plan.params == {"random_state": 3, "max_features": 5, "probability": True, "C": 0.5}
     assert run(parser().parse_args(["PA-I"])) == 0
-    assert plans[1].keeping == Keeping() and plans[1].params == {}
+    assert plans[1].retention == Retention() and plans[1].params == {}
 
 
 def test_pages_are_let_go_when_the_server_drains(tmp_path, monkeypatch):
@@ -152,20 +158,27 @@ def test_waits_double_up_to_a_limit(monkeypatch):
     assert_close(waits, [0.1, 0.2, 0.4, 0.8, 1.0])
 
 
-@pytest.mark.parametrize("name", ["PassiveAggressiveClassifier", "StreamClassifier", "load"])
-def test_only_variants_and_texts_have_names(name):
+@pytest.mark.parametrize("name", ["PassiveAggressiveClassifier", "Client", "load"])
+def test_other_names_than_variants_streams_and_texts_are_errors(name, tmp_path):
     with pytest.raises(ValueError, match=name):
-        first_model(name, {})
+        first_model(Plan(name, tmp_path))
+
+
+@pytest.mark.parametrize("name", [None, "StreamClassifier", "StreamRegressor", "TextClassifier"])
+def test_a_new_folder_gets_the_named_class_or_a_stream_classifier(name, tmp_path):
+    model, identity = first_model(Plan(name, tmp_path))
+    assert type(model).__name__ == (name or "StreamClassifier")
+    assert identity.startswith(type(model).__name__)
 
 
 def test_strongest_features_of_arrays():
     X = np.array([[1.0, 0.0, 0.2], [0.0, -3.0, 0.1], [0.5, 2.0, 0.0]])
     linear = aggro.PassiveAggressiveClassifier().fit(X, ["no", "yes", "no"])
     best = int(np.abs(linear.coef_[0]).argmax())
-    assert ArrayFace(linear).strongest(1) == [(str(best), "yes", linear.coef_[0, best])]
-    assert ArrayFace(aggro.PassiveAggressiveClassifier()).strongest(1) == []
+    assert ArrayAdapter(linear).strongest(1) == [(str(best), "yes", linear.coef_[0, best])]
+    assert ArrayAdapter(aggro.PassiveAggressiveClassifier()).strongest(1) == []
     kernel = aggro.KernelPassiveAggressiveClassifier(kernel="linear").fit(X, ["no", "yes", "no"])
-    assert ArrayFace(kernel).strongest(1) == []
+    assert ArrayAdapter(kernel).strongest(1) == []
 
 
 def test_the_open_inference_protocol_cuts_arrays_into_rows(tmp_path):
@@ -180,9 +193,9 @@ def test_the_open_inference_protocol_cuts_arrays_into_rows(tmp_path):
 
 def test_the_confidence_is_that_of_what_was_predicted():
     told = {"x": 0.4, "true": 0.6}
-    assert Said("x", None, told).confidence == 0.4
-    assert Said(True, None, told).confidence == 0.6
-    assert Said(None, None, {}).confidence is None and Said("x").confidence is None
+    assert Output("x", None, told).confidence == 0.4
+    assert Output(True, None, told).confidence == 0.6
+    assert Output(None, None, {}).confidence is None and Output("x").confidence is None
 
 
 def test_the_examples_start_the_server_with_words_that_it_knows():
@@ -200,41 +213,45 @@ def test_the_examples_start_the_server_with_words_that_it_knows():
 
 
 def test_confidence_is_judged_from_nothing():
-    tallies = Tallies(regression=False)
+    evaluation = Evaluation(regression=False)
     for confidence, said in ((0.95, "a"), (0.91, "b"), (1.0, "a"), (0.55, "a"), (0.0, "b")):
-        tallies.judge(said, confidence, "a", '"a"')
-    assert tallies.shown()["calibration"] == [
-        {"told": 0.0, "right": 0.0, "count": 1},
-        {"told": 0.55, "right": 1.0, "count": 1},
-        {"told": pytest.approx((0.95 + 0.91 + 1.0) / 3), "right": pytest.approx(2 / 3), "count": 3},
+        evaluation.add(said, confidence, "a", '"a"')
+    assert evaluation.summary()["calibration"] == [
+        {"confidence": 0.0, "accuracy": 0.0, "count": 1},
+        {"confidence": 0.55, "accuracy": 1.0, "count": 1},
+        {
+            "confidence": pytest.approx((0.95 + 0.91 + 1.0) / 3),
+            "accuracy": pytest.approx(2 / 3),
+            "count": 3,
+        },
     ]
-    again = Tallies(False, tallies.totals)
-    assert again.shown()["calibration"] == tallies.shown()["calibration"]
+    again = Evaluation(False, evaluation.totals)
+    assert again.summary()["calibration"] == evaluation.summary()["calibration"]
 
 
 def test_absurd_targets_do_not_spoil_the_evaluation():
-    plain, spoiled = Tallies(regression=True), Tallies(regression=True)
+    plain, spoiled = Evaluation(regression=True), Evaluation(regression=True)
     for k in range(1200):
         for each in (plain, spoiled):
-            each.judge(k % 7 + 1.0, None, float(k % 7), "")
+            each.add(k % 7 + 1.0, None, float(k % 7), "")
         if k in (50, 500, 900):
             for target in (1.7e308, -1.7e308):
-                spoiled.judge(0.0, None, target, "")
-    found, expected = spoiled.shown(), plain.shown()
+                spoiled.add(0.0, None, target, "")
+    found, expected = spoiled.summary(), plain.summary()
     assert found["examples"] == expected["examples"] + 6
-    assert found["error"] == found["lately"] == 1.0
+    assert found["error"] == found["recent"] == 1.0
     assert found["constant"] == pytest.approx(expected["constant"], rel=0.05)
-    assert found["constant_lately"] == pytest.approx(expected["constant_lately"], rel=0.05)
+    assert found["constant_recent"] == pytest.approx(expected["constant_recent"], rel=0.05)
 
 
 def test_an_evaluation_stays_finite_whatever_the_model_answers():
-    tallies = Tallies(regression=True)
+    evaluation = Evaluation(regression=True)
     for answer in (math.inf, 1.7e308, math.nan, -1.7e308) * 300:
-        tallies.judge(answer, None, 1.0, "")
-    shown = tallies.shown()
-    assert all(math.isfinite(shown[name]) for name in ("error", "lately", "constant", "before"))
-    restored = msgspec.convert(msgspec.to_builtins(tallies.totals), Totals)
-    assert Tallies(True, restored).shown()["error"] == shown["error"]
+        evaluation.add(answer, None, 1.0, "")
+    shown = evaluation.summary()
+    assert all(math.isfinite(shown[name]) for name in ("error", "recent", "constant", "before"))
+    restored = msgspec.convert(msgspec.to_builtins(evaluation.totals), Totals)
+    assert Evaluation(True, restored).summary()["error"] == shown["error"]
 
 
 def test_metrics_stay_finite_after_a_huge_label(tmp_path):
@@ -242,7 +259,7 @@ def test_metrics_stay_finite_after_a_huge_label(tmp_path):
         for label in (1.0, 1.7e308, -1.7e308, *[2.0] * 20):
             server.learn({"a": 1.0}, label)
         text = server.http.get("/metrics").text
-        values = dict(re.findall(r"^(aggro_(?:error|lately|constant)) (\S+)$", text, re.M))
+        values = dict(re.findall(r"^(aggro_(?:error|recent|constant)) (\S+)$", text, re.M))
         assert len(values) == 3 and all(math.isfinite(float(v)) for v in values.values())
         assert float(values["aggro_constant"]) < 1.0
 
@@ -258,8 +275,8 @@ def test_a_model_file_needs_no_disk(tmp_path, monkeypatch):
         monkeypatch.setattr(container, "replacing", full)
         answer = server.http.get("/model/file")
         assert answer.status_code == 200
-        refused = server.post("/model/snapshot", {})
-        assert refused.status_code == 503 and "snapshot" in problem(refused)
+        rejected = server.post("/model/snapshot", {})
+        assert rejected.status_code == 503 and "snapshot" in problem(rejected)
         monkeypatch.undo()
     (tmp_path / "fetched").write_bytes(answer.content)
     assert aggro.load(tmp_path / "fetched").predict_one({"a": -1.0}) == "y"
@@ -272,7 +289,7 @@ def test_a_model_that_cannot_be_copied_is_no_failure_of_the_server(tmp_path, mon
 
     with running(tmp_path) as server:
         server.learn({"a": 1.0}, "x")
-        for place in ("aggro.serve.endpoints.bytes_of", "aggro.serve.snapshots.write_record"):
+        for place in ("aggro.serve.app.bytes_of", "aggro.serve.snapshots.write_record"):
             monkeypatch.setattr(place, full)
         for answer in (server.http.get("/model/file"), server.post("/model/snapshot", {})):
             assert answer.status_code == 503 and "full" in problem(answer)
@@ -291,7 +308,7 @@ def test_hours_that_are_no_duration_are_rejected(hours, capsys):
 
 
 def test_only_pending_predictions_count_as_kept(tmp_path):
-    with running(tmp_path, keeping={"predictions": 10}) as server:
+    with running(tmp_path, retention={"predictions": 10}) as server:
 
         def predict():
             id = server.post("/predict", {"features": {"a": 1.0}}).json()["id"]
@@ -312,7 +329,7 @@ def test_only_pending_predictions_count_as_kept(tmp_path):
 
 
 def test_the_log_has_what_the_client_need_not_know(caplog):
-    reply = failure("/predict", ZeroDivisionError("a secret"))
+    reply = failure_reply("/predict", ZeroDivisionError("a secret"))
     assert "secret" not in str(reply) and "log" in str(reply)
     (record,) = caplog.records
     assert record.name == "aggro.serve" and "/predict failed" in record.getMessage()
@@ -324,12 +341,14 @@ def test_an_explanation_speaks_for_the_class_that_is_said(classes):
     rng = np.random.default_rng(6)
     X = rng.normal(size=(200, 3))
     y = X[:, :classes].argmax(axis=1)
-    face = ArrayFace(aggro.PassiveAggressiveClassifier().partial_fit(X, y, classes=range(classes)))
+    adapter = ArrayAdapter(
+        aggro.PassiveAggressiveClassifier().partial_fit(X, y, classes=range(classes))
+    )
     said = set()
     for x in X[:30]:
-        why = face.explain(x.tolist())
+        why = adapter.explain(x.tolist())
         said.add(why.label)
-        scores = np.atleast_2d(face.model.decision_function(x[None]))
+        scores = np.atleast_2d(adapter.model.decision_function(x[None]))
         expected = scores[0, why.label] if classes > 2 else scores[0, 0] * (2 * why.label - 1)
         assert why.score == pytest.approx(expected) and why.score > 0
     assert said == set(range(classes))

@@ -21,7 +21,7 @@ def update(k, prefix="e"):
     return {"id": id, "features": {id: 1.0, "a": k % 3 - 1}, "label": "xy"[k % 2]}
 
 
-def teach(server, first, last, prefix="e"):
+def learn_updates(server, first, last, prefix="e"):
     for k in range(first, last):
         assert server.post("/learn", update(k, prefix)).status_code == 200
 
@@ -52,7 +52,7 @@ def crashed(tmp_path_factory):
     place = tmp_path_factory.mktemp("folder")
     with running(place / "data") as server:
         for first in (0, 10, 20):
-            teach(server, first, first + 10)
+            learn_updates(server, first, first + 10)
             if first < 20:
                 server.post("/model/snapshot", {})
         crash(place / "data", place / "crashed")
@@ -73,7 +73,7 @@ def test_a_crashed_folder_starts(folder):
 def journal_of(folder, tmp_path, updates, model="PA-I"):
     """Put the journal of another server with this many updates into a folder."""
     with running(tmp_path / "other", model) as server:
-        teach(server, 0, updates)
+        learn_updates(server, 0, updates)
     for name in (JOURNAL, WAL, f"{JOURNAL}-shm", ACKNOWLEDGED):
         (folder / name).unlink(missing_ok=True)
     shutil.copy(tmp_path / "other" / JOURNAL, folder)
@@ -93,7 +93,7 @@ def test_a_journal_or_a_log_that_was_removed_or_emptied_is_noticed(folder, name)
 
 def test_a_removed_log_is_noticed_without_any_snapshot(tmp_path):
     with running(tmp_path / "data") as server:
-        teach(server, 0, 5)
+        learn_updates(server, 0, 5)
         folder = crash(tmp_path / "data", tmp_path / "crashed")
     (folder / WAL).unlink()
     rejected(folder, "journal")
@@ -101,9 +101,9 @@ def test_a_removed_log_is_noticed_without_any_snapshot(tmp_path):
 
 def test_lost_updates_can_be_given_up_on_purpose(tmp_path):
     with running(tmp_path / "data") as server:
-        teach(server, 0, 5)
+        learn_updates(server, 0, 5)
     with running(tmp_path / "data") as server:
-        teach(server, 5, 10)
+        learn_updates(server, 5, 10)
         folder = crash(tmp_path / "data", tmp_path / "crashed")
     (folder / WAL).unlink()
     told = rejected(folder, "10 updates were acknowledged")
@@ -111,7 +111,7 @@ def test_lost_updates_can_be_given_up_on_purpose(tmp_path):
     (folder / ACKNOWLEDGED).unlink()
     with running(folder) as server:
         assert server.service.version == 5
-        teach(server, 5, 6)
+        learn_updates(server, 5, 6)
     with running(folder) as server:
         assert server.service.version == 6
 
@@ -138,7 +138,7 @@ def test_a_damaged_log_is_noticed(folder, share):
 )
 def test_a_damaged_journal_is_noticed(tmp_path, damage):
     with running(tmp_path) as server:
-        teach(server, 0, 200)
+        learn_updates(server, 0, 200)
     path = tmp_path / JOURNAL
     path.write_bytes(damage(path.read_bytes()))
     rejected(tmp_path, "journal")
@@ -182,7 +182,7 @@ def test_a_journal_of_another_model_is_noticed(folder, tmp_path):
 
 def test_a_snapshot_of_another_server_is_noticed(folder, tmp_path):
     with running(tmp_path / "other") as server:
-        teach(server, 0, 25)
+        learn_updates(server, 0, 25)
     shutil.copy(tmp_path / "other" / "model-000000000000025.aggro", folder)
     rejected(folder, "do not belong together")
 
@@ -190,14 +190,14 @@ def test_a_snapshot_of_another_server_is_noticed(folder, tmp_path):
 def test_a_snapshot_newer_than_the_journal_is_noticed(tmp_path):
     """A journal that was copied before the snapshot would give numbers out twice."""
     with running(tmp_path / "data") as server:
-        teach(server, 0, 10)
+        learn_updates(server, 0, 10)
         old = tmp_path / "old"
         old.mkdir()
         db, copy = (sqlite3.connect(each / JOURNAL) for each in (tmp_path / "data", old))
         db.backup(copy)
         db.close()
         copy.close()
-        teach(server, 10, 30)
+        learn_updates(server, 10, 30)
         server.post("/model/snapshot", {})
     shutil.copy(tmp_path / "data" / "model-000000000000030.aggro", old)
     told = rejected(old, "journal is older than the snapshot")
@@ -209,11 +209,11 @@ def test_a_snapshot_newer_than_the_journal_is_noticed(tmp_path):
 
 def test_histories_that_part_after_a_restore_are_told_apart(tmp_path):
     with running(tmp_path / "data") as server:
-        teach(server, 0, 10)
+        learn_updates(server, 0, 10)
         backup(tmp_path / "data", tmp_path / "saved")
-        teach(server, 10, 20)
+        learn_updates(server, 10, 20)
     with running(tmp_path / "saved") as server:
-        teach(server, 0, 10, "other")
+        learn_updates(server, 0, 10, "other")
     shutil.copy(tmp_path / "data" / "model-000000000000020.aggro", tmp_path / "saved")
     rejected(tmp_path / "saved", "do not belong together")
 
@@ -264,7 +264,7 @@ def test_totals_and_rejections_survive_a_crash_before_the_snapshot_is_recorded(t
 
         def lost(entries):
             """The disk takes no note of rejections and snapshots."""
-            if type(entries[0]).__name__ in ("Refusal", "Saved"):
+            if type(entries[0]).__name__ in ("Rejection", "SnapshotWritten"):
                 raise OSError(28, "No space left on device")
             return write(entries)
 
@@ -291,7 +291,7 @@ def test_rejections_are_written_with_the_next_snapshot(tmp_path):
         write = service.journal.write
 
         def once(entries):
-            if type(entries[0]).__name__ == "Refusal" and not failed:
+            if type(entries[0]).__name__ == "Rejection" and not failed:
                 failed.append(entries)
                 raise OSError(28, "No space left on device")
             return write(entries)
@@ -302,24 +302,24 @@ def test_rejections_are_written_with_the_next_snapshot(tmp_path):
             time.sleep(0.01)
         server.post("/model/snapshot", {})
         db = sqlite3.connect(tmp_path / JOURNAL)
-        assert db.execute("SELECT refused FROM examples WHERE id = 'bad'").fetchone()[0]
+        assert db.execute("SELECT rejected FROM examples WHERE id = 'bad'").fetchone()[0]
         db.close()
 
 
 def test_a_replay_rejects_what_was_rejected(tmp_path):
     """Memory may be short once: the answer stays, and so does the model."""
     with running(tmp_path / "data") as server:
-        teach(server, 0, 5)
-        face = server.service.learning.face
-        learn = face.learn
+        learn_updates(server, 0, 5)
+        adapter = server.service.learning.adapter
+        learn = adapter.learn
 
         def short(*example):
             raise MemoryError
 
-        face.learn = short
+        adapter.learn = short
         assert server.post("/learn", update(5)).status_code == 422
-        face.learn = learn
-        teach(server, 6, 8)
+        adapter.learn = learn
+        learn_updates(server, 6, 8)
         before = model_file(server)
         while server.service.writer.waiting:
             time.sleep(0.01)
@@ -368,7 +368,7 @@ def test_predictions_change_nothing_and_a_replay_makes_the_same_file(name, tmp_p
             assert answer.status_code == 200
             server.http.get("/explain", params={"id": answer.json()["id"]})
         server.http.get("/model")
-        server.service.learning.face.strongest(5)
+        server.service.learning.adapter.strongest(5)
         assert model_file(server) == learned
         folder = crash(tmp_path / "data", tmp_path / "crashed")
     with running(folder, tmp_path / "model.aggro") as server:
@@ -382,7 +382,7 @@ def test_predictions_change_nothing_and_a_replay_makes_the_same_file(name, tmp_p
 def test_a_backup_of_a_learning_server_holds_all_that_was_acknowledged(tmp_path):
     """Several backups while updates arrive and snapshots come and go; each can be restored."""
     acknowledged, stop = [], threading.Event()
-    with running(tmp_path / "data", keeping={"snapshot_examples": 25}) as server:
+    with running(tmp_path / "data", retention={"snapshot_examples": 25}) as server:
 
         def load():
             k = 0
@@ -410,10 +410,10 @@ def test_a_backup_of_a_learning_server_holds_all_that_was_acknowledged(tmp_path)
             plain = aggro.StreamClassifier("PA-I", max_features=1 << 18)
             for k in range(version):
                 plain.learn_one(update(k)["features"], update(k)["label"])
-            assert server.service.learning.face.model.coef_ == plain.coef_
+            assert server.service.learning.adapter.model.coef_ == plain.coef_
             if version:
-                assert server.post("/learn", update(version - 1)).json()["again"] is True
-            teach(server, 0, 5, "new")
+                assert server.post("/learn", update(version - 1)).json()["duplicate"] is True
+            learn_updates(server, 0, 5, "new")
             after = crash(saved, tmp_path / f"crashed-{number}")
         with running(after, None) as server:
             assert server.service.version == version + 5
@@ -452,5 +452,3 @@ def test_the_command_backs_up_and_restores(folder, tmp_path, capsys):
         assert server.service.version == 30
     assert main(["serve", "PA-I", "--data", str(folder), "--backup", str(tmp_path / "x")]) == 1
     assert "needs no model" in capsys.readouterr().err
-    assert main(["serve", "--data", str(tmp_path / "empty")]) == 1
-    assert "give a model file or a variant" in capsys.readouterr().err

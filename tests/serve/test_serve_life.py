@@ -13,10 +13,10 @@ import pytest
 from serve_support import problem, running
 
 import aggro
-from aggro.serve import start
-from aggro.serve.entries import Lesson, Row
+from aggro.serve.config import Plan, Retention, token_from
 from aggro.serve.journal import Journal
-from aggro.serve.limits import Keeping
+from aggro.serve.records import Example, Row
+from aggro.serve.server import first_model, guard_of, run
 from aggro.serve.service import pack
 from aggro.serve.writer import Writer
 
@@ -58,15 +58,15 @@ def test_a_restart_goes_on_as_if_nothing_had_been(tmp_path):
     for x, y in examples:
         plain.learn_one(x, y)
     for part in range(3):
-        keeping = {"snapshot_examples": 1000}
-        with running(tmp_path, params={"C": "auto"}, keeping=keeping) as server:
+        retention = {"snapshot_examples": 1000}
+        with running(tmp_path, params={"C": "auto"}, retention=retention) as server:
             assert server.service.version == 30 * part
             for x, y in examples[30 * part : 30 * (part + 1)]:
                 server.learn(x, y)
-            totals = server.service.learning.tallies.totals
+            totals = server.service.learning.evaluation.totals
     with running(tmp_path, params={"C": "auto"}) as server:
-        assert server.service.learning.face.model.coef_ == plain.coef_
-        assert server.service.learning.tallies.totals == totals
+        assert server.service.learning.adapter.model.coef_ == plain.coef_
+        assert server.service.learning.evaluation.totals == totals
         assert totals.examples == 90 and totals.error <= plain.n_mistakes_ + 3
 
 
@@ -89,23 +89,23 @@ def test_a_folder_belongs_to_one_model_and_to_one_server(tmp_path):
     ],
 )
 def test_wrong_plans_say_what_is_wrong(tmp_path, plan, words):
-    asked = start.Plan(**{"model": "PA-I", "data": tmp_path / "d", "port": 0, **plan})
+    asked = Plan(**{"model": "PA-I", "data": tmp_path / "d", "port": 0, **plan})
     with pytest.raises((ValueError, TypeError, OSError), match=words):
-        start.run(asked, lambda *_: pytest.fail("it runs"))
+        run(asked, lambda *_: pytest.fail("it runs"))
 
 
 def test_settings_are_for_new_models(tmp_path):
     aggro.save(aggro.StreamClassifier(), tmp_path / "m.aggro")
     with pytest.raises(ValueError, match="--C is for a new model"):
-        start.first_model(str(tmp_path / "m.aggro"), {"C": 0.1})
+        first_model(Plan(str(tmp_path / "m.aggro"), tmp_path / "d", params={"C": 0.1}))
 
 
-def test_short_tokens_are_refused(tmp_path, monkeypatch):
+def test_short_tokens_are_rejected(tmp_path, monkeypatch):
     (tmp_path / "token").write_text("short\n")
     with pytest.raises(ValueError, match="16"):
-        start.token_from("AGGRO_TOKEN", str(tmp_path / "token"))
+        token_from("AGGRO_TOKEN", str(tmp_path / "token"))
     monkeypatch.setenv("AGGRO_TOKEN", "x" * 20)
-    assert start.token_from("AGGRO_TOKEN", None) == "x" * 20
+    assert token_from("AGGRO_TOKEN", None) == "x" * 20
 
 
 @pytest.mark.parametrize("token", [" " * 20, "\n", "\t" * 16, "x" * 10 + " " + "y" * 10, "é" * 20])
@@ -115,33 +115,36 @@ def test_tokens_that_cannot_be_sent_are_rejected(tmp_path, monkeypatch, token):
     monkeypatch.setenv("AGGRO_TOKEN", token)
     for path in (None, str(tmp_path / "token")):
         with pytest.raises(ValueError, match="without spaces"):
-            start.token_from("AGGRO_TOKEN", path)
+            token_from("AGGRO_TOKEN", path)
     for name in ("token", "write_token"):
-        plan = start.Plan(model="PA-I", data=tmp_path, **{name: token})
+        plan = Plan(model="PA-I", data=tmp_path, **{name: token})
         with pytest.raises(ValueError, match="without spaces"):
-            start.guard_of(plan)
+            guard_of(plan)
     monkeypatch.setenv("AGGRO_TOKEN", "")
-    assert start.token_from("AGGRO_TOKEN", None) is None
+    assert token_from("AGGRO_TOKEN", None) is None
 
 
 def test_a_disk_that_cannot_be_written_costs_nothing(tmp_path):
     with running(tmp_path) as server:
         server.learn({"a": 1.0}, "x")
         db, large = server.service.journal.db, {f"feature {k}": 1.0 for k in range(500)}
-        lesson = {"features": large, "label": "y", "id": "later"}
+        update = {"features": large, "label": "y", "id": "later"}
         db.execute("PRAGMA max_page_count = 1")  # it grows no more: SQLite says "disk is full"
-        for body in (lesson, [lesson] + [{**lesson, "id": f"{k}"} for k in range(100)]):
+        for body in (
+            update,
+            [update] + [{**update, "id": f"{k}"} for k in range(100)],
+        ):
             answer = server.post("/learn", body)
             assert answer.status_code == 503 and answer.headers["retry-after"]
             assert "disk is full" not in problem(answer)
         assert server.post("/predict", {"features": {"a": 1.0}}).json()["prediction"] == "x"
         db.execute("PRAGMA max_page_count = 1000000")
-        assert server.post("/learn", lesson).json()["version"] == 2
+        assert server.post("/learn", update).json()["version"] == 2
 
 
 def test_many_callers_share_a_commit(tmp_path):
     async def main():
-        journal = Journal(tmp_path, Keeping())
+        journal = Journal(tmp_path, Retention())
         writer = Writer(journal, 10_000)
         told, done = [], asyncio.Event()
 
@@ -152,7 +155,7 @@ def test_many_callers_share_a_commit(tmp_path):
 
         writer.start()
         for k in range(500):
-            writer.give([Lesson(f"{k}", b'"x"', 1.0, pack({}))], note)
+            writer.submit([Example(f"{k}", b'"x"', 1.0, pack({}))], note)
         await asyncio.wait_for(done.wait(), 20)
         await writer.stop()
         journal.close()
@@ -165,7 +168,7 @@ def test_many_callers_share_a_commit(tmp_path):
 
 def test_one_entry_cannot_spoil_the_others_of_its_group(tmp_path):
     async def main():
-        journal = Journal(tmp_path, Keeping())
+        journal = Journal(tmp_path, Retention())
         writer = Writer(journal, 10_000)
         told, done = {}, asyncio.Event()
 
@@ -176,7 +179,7 @@ def test_one_entry_cannot_spoil_the_others_of_its_group(tmp_path):
 
         good, bad = (b'"x"', 1.0, pack({})), (b'"x"', object(), pack({}))  # no number for SQLite
         for name, rest in (("a", good), ("b", bad), ("c", good)):
-            writer.give([Lesson(name, *rest)], lambda *news, name=name: note(name, *news))
+            writer.submit([Example(name, *rest)], lambda *news, name=name: note(name, *news))
         writer.start()
         await asyncio.wait_for(done.wait(), 20)
         await writer.stop()
@@ -209,7 +212,7 @@ def test_a_full_queue_says_come_back_and_predictions_go_on(tmp_path):
             assert answer.status_code == 429 and answer.headers["retry-after"] == "1"
             begin = time.monotonic()
             told = server.post("/predict", {"features": {"a": 1.0}}).json()
-            assert told["kept"] is False
+            assert told["stored"] is False
             assert time.monotonic() - begin < 0.25  # it did not wait for the disk
             first.join()
 

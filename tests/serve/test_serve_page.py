@@ -73,9 +73,9 @@ def test_numbers_move_while_a_stream_runs(page, server):
         expect(page.locator("#model")).not_to_have_text(before, timeout=20_000)
         expect(page.locator("#predictions")).to_have_text(re.compile("[1-9]"), timeout=20_000)
         thread.join()
-    assert page.text_content("#lately").endswith("%")
+    assert page.text_content("#recent").endswith("%")
     assert page.locator("#chart-error canvas").count() == 1
-    assert page.locator("#race .bar.leads").count() == 1
+    assert page.locator("#candidates .bar.best").count() == 1
     assert page.locator("#calibration circle").count() > 1
 
 
@@ -88,7 +88,7 @@ def test_the_form_predicts_explains_and_learns(page, server):
     shown = page.locator("#parts .name").all_text_contents()
     assert {"night = 1", "shop = phones", "(intercept)"} <= set(shown)
     before = server.service.version
-    page.fill("#truth", "fraud")
+    page.fill("#label", "fraud")
     page.keyboard.press("Enter")
     expect(page.locator("#learned")).to_have_text(re.compile("^Learned"), timeout=20_000)
     assert server.service.version == before + 1
@@ -145,15 +145,15 @@ def test_a_token_is_asked_for_and_kept_in_the_tab(tmp_path, browser):
         page.close()
 
 
-def teach_by_the_page(browser, server, truth, features="{}"):
+def teach_by_the_page(browser, server, true_label, features="{}"):
     """Type a truth into the page of a server; return what the page says."""
     page = browser.new_page()
     page.goto(server.address)
     page.fill("#input", features)
     page.click("#predict-form button")
     page.wait_for_selector("#answer:not([hidden])")
-    page.fill("#truth", truth)
-    page.focus("#truth")
+    page.fill("#label", true_label)
+    page.focus("#label")
     page.keyboard.press("Enter")
     expect(page.locator("#learned")).to_have_text(re.compile("."), timeout=20_000)
     told = page.text_content("#learned")
@@ -162,7 +162,7 @@ def teach_by_the_page(browser, server, truth, features="{}"):
 
 
 @pytest.mark.parametrize(
-    ("classes", "truth", "after"),
+    ("classes", "true_label", "after"),
     [
         (["0", "1"], "1", ["0", "1"]),
         ([0, 1], "1", [0, 1]),
@@ -176,21 +176,25 @@ def teach_by_the_page(browser, server, truth, features="{}"):
     ],
     ids=str,
 )
-def test_the_page_sends_labels_of_the_type_of_the_classes(classes, truth, after, tmp_path, browser):
+def test_the_page_sends_labels_of_the_type_of_the_classes(
+    classes, true_label, after, tmp_path, browser
+):
     with running(tmp_path) as server:
         for label in classes:
             server.learn({"a": 1.0}, label)
-        assert teach_by_the_page(browser, server, truth).startswith("Learned")
+        assert teach_by_the_page(browser, server, true_label).startswith("Learned")
         found = server.http.get("/model").json()["classes"]
         assert found == after and list(map(type, found)) == list(map(type, after))
 
 
-@pytest.mark.parametrize(("classes", "truth"), [([0, 1], "x"), ([False, True], "1.5")], ids=str)
-def test_the_page_rejects_labels_of_another_type(classes, truth, tmp_path, browser):
+@pytest.mark.parametrize(
+    ("classes", "true_label"), [([0, 1], "x"), ([False, True], "1.5")], ids=str
+)
+def test_the_page_rejects_labels_of_another_type(classes, true_label, tmp_path, browser):
     with running(tmp_path) as server:
         for label in classes:
             server.learn({"a": 1.0}, label)
-        assert teach_by_the_page(browser, server, truth).startswith("Give ")
+        assert teach_by_the_page(browser, server, true_label).startswith("Give ")
         assert server.http.get("/model").json()["examples"] == 2
 
 

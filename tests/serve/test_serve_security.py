@@ -30,19 +30,19 @@ def bearer(token):
 
 def test_tokens(tmp_path):
     with running(tmp_path, token=READ, write_token=WRITE) as server:
-        lesson = {"features": {"a": 1.0}, "label": "x"}
+        update = {"features": {"a": 1.0}, "label": "x"}
         for method, path in CALLS:
-            answer = server.http.request(method, path, json=lesson if method == "POST" else None)
+            answer = server.http.request(method, path, json=update if method == "POST" else None)
             assert answer.status_code == 401, path
             assert answer.headers["www-authenticate"] == "Bearer"
         ask = {"features": {"a": 1.0}}
         assert server.post("/predict", ask, headers=bearer(READ)).status_code == 200
         assert server.post("/predict", ask, headers=bearer(WRITE)).status_code == 200
-        assert server.post("/learn", lesson, headers=bearer(READ)).status_code == 403
-        assert server.post("/learn", lesson, headers=bearer(WRITE)).status_code == 200
+        assert server.post("/learn", update, headers=bearer(READ)).status_code == 403
+        assert server.post("/learn", update, headers=bearer(WRITE)).status_code == 200
         for wrong in ("x", "r" * 19, "r" * 21, "é" * 20, WRITE[:-1] + "x"):
             header = f"Bearer {wrong}".encode()
-            answer = server.post("/learn", lesson, headers={"authorization": header})
+            answer = server.post("/learn", update, headers={"authorization": header})
             assert answer.status_code == 401
         assert server.http.get("/health").status_code == 200
         assert server.http.get("/").status_code == 200  # the page has no secrets; it asks
@@ -56,20 +56,20 @@ def test_a_write_token_alone_leaves_reading_open(tmp_path):
 
 def test_one_token_is_for_everything(tmp_path):
     with running(tmp_path, token=READ) as server:
-        lesson = {"features": {"a": 1.0}, "label": "x"}
-        assert server.post("/learn", lesson, headers=bearer(READ)).status_code == 200
-        assert server.post("/learn", lesson).status_code == 401
+        update = {"features": {"a": 1.0}, "label": "x"}
+        assert server.post("/learn", update, headers=bearer(READ)).status_code == 200
+        assert server.post("/learn", update).status_code == 401
 
 
-def test_other_hosts_and_origins_are_refused(server):
+def test_other_hosts_and_origins_are_rejected(server):
     assert server.http.get("/model", headers={"host": "evil.example"}).status_code == 403
     headers = {"origin": "http://evil.example"}
-    lesson = {"features": {"a": 1.0}, "label": "x"}
-    assert server.post("/learn", lesson, headers=headers).status_code == 403
+    update = {"features": {"a": 1.0}, "label": "x"}
+    assert server.post("/learn", update, headers=headers).status_code == 403
     own = {"origin": server.address}
     assert server.post("/predict", {"features": {}}, headers=own).status_code == 200
     text = {"content-type": "text/plain"}  # what a foreign page may send without asking
-    answer = server.http.post("/learn", content=json.dumps(lesson), headers=text)
+    answer = server.http.post("/learn", content=json.dumps(update), headers=text)
     assert answer.status_code == 415
 
 
@@ -78,7 +78,7 @@ def test_other_hosts_and_origins_are_refused(server):
     ["evil@localhost", "localhost@evil", "localhost:80:80", "local host", "", "[::1", "localhost/x",
      "localhost#", "localhost?", "localhost\\", "127.0.0.1:x"],
 )  # fmt: skip
-def test_host_names_that_are_not_valid_are_refused(server, host):
+def test_invalid_host_names_are_rejected(server, host):
     assert status_of(server.raw(request("GET", "/model", host=host))) == 400
 
 
@@ -107,11 +107,11 @@ def test_a_header_with_one_value_may_not_be_repeated(server, line):
 @pytest.mark.parametrize("field", ["authorization: Bearer " + READ, "host: 127.0.0.1"])
 @pytest.mark.parametrize("together", [False, True])
 def test_a_trailer_is_no_header(tmp_path, field, together):
-    lesson = b'{"features": {"a": 1.0}, "label": "x"}'
+    update = b'{"features": {"a": 1.0}, "label": "x"}'
     lines = ["POST /learn HTTP/1.1", "content-type: application/json", "transfer-encoding: chunked"]
     given = {"host: 127.0.0.1", "authorization: Bearer " + READ} - {field}
     head = "\r\n".join([*lines, *given, "", ""]).encode()
-    chunk = b"%x\r\n%b\r\n0\r\n" % (len(lesson), lesson)
+    chunk = b"%x\r\n%b\r\n0\r\n" % (len(update), update)
     with (
         running(tmp_path, token=READ) as server,
         socket.create_connection(("127.0.0.1", server.port), timeout=5) as line,
@@ -184,7 +184,7 @@ def test_hostile_bodies(server, name):
 
 
 @pytest.mark.parametrize(
-    "lesson",
+    "update",
     [
         b'{"features": {"a": 1.0}, "label": null}',
         b'{"features": {"a": 1.0}, "label": ["x"]}',
@@ -194,9 +194,9 @@ def test_hostile_bodies(server, name):
         b'{"features": {"a": 1.0}}',
     ],
 )
-def test_hostile_lessons(server, lesson):
+def test_hostile_updates_are_rejected(server, update):
     before = server.service.version
-    assert status_of(server.raw(request("POST", "/learn", lesson))) == 422
+    assert status_of(server.raw(request("POST", "/learn", update))) == 422
     assert server.service.version == before
 
 
@@ -220,7 +220,7 @@ def test_there_is_a_last_class(server):
     assert statuses.count(200) == 18 and statuses[-1] == 422
 
 
-def test_huge_numbers_are_learned_or_refused(server):
+def test_huge_numbers_are_learned_or_rejected(server):
     for value in (1e308, -1e308, 1e-308, 0.0, -0.0):
         answer = server.learn({"a": value, "b": value}, "x")
         assert answer.status_code in (200, 422)
@@ -299,7 +299,7 @@ def test_an_endless_head_is_cut(server):
         b"GET / HTTP/9.9\r\n\r\n",
     ],
 )
-def test_what_is_not_http_is_refused(server, data):
+def test_requests_that_are_not_http_are_rejected(server, data):
     assert status_of(server.raw(data)) in (None, 400, 408, 415, 505)
     assert server.alive()
 

@@ -8,8 +8,8 @@ from serve_support import running
 
 import aggro
 from aggro.calibration.calibrator import Calibrator
-from aggro.serve.faces import ArrayFace, StreamFace, TextFace
-from aggro.serve.probability import Probabilities
+from aggro.serve.adapters import ArrayAdapter, StreamAdapter, TextAdapter
+from aggro.serve.adapters.base import Probabilities
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_the_open_inference_protocol_fits_no_map(tmp_path, fits):
         data = [each["text"] for each in texts(1000, seed=1)]
         tensor = {"name": "text", "shape": [1000], "datatype": "BYTES", "data": data}
         answer = server.post("/v2/models/aggro/infer", {"inputs": [tensor]}).json()
-        expected = server.service.learning.face.model.predict(data).tolist()
+        expected = server.service.learning.adapter.model.predict(data).tolist()
         assert answer["outputs"][0]["data"] == expected
         assert fits == before
 
@@ -67,12 +67,12 @@ def test_probabilities_are_those_of_the_model_once_its_map_is_ready():
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         stream.learn_one(dict(zip("abc", x, strict=True)), label)
     stream._record.fit_map()
-    for face, x in (
-        (ArrayFace(model), [0.1, 0.2, 0.3]),
-        (StreamFace(stream), {"a": 0.1, "b": 0.2}),
+    for adapter, x in (
+        (ArrayAdapter(model), [0.1, 0.2, 0.3]),
+        (StreamAdapter(stream), {"a": 0.1, "b": 0.2}),
     ):
-        told = face.predict(x).probabilities
-        if isinstance(face, ArrayFace):
+        told = adapter.predict(x).probabilities
+        if isinstance(adapter, ArrayAdapter):
             expected = model.predict_proba([x])[0]
         else:
             expected = list(stream.predict_proba_one(x).values())
@@ -91,7 +91,7 @@ def test_a_new_class_is_answered_before_its_map_is_ready():
 def test_texts_without_probability_have_scores():
     model = aggro.TextClassifier(probability=False)
     model.partial_fit(["free money", "lunch"] * 3, ["spam", "ham"] * 3)
-    said = TextFace(model).predict("free money")
+    said = TextAdapter(model).predict("free money")
     assert said.prediction == "spam" and said.probabilities is None
     assert said.scores["spam"] == -said.scores["ham"] > 0
 
@@ -113,9 +113,9 @@ def arrays(count=200, classes=3, **params):
     ids=str,
 )  # fmt: skip
 def test_arrays_are_explained_by_differences_of_scores(params, classes):
-    face, x = ArrayFace(arrays(classes=classes, **params)), [0.5, -1.0, 2.0, 0.0, 3.0]
-    why, rows = face.explain(x), np.vstack([np.zeros(5), np.diag(x), x])
-    scores = face.model.decision_function(rows)
+    adapter, x = ArrayAdapter(arrays(classes=classes, **params)), [0.5, -1.0, 2.0, 0.0, 3.0]
+    why, rows = adapter.explain(x), np.vstack([np.zeros(5), np.diag(x), x])
+    scores = adapter.model.decision_function(rows)
     scores = (scores if why.label == 1 else -scores) if classes == 2 else scores[:, why.label]
     np.testing.assert_allclose(why.intercept, scores[0], atol=1e-6)
     np.testing.assert_allclose(why.score, scores[-1], atol=1e-6)
@@ -135,13 +135,13 @@ def test_streams_are_explained_by_differences_of_scores(params, classes):
     model = aggro.StreamClassifier("PA-I", **params)
     for k in range(60):
         model.learn_one({"a": rng.normal(), "b": "xyz"[k % 3], "c": k % 5}, "pqr"[k % classes])
-    face, x = StreamFace(model), {"a": 2.0, "b": "y", "new": 3.0, "c": True}
-    why = face.explain(x)
-    none = face._score({}, why.label)
+    adapter, x = StreamAdapter(model), {"a": 2.0, "b": "y", "new": 3.0, "c": True}
+    why = adapter.explain(x)
+    none = adapter._score({}, why.label)
     for name, value, part in why.contributions:
-        assert part == pytest.approx(face._score({name: value}, why.label) - none, abs=1e-9)
+        assert part == pytest.approx(adapter._score({name: value}, why.label) - none, abs=1e-9)
     total = why.intercept + sum(part for _, _, part in why.contributions)
-    assert total == pytest.approx(why.score) == face._score(x, why.label)
+    assert total == pytest.approx(why.score) == adapter._score(x, why.label)
 
 
 def test_an_explanation_of_a_list_scores_no_more_rows(monkeypatch):
@@ -150,5 +150,5 @@ def test_an_explanation_of_a_list_scores_no_more_rows(monkeypatch):
     model = aggro.PassiveAggressiveClassifier().partial_fit(X, np.arange(20) % 2)
     asked, scores = [], model._scores
     monkeypatch.setattr(model, "_scores", lambda rows: asked.append(len(rows)) or scores(rows))
-    why = ArrayFace(model).explain(X[0].tolist())
+    why = ArrayAdapter(model).explain(X[0].tolist())
     assert len(why.contributions) == 5000 and sum(asked) <= 1

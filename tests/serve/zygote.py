@@ -13,8 +13,9 @@ from pathlib import Path
 import crash_steps
 from faults import FAULTS
 
-from aggro.serve import journal, start
-from aggro.serve.limits import Keeping, Limits
+from aggro.serve import journal
+from aggro.serve.config import Limits, Plan, Retention
+from aggro.serve.server import run
 
 
 def tell(**facts):
@@ -27,15 +28,15 @@ def child(asked):
         FAULTS[asked["fault"]]()
     if asked.get("die_at"):
         crash_steps.die_at(*asked["die_at"])
-    plan = start.Plan(
+    plan = Plan(
         model=asked["model"],
         data=Path(asked["data"]),
         port=0,
         params=asked.get("params", {}),
         limits=Limits(**asked.get("limits", {})),
-        keeping=Keeping(**asked.get("keeping", {})),
+        retention=Retention(**asked.get("retention", {})),
     )
-    start.run(plan, lambda address, server: tell(port=int(address.rpartition(":")[2])))
+    run(plan, lambda address, server: tell(port=int(address.rpartition(":")[2])))
 
 
 def main():

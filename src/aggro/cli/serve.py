@@ -1,4 +1,4 @@
-"""``aggro serve``: a server that learns while it predicts."""
+"""``aggro serve``: predict and learn over HTTP."""
 
 from __future__ import annotations
 
@@ -9,72 +9,95 @@ from pathlib import Path
 from typing import Any
 
 from aggro.cli.options import add_variant, at_least, between, given, new_parser
-from aggro.serve.limits import MAX_FEATURES, Keeping
+from aggro.serve.config import MAX_FEATURES, Plan, Retention, token_from
 
 EXAMPLES = """
-aggro serve PA-I --C auto
+aggro serve
 aggro serve model.aggro --port 9000 --data /var/lib/aggro
-aggro serve PA-I --host 0.0.0.0 --token-file token
+aggro serve PA-I --C 0.1 --host 0.0.0.0 --token-file token
 aggro serve --backup saved --data /var/lib/aggro
 """
-MODEL = "a model file, or the name of a new variant; may be left out once DIR holds a model"
+MODEL_HELP = (
+    "a model file, a variant, or a class such as TextClassifier (default: the model in DIR, or a "
+    "new StreamClassifier)"
+)
 HOURS = 1_000_000
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    parser = new_parser("serve", "Predict and learn over HTTP; nothing that was accepted is lost.",
-                        EXAMPLES)  # fmt: skip
-    parser.add_argument("model", nargs="?", help=MODEL)
+    description = "Predict and learn over HTTP. No acknowledged update is ever lost."
+    parser = new_parser("serve", description, EXAMPLES)
+    parser.add_argument("model", nargs="?", help=MODEL_HELP)
     parser.add_argument(
         "--data", default="aggro-data", metavar="DIR", help="journal and snapshots (%(default)s)"
     )
     parser.add_argument(
-        "--backup",
-        metavar="FOLDER",
-        help="serve nothing: copy DIR to a new folder, whether a server is using it or not",
+        "--backup", metavar="FOLDER", help="copy DIR, in use or not, to a new folder and exit"
     )
-    group = parser.add_argument_group("who may ask")
-    group.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
-    group.add_argument("--port", type=at_least(0, 65535), default=8080, help="(%(default)s)")
-    group.add_argument(
-        "--token-file", metavar="FILE", help="token for all calls (default: AGGRO_TOKEN)"
+    _add_access(parser)
+    _add_retention(parser)
+    add_variant(parser)
+    add = parser.add_argument_group("new models").add_argument
+    add(
+        "--max-features",
+        type=at_least(1, 2**31 - 1),
+        metavar="N",
+        help=f"maximum number of features (default {MAX_FEATURES})",
     )
-    group.add_argument(
+    add("--probability", action="store_true", help="answer calibrated probabilities")
+    return parser
+
+
+def _add_access(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("access").add_argument
+    add("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
+    add("--port", type=at_least(0, 65535), default=8080, help="(%(default)s)")
+    add("--token-file", metavar="FILE", help="token for all calls (default: AGGRO_TOKEN)")
+    add(
         "--write-token-file",
         metavar="FILE",
         help="token for calls that change the model (default: AGGRO_WRITE_TOKEN)",
     )
-    group.add_argument(
-        "--no-token", action="store_true", help="serve other machines without a token"
+    add("--no-token", action="store_true", help="serve other machines without a token")
+
+
+def _add_retention(parser: argparse.ArgumentParser) -> None:
+    add, default = parser.add_argument_group("storage").add_argument, Retention()
+    add(
+        "--keep",
+        type=at_least(0),
+        metavar="N",
+        default=default.predictions,
+        help="predictions without a label to store (%(default)s)",
     )
-    _add_keeping(parser)
-    add_variant(parser)
-    group = parser.add_argument_group("new models")
-    group.add_argument("--max-features", type=at_least(1, 2**31 - 1), metavar="N",
-                       help=f"features to keep (default {MAX_FEATURES})")  # fmt: skip
-    group.add_argument("--probability", action="store_true", help="answer calibrated probabilities")
-    return parser
-
-
-def _add_keeping(parser: argparse.ArgumentParser) -> None:
-    group, kept = parser.add_argument_group("what is kept"), Keeping()
-    group.add_argument("--keep", type=at_least(0), metavar="N", default=kept.predictions,
-                       help="predictions that wait for their truth (%(default)s)")  # fmt: skip
-    group.add_argument("--keep-hours", type=between(0, HOURS), metavar="H",
-                       default=kept.seconds / 3600,
-                       help="… and for how long (%(default)s)")  # fmt: skip
-    group.add_argument("--ids", type=at_least(1), metavar="N", default=kept.ids,
-                       help="ids remembered after they were learned (%(default)s)")  # fmt: skip
-    group.add_argument("--snapshot-every", type=at_least(1), metavar="N",
-                       default=kept.snapshot_examples,
-                       help="examples from one snapshot to the next (%(default)s)")  # fmt: skip
+    add(
+        "--keep-hours",
+        type=between(0, HOURS),
+        metavar="H",
+        default=default.seconds / 3600,
+        help="hours to store them (%(default)s)",
+    )
+    add(
+        "--ids",
+        type=at_least(1),
+        metavar="N",
+        default=default.ids,
+        help="ids of learned updates to store (%(default)s)",
+    )
+    add(
+        "--snapshot-every",
+        type=at_least(1),
+        metavar="N",
+        default=default.snapshot_examples,
+        help="updates between two snapshots (%(default)s)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal says stop."""
+    """Serve until SIGINT or SIGTERM."""
     try:
-        from aggro.serve import start
+        from aggro.serve.server import run as run_server
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("aggro"):
             raise
@@ -84,25 +107,25 @@ def run(args: argparse.Namespace) -> int:
     logging.basicConfig(format="aggro serve: %(levelname)s: %(message)s", stream=sys.stderr)
     if args.backup is not None:
         return _back_up(args)
-    keeping = Keeping(
+    retention = Retention(
         predictions=args.keep,
         seconds=args.keep_hours * 3600,
         ids=args.ids,
         snapshot_examples=args.snapshot_every,
     )
-    plan = start.Plan(
+    plan = Plan(
         model=args.model,
         data=Path(args.data),
         host=args.host,
         port=args.port,
-        token=start.token_from("AGGRO_TOKEN", args.token_file),
-        write_token=start.token_from("AGGRO_WRITE_TOKEN", args.write_token_file),
+        token=token_from("AGGRO_TOKEN", args.token_file),
+        write_token=token_from("AGGRO_WRITE_TOKEN", args.write_token_file),
         open=args.no_token,
         params=_params(args),
-        keeping=keeping,
+        retention=retention,
     )
-    start.run(plan, _say)
-    print("stopped: all that was accepted is in the journal and in a snapshot", flush=True)
+    run_server(plan, report)
+    print("stopped: all acknowledged updates are in the journal and in a snapshot", flush=True)
     return 0
 
 
@@ -121,12 +144,13 @@ def _params(args: argparse.Namespace) -> dict[str, Any]:
     if args.float32:
         raise ValueError("aggro serve learns in double precision; leave --float32 out.")
     params = given(args)
-    own = {"seed": args.seed, "max_features": args.max_features}
+    own = {"random_state": args.random_state, "max_features": args.max_features}
     params |= {name: value for name, value in own.items() if value is not None}
     return params | ({"probability": True} if args.probability else {})
 
 
-def _say(address: str, server: Any) -> None:
+def report(address: str, server: Any) -> None:
+    """Print the address of a server that is about to start."""
     service = server.application.service
     found = f"{service.version:,} examples learned, {service.replayed:,} of them replayed"
     print(f"serving {address} ({found}); data in {service.folder}", flush=True)

@@ -1,6 +1,6 @@
-"""A server that learns while it predicts: ``aggro serve``, and the client that talks to it.
+"""The server ``aggro serve``, which predicts and learns over HTTP, and its client.
 
-``pip install 'aggro[serve]'``. docs/serve.md says what is promised and how it is tested.
+``pip install 'aggro[serve]'``. docs/serve.md describes its guarantees and their tests.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The application: routing, admission and dispatch of all calls, made from the table of calls."""
+"""The application: routing, admission and the handler of each call."""
 
 from __future__ import annotations
 
@@ -8,17 +8,32 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import resources
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qs, unquote_to_bytes
 
 import httptools
+import msgspec
 
-from aggro.serve.calls import CALLS, Call
-from aggro.serve.endpoints import Endpoints
-from aggro.serve.errors import Refused
-from aggro.serve.limits import Limits
-from aggro.serve.messages import JSON, Reply, Request, failure, refusal
+from aggro.persistence.record import bytes_of
+from aggro.serve import calls, oip, stats
+from aggro.serve.calls import CALLS, Call, describe
+from aggro.serve.config import Limits
+from aggro.serve.events import Events
+from aggro.serve.learning import MODEL_ERRORS
+from aggro.serve.messages import (
+    JSON,
+    NO_FILE,
+    Reply,
+    Request,
+    RequestError,
+    encode,
+    error_reply,
+    failure_reply,
+    json,
+    log,
+)
 from aggro.serve.security import Guard, check_repeated
-from aggro.serve.service import Service
+from aggro.serve.service import Service, in_slices
+from aggro.serve.snapshots import resolve
 
 PAGE = {  # path: file, content type
     "/": ("index.html", b"text/html; charset=utf-8"),
@@ -47,7 +62,7 @@ class Application:
             self._add(Call("GET", path, "", "", (200,), open=True), page_of(path))
         self._variable = [path.partition(VARIABLE) for path in self._routes if VARIABLE in path]
         self._tasks: set[asyncio.Future[Reply]] = set()
-        self._beat: asyncio.Task[None] | None = None
+        self._sampling: asyncio.Task[None] | None = None
 
     def _add(self, call: Call, handler: Handler) -> None:
         methods = (b"GET", b"HEAD") if call.method == "GET" else (call.method.encode(),)
@@ -58,7 +73,7 @@ class Application:
     # -- requests -------------------------------------------------------------------------------
 
     def admit(self, request: Request, headers: list[tuple[bytes, bytes]]) -> None:
-        """Find the call of a request whose head is complete; raise Refused if it may not be made.
+        """Find the call of a request with a complete head; raise RequestError if not allowed.
 
         ``headers`` are those of the request as they were sent, with repetitions.
         """
@@ -70,16 +85,18 @@ class Application:
         self.guard.check(request.headers, call.writes, call.open)
         if call.request is not None:
             kind = request.headers.get(b"content-type", b"")
-            # Web pages may send other types without asking the server first.
+            # Browsers send other types to foreign servers without a preflight request.
             if kind != JSON and kind.partition(b";")[0].strip().lower() != JSON:
-                raise Refused(415, "Send JSON, with the header Content-Type: application/json.")
+                raise RequestError(
+                    415, "Send JSON, with the header Content-Type: application/json."
+                )
         length = request.headers.get(b"content-length")
-        if length is not None and int(length) > self.limits.body:  # the parser has checked it
+        if length is not None and int(length) > self.limits.body:  # the parser has validated it
             raise self.too_large()
 
-    def too_large(self) -> Refused:
+    def too_large(self) -> RequestError:
         """Return the error for a body of too many bytes."""
-        return Refused(413, f"A request has at most {self.limits.body:,} bytes.")
+        return RequestError(413, f"A request has at most {self.limits.body:,} bytes.")
 
     def _find(self, request: Request) -> None:
         target = request.target
@@ -93,11 +110,11 @@ class Application:
             path, request.parameter = self._match(path)
             methods = self._routes.get(path)
         if methods is None:
-            raise Refused(404, "There is no such call; see /openapi.json.")
+            raise RequestError(404, "There is no such call; see /openapi.json.")
         found = methods.get(request.method)
         if found is None:
             allowed = ", ".join(sorted(method.decode() for method in methods))
-            raise Refused(405, f"This call is for {allowed}.", allow=allowed)
+            raise RequestError(405, f"This call is for {allowed}.", allow=allowed)
         request.call, request.handler = found
 
     def _match(self, path: bytes) -> tuple[bytes, bytes]:
@@ -112,12 +129,12 @@ class Application:
         """Answer a request; ``send`` is called once, now or later."""
         begin = time.perf_counter()
         try:
-            if request.refused is None:
+            if request.error is None:
                 found = request.handler(request)
             else:
-                found = refusal(request.refused)
+                found = error_reply(request.error)
         except Exception as error:
-            found = failure(_path_of(request), error)
+            found = failure_reply(_path_of(request), error)
         if isinstance(found, Reply):
             self._finish(request, begin, send, found)
         else:
@@ -127,39 +144,39 @@ class Application:
 
     def _done(self, request: Request, begin: float, send: Any, task: asyncio.Future[Reply]) -> None:
         self._tasks.discard(task)
-        if task.cancelled():  # the server has ended
+        if task.cancelled():  # the server has stopped
             return
         error = task.exception()
-        reply = task.result() if error is None else failure(_path_of(request), error)
+        reply = task.result() if error is None else failure_reply(_path_of(request), error)
         self._finish(request, begin, send, reply)
 
     def _finish(self, request: Request, begin: float, send: Any, reply: Reply) -> None:
         send(request, reply)
         if request.call is not None:
             seconds = time.perf_counter() - begin
-            self.service.learning.pulse.answered(request.call.path, reply.status, seconds)
+            self.service.learning.stats.answered(request.call.path, reply.status, seconds)
 
     # -- start and end --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to write the journal and to take samples; call it on the event loop."""
+        """Start the journal thread and the samples; call it on the event loop."""
         self.service.writer.start()
-        self._beat = asyncio.ensure_future(self.endpoints.events_.run())
+        self._sampling = asyncio.ensure_future(self.endpoints.events_.run())
 
     def drain(self) -> None:
-        """Accept no more updates and end the pages' events; what is under way is finished."""
+        """Accept no more updates and end the streams of events; complete what has started."""
         self.service.stopping = True
         self.endpoints.events_.stop()
 
     async def stop(self) -> None:
-        """Learn all that was accepted, write a snapshot, close the journal."""
-        if self._beat is not None:
-            self._beat.cancel()
+        """Learn all accepted updates, write a snapshot, close the journal."""
+        if self._sampling is not None:
+            self._sampling.cancel()
         await self.service.stop()
 
 
 def page_of(path: str) -> Handler:
-    """Return a handler for a file of the page, which has no secrets: it needs no token."""
+    """Return a handler for a file of the page."""
     name, kind = PAGE[path]
     body = resources.files("aggro.serve").joinpath("page").joinpath(name).read_bytes()
     reply = Reply(body, 200, kind)
@@ -167,13 +184,13 @@ def page_of(path: str) -> Handler:
 
 
 def _origin_form(request: Request) -> bytes:
-    """Return path and query of an absolute target, whose host takes the place of the header's."""
+    """Return path and query of an absolute target; its host replaces the header."""
     try:
         url = httptools.parse_url(request.target)
     except httptools.HttpParserError:
         url = None
     if url is None or not url.host or request.method == b"CONNECT":
-        raise Refused(400, "The request target is not a path of this server.")
+        raise RequestError(400, "The request target is not a path of this server.")
     port = b"" if url.port is None else b":%d" % url.port
     user = b"" if url.userinfo is None else url.userinfo + b"@"
     request.headers[b"host"] = user + url.host + port
@@ -182,3 +199,173 @@ def _origin_form(request: Request) -> bytes:
 
 def _path_of(request: Request) -> str:
     return request.call.path if request.call is not None else "a request"
+
+
+NAME = "aggro"  # of the model, in the Open Inference Protocol
+
+
+class Endpoints:
+    """A method for each row of the table of calls."""
+
+    def __init__(self, service: Service, limits: Limits) -> None:
+        self.service, self.limits = service, limits
+        self.events_ = Events(service, limits.watchers)
+        types = calls.shapes(service.learning.adapter, limits)
+        self.decoders = {
+            **{verb: msgspec.json.Decoder(kind) for verb, kind in vars(types).items()},
+            "infer": msgspec.json.Decoder(oip.Infer),
+        }
+        self._description = encode(describe(types))
+        self._downloads = asyncio.Semaphore(2)
+        self._registry = stats.registry_of(service)
+
+    # -- predictions and updates ----------------------------------------------------------------
+
+    def predict(self, request: Request) -> Reply | Awaitable[Reply]:
+        """Answer immediately: predictions do not wait for the disk."""
+        asked = self._decode("predict", request)
+        if isinstance(asked, list):
+            return self._predict_many(asked)
+        try:
+            return json(self.service.predict_one(asked))
+        except MODEL_ERRORS as error:
+            raise RequestError(422, str(error)) from error
+
+    async def _predict_many(self, asked: list[Any]) -> Reply:
+        try:
+            return Reply(await self.service.predict(asked))
+        except MODEL_ERRORS as error:
+            raise RequestError(422, str(error)) from error
+
+    def learn(self, request: Request) -> Awaitable[Reply]:
+        """Answer when the update is on disk and in the model."""
+        return self._update(self.service.example_record, self._decode("learn", request))
+
+    def label(self, request: Request) -> Awaitable[Reply]:
+        """Answer when the update is on disk and in the model."""
+        return self._update(self.service.label_record, self._decode("label", request))
+
+    def _update(self, entry_of: Callable[[Any], Any], asked: Any) -> Awaitable[Reply]:
+        many = isinstance(asked, list)
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        reply_of = json if many else receipt_of
+
+        def done(found: Any) -> None:
+            resolve(answer, found if isinstance(found, RequestError) else reply_of(found))
+
+        entries = [entry_of(one) for one in (asked if many else [asked])]
+        self.service.update(entries, done)
+        return answer
+
+    def _decode(self, verb: str, request: Request) -> Any:
+        """Return the decoded body."""
+        try:
+            return self.decoders[verb].decode(request.body)
+        except msgspec.ValidationError as error:
+            raise RequestError(422, str(error)) from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise RequestError(400, f"The body is not JSON in UTF-8: {_short(error)}") from error
+
+    # -- the model ------------------------------------------------------------------------------
+
+    async def explain(self, request: Request) -> Reply:
+        """Explain the prediction of the id in the query."""
+        query = parse_qs(request.query.decode("latin-1"), errors="replace")
+        ids = query.get("id", [])
+        if len(ids) != 1 or not 1 <= len(ids[0]) <= self.limits.id:
+            raise RequestError(422, "Give one id: /explain?id=ID.")
+        return json(await self.service.explain(ids[0]))
+
+    def model(self, request: Request) -> Reply:
+        """Describe the model."""
+        return json(self.service.facts())
+
+    async def file(self, request: Request) -> Reply:
+        """Return the current model; another thread makes the file."""
+        async with self._downloads:
+            loop = asyncio.get_running_loop()
+            try:
+                frozen, version, _ = self.service.learning.freeze()
+                body = await loop.run_in_executor(None, lambda: bytes_of(frozen()))
+            except (OSError, MemoryError) as error:
+                log.error("no model file was made: %r", error)
+                raise RequestError(503, NO_FILE, retry_after=1) from error
+        name = f'attachment; filename="model-{version}.aggro"'.encode()
+        headers = ((b"content-disposition", name), (b"x-aggro-version", str(version).encode()))
+        return Reply(body, 200, b"application/octet-stream", headers)
+
+    async def snapshot(self, request: Request) -> Reply:
+        """Write a snapshot now."""
+        return json(calls.Snapshot(await self.service.scheduler.save()))
+
+    # -- the server -----------------------------------------------------------------------------
+
+    def metrics(self, request: Request) -> Reply:
+        """Return the metrics for Prometheus."""
+        kind = b"text/plain; version=0.0.4; charset=utf-8"
+        return Reply(stats.text_of(self._registry), 200, kind)
+
+    def health(self, request: Request) -> Reply:
+        """Report that the process runs."""
+        return json({"live": True})
+
+    def ready(self, request: Request) -> Reply:
+        """Report whether requests are accepted."""
+        if self.service.stopping:
+            raise RequestError(503, "The server is stopping.", retry_after=1)
+        return json({"ready": True})
+
+    def openapi(self, request: Request) -> Reply:
+        """Return the OpenAPI description."""
+        return Reply(self._description)
+
+    def events(self, request: Request) -> Reply:
+        """Stream the data of the page."""
+        return Reply(b"", 200, b"text/event-stream", parts=self.events_.follow())
+
+    # -- the Open Inference Protocol ------------------------------------------------------------
+
+    def v2_server(self, request: Request) -> Reply:
+        """Describe the server."""
+        return json(oip.server())
+
+    def v2_model(self, request: Request) -> Reply:
+        """Describe the inputs and outputs of the model."""
+        _check_name(request)
+        service = self.service
+        return json(oip.metadata(NAME, service.learning.adapter, service.version))
+
+    def v2_ready(self, request: Request) -> Reply:
+        """Report whether the model is ready."""
+        _check_name(request)
+        return json({"name": NAME, "ready": True})
+
+    async def v2_infer(self, request: Request) -> Reply:
+        """Predict without storing anything."""
+        _check_name(request)
+        asked = self._decode("infer", request)
+        learning = self.service.learning
+        rows = oip.examples(asked, learning.adapter, self.limits)
+        try:
+            values = [learning.adapter.predict_value(x) async for x in in_slices(rows)]
+        except MODEL_ERRORS as error:
+            raise RequestError(422, str(error)) from error
+        learning.stats.counts["predictions"] += len(values)
+        return json(oip.answer(asked, NAME, self.service.version, values))
+
+
+def _check_name(request: Request) -> None:
+    if request.parameter != NAME.encode():
+        raise RequestError(404, f"There is no such model; this one is called {NAME}.")
+
+
+def receipt_of(receipts: list[calls.Receipt]) -> Reply | RequestError:
+    """Return the answer to one update; in a batch, each receipt has its own status."""
+    (receipt,) = receipts
+    if receipt.status != 200:
+        return RequestError(receipt.status, receipt.error or "")
+    return json(receipt)
+
+
+def _short(error: Exception) -> str:
+    return "too deep" if isinstance(error, RecursionError) else str(error).partition("\n")[0]

@@ -1,4 +1,4 @@
-"""A consistent copy of a data folder, made while a server learns or while none runs."""
+"""Consistent copies of a data folder, whether or not a server is using it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import IO
 
 from aggro.atomic import sync_folder
+from aggro.serve.config import Retention
 from aggro.serve.folder import JOURNAL, DataFolderError, snapshot_name, snapshot_numbers
 from aggro.serve.journal import Journal, connect, readable
-from aggro.serve.limits import Keeping
 from aggro.serve.snapshots import Snapshots
 
-ATTEMPTS = 20  # a server may write two snapshots while the journal is copied: then try again
+ATTEMPTS = 20  # because a server may write two snapshots while the journal is copied
 
 
 def backup(folder: Path, target: Path) -> tuple[int, int]:
@@ -61,7 +61,7 @@ def backup(folder: Path, target: Path) -> tuple[int, int]:
 
 
 def _copy(folder: Path, target: Path) -> None:
-    """Copy the journal, and the snapshots that it continues.
+    """Copy the journal and the snapshots that it continues.
 
     Snapshots are opened before the journal is copied, so none is newer than the copy; an open file
     can be read to its end even if the server removes it meanwhile.
@@ -88,7 +88,7 @@ def _open_snapshots(folder: Path, opened: contextlib.ExitStack) -> dict[int, IO[
 
 
 def _copy_journal(source: Path, target: Path) -> int:
-    """Copy the journal as it is at one moment; return up to where its features are gone."""
+    """Copy the journal atomically; return the last update whose features were removed."""
     with readable(source), contextlib.ExitStack() as opened:
         there = opened.enter_context(contextlib.closing(connect(source, "ro")))
         here = opened.enter_context(contextlib.closing(sqlite3.connect(target)))
@@ -98,8 +98,8 @@ def _copy_journal(source: Path, target: Path) -> int:
 
 
 def _check(folder: Path) -> tuple[int, int]:
-    """Read the copy as a start does; return its last update and its newest snapshot."""
-    with contextlib.closing(Journal(folder, Keeping())) as journal:
+    """Check the copy like a start; return its last update and its newest snapshot."""
+    with contextlib.closing(Journal(folder, Retention())) as journal:
         found = Snapshots(folder).newest(journal)
         if found is None:
             raise DataFolderError("The server has not written its first snapshot; try again.")

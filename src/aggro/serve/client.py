@@ -1,4 +1,4 @@
-"""A client that may repeat itself: every lesson has an id, and an id is learned once."""
+"""A client with safe retries: every update has an id, and an id is learned once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import httpx
 
 from aggro.atomic import replacing
 
-AGAIN = (429, 503)  # the server asks to come back
+RETRIED = (429, 503)  # status codes
 LONGEST_WAIT = 10.0
 
 Features = Mapping[str, Any] | Sequence[float] | str
 
 
 class ServerError(Exception):
-    """The server refused a call.
+    """The server rejected a call.
 
     >>> from aggro.serve import ServerError
     >>> print(ServerError(404, "unknown_id", "no prediction has this id"))
@@ -34,9 +34,9 @@ class ServerError(Exception):
 
 
 class Client:
-    """Talks to ``aggro serve``; calls are repeated when the server or the network asks for it.
+    """Client of ``aggro serve`` that retries calls after network errors and status 429 or 503.
 
-    Nothing is learned twice by that: lessons without an id get one here, before the first try.
+    Retries never learn an update twice: updates without an id get one before the first attempt.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class Client:
     timeout : float, default=10.0
         Seconds to wait for an answer.
     retries : int, default=5
-        How often a call is repeated.
+        Maximum number of retries.
     transport : httpx.BaseTransport, optional
-        How requests travel; for tests.
+        Transport of the requests, for tests.
 
     Examples
     --------
@@ -81,21 +81,21 @@ class Client:
     # -- one example ----------------------------------------------------------------------------
 
     def predict(self, x: Features, id: str | None = None) -> dict[str, Any]:
-        """Predict one example: a dict, a list of numbers or a text, as the model reads them.
+        """Predict one example: a dict, a list of numbers or a text, depending on the model.
 
         The answer has ``prediction``, ``scores`` or ``probabilities``, ``version`` and the ``id``
-        under which ``label`` tells the truth later.
+        that ``label`` needs later.
         """
         return dict(self._post("/predict", {**_input(x), "id": id or _new_id()}))
 
     def label(self, id: str, label: Any, weight: float = 1.0) -> dict[str, Any]:
-        """Tell the truth of a prediction; return when it is on the disk and in the model."""
+        """Send the label of a prediction; return when it is on disk and in the model."""
         return dict(self._post("/label", {"id": id, "label": label, "weight": weight}))
 
     def learn(
         self, x: Features, label: Any, weight: float = 1.0, id: str | None = None
     ) -> dict[str, Any]:
-        """Teach one example; return when it is on the disk and in the model."""
+        """Learn one example; return when it is on disk and in the model."""
         body = {**_input(x), "label": label, "weight": weight, "id": id or _new_id()}
         return dict(self._post("/learn", body))
 
@@ -106,24 +106,24 @@ class Client:
         return list(self._post("/predict", [{**_input(x), "id": _new_id()} for x in xs]))
 
     def learn_many(self, xs: Sequence[Features], labels: Sequence[Any]) -> list[dict[str, Any]]:
-        """Teach many examples in one request; each receipt has a ``status`` of its own."""
+        """Learn many examples in one request; each receipt has its own ``status``."""
         pairs = zip(xs, labels, strict=True)
         return list(
             self._post("/learn", [{**_input(x), "label": y, "id": _new_id()} for x, y in pairs])
         )
 
-    def label_many(self, truths: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Tell the truths of many predictions, by id."""
-        return list(self._post("/label", [{"id": id, "label": y} for id, y in truths.items()]))
+    def label_many(self, labels: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Send the labels of many predictions, by id."""
+        return list(self._post("/label", [{"id": id, "label": y} for id, y in labels.items()]))
 
     # -- the model ------------------------------------------------------------------------------
 
     def model(self) -> dict[str, Any]:
-        """Return what the model is and what it has learned."""
+        """Return the description of the model."""
         return dict(self._call("GET", "/model").json())
 
     def explain(self, id: str) -> dict[str, Any]:
-        """Return what each feature adds to the score of a prediction."""
+        """Return the contribution of each feature to a prediction."""
         return dict(self._call("GET", "/explain", params={"id": id}).json())
 
     def snapshot(self) -> int:
@@ -137,7 +137,7 @@ class Client:
             file.write(content)
 
     def ready(self) -> bool:
-        """Tell whether the server takes requests now; asks once."""
+        """Return whether the server accepts requests; does not retry."""
         try:
             return self._http.get("/ready").status_code == 200
         except httpx.TransportError:
@@ -158,7 +158,7 @@ class Client:
                 if last:
                     raise
             else:
-                if answer.status_code not in AGAIN or last:
+                if answer.status_code not in RETRIED or last:
                     return _checked(answer)
                 wait = min(float(answer.headers.get("retry-after", wait)), LONGEST_WAIT)
             time.sleep(wait)

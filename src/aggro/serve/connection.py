@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection: httptools parses it, asyncio carries it, deadlines bound it.
+"""One HTTP/1.1 connection on httptools and asyncio, with deadlines.
 
 A request is checked when its head is complete and answered when its body is complete. Requests
 that arrive before the previous answer is sent wait in a queue, so answers keep their order.
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import httptools
 
-from aggro.serve.errors import FAILED, Refused
-from aggro.serve.messages import Reply, Request, log
+from aggro.serve.messages import FAILED, Reply, Request, RequestError, log
 
 if TYPE_CHECKING:
     from aggro.serve.server import Server
@@ -42,11 +41,11 @@ class Connection(asyncio.Protocol):
         self._headers: list[tuple[bytes, bytes]] = []
         self._url, self._in_head = b"", True
         self._request: Request | None = None  # the one whose body is being received
-        self._upgrade = False  # the client offers another protocol
+        self._upgrade = False  # the client offers to change the protocol
         self._unparsed = 0  # bytes received since the last complete head or part of a body
-        self._receiving = False  # a request has begun and is not complete
+        self._receiving = False  # a request is incomplete
         self._last = False  # nothing more is read
-        self._busy = False  # an answer is being made or sent
+        self._busy = False  # a request is being answered
         self._waiting: deque[Request] = deque()
         self._stream: asyncio.Task[None] | None = None
         self._room: asyncio.Future[None] | None = None  # for more bytes in the transport's buffer
@@ -67,7 +66,7 @@ class Connection(asyncio.Protocol):
             elif self._idle:
                 self._close()
             else:
-                self._give_up(Refused(408, TIMEOUT))
+                self._reject(RequestError(408, TIMEOUT))
 
     # -- the transport --------------------------------------------------------------------------
 
@@ -78,19 +77,19 @@ class Connection(asyncio.Protocol):
         self._wait(self.limits.request_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End a stream; other answers under way are finished and then dropped."""
+        """End a stream; other pending answers are completed and dropped."""
         self.server.connections.discard(self)
         self._waiting.clear()
         if self._stream is not None:
             self._stream.cancel()
 
     def pause_writing(self) -> None:
-        """Give a client that does not read some seconds to start again."""
+        """Set a deadline for a client that does not read."""
         self._write_due = self.loop.time() + self.limits.request_seconds
         self._room = self.loop.create_future()
 
     def resume_writing(self) -> None:
-        """Continue what waited for the client to read."""
+        """Continue sending."""
         self._write_due = NEVER
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
@@ -99,12 +98,12 @@ class Connection(asyncio.Protocol):
             self._answer_next()
 
     def eof_received(self) -> bool:
-        """Answer what a client has sent before it closed its side."""
+        """Answer the requests received before the client closed its side."""
         self._last = True
         return self._busy or bool(self._waiting)
 
     def data_received(self, data: bytes) -> None:
-        """Parse; answer at once what cannot be fulfilled, without waiting for its body."""
+        """Parse; reject invalid requests immediately, without waiting for their body."""
         if self._last:
             return
         self._unparsed += len(data)
@@ -114,19 +113,19 @@ class Connection(asyncio.Protocol):
             if not self._last:
                 self._ignore_upgrade(data[stop.args[0] :])
         except httptools.HttpParserCallbackError as error:
-            self._give_up(Refused(500, FAILED))
+            self._reject(RequestError(500, FAILED))
             log.error("a request could not be read", exc_info=error)
         except httptools.HttpParserError:
             if not self._last:
-                self._give_up(Refused(400, MALFORMED))
+                self._reject(RequestError(400, MALFORMED))
         request = self._request
-        if request is not None and request.refused is not None:
-            self._give_up(request.refused)
+        if request is not None and request.error is not None:
+            self._reject(request.error)
         elif self._unparsed > self.limits.head and not self._last:
-            self._give_up(self._head_too_large())
+            self._reject(self._head_too_large())
 
     def _ignore_upgrade(self, rest: bytes) -> None:
-        """Parse a request again without its offer to change the protocol.
+        """Parse a request again without its upgrade header.
 
         The parser skips the body of a request that offers an upgrade. RFC 9110, 7.8: a server may
         ignore the offer.
@@ -167,8 +166,8 @@ class Connection(asyncio.Protocol):
         try:
             self._check_size()
             self.application.admit(request, self._headers)
-        except Refused as error:
-            request.refused = error
+        except RequestError as error:
+            request.error = error
             return
         self._unparsed = 0
         if headers.get(b"expect", b"").lower() == b"100-continue" and not self._blocked:
@@ -176,21 +175,21 @@ class Connection(asyncio.Protocol):
 
     def _check_size(self) -> None:
         if len(self.server.connections) > self.limits.connections:
-            raise Refused(503, "Too many connections are open; try again.", retry_after=1)
+            raise RequestError(503, "Too many connections are open; try again.", retry_after=1)
         if self._unparsed > self.limits.head:
             size = len(self._url) + sum(len(name) + len(value) for name, value in self._headers)
             if size > self.limits.head:
                 raise self._head_too_large()
 
-    def _head_too_large(self) -> Refused:
-        return Refused(
+    def _head_too_large(self) -> RequestError:
+        return RequestError(
             431, f"A request line and its headers have at most {self.limits.head:,} bytes."
         )
 
     def on_body(self, body: bytes) -> None:
         """Add a part of the body, unless it is too large."""
         request = self._request
-        if request is None or request.refused is not None:
+        if request is None or request.error is not None:
             return
         self._unparsed = 0
         if not request.body:
@@ -200,10 +199,10 @@ class Connection(asyncio.Protocol):
                 request.body = bytearray(request.body)
             request.body += body
         if len(request.body) > self.limits.body:
-            request.refused = self.application.too_large()
+            request.error = self.application.too_large()
 
     def on_message_complete(self) -> None:
-        """Answer the request, or let it wait for its turn."""
+        """Answer the request, or queue it."""
         request = self._request
         if self._upgrade or request is None:
             return
@@ -219,7 +218,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _blocked(self) -> bool:
-        """Whether a new request must wait: for others, or for the client to read."""
+        """Whether a new request must wait for others or for the client to read."""
         return self._busy or bool(self._waiting) or self._room is not None
 
     def _take(self, request: Request) -> None:
@@ -242,15 +241,15 @@ class Connection(asyncio.Protocol):
             self.transport.resume_reading()
         self._answer(request)
 
-    def _give_up(self, error: Refused) -> None:
-        """Refuse a request that is not complete, and read nothing more."""
+    def _reject(self, error: RequestError) -> None:
+        """Reject an incomplete request and read nothing more."""
         request = self._request or Request()
-        request.refused, request.keep_alive = error, False
+        request.error, request.keep_alive = error, False
         self._request, self._last, self._due = None, True, NEVER
         self._take(request)
 
     def _send(self, request: Request, reply: Reply) -> None:
-        """Send the answer of a request, and go on to the next one."""
+        """Send the answer to a request and continue with the next one."""
         if self.transport.is_closing():
             return
         keep_alive = request.keep_alive and reply.parts is None and not self.server.stopping
@@ -301,7 +300,7 @@ class Connection(asyncio.Protocol):
     # -- the end --------------------------------------------------------------------------------
 
     def _close(self) -> None:
-        """Say that nothing more is sent; discard what arrives until the client closes, too.
+        """Close the sending side; discard what arrives until the client closes, too.
 
         Closing at once would reset the connection of a client that is still sending, which may
         discard the answer that it has not read yet.
@@ -317,7 +316,7 @@ class Connection(asyncio.Protocol):
             self.transport.write_eof()
 
     def drain(self) -> None:
-        """Close now, or after the answers that are due; the server is stopping."""
+        """Close now, or after pending answers; the server is stopping."""
         if not (self._busy or self._waiting):
             self._close()
 

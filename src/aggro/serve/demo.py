@@ -1,8 +1,8 @@
-"""A stream to look at: truths come late, and half-way the concept changes.
+"""A demonstration: delayed labels, and a concept that changes half-way.
 
-``python -m aggro.serve.demo`` starts a server in a folder of its own, sends it purchases to judge
-as fraud or not, and tells the truth of each some seconds later. After half a minute the fraudsters
-change their ways: the error climbs, drift is told, and the model learns the new ways.
+``python -m aggro.serve.demo`` starts a server in a temporary folder and sends it purchases to
+classify as fraud or not, and the label of each some seconds later. After half of the time the
+fraudsters change their behaviour: the error rises, drift is reported, and the model adapts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from aggro.serve.client import Client
 
 WORDS = ("books", "garden", "music", "phones", "shoes", "toys", "travel", "wine")
 RATE = 150  # purchases a second
-DELAY = (1.0, 6.0)  # seconds until the truth is known
+DELAY = (1.0, 6.0)  # seconds until the label is known
 
 
 def purchase(rng: random.Random, changed: bool) -> tuple[dict[str, Any], str]:
-    """Return a purchase and whether it is fraud; fraudsters change what they buy, and when."""
+    """Return a purchase and its label, before or after the change of the concept."""
     x: dict[str, Any] = {
         "amount": round(math.exp(rng.gauss(3.0, 1.0)) / 40, 3),
         "night": float(rng.random() < 0.35),
@@ -42,7 +42,7 @@ def purchase(rng: random.Random, changed: bool) -> tuple[dict[str, Any], str]:
 
 
 def stream(client: Client, seconds: float, rate: float = RATE, seed: int = 0) -> None:
-    """Send purchases for some seconds, and the truths as they become known."""
+    """Send purchases for some seconds, and their labels with a delay."""
     rng = random.Random(seed)
     waiting: deque[tuple[float, str, str]] = deque()
     start = time.monotonic()
@@ -52,14 +52,14 @@ def stream(client: Client, seconds: float, rate: float = RATE, seed: int = 0) ->
         if due > 0:
             pairs = [purchase(rng, now > seconds / 2) for _ in range(due)]
             answers = client.predict_many([x for x, _ in pairs])
-            for answer, (_, truth) in zip(answers, pairs, strict=True):
-                waiting.append((now + rng.uniform(*DELAY), answer["id"], truth))
+            for answer, (_, label) in zip(answers, pairs, strict=True):
+                waiting.append((now + rng.uniform(*DELAY), answer["id"], label))
             sent += due
         waiting = deque(sorted(waiting))
         known: dict[str, str] = {}
         while waiting and waiting[0][0] <= now:
-            _, id, truth = waiting.popleft()
-            known[id] = truth
+            _, id, label = waiting.popleft()
+            known[id] = label
         if known:
             client.label_many(known)
         client.predict(purchase(rng, now > seconds / 2)[0])
@@ -67,18 +67,18 @@ def stream(client: Client, seconds: float, rate: float = RATE, seed: int = 0) ->
 
 
 def main() -> None:
-    """Start a server, show where it is, feed it."""
+    """Start a server, print its address, send the stream."""
     parser = argparse.ArgumentParser(prog="python -m aggro.serve.demo", description=__doc__)
     parser.add_argument("--seconds", type=float, default=120.0, help="of the stream (120)")
     parser.add_argument("--port", type=int, default=8080)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--C", "auto", "--probability", "--data", folder, "--port", str(args.port)]
-        command = [sys.executable, "-m", "aggro.cli", "serve", "PA-I", *options]
+        options = ["--probability", "--data", folder, "--port", str(args.port)]
+        command = [sys.executable, "-m", "aggro.cli", "serve", *options]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert server.stdout is not None
         try:
-            _feed(server.stdout.readline(), args.seconds)
+            _send(server.stdout.readline(), args.seconds)
         except KeyboardInterrupt:
             print()
         finally:
@@ -87,11 +87,11 @@ def main() -> None:
             server.stdout.close()
 
 
-def _feed(said: str, seconds: float) -> None:
-    """Feed the server that has just said where it is."""
-    found = re.match(r"serving (\S+)", said)
+def _send(output: str, seconds: float) -> None:
+    """Send the stream to the server whose first line of output is given."""
+    found = re.match(r"serving (\S+)", output)
     if found is None:
-        raise SystemExit(1)  # the server has said why
+        raise SystemExit(1)  # the server has printed the error
     address = found[1]
     print(f"open {address} in a browser; the concept changes after {seconds / 2:.0f} s", flush=True)
     with Client(address) as client:

@@ -1,4 +1,4 @@
-"""The files of a data folder, and the error raised when they do not belong together."""
+"""The files of a data folder: names, lock, and errors if they do not belong together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import logging
 import re
 from pathlib import Path
+from typing import IO
 
 JOURNAL = "journal.sqlite"
 ACKNOWLEDGED = "acknowledged"
@@ -19,7 +20,7 @@ class DataFolderError(ValueError):
 
 
 def snapshot_name(seq: int) -> str:
-    """Return the name of the snapshot that holds all examples up to ``seq``."""
+    """Return the name of the snapshot that contains all updates up to ``seq``."""
     return f"model-{seq:015d}.aggro"
 
 
@@ -30,7 +31,7 @@ def snapshot_numbers(folder: Path) -> list[int]:
 
 
 def check_journal_file(folder: Path) -> None:
-    """Raise if the journal is missing or empty while other files of a server are there.
+    """Raise if the journal is missing or empty, but other files of a server exist.
 
     Call it before SQLite opens the journal: without its database, SQLite drops a write-ahead log.
     """
@@ -44,7 +45,7 @@ def check_journal_file(folder: Path) -> None:
 
 
 def lost_journal(folder: Path, found: str) -> DataFolderError:
-    """Return the error of a folder whose journal is gone."""
+    """Return the error of a folder without a journal."""
     numbers = snapshot_numbers(folder)
     way_out = f" {_way_out(folder, numbers[-1])}" if numbers else ""
     return DataFolderError(
@@ -101,9 +102,29 @@ class Acknowledged:
         try:
             self._file.seek(0)
             self._file.write(b"%015d %010d\n" % (seq, checksum))
-        except OSError as error:  # the journal is what counts
+        except OSError as error:  # the journal itself is complete
             log.error("%s cannot be written: %s", self.path, error)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+try:
+    import fcntl
+except ImportError:  # Windows, where SQLite's locks protect the journal
+    fcntl = None  # type: ignore[assignment]
+
+
+def lock(folder: Path) -> IO[bytes]:
+    """Lock the folder until the process ends; raise if another server uses it."""
+    file = (folder / "lock").open("ab")
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise ValueError(
+                f"{folder} is in use by another server; give another --data."
+            ) from None
+    return file

@@ -1,8 +1,8 @@
-"""The entries of one transaction: what is known of their ids is read at once, and so it is written.
+"""Group commit: the entries of one transaction are read and written by few statements.
 
-Each statement lets go of the interpreter's lock several times, and a busy event loop gives it back
-only after a while. So a group makes a few statements of many rows, not a few for each row. A group
-of new lessons is one statement, which is a transaction by itself.
+SQLite releases the GIL several times in each statement, and a busy event loop returns it only after
+a while. A group therefore uses a few statements of many rows. A group of new updates is a single
+statement, which is a transaction by itself.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from aggro.serve.entries import Entry, Lesson, Prediction, Question, Row, Truth
+from aggro.serve.records import DelayedLabel, Entry, Example, Lookup, Prediction, Row
 
-ROWS_AT_ONCE = 64  # in a statement
-KNOWN = "SELECT id, seq, label, weight, digest, refused FROM examples WHERE id IN "
+ROWS_AT_ONCE = 64  # of a statement
+KNOWN = "SELECT id, seq, label, weight, digest, rejected FROM examples WHERE id IN "
 KEPT = "SELECT id, at, features, served FROM pending WHERE id IN "
-EXAMPLES = "examples (id, seq, label, weight, digest, refused, features, served, checksum)"
+EXAMPLES = "examples (id, seq, label, weight, digest, rejected, features, served, checksum)"
 PENDING = "pending (number, id, at, features, served)"
 
 Values = Sequence[Any]
@@ -26,20 +26,20 @@ Statement = tuple[str, Values]
 
 
 class Group:
-    """What is known of the ids of some entries, and the rows that they add."""
+    """What the journal contains for the ids of some entries, and the rows to add."""
 
     def __init__(self, db: sqlite3.Connection, entries: list[Entry]) -> None:
         self.db = db
-        taught, asked = set(), set()  # ids that others may have used before
+        learned_ids, asked = set(), set()  # ids that may have been used before
         for each in entries:
-            if isinstance(each, (Lesson, Prediction)) and each.new:
+            if isinstance(each, (Example, Prediction)) and each.new:
                 continue
-            if isinstance(each, (Lesson, Truth)):
-                taught.add(each.id)
-            elif isinstance(each, (Prediction, Question)):
+            if isinstance(each, (Example, DelayedLabel)):
+                learned_ids.add(each.id)
+            elif isinstance(each, (Prediction, Lookup)):
                 asked.add(each.id)
-        self.known: dict[str, tuple[Any, ...]] = self._read(KNOWN, taught)
-        self.kept: dict[str, tuple[Any, ...]] = self._read(KEPT, taught | asked)
+        self.known: dict[str, tuple[Any, ...]] = self._read(KNOWN, learned_ids)
+        self.stored: dict[str, tuple[Any, ...]] = self._read(KEPT, learned_ids | asked)
         self._examples: dict[str, tuple[Any, ...]] = {}
         self._pending: dict[str, tuple[Any, ...]] = {}
         self._dropped: list[str] = []
@@ -52,24 +52,24 @@ class Group:
         self._examples[row.id] = (row.id, *known, row.features, row.served, row.checksum)
 
     def keep(self, number: int, entry: Prediction) -> None:
-        """Add a prediction; it takes the place of an older one under its id."""
+        """Add a prediction; it replaces an older one with the same id."""
         self.drop(entry.id)
-        self.kept[entry.id] = (entry.at, entry.features, entry.served)
-        self._pending[entry.id] = (number, entry.id, *self.kept[entry.id])
+        self.stored[entry.id] = (entry.at, entry.features, entry.served)
+        self._pending[entry.id] = (number, entry.id, *self.stored[entry.id])
 
     def drop(self, id: str) -> None:
-        """Forget the prediction of an id, if there is one."""
-        if self.kept.pop(id, None) is not None and self._pending.pop(id, None) is None:
+        """Remove the prediction of an id, if there is one."""
+        if self.stored.pop(id, None) is not None and self._pending.pop(id, None) is None:
             self._dropped.append(id)
 
     def then(self, sql: str, values: Values) -> None:
-        """Add another statement, to be run when all rows are there."""
+        """Add a statement to run after all rows are written."""
         self._others.append((sql, values))
 
     def features_of(self, id: str) -> tuple[bytes, bytes | None] | None:
-        """Return the features and what was served of a prediction, or of an example added here."""
-        if id in self.kept:
-            _, features, served = self.kept[id]
+        """Return the features and the answer of a prediction, or of an example of this group."""
+        if id in self.stored:
+            _, features, served = self.stored[id]
         elif id in self._examples:
             *_, features, served, _ = self._examples[id]
         else:
@@ -78,11 +78,11 @@ class Group:
 
     @property
     def more(self) -> int:
-        """How many more predictions are kept than before."""
+        """Change of the number of stored predictions."""
         return len(self._pending) - len(self._dropped)
 
     def statements(self) -> Iterator[Statement]:
-        """Yield what writes all this."""
+        """Yield the statements."""
         for part in parts(self._dropped):
             yield f"DELETE FROM pending WHERE id IN {marks_of(1, len(part))}", part
         for table, rows in ((PENDING, self._pending), (EXAMPLES, self._examples)):
@@ -100,12 +100,12 @@ class Group:
 
 
 def parts(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Yield rows in parts of the size of a statement."""
+    """Divide rows among statements."""
     for start in range(0, len(rows), ROWS_AT_ONCE):
         yield rows[start : start + ROWS_AT_ONCE]
 
 
 @cache
 def marks_of(rows: int, columns: int) -> str:
-    """Return the question marks of some rows of values."""
+    """Return the placeholders for rows of values."""
     return ", ".join(["(" + ", ".join("?" * columns) + ")"] * rows)

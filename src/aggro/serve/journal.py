@@ -1,13 +1,13 @@
-"""The journal: every lesson in SQLite, in the order in which it is learned, each id once.
+"""The journal: every update in SQLite, in the order of learning, each id once.
 
-Two tables. ``pending`` holds predictions that wait for their truth. ``examples`` holds lessons
-by sequence number; their features go once two snapshots hold them, their ids stay for a while.
-Each example has a checksum of itself and of all before it, which begins with a random number: two
-files that agree in one agree in all that was learned up to it.
+The table ``pending`` contains predictions without a label, and ``examples`` the updates by sequence
+number. The features of an update are removed when two snapshots contain it; its id stays for a
+while. Each example has a checksum of itself and of all previous ones, which starts with a random
+number: two journals with the same checksum contain the same updates up to there.
 
-One thread writes, and a call of ``write`` is one transaction: with ``synchronous=FULL`` its
-commit is on the disk when it returns. It reads first, then decides, then writes; nobody else
-writes meanwhile, since the folder is locked.
+One thread writes, and a call of ``write`` is one transaction: with ``synchronous=FULL`` its commit
+is on disk when it returns. It reads, then decides, then writes; the folder is locked, so there is
+no other writer.
 """
 
 from __future__ import annotations
@@ -26,21 +26,7 @@ from typing import Any
 import msgspec
 
 from aggro.atomic import sync_folder
-from aggro.serve.entries import (
-    Again,
-    Conflict,
-    Entry,
-    Found,
-    Lesson,
-    Outcome,
-    Prediction,
-    Question,
-    Refusal,
-    Row,
-    Saved,
-    Truth,
-    Unknown,
-)
+from aggro.serve.config import Retention
 from aggro.serve.folder import (
     JOURNAL,
     RESTORE,
@@ -51,14 +37,28 @@ from aggro.serve.folder import (
     snapshot_numbers,
 )
 from aggro.serve.group import Group, Statement
-from aggro.serve.limits import Keeping
+from aggro.serve.records import (
+    Conflict,
+    DelayedLabel,
+    Duplicate,
+    Entry,
+    Example,
+    Found,
+    Lookup,
+    Outcome,
+    Prediction,
+    Rejection,
+    Row,
+    SnapshotWritten,
+    Unknown,
+)
 
 SYNCHRONOUS = "FULL"
-CHECKPOINT = 500  # pages of the write-ahead log before they move to the table
-ROWS_AT_ONCE = 2000  # that one transaction tidies up, so that nobody waits long for it
-STATEMENTS = 400  # that stay prepared: some kinds, each for every number of rows up to 64
+CHECKPOINT = 500  # pages of the write-ahead log at which they move to the database
+ROWS_AT_ONCE = 2000  # that one transaction cleans up, to keep it short
+STATEMENTS = 400  # that stay prepared: some types, each for every number of rows up to 64
 pack_sorted = msgspec.msgpack.Encoder(order="sorted").encode
-SEVERAL_WAYS = frozenset((0.0, 1.0))  # numbers that are also written as -0, false and true
+SEVERAL_WAYS = frozenset((0.0, 1.0))  # numbers that may also be written as -0, false and true
 FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 SCHEMA = """
 CREATE TABLE pending (
@@ -66,7 +66,7 @@ CREATE TABLE pending (
     features BLOB NOT NULL, served BLOB NOT NULL);
 CREATE TABLE examples (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, label BLOB NOT NULL, weight REAL NOT NULL,
-    digest BLOB NOT NULL, features BLOB, served BLOB, refused TEXT, checksum INTEGER NOT NULL);
+    digest BLOB NOT NULL, features BLOB, served BLOB, rejected TEXT, checksum INTEGER NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 INSERT INTO facts VALUES ('checksum', '{}');
 """
@@ -76,8 +76,8 @@ TABLES = {"pending", "examples", "facts"}
 class Journal:
     """The journal of one model in a folder."""
 
-    def __init__(self, folder: Path, keeping: Keeping) -> None:
-        self.keeping, self.folder, self.path = keeping, folder, folder / JOURNAL
+    def __init__(self, folder: Path, retention: Retention) -> None:
+        self.retention, self.folder, self.path = retention, folder, folder / JOURNAL
         check_journal_file(folder)
         self.path.touch()
         with contextlib.ExitStack() as undo:
@@ -90,12 +90,12 @@ class Journal:
             self._check_acknowledged()
             undo.pop_all()
         self._handlers: dict[type, Any] = {
-            Prediction: self._keep,
-            Truth: self._join,
-            Lesson: self._teach,
-            Question: self._find,
-            Refusal: self._refuse,
-            Saved: self._save,
+            Prediction: self._store,
+            DelayedLabel: self._add_label,
+            Example: self._add_example,
+            Lookup: self._find,
+            Rejection: self._reject,
+            SnapshotWritten: self._save,
         }
 
     def _open(self) -> None:
@@ -119,16 +119,16 @@ class Journal:
         self.last = int(self._one("SELECT coalesce(max(seq), 0) FROM examples"))
         self.pending = int(self._one("SELECT count(*) FROM pending"))
         self._number = int(self._one("SELECT coalesce(max(number), 0) FROM pending"))
-        self._stripped = int(self.fact("stripped") or 0)  # up to here features are gone
-        self._held = int(self.fact("held") or 0)  # up to here all kept snapshots hold them
-        self._oldest = 0.0  # no kept prediction is older than this
+        self._stripped = int(self.fact("stripped") or 0)  # up to here features were removed
+        self._held = int(self.fact("held") or 0)  # up to here all kept snapshots contain them
+        self._oldest = 0.0  # no stored prediction is older
         last = self.checksum_at(self.last)
         if last is None:
             raise sqlite3.DatabaseError("it has no checksum to begin with")
         self.checksum = last
 
     def _check_acknowledged(self) -> None:
-        """Raise if updates were acknowledged that the journal does not hold."""
+        """Raise if the journal lacks acknowledged updates."""
         seq, checksum = self._acknowledged.read() or (0, self.checksum_at(0))
         drop = f"delete {self._acknowledged.path}"
         if seq > self.last:
@@ -146,14 +146,14 @@ class Journal:
             )
 
     def accept(self) -> None:
-        """Begin to write: the folder was checked. Until then, closing changes no file."""
+        """Start writing, after the folder was checked. Until then, closing changes no file."""
         self._reader.close()
         self._acknowledged.write(self.last, self.checksum)
 
     # -- writing --------------------------------------------------------------------------------
 
     def write(self, entries: list[Entry]) -> list[Outcome]:
-        """Write entries in one transaction; they are on the disk when this returns."""
+        """Write entries in one transaction; they are on disk when this returns."""
         before = self._place()
         try:
             group = Group(self.db, entries)
@@ -169,7 +169,7 @@ class Journal:
         return outcomes
 
     def _place(self) -> dict[str, Any]:
-        """Return what a transaction changes and a failed one takes back."""
+        """Return the state that a transaction changes and a failed one restores."""
         names = ("last", "checksum", "pending", "_number", "_stripped", "_held", "_oldest")
         return {name: getattr(self, name) for name in names}
 
@@ -187,17 +187,17 @@ class Journal:
                 self.db.execute("ROLLBACK")
             raise
 
-    def _keep(self, entry: Prediction, group: Group) -> None:
-        """The latest prediction under an id is the one that its truth will join."""
+    def _store(self, entry: Prediction, group: Group) -> None:
+        """Store a prediction; a label is combined with the latest one of its id."""
         self._number += 1
         group.keep(self._number, entry)
 
-    def _join(self, entry: Truth, group: Group) -> Outcome:
+    def _add_label(self, entry: DelayedLabel, group: Group) -> Outcome:
         known = group.known.get(entry.id)
         if known is not None:
             return _again(known, entry)
-        found, now = group.kept.get(entry.id), time.time()
-        if found is None or found[0] < now - self.keeping.seconds:
+        found, now = group.stored.get(entry.id), time.time()
+        if found is None or found[0] < now - self.retention.seconds:
             return Unknown(entry.id)
         at, features, served = found
         group.drop(entry.id)
@@ -205,7 +205,7 @@ class Journal:
         row.delay = max(0.0, now - at)
         return row
 
-    def _teach(self, entry: Lesson, group: Group) -> Outcome:
+    def _add_example(self, entry: Example, group: Group) -> Outcome:
         if not entry.new:
             known = group.known.get(entry.id)
             if known is not None:
@@ -217,55 +217,55 @@ class Journal:
         return row
 
     def _append(
-        self, entry: Truth | Lesson, features: bytes, served: bytes | None, group: Group
+        self, entry: DelayedLabel | Example, features: bytes, served: bytes | None, group: Group
     ) -> Row:
         rest = (entry.id, entry.label, entry.weight, features, served)
         self.checksum = chained(self.checksum, *rest)
         self.last += 1
         row = Row(self.last, *rest, self.checksum)
-        group.learned(row, digest_of(features, entry.x if isinstance(entry, Lesson) else None))
+        group.learned(row, digest_of(features, entry.x if isinstance(entry, Example) else None))
         return row
 
-    def _find(self, entry: Question, group: Group) -> Outcome:
+    def _find(self, entry: Lookup, group: Group) -> Outcome:
         found = group.features_of(entry.id)
         if found is None:
             sql = "SELECT features, served FROM examples WHERE id = ? AND features IS NOT NULL"
             found = self.db.execute(sql, (entry.id,)).fetchone()
         return Unknown(entry.id) if found is None else Found(*found)
 
-    def _refuse(self, entry: Refusal, group: Group) -> None:
-        sql = "UPDATE examples SET refused = ? WHERE seq = ?"
+    def _reject(self, entry: Rejection, group: Group) -> None:
+        sql = "UPDATE examples SET rejected = ? WHERE seq = ?"
         group.then(sql, (entry.reason, entry.seq))
 
-    def _save(self, entry: Saved, group: Group) -> None:
+    def _save(self, entry: SnapshotWritten, group: Group) -> None:
         self._held = entry.seq
         group.then(FACT, ("held", str(entry.seq)))
         for each in entry.rejected:
-            self._refuse(each, group)
+            self._reject(each, group)
 
     # -- bounds ---------------------------------------------------------------------------------
 
     def _tidy(self) -> Iterator[Statement]:
-        """Drop a few of the rows that nobody may ask for any more."""
+        """Remove some rows that are no longer needed."""
         if self._stripped < self._held:
             until = min(self._held, self._stripped + ROWS_AT_ONCE)
             sql = "UPDATE examples SET features = NULL, served = NULL WHERE seq > ? AND seq <= ?"
             yield sql, (self._stripped, until)
             yield FACT, ("stripped", str(until))
             self._stripped = until
-        forget = min(self.last - self.keeping.ids, self._stripped - 1)  # snapshots need one
+        forget = min(self.last - self.retention.ids, self._stripped - 1)  # a snapshot needs one
         if forget > 0:
             sql = "SELECT seq FROM examples WHERE seq <= ? LIMIT ?"
             yield f"DELETE FROM examples WHERE seq IN ({sql})", (forget, ROWS_AT_ONCE)
 
     def _expiry(self, pending: int) -> list[Statement]:
-        """Drop the oldest of the pending predictions if they are too many or too old."""
+        """Remove the oldest stored predictions if there are too many or they are too old."""
         drop, first = "DELETE FROM pending WHERE number IN", "FROM pending ORDER BY number LIMIT"
         statements: list[Statement] = []
-        excess, now = pending - self.keeping.predictions, time.time()
+        excess, now = pending - self.retention.predictions, time.time()
         if excess > 0:
             statements.append((f"{drop} (SELECT number {first} ?)", (min(excess, ROWS_AT_ONCE),)))
-        old = now - self.keeping.seconds
+        old = now - self.retention.seconds
         if self._oldest < old:
             found = self.db.execute(f"SELECT at {first} 1").fetchone()
             self._oldest = now if found is None else found[0]
@@ -277,14 +277,14 @@ class Journal:
     # -- reading --------------------------------------------------------------------------------
 
     def rows_after(self, seq: int) -> Iterator[Row]:
-        """Yield the examples that a snapshot of this number does not hold, in order.
+        """Yield the examples after a snapshot of this number, in order.
 
         Raises
         ------
         DataFolderError
             If one is missing, or is not the one that was written.
         """
-        names = "seq, id, label, weight, features, served, checksum, refused"
+        names = "seq, id, label, weight, features, served, checksum, rejected"
         rows = self.db.execute(f"SELECT {names} FROM examples WHERE seq > ? ORDER BY seq", (seq,))
         checksum = self.checksum_at(seq)
         with readable(self.path):
@@ -299,7 +299,7 @@ class Journal:
                 yield row
 
     def checksum_at(self, seq: int) -> int | None:
-        """Return the checksum of all examples up to this one; None if it is not known any more."""
+        """Return the checksum of all examples up to this one; None if it was removed."""
         if seq == 0:
             start = self.fact("checksum")
             return None if start is None else int(start)
@@ -309,16 +309,16 @@ class Journal:
 
     @property
     def stripped(self) -> int:
-        """The last sequence number whose features are gone: replay cannot begin before it."""
+        """The last sequence number whose features were removed: replay cannot start before it."""
         return self._stripped
 
     def fact(self, name: str) -> str | None:
-        """Return a text that was set."""
+        """Return a stored text."""
         found = self.db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return None if found is None else str(found[0])
 
     def set_fact(self, name: str, value: str) -> None:
-        """Keep a text."""
+        """Store a text."""
         self.db.execute(FACT, (name, value))
 
     def close(self) -> None:
@@ -334,20 +334,20 @@ class Journal:
         return self.db.execute(sql).fetchone()[0]
 
 
-def _again(known: tuple[Any, ...], entry: Truth | Lesson) -> Outcome:
-    seq, label, weight, _, refused = known
+def _again(known: tuple[Any, ...], entry: DelayedLabel | Example) -> Outcome:
+    seq, label, weight, _, rejected = known
     if weight != entry.weight or not _is_same_label(label, entry.label):
         return Conflict(entry.id)
-    return Again(entry.id, seq, refused)
+    return Duplicate(entry.id, seq, rejected)
 
 
 def _is_same_label(one: bytes, other: bytes) -> bool:
-    """Tell whether two labels in JSON are one class: 1, 1.0 and true are, "1" is another."""
+    """Return whether two labels in JSON are the same class: 1, 1.0 and true are, "1" is not."""
     return one == other or bool(msgspec.json.decode(one) == msgspec.json.decode(other))
 
 
 def digest_of(features: bytes, x: Any = None) -> bytes:
-    """Return a short digest of what an example says, however its JSON was written.
+    """Return a short digest of the features, independent of how their JSON was written.
 
     The order of names does not count, nor whether a number is written as 1, 1.0, true or -0.
     """
@@ -362,13 +362,13 @@ def digest_of(features: bytes, x: Any = None) -> bytes:
 def chained(
     before: int, id: str, label: bytes, weight: float, features: bytes, served: bytes | None
 ) -> int:
-    """Return the checksum of an example and of all before it."""
+    """Return the checksum of an example and of all previous ones."""
     parts = (id.encode(), label, struct.pack("<d", weight), features, served or b"")
     return zlib.crc32(b"\0".join(parts), before)
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """Open a journal that exists, for one thread at a time: ``ro`` to read, ``rw`` to write."""
+    """Open an existing journal, for one thread at a time: ``ro`` to read, ``rw`` to write."""
     with readable(path):
         return sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",

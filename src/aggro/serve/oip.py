@@ -1,4 +1,4 @@
-"""The Open Inference Protocol, version 2, as a thin face: it predicts and keeps nothing.
+"""The Open Inference Protocol, version 2: predictions that are not stored.
 
 Each feature of a dict model is an input of shape [n] or [n, 1]; arrays are one input
 ``features`` of shape [n, d]; texts are one input ``text`` of shape [n].
@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 import aggro
-from aggro.serve.errors import Refused
-from aggro.serve.faces import ArrayFace, Face
-from aggro.serve.limits import Limits
+from aggro.serve.adapters import Adapter, ArrayAdapter
+from aggro.serve.config import Limits
+from aggro.serve.messages import RequestError
 
 WHOLE = ("INT64", "INT32", "INT16", "INT8")
 DATATYPES = ("FP64", "FP32", "FP16", "BOOL", "BYTES", *WHOLE, *(f"U{name}" for name in WHOLE))
@@ -31,7 +31,7 @@ class Tensor(Struct):
 
 
 class Infer(Struct):
-    """A request of the protocol; parameters and wanted outputs are not read."""
+    """A request of the protocol; parameters and requested outputs are ignored."""
 
     inputs: list[Tensor]
     id: str | None = None
@@ -42,14 +42,14 @@ def server() -> dict[str, Any]:
     return {"name": "aggro", "version": aggro.__version__, "extensions": []}
 
 
-def metadata(name: str, face: Face, version: int) -> dict[str, Any]:
+def metadata(name: str, adapter: Adapter, version: int) -> dict[str, Any]:
     """Return the metadata of the model."""
     inputs = {
-        "StreamFace": [{"name": "(any feature)", "datatype": "FP64", "shape": [-1]}],
-        "ArrayFace": [{"name": "features", "datatype": "FP64", "shape": [-1, -1]}],
-        "TextFace": [{"name": "text", "datatype": "BYTES", "shape": [-1]}],
-    }[type(face).__name__]
-    kind = "FP64" if face.regression else "BYTES"
+        "StreamAdapter": [{"name": "(any feature)", "datatype": "FP64", "shape": [-1]}],
+        "ArrayAdapter": [{"name": "features", "datatype": "FP64", "shape": [-1, -1]}],
+        "TextAdapter": [{"name": "text", "datatype": "BYTES", "shape": [-1]}],
+    }[type(adapter).__name__]
+    kind = "FP64" if adapter.regression else "BYTES"
     return {
         "name": name,
         "versions": [str(version)],
@@ -59,41 +59,43 @@ def metadata(name: str, face: Face, version: int) -> dict[str, Any]:
     }
 
 
-def examples(asked: Infer, face: Face, limits: Limits) -> list[Any]:
-    """Return the examples of a request, checked as those of /predict are."""
+def examples(asked: Infer, adapter: Adapter, limits: Limits) -> list[Any]:
+    """Return the examples of a request, validated like those of /predict."""
     if not asked.inputs:
-        raise Refused(422, "There are no inputs.")
+        raise RequestError(422, "There are no inputs.")
     counts = {_rows(tensor, limits) for tensor in asked.inputs}
     if len(counts) != 1:
-        raise Refused(422, "The inputs differ in their first dimension.")
+        raise RequestError(422, "The inputs differ in their first dimension.")
     (count,) = counts
     rows: list[Any]
-    if face.field == "text":
+    if adapter.field == "text":
         rows = list(asked.inputs[0].data)
-    elif isinstance(face, ArrayFace):
+    elif isinstance(adapter, ArrayAdapter):
         (tensor,) = asked.inputs[:1]
         width = len(tensor.data) // max(count, 1)
         rows = [tensor.data[i * width : (i + 1) * width] for i in range(count)]
     else:
         if any(len(tensor.data) != count for tensor in asked.inputs):
-            raise Refused(422, "A feature has one number per row: give it the shape [n] or [n, 1].")
+            raise RequestError(
+                422, "A feature has one number per row: give it the shape [n] or [n, 1]."
+            )
         rows = [{tensor.name: tensor.data[i] for tensor in asked.inputs} for i in range(count)]
     try:
-        read: list[Any] = [msgspec.convert(row, face.input_type(limits)) for row in rows]
+        read: list[Any] = [msgspec.convert(row, adapter.input_type(limits)) for row in rows]
         return read
     except msgspec.ValidationError as error:
-        raise Refused(422, str(error)) from error
+        raise RequestError(422, str(error)) from error
 
 
 def _rows(tensor: Tensor, limits: Limits) -> int:
     if not tensor.shape or min(tensor.shape) < 1 or len(tensor.shape) > 2:
-        raise Refused(422, "A shape has one or two positive dimensions.")
+        raise RequestError(422, "A shape has one or two positive dimensions.")
     if prod(tensor.shape) != len(tensor.data):
-        raise Refused(422, "The data do not fill the shape.")
+        raise RequestError(422, "The data do not fill the shape.")
     if tensor.shape[0] > limits.batch:
-        raise Refused(422, f"A batch has at most {limits.batch:,} rows.")
+        raise RequestError(422, f"A batch has at most {limits.batch:,} rows.")
     if tensor.datatype not in DATATYPES:
-        raise Refused(422, "The datatype is none of the protocol's.")
+        raise RequestError(422, "The datatype is none of the protocol's.")
     return tensor.shape[0]
 
 

@@ -1,4 +1,4 @@
-"""Who may ask, and what a browser is told: tokens, hosts, origins, headers."""
+"""Access control and response headers: tokens, hosts, origins."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from aggro.serve.errors import Refused
+from aggro.serve.messages import RequestError
 
 Headers = list[tuple[bytes, bytes]]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.~!$&'()*+,;=%-]+))(?::[0-9]*)?", re.ASCII)
 ONCE = (b"host", b"authorization", b"origin", b"content-type", b"content-length", b"expect")
 
-# A page may load what this server sends and nothing else, and nobody may frame it.
+# The page may load only files of this server, and no other page may embed it.
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -31,7 +31,7 @@ SAFE: Headers = [
 
 @dataclass(frozen=True)
 class Guard:
-    """Tells who may do what.
+    """Checks tokens, hosts and origins.
 
     ``token`` is for all calls, ``write_token`` for those that change the model; who has it may
     read too. Without a token only this machine is served, so the name that a browser was told to
@@ -43,7 +43,7 @@ class Guard:
     loopback: bool = True
 
     def check(self, headers: dict[bytes, bytes], writes: bool, open: bool) -> None:
-        """Raise Refused unless the request may be fulfilled."""
+        """Raise RequestError unless the request is allowed."""
         self._check_host(headers)
         if open or not (self.token or (writes and self.write_token)):
             return
@@ -53,33 +53,33 @@ class Guard:
         given = headers.get(b"authorization", b"")
         scheme, _, word = given.partition(b" ")
         if scheme.lower() != b"bearer" or not word:
-            raise Refused(401, "This call needs a token: Authorization: Bearer TOKEN.")
-        # All comparisons are made, whatever the first says, each in constant time.
+            raise RequestError(401, "This call needs a token: Authorization: Bearer TOKEN.")
+        # Make all comparisons, each in constant time, whatever the first result.
         fits = [each is not None and hmac.compare_digest(each.encode(), word) for each in wanted]
         if not any(fits):
             known = self.token is not None and hmac.compare_digest(self.token.encode(), word)
             if known and writes:
-                raise Refused(403, "This token may read, not write.")
-            raise Refused(401, "The token is not valid.")
+                raise RequestError(403, "This token may read, not write.")
+            raise RequestError(401, "The token is not valid.")
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         host = headers.get(b"host", b"").decode("latin-1")
         name = _name(host)
         if name is None:
-            raise Refused(400, "Give one header Host: NAME or NAME:PORT.")
+            raise RequestError(400, "Give one header Host: NAME or NAME:PORT.")
         if self.loopback and self.token is None and name not in LOOPBACK:
-            raise Refused(403, "The host name is not one of this machine.")
+            raise RequestError(403, "The host name does not belong to this machine.")
         origin = headers.get(b"origin")
         if origin is not None and _origin_host(origin) != host:
-            raise Refused(403, "Other web pages may not call this server.")
+            raise RequestError(403, "Other web pages may not call this server.")
 
 
 def check_repeated(headers: Headers) -> None:
-    """Raise Refused if a header that has one value is given twice: which one counts is unclear."""
+    """Raise RequestError if a header that must have one value is repeated."""
     names = [name for name, _ in headers if name in ONCE]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise Refused(400, f"The header {twice.decode('latin-1')} is given more than once.")
+        raise RequestError(400, f"The header {twice.decode('latin-1')} is given more than once.")
 
 
 @lru_cache(maxsize=64)

@@ -1,36 +1,46 @@
-"""The process around the application: sockets, deadlines, signals, the end."""
+"""The server process: model, sockets, deadlines, signals, shutdown."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import ipaddress
+import json
+import os
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
+import aggro
+from aggro.serve.adapters import ADAPTERS, StreamAdapter, TextAdapter
 from aggro.serve.app import Application
+from aggro.serve.config import MAX_FEATURES, Limits, Plan, check_token
 from aggro.serve.connection import Connection
-from aggro.serve.limits import Limits
-from aggro.serve.security import SAFE
+from aggro.serve.folder import JOURNAL
+from aggro.serve.security import LOOPBACK, SAFE, Guard
+from aggro.serve.service import Service
+from aggro.variants import find
 
-SWITCH = 0.0002  # seconds after which a thread that computes lets another one go on
+SWITCH = 0.0002  # seconds between two switches of threads
 TICK = 0.1  # seconds between two checks of the deadlines
 BACKLOG = 2048  # connections that wait to be accepted
 HANDLED = (signal.SIGINT, signal.SIGTERM)
 
 
 class Server:
-    """Serves until it is told to stop; then it finishes what is under way and returns."""
+    """Serves until it is stopped; then completes current requests and returns."""
 
     def __init__(self, application: Application, limits: Limits) -> None:
         self.application, self.limits = application, limits
         self.connections: set[Connection] = set()
         self.started = self.stopping = False
-        self.common_headers = b""  # of all answers
+        self.common_headers = b""  # of all replies
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
 
@@ -40,7 +50,7 @@ class Server:
         loop_run()(self._serve(sockets))
 
     def stop(self) -> None:
-        """Stop soon; call it from any thread."""
+        """Stop soon; may be called from any thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
 
@@ -79,7 +89,7 @@ class Server:
         self.common_headers = b"".join(b"%b: %b\r\n" % header for header in headers)
 
     async def _drain(self) -> None:
-        """Wait for the answers that are due, for some seconds at most."""
+        """Wait for pending answers, for a limited time."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self.limits.drain_seconds
         for connection in list(self.connections):
@@ -91,7 +101,7 @@ class Server:
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """Stop on a signal; afterwards signals do what they did before."""
+        """Stop on a signal; restore the previous signal handlers afterwards."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -104,7 +114,7 @@ class Server:
 
 
 def loop_run() -> Any:
-    """Return the function that runs a coroutine: uvloop's where there is one."""
+    """Return the function that runs a coroutine: uvloop's if it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -113,7 +123,7 @@ def loop_run() -> Any:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound; errors appear before anything is served."""
+    """Return a bound socket, so that errors appear before anything is served."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     place = socket.socket(family, socket.SOCK_STREAM)
     place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -123,3 +133,88 @@ def listen(host: str, port: int) -> socket.socket:
         place.close()
         raise
     return place
+
+
+def run(plan: Plan, ready: Callable[[str, Server], None]) -> None:
+    """Serve until a signal; before that, call ``ready`` with the address and the server."""
+    guard = guard_of(plan)
+    model, origin = first_model(plan)
+    listening = listen(plan.host, plan.port)
+    try:
+        service = Service(plan.data, model, origin, plan.limits, plan.retention)
+        application = Application(service, guard, plan.limits)
+        listening.listen(BACKLOG)
+        host, port = listening.getsockname()[:2]
+        name = f"[{host}]" if ":" in host else host
+        server = Server(application, plan.limits)
+        ready(f"http://{name}:{port}", server)
+        server.run(sockets=[listening])
+    finally:
+        listening.close()
+
+
+def guard_of(plan: Plan) -> Guard:
+    """Return the access rules; raise if others can connect without a token by accident."""
+    for name in ("token", "write_token"):
+        token = getattr(plan, name)
+        if token is not None:
+            check_token(token, name)
+    loopback = is_loopback(plan.host)
+    if not loopback and plan.token is None and not plan.open:
+        raise ValueError(
+            f"With --host {plan.host}, other machines can connect: set the token AGGRO_TOKEN (or "
+            "--token-file), or give --no-token."
+        )
+    return Guard(plan.token, plan.write_token, loopback)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
+    if host in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def first_model(plan: Plan) -> tuple[Any, str | None]:
+    """Return the model of a new folder and a text that identifies it.
+
+    Without a name, an existing folder keeps its model (None, None), and a new one gets a
+    ``StreamClassifier``.
+    """
+    model, params = plan.model, plan.params
+    if model is None and (plan.data / JOURNAL).exists():
+        _check_no_params(plan, f"{plan.data} has a model")
+        return None, None
+    path = Path(model or "")
+    if path.is_file():
+        _check_no_params(plan, f"{model} has its settings")
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return aggro.load(path), f"the file {path.name} ({digest[:16]})"
+    name = model or "StreamClassifier"
+    if ADAPTERS.get(name) is TextAdapter:
+        return getattr(aggro, name)(**params), f"{name} {json.dumps(params, sort_keys=True)}"
+    settings = {"max_features": MAX_FEATURES, **params}
+    if "random_state" in settings:
+        settings["seed"] = settings.pop("random_state")
+    identity = f"{name} {json.dumps(settings, sort_keys=True)}"
+    if ADAPTERS.get(name) is StreamAdapter:
+        return getattr(aggro, name)(**settings), identity
+    try:
+        variant = find(name)
+    except ValueError as error:
+        if os.sep in name or path.suffix:
+            raise FileNotFoundError(2, "there is no such file", name) from error
+        raise
+    regression = variant.estimator.endswith("Regressor")
+    kind = aggro.StreamRegressor if regression else aggro.StreamClassifier
+    identity = f"{variant.name} {json.dumps(settings, sort_keys=True)}"
+    return kind(variant.name, **settings), identity
+
+
+def _check_no_params(plan: Plan, reason: str) -> None:
+    if plan.params:
+        option = next(iter(plan.params)).replace("_", "-")
+        raise ValueError(f"--{option} is for a new model, and {reason} already; leave it out.")

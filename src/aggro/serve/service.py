@@ -1,4 +1,4 @@
-"""The verbs of the server: predict, learn, label, explain, snapshot. No HTTP here."""
+"""The operations of the server, independent of HTTP: predict, learn, label, explain."""
 
 from __future__ import annotations
 
@@ -13,73 +13,74 @@ from typing import Any
 
 import msgspec
 
-from aggro.serve import calls, errors
-from aggro.serve.entries import (
-    Again,
+from aggro.serve import calls, messages
+from aggro.serve.adapters import adapter_for
+from aggro.serve.config import Limits, Retention
+from aggro.serve.evaluation import Evaluation, Totals
+from aggro.serve.folder import lock
+from aggro.serve.journal import Journal
+from aggro.serve.learning import MODEL_ERRORS, Learning, Served
+from aggro.serve.messages import RequestError
+from aggro.serve.records import (
     Conflict,
+    DelayedLabel,
+    Duplicate,
     Entry,
+    Example,
     Found,
-    Lesson,
+    Ids,
+    Lookup,
     Outcome,
     Prediction,
-    Question,
-    Refusal,
+    Rejection,
     Row,
-    Truth,
     Unknown,
 )
-from aggro.serve.errors import Refused
-from aggro.serve.faces import face_of
-from aggro.serve.ids import Ids
-from aggro.serve.journal import Journal
-from aggro.serve.learning import REFUSALS, Learning, Served
-from aggro.serve.limits import Keeping, Limits
-from aggro.serve.lock import lock
-from aggro.serve.saver import Saver, settle
-from aggro.serve.snapshots import Notes, Snapshot, Snapshots
-from aggro.serve.tallies import Tallies, Totals
+from aggro.serve.snapshots import Notes, Snapshot, Snapshots, SnapshotScheduler, resolve
 from aggro.serve.writer import Done, Writer
 
-SHARE = 0.5  # of the queue that predictions may fill: lessons always have room
-SLICE = 0.002  # seconds of a batch before others have their turn
-EXPLAINED = 200_000  # features times classes of an explanation: some hundredths of a second
+SHARE = 0.5  # of the queue for predictions, so that there is always room for updates
+SLICE = 0.002  # seconds of a batch before other requests run
+EXPLAINED = 200_000  # features × classes of an explanation: some hundredths of a second
 encode = msgspec.json.Encoder().encode
-pack = msgspec.msgpack.Encoder().encode  # of features: half the size and a fourth of the time
+pack = msgspec.msgpack.Encoder().encode  # half the size of JSON, in a quarter of the time
 
-Tell = Callable[[list[calls.Receipt] | Refused], None]
+Respond = Callable[[list[calls.Receipt] | RequestError], None]
 
 
 class Service:
-    """One model in one folder: it continues there, or begins with the model that is given."""
+    """One model in one folder: the folder's model, or a new one."""
 
     def __init__(
-        self, folder: Path, model: Any, origin: str | None, limits: Limits, keeping: Keeping
+        self, folder: Path, model: Any, origin: str | None, limits: Limits, retention: Retention
     ) -> None:
-        self.limits, self.keeping, self.folder = limits, keeping, folder
+        self.limits, self.retention, self.folder = limits, retention, folder
         folder.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as undo:
             self._lock = undo.enter_context(lock(folder))
-            self.journal = undo.enter_context(contextlib.closing(Journal(folder, keeping)))
-            self._go_on(model, origin)
+            self.journal = undo.enter_context(contextlib.closing(Journal(folder, retention)))
+            self._start(model, origin)
             undo.pop_all()
 
-    def _go_on(self, model: Any, origin: str | None) -> None:
-        """Begin where the folder ends."""
-        limits, keeping = self.limits, self.keeping
+    def _start(self, model: Any, origin: str | None) -> None:
+        """Load or create the model and replay the journal."""
+        limits, retention = self.limits, self.retention
         self.snapshots = Snapshots(self.folder)
         self.snapshots.remove_unfinished()
         begin = self._begin(model, origin)
-        face, notes, saved = face_of(begin.model), begin.notes, begin.seq
-        tallies = Tallies(face.regression, notes.totals)
+        adapter, notes, saved = adapter_for(begin.model), begin.notes, begin.seq
+        evaluation = Evaluation(adapter.regression, notes.totals)
         self.learning = Learning(
-            face, face.input_type(limits), tallies, saved, notes.checksum, limits.classes
+            adapter, adapter.input_type(limits), evaluation, saved, notes.checksum, limits.classes
         )
         self.replayed = self._replay(begin)
         self.journal.accept()
         self.writer = Writer(self.journal, limits.waiting)
         self.stopping, self.ids = False, Ids()
-        self.saver = Saver(self.snapshots, self.learning, self.writer, keeping, saved)
-        self.learning.after_turn = self.saver.save_if_due
+        self.scheduler = SnapshotScheduler(
+            self.snapshots, self.learning, self.writer, retention, saved
+        )
+        self.learning.after_turn = self.scheduler.save_if_due
 
     def _begin(self, model: Any, origin: str | None) -> Snapshot:
         """Return the newest snapshot; write the first one if there is none."""
@@ -94,132 +95,137 @@ class Service:
             return found
         if origin is None:
             raise ValueError(f"{self.folder} holds no model yet: give a model file or a variant.")
-        if getattr(model, "random_state", 0) is None:  # a replay must draw the same numbers
+        if getattr(model, "random_state", 0) is None:  # a replay needs the same random numbers
             model.random_state = secrets.randbelow(2**31)
-        face = face_of(model)  # refuses what cannot be served before anything is written
+        adapter = adapter_for(model)  # raises before anything is written
         self.journal.set_fact("origin", origin)
         notes = Notes(self.journal.checksum, Totals(), {})
-        self.snapshots.write(face.freeze(), 0, notes)
+        self.snapshots.write(adapter.freeze(), 0, notes)
         return Snapshot(0, model, notes)
 
     def _replay(self, begin: Snapshot) -> int:
-        """Learn what the snapshot does not hold; return how many examples that were."""
+        """Learn the examples after the snapshot; return their number."""
         rejected = begin.notes.rejected.items()
-        refusals: list[Entry] = [Refusal(int(seq), why) for seq, why in rejected]
-        self.learning.on_refusal = refusals.append
+        rejections: list[Entry] = [
+            Rejection(int(seq), decomposition) for seq, decomposition in rejected
+        ]
+        self.learning.on_rejection = rejections.append
         count = 0
         for row in self.journal.rows_after(begin.seq):
             self.learning.learn(row)
             count += 1
-        if refusals:
-            self.journal.write(refusals)
-        self.learning.on_refusal = self._note
+        if rejections:
+            self.journal.write(rejections)
+        self.learning.on_rejection = self._note
         return count
 
-    def _note(self, refusal: Refusal) -> None:
-        self.writer.give([refusal])
+    def _note(self, rejection: Rejection) -> None:
+        self.writer.submit([rejection])
 
     # -- predictions ----------------------------------------------------------------------------
 
     def predict_one(self, asked: Any) -> calls.Answer:
-        """Predict, and keep the example for its truth if the journal has room."""
-        kept = self._keeps(1)
-        answer, entry = self._predict(asked, kept, time.time())
-        self._count([entry] if kept else [], 1)
+        """Predict, and store the example for its label if the journal has room."""
+        stored = self._keeps(1)
+        answer, entry = self._predict(asked, stored, time.time())
+        self._count([entry] if stored else [], 1)
         return answer
 
     async def predict(self, asked: list[Any]) -> bytes:
         """Predict a batch; return the JSON of its answers."""
-        kept, now = self._keeps(len(asked)), time.time()
+        stored, now = self._keeps(len(asked)), time.time()
         answers: list[bytes] = []
         entries: list[Entry] = []
         async for one in in_slices(asked):
-            answer, entry = self._predict(one, kept, now)
-            answers.append(encode(answer))  # here: many classes take longer to encode than to score
-            if kept:
+            answer, entry = self._predict(one, stored, now)
+            answers.append(encode(answer))  # encoding is slower than scoring
+            if stored:
                 entries.append(entry)
         self._count(entries, len(asked))
         return b"[%b]" % b",".join(answers)
 
     def _keeps(self, count: int) -> bool:
-        return self.keeping.predictions > 0 and self.writer.has_room(count, SHARE)
+        return self.retention.predictions > 0 and self.writer.has_room(count, SHARE)
 
-    def _predict(self, one: Any, kept: bool, now: float) -> tuple[calls.Answer, Prediction]:
+    def _predict(self, one: Any, stored: bool, now: float) -> tuple[calls.Answer, Prediction]:
         learning = self.learning
-        x = getattr(one, learning.face.field)
-        said, version = learning.predict(x), learning.version
+        x = getattr(one, learning.adapter.field)
+        output, version = learning.predict(x), learning.version
         id, new = one.id or self.ids.new(), one.id is None
-        served = encode(Served(said.prediction, said.confidence, version))
+        served = encode(Served(output.prediction, output.confidence, version))
         entry = Prediction(id, now, pack(x), served, new)
-        return calls.answer_of(id, said, version, kept), entry
+        return calls.answer_of(id, output, version, stored), entry
 
     def _count(self, entries: list[Entry], asked: int) -> None:
-        counts = self.learning.pulse.counts
+        counts = self.learning.stats.counts
         counts["predictions"] += asked
         if entries:
-            self.writer.give(entries)
+            self.writer.submit(entries)
         else:
-            counts["not_kept"] += asked
+            counts["not_stored"] += asked
 
-    # -- lessons --------------------------------------------------------------------------------
+    # -- updates --------------------------------------------------------------------------------
 
-    def lesson(self, one: Any) -> Lesson:
-        """Return an example with its truth, as the journal takes it."""
-        x = getattr(one, self.learning.face.field)
+    def example_record(self, one: Any) -> Example:
+        """Return the record of an example with its label."""
+        x = getattr(one, self.learning.adapter.field)
         id, label, new = one.id or self.ids.new(), self._label(one.label), one.id is None
-        return Lesson(id, label, one.weight, pack(x), new, x)
+        return Example(id, label, one.weight, pack(x), new, x)
 
-    def truth(self, one: Any) -> Truth:
-        """Return the truth of a prediction, as the journal takes it."""
-        return Truth(one.id, self._label(one.label), one.weight)
+    def label_record(self, one: Any) -> DelayedLabel:
+        """Return the record of a prediction's label."""
+        return DelayedLabel(one.id, self._label(one.label), one.weight)
 
     def _label(self, label: Any) -> bytes:
-        """Return a label as the journal holds it; one class too many is rejected."""
-        if self.learning.face.regression:
+        """Return the label in JSON; raise RequestError if it is one class too many."""
+        if self.learning.adapter.regression:
             return encode(float(label))
         too_many = self.learning.check_class(label)
         if too_many is not None:
-            raise Refused(422, too_many)
+            raise RequestError(422, too_many)
         return encode(label)
 
-    def teach(self, entries: list[Any], answer: Tell) -> None:
-        """Learn lessons or truths; they are on the disk and in the model when ``answer`` is called.
+    def update(self, entries: list[Any], answer: Respond) -> None:
+        """Learn records; they are on disk and in the model when ``answer`` is called.
 
         It gets a receipt for each, or one refusal of all.
         """
         self._write(entries, partial(self._written, answer))
 
     def _write(self, entries: list[Any], done: Done) -> None:
-        """Write entries for a caller who waits, if there is room."""
+        """Write entries for a caller that waits, if there is room."""
         if self.stopping:
-            raise Refused(503, errors.STOPPING, retry_after=1)
+            raise RequestError(503, messages.STOPPING, retry_after=1)
         if not self.writer.has_room(len(entries)):
-            raise Refused(429, errors.BUSY, retry_after=1)
-        self.writer.give(entries, done)
+            raise RequestError(429, messages.BUSY, retry_after=1)
+        self.writer.submit(entries, done)
 
-    def _written(self, answer: Tell, outcomes: list[Outcome], error: Exception | None) -> None:
+    def _written(self, answer: Respond, outcomes: list[Outcome], error: Exception | None) -> None:
         if error is None:
             self.learning.take(outcomes, partial(self._learned, answer))
         else:
-            answer(Refused(503, errors.NO_DISK, retry_after=1))
+            answer(RequestError(503, messages.NO_DISK, retry_after=1))
 
-    def _learned(self, answer: Tell, outcomes: list[Outcome]) -> None:
+    def _learned(self, answer: Respond, outcomes: list[Outcome]) -> None:
         answer([self._receipt(outcome) for outcome in outcomes])
 
     def _receipt(self, outcome: Outcome) -> calls.Receipt:
-        counts, version = self.learning.pulse.counts, self.version
+        counts, version = self.learning.stats.counts, self.version
         if isinstance(outcome, Unknown):
             counts["unknown"] += 1
-            return calls.Receipt(outcome.id, 404, version, error=errors.UNKNOWN)
+            return calls.Receipt(outcome.id, 404, version, error=messages.UNKNOWN)
         if isinstance(outcome, Conflict):
             counts["conflicts"] += 1
-            return calls.Receipt(outcome.id, 409, version, error=errors.CONFLICT)
-        assert isinstance(outcome, (Row, Again))
-        refused, again = self.learning.refusal_of(outcome.seq), isinstance(outcome, Again)
-        if isinstance(outcome, Again):
-            counts["again"] += 1
-            refused = outcome.refused or refused
-        return calls.Receipt(outcome.id, 422 if refused else 200, version, again, refused)
+            return calls.Receipt(outcome.id, 409, version, error=messages.CONFLICT)
+        assert isinstance(outcome, (Row, Duplicate))
+        rejected, duplicate = (
+            self.learning.rejection_of(outcome.seq),
+            isinstance(outcome, Duplicate),
+        )
+        if isinstance(outcome, Duplicate):
+            counts["duplicates"] += 1
+            rejected = outcome.rejected or rejected
+        return calls.Receipt(outcome.id, 422 if rejected else 200, version, duplicate, rejected)
 
     @property
     def version(self) -> int:
@@ -229,51 +235,51 @@ class Service:
     # -- explanations ---------------------------------------------------------------------------
 
     async def explain(self, id: str) -> calls.Explanation:
-        """Say why the model, as it is now, would answer as it does to a kept prediction."""
+        """Explain what the current model predicts for a stored prediction."""
         found = await self._find(id)
         if not isinstance(found, Found):
-            raise Refused(404, errors.UNKNOWN)
-        face = self.learning.face
+            raise RequestError(404, messages.UNKNOWN)
+        adapter = self.learning.adapter
         x = self.learning.read(found.features)
-        if len(x) * max(1, len(face.classes())) > EXPLAINED:
-            raise Refused(422, "The example has too many features, for so many classes.")
+        if len(x) * max(1, len(adapter.classes())) > EXPLAINED:
+            raise RequestError(422, "The example has too many features, for so many classes.")
         try:
-            why = face.explain(x)
-        except REFUSALS as error:
-            raise Refused(422, str(error)) from error
+            decomposition = adapter.explain(x)
+        except MODEL_ERRORS as error:
+            raise RequestError(422, str(error)) from error
         served = found.served and msgspec.json.decode(found.served, type=Served)
-        parts = sorted(why.contributions, key=lambda part: -abs(part[2]))
+        parts = sorted(decomposition.contributions, key=lambda part: -abs(part[2]))
         return calls.Explanation(
             id=id,
-            label=why.label,
-            score=why.score,
-            intercept=why.intercept,
-            contributions=[calls.Part(*part) for part in parts[: calls.SHOWN]],
+            label=decomposition.label,
+            score=decomposition.score,
+            intercept=decomposition.intercept,
+            contributions=[calls.Part(*part) for part in parts[: calls.MOST_PARTS]],
             version=self.version,
             served=served.prediction if served else None,
             served_version=served.version if served else None,
         )
 
     async def _find(self, id: str) -> Outcome:
-        """Ask the journal for the features of an id."""
+        """Return the features of an id from the journal."""
         asked: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
 
         def done(outcomes: list[Outcome], error: Exception | None) -> None:
-            settle(asked, outcomes if error is None else Refused(503, errors.NO_DISK, 1))
+            resolve(asked, outcomes if error is None else RequestError(503, messages.NO_DISK, 1))
 
-        self._write([Question(id)], done)
+        self._write([Lookup(id)], done)
         (found,) = await asked
         return found
 
     # -- the end --------------------------------------------------------------------------------
 
     async def stop(self) -> None:
-        """Learn all that was accepted, write a snapshot, close the journal."""
+        """Learn all accepted updates, write a snapshot, close the journal."""
         self.stopping = True
         while self.writer.waiting or self.learning.behind:
             await asyncio.sleep(0.005)
-        with contextlib.suppress(Refused):  # a failed snapshot costs nothing: the journal has all
-            await self.saver.save()
+        with contextlib.suppress(RequestError):  # the journal contains all updates
+            await self.scheduler.save()
         await self.writer.stop()
         self.journal.close()
         self._lock.close()
@@ -281,21 +287,21 @@ class Service:
     # -- what is shown --------------------------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
-        """Return what the model is."""
-        face = self.learning.face
+        """Return facts about the model."""
+        adapter = self.learning.adapter
         return {
-            "model": type(face.model).__name__,
-            "input": face.field,
-            "task": "regression" if face.regression else "classification",
-            **face.facts(),
-            "classes": face.classes(),
-            "examples": self.learning.tallies.totals.examples,
+            "model": type(adapter.model).__name__,
+            "input": adapter.field,
+            "task": "regression" if adapter.regression else "classification",
+            **adapter.facts(),
+            "classes": adapter.classes(),
+            "examples": self.learning.evaluation.totals.examples,
             "version": self.version,
-            "snapshot": self.saver.saved,
+            "snapshot": self.scheduler.saved,
         }
 
     def disk(self) -> dict[str, int]:
-        """Return what is kept, and the bytes that it takes."""
+        """Return the size of the queue and of the files."""
         size = 0
         for path in self.folder.iterdir():
             with contextlib.suppress(FileNotFoundError):  # renamed or removed meanwhile
@@ -309,7 +315,7 @@ class Service:
 
 
 async def in_slices(items: list[Any]) -> AsyncIterator[Any]:
-    """Yield items; after each slice of time, let other requests have their turn."""
+    """Yield items; let other requests run after each slice of time."""
     until = time.perf_counter() + SLICE
     for item in items:
         if time.perf_counter() > until:

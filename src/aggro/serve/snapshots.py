@@ -1,19 +1,20 @@
-"""Snapshots: model files named by the last example that they hold.
+"""Snapshots: model files named by their last update, and when they are written.
 
-A file gets its name only when all of it is on the disk (``aggro.atomic``). Two are kept: should
-the newest be damaged by the disk itself, the one before and the journal make the same model.
-
-All that belongs to a snapshot is in its file, so that a crash cannot separate it: besides the
-model, its notes hold the checksum of the journal at this example, the totals of the evaluation,
-and the rejected examples that the journal may not know of yet.
+A file gets its name only when it is completely on disk (``aggro.atomic``). Two are kept: if the
+newest is damaged, the previous one and the journal produce the same model. A snapshot contains
+everything that belongs to it, so that a crash cannot separate the parts: besides the model, its
+notes contain the checksum of the journal at this update, the totals of the evaluation, and the
+rejected updates that the journal may not contain yet.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,6 +22,8 @@ from aggro.atomic import sync_folder
 from aggro.persistence import ModelFileError
 from aggro.persistence.record import DAMAGED, Record, read_record, write_record
 from aggro.persistence.store import model_of
+from aggro.serve.config import Retention
+from aggro.serve.evaluation import Totals
 from aggro.serve.folder import (
     RESTORE,
     DataFolderError,
@@ -29,22 +32,27 @@ from aggro.serve.folder import (
     too_new,
 )
 from aggro.serve.journal import Journal
-from aggro.serve.tallies import Totals
+from aggro.serve.messages import NO_SNAPSHOT, RequestError
+from aggro.serve.records import Rejection, SnapshotWritten
+from aggro.serve.writer import Writer
+
+if TYPE_CHECKING:
+    from aggro.serve.learning import Learning
 
 KEPT = 2
 log = logging.getLogger("aggro.serve")
 
 
 class Notes(msgspec.Struct):
-    """What a snapshot holds besides the model."""
+    """The contents of a snapshot besides the model."""
 
     checksum: int  # of the journal, up to the last example of the snapshot
     totals: Totals
-    rejected: dict[str, str]  # by sequence number: why
+    rejected: dict[str, str]  # reasons by sequence number
 
 
 class Snapshot(msgspec.Struct):
-    """A snapshot that was read."""
+    """A loaded snapshot."""
 
     seq: int
     model: Any
@@ -58,16 +66,16 @@ class Snapshots:
         self.folder = folder
 
     def path(self, seq: int) -> Path:
-        """Return the file that holds all examples up to this one."""
+        """Return the file of the snapshot that ends with this update."""
         return self.folder / snapshot_name(seq)
 
     def write(self, frozen: Callable[[], Record], seq: int, notes: Notes) -> int:
-        """Write a snapshot; return the number up to which all kept snapshots hold the examples."""
+        """Write a snapshot; return the last update that all kept snapshots contain."""
         record = frozen()
         record.notes = msgspec.to_builtins(notes)
         write_record(record, self.path(seq))
-        kept = snapshot_numbers(self.folder)[-KEPT:]
-        return kept[0] if len(kept) == KEPT else 0
+        stored = snapshot_numbers(self.folder)[-KEPT:]
+        return stored[0] if len(stored) == KEPT else 0
 
     def remove_old(self) -> None:
         """Remove all but the newest ones."""
@@ -75,12 +83,12 @@ class Snapshots:
             self.path(seq).unlink(missing_ok=True)
 
     def remove_unfinished(self) -> None:
-        """Remove what an interrupted writing left behind; call it before anything is written."""
+        """Remove incomplete files; call it before anything is written."""
         for path in self.folder.glob(".model-*.tmp"):
             path.unlink(missing_ok=True)
 
     def newest(self, journal: Journal) -> Snapshot | None:
-        """Return the newest snapshot that can be read; None if nothing was ever learned.
+        """Return the newest snapshot that can be read; None if nothing was learned yet.
 
         Damaged ones are set aside, so that they do not count as kept.
 
@@ -120,7 +128,7 @@ class Snapshots:
         )
 
     def read(self, seq: int) -> Snapshot:
-        """Read a snapshot; raise ModelFileError unless all of it is as it was written."""
+        """Read a snapshot; raise ModelFileError if it is damaged."""
         path = self.path(seq)
         record = read_record(path)
         try:
@@ -134,3 +142,85 @@ class Snapshots:
             path.replace(path.with_name(f"{path.name}.damaged"))
         if damaged:
             sync_folder(self.folder)
+
+
+RETRY = 0.2  # least seconds between two snapshots
+log = logging.getLogger("aggro.serve")
+
+
+class SnapshotScheduler:
+    """Writes snapshots when they are due or requested."""
+
+    def __init__(
+        self,
+        snapshots: Snapshots,
+        learning: Learning,
+        writer: Writer,
+        retention: Retention,
+        saved: int,
+    ) -> None:
+        self.snapshots, self.learning, self.writer = snapshots, learning, writer
+        self.retention, self.saved = retention, saved
+        self._recorded = saved  # the last snapshot that the journal has recorded
+        self._tried_at = time.monotonic()
+        self._saving: asyncio.Future[int] | None = None
+
+    def save_if_due(self) -> None:
+        """Start a snapshot if enough updates, or enough time, have passed since the last."""
+        new, passed = self.learning.version - self.saved, time.monotonic() - self._tried_at
+        many = new >= self.retention.snapshot_examples and passed > RETRY
+        if self._saving is None and new and (many or passed > self.retention.snapshot_seconds):
+            self._saving = asyncio.ensure_future(self._save())
+            self._saving.add_done_callback(_report)
+
+    async def save(self) -> int:
+        """Write a snapshot of the current model; return its number."""
+        while self._saving is not None:
+            await asyncio.wait([self._saving])
+        if self.learning.version == self.saved:
+            return self.saved
+        self._saving = saving = asyncio.ensure_future(self._save())
+        try:
+            return await asyncio.shield(saving)
+        except (OSError, MemoryError) as error:
+            _report(saving)
+            raise RequestError(503, NO_SNAPSHOT, retry_after=1) from error
+
+    async def _save(self) -> int:
+        """Copy the model between two updates; write the file in another thread."""
+        self._tried_at = time.monotonic()
+        frozen, seq, notes = self.learning.freeze(self._recorded)
+        loop = asyncio.get_running_loop()
+        try:
+            held = await loop.run_in_executor(None, self.snapshots.write, frozen, seq, notes)
+            self.saved = seq
+            rejected = [
+                Rejection(int(number), decomposition)
+                for number, decomposition in notes.rejected.items()
+            ]
+            safe = loop.create_future()
+            self.writer.submit(
+                [SnapshotWritten(held, rejected)], lambda _, error: resolve(safe, error)
+            )
+            if await safe is None:
+                self._recorded = seq
+                await loop.run_in_executor(None, self.snapshots.remove_old)
+            return seq
+        finally:
+            self._saving = None
+
+
+def _report(saving: asyncio.Future[int]) -> None:
+    """Log a failed snapshot; nothing is lost, since the journal contains all updates."""
+    if not saving.cancelled() and saving.exception() is not None:
+        log.error("no snapshot was written: %s", saving.exception())
+
+
+def resolve(future: asyncio.Future[Any], result: Any) -> None:
+    """Set the result of a future, unless it was cancelled."""
+    if future.done():
+        return
+    if isinstance(result, RequestError):
+        future.set_exception(result)
+    else:
+        future.set_result(result)

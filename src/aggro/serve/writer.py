@@ -1,8 +1,8 @@
-"""The thread that writes the journal: many callers share one commit.
+"""The thread that writes the journal; concurrent requests share a commit.
 
-The event loop gathers jobs while a commit waits for the disk, and hands them over together when it
-is done; so a busy server syncs a few hundred times a second however many lessons arrive. The event
-loop never waits for this thread.
+The event loop collects jobs while a commit waits for the disk, and passes them on together when it
+is done. A busy server therefore syncs a few hundred times per second, however many updates arrive.
+The event loop never waits for this thread.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from aggro.serve.entries import Entry, Outcome
 from aggro.serve.journal import Journal
+from aggro.serve.records import Entry, Outcome
 
 GROUP = 2000  # entries of a commit
-PATIENCE = 0.05  # seconds that entries wait for others when nobody waits for them
+PATIENCE = 0.05  # seconds that entries wait for others if no caller waits for them
 log = logging.getLogger("aggro.serve")
 
-# Called on the event loop with the outcomes, or with the error that kept them off the disk.
+# Called on the event loop with the outcomes, or with the error of the transaction.
 Done = Callable[[list[Outcome], Exception | None], None]
 
 
 class Job(Struct, gc=False):
-    """Entries that belong to one request."""
+    """The entries of one request."""
 
     entries: list[Entry]
     done: Done | None
 
 
 class Writer:
-    """Takes jobs from the event loop, writes them in order, tells the loop when they are safe."""
+    """Writes jobs of the event loop in order, and reports when they are on disk."""
 
     def __init__(self, journal: Journal, most: int) -> None:
         self.journal, self.most = journal, most
-        self.waiting = 0  # entries that were given and are not yet settled
+        self.waiting = 0  # entries that are not on disk yet
         self.commits = 0
-        self._jobs: deque[Job] = deque()  # that the thread has not got yet
-        self._under_way = 0  # jobs that the thread has got
-        self._hurry = False  # somebody waits for one of them
-        self._planned: asyncio.Handle | None = None  # to hand them over
-        self._soon = False  # … at once, not after some patience
+        self._jobs: deque[Job] = deque()  # for the next commits
+        self._under_way = 0  # jobs in the thread
+        self._hurry = False  # a caller waits for one of the jobs
+        self._planned: asyncio.Handle | None = None  # the next hand-over
+        self._soon = False  # whether it is immediate
         self._queue: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self) -> None:
-        """Begin to write; call it on the event loop."""
+        """Start the thread; call it on the event loop."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
         self._hand_over()
 
     def has_room(self, entries: int, share: float = 1.0) -> bool:
-        """Tell whether so many entries may be given; when nothing waits, any number."""
+        """Return whether the queue has room for some entries; an empty one has room for any."""
         return self.waiting == 0 or self.waiting + entries <= share * self.most
 
-    def give(self, entries: list[Entry], done: Done | None = None) -> None:
+    def submit(self, entries: list[Entry], done: Done | None = None) -> None:
         """Write entries soon; then call ``done`` on the event loop."""
         self.waiting += len(entries)
         self._jobs.append(Job(entries, done))
@@ -69,7 +69,7 @@ class Writer:
             self._plan()
 
     async def stop(self) -> None:
-        """Write all that was given, tell about it, and end."""
+        """Write all entries and end the thread."""
         while self.waiting:
             self._hand_over()
             await asyncio.sleep(0.002)
@@ -79,7 +79,7 @@ class Writer:
     # -- on the event loop ----------------------------------------------------------------------
 
     def _plan(self) -> None:
-        """Hand the jobs over after all requests that have arrived, or a little later."""
+        """Schedule a hand-over: after the requests that have arrived, or a little later."""
         if self._loop is None or (self._planned and (self._soon or not self._hurry)):
             return
         self._unplan()
@@ -95,7 +95,7 @@ class Writer:
             self._planned = None
 
     def _hand_over(self) -> None:
-        """Give the thread a group, if it has none."""
+        """Pass a group to the thread, if it has none."""
         self._unplan()
         if self._under_way or not self._jobs:
             return
@@ -106,8 +106,8 @@ class Writer:
         self._under_way, self._hurry = len(jobs), bool(self._jobs)
         self._queue.put(jobs)
 
-    def _settle(self, jobs: list[Job], outcomes: list[Outcome], error: Exception | None) -> None:
-        """Tell the callers; the thread gets the next group before they go on."""
+    def _resolve(self, jobs: list[Job], outcomes: list[Outcome], error: Exception | None) -> None:
+        """Report to the callers, after passing the next group to the thread."""
         self._under_way -= len(jobs)
         if self._hurry:
             self._hand_over()
@@ -128,21 +128,21 @@ class Writer:
             self._commit(jobs)
 
     def _commit(self, jobs: list[Job]) -> None:
-        """Write jobs together; if that fails, each alone, so that one cannot spoil the others."""
+        """Write jobs together; if that fails, one by one, so that only invalid ones fail."""
         try:
             outcomes = self.journal.write([entry for job in jobs for entry in job.entries])
         except Exception as error:
             if len(jobs) == 1:
                 log.error("the journal cannot be written: %s", error)
-                self.tell(jobs, [], error)
+                self.report(jobs, [], error)
                 return
             for job in jobs:
                 self._commit([job])
             return
         self.commits += 1
-        self.tell(jobs, outcomes, None)
+        self.report(jobs, outcomes, None)
 
-    def tell(self, jobs: list[Job], outcomes: list[Outcome], error: Exception | None) -> None:
-        """Let the event loop know what became of some jobs."""
+    def report(self, jobs: list[Job], outcomes: list[Outcome], error: Exception | None) -> None:
+        """Report the outcomes of jobs to the event loop."""
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._settle, jobs, outcomes, error)
+        self._loop.call_soon_threadsafe(self._resolve, jobs, outcomes, error)

@@ -4,17 +4,17 @@
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const short = (v) => (v === null || v === undefined ? "–" : compact.format(v));
-const price = (v) => (v >= 0.001 && v < 1e4 ? short(v) : v.toExponential(1));
+const logarithmic = (v) => (v >= 0.001 && v < 1e4 ? short(v) : v.toExponential(1));
 const clock = (t) => new Date(1000 * t).toTimeString().slice(0, 8);
 const milliseconds = (v) => (v === null ? "–" : v.toFixed(v < 10 ? 1 : 0) + " ms");
 const percent = (v) => (v === null || v === undefined ? "–" : (100 * v).toFixed(1) + " %");
 
 // Each line: key of the sample, name, colour, and how its values are shown.
 const LINES = {
-  "chart-error": [["lately", "lately", "--one", 2.5], ["error", "so far", "--two", 1.5], ["constant_lately", "constant", "--three", 1.5]],
-  "chart-rates": [["predictions", "predictions", "--one", 2], ["learns", "lessons", "--two", 2]],
+  "chart-error": [["recent", "recent", "--one", 2.5], ["error", "so far", "--two", 1.5], ["constant_recent", "constant", "--three", 1.5]],
+  "chart-rates": [["predictions", "predictions", "--one", 2], ["updates", "updates", "--two", 2]],
   "chart-latency": [["p99", "p99", "--two", 2], ["p50", "median", "--one", 2]],
-  "chart-pending": [["pending", "awaited", "--one", 2], ["delay", "delay, s", "--two", 2, "s"]],
+  "chart-pending": [["pending", "pending", "--one", 2], ["delay", "delay, s", "--two", 2, "s"]],
 };
 
 class LineChart {
@@ -94,11 +94,11 @@ function signedBars(box, rows) {
   }));
 }
 
-function raceBars(box, lanes, regression) {
-  const most = Math.max(...lanes.map((l) => l.recent_error), 1e-300);
-  box.replaceChildren(...lanes.map((lane) => bar({
-    name: "C = " + price(lane.C), left: 0, width: lane.recent_error / most,
-    value: regression ? short(lane.recent_error) : percent(lane.recent_error), row: lane.chosen ? "leads" : "other",
+function candidateBars(box, candidates, regression) {
+  const most = Math.max(...candidates.map((c) => c.recent_error), 1e-300);
+  box.replaceChildren(...candidates.map((candidate) => bar({
+    name: "C = " + logarithmic(candidate.C), left: 0, width: candidate.recent_error / most,
+    value: regression ? short(candidate.recent_error) : percent(candidate.recent_error), row: candidate.chosen ? "best" : "other",
   })));
 }
 
@@ -118,8 +118,8 @@ function reliability(box, bins) {
     add("text", { x: x(p), y: 117, "text-anchor": "middle" }, String(p));
     add("text", { x: 22, y: y(p) + 3, "text-anchor": "end" }, String(p));
   }
-  add("text", { x: x(0.5), y: 127, "text-anchor": "middle" }, "probability told");
+  add("text", { x: x(0.5), y: 127, "text-anchor": "middle" }, "mean probability");
   const all = bins.reduce((sum, b) => sum + b.count, 0) || 1;
-  for (const b of bins) add("circle", { class: "dot", cx: x(b.told), cy: y(b.right), r: 2.5 + 7 * Math.sqrt(b.count / all) });
+  for (const b of bins) add("circle", { class: "dot", cx: x(b.confidence), cy: y(b.accuracy), r: 2.5 + 7 * Math.sqrt(b.count / all) });
   box.replaceChildren(svg);
 }

@@ -1,5 +1,5 @@
 "use strict";
-// The page: follows the server's events, and lets a person predict, explain and teach.
+// The page: follows the server's events, and lets users predict, explain and send labels.
 
 const el = (id) => document.getElementById(id);
 const put = (id, text) => { if (el(id).textContent !== text) el(id).textContent = text; };
@@ -21,10 +21,10 @@ async function call(path, body) {
     method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body),
   };
   const answer = await fetch(path, options);
-  const told = await answer.json();
-  if (answer.ok) return told;
+  const found = await answer.json();
+  if (answer.ok) return found;
   if (answer.status === 401 || answer.status === 403) el("token-form").hidden = false;
-  throw new Error(told.error ? told.error.message : "The server said " + answer.status + ".");
+  throw new Error(found.error ? found.error.message : "The server answered " + answer.status + ".");
 }
 
 // Events by fetch rather than EventSource, which cannot send a token.
@@ -34,7 +34,7 @@ async function follow() {
       const answer = await fetch("/events", { headers: headers() });
       if (answer.status === 401) {
         el("token-form").hidden = false;
-        link("lost", "needs a token");
+        link("lost", "token required");
         return;
       }
       if (!answer.ok) throw new Error("status " + answer.status);
@@ -95,22 +95,22 @@ function show(s) {
   setField(model.input);
   const error = regression ? short : percent;
   put("model", `${model.algorithm} · ${model.task} · ${short(model.features)} features · ${regression ? "" : model.classes.length + " classes · "}${s.version.toLocaleString("en")} examples`);
-  put("lately", error(s.lately));
+  put("recent", error(s.recent));
   put("error", error(s.error));
   put("error-note", "constant answer " + error(s.constant));
   put("predictions", short(s.predictions));
-  put("learns", short(s.learns));
-  put("learns-note", `a second · ${short(s.counts.refused)} refused`);
+  put("updates", short(s.updates));
+  put("updates-note", `per second · ${short(s.counts.rejected)} rejected`);
   put("p99", milliseconds(s.p99));
   put("p50", "median " + milliseconds(s.p50));
   put("pending", short(s.pending));
   put("delay", "delay " + seconds(s.delay));
   put("bytes", short(s.bytes).replace(/([A-Z])$/, " $1") + "B");
   put("snapshot", "snapshot at " + model.snapshot.toLocaleString("en"));
-  const better = s.lately !== null && s.constant_lately !== null && s.lately < s.constant_lately;
-  el("lately").className = "big " + (s.lately === null ? "" : better ? "good" : "bad");
+  const better = s.recent !== null && s.constant_recent !== null && s.recent < s.constant_recent;
+  el("recent").className = "big " + (s.recent === null ? "" : better ? "good" : "bad");
   showDrift(s.drift);
-  showRace(model.race);
+  showCandidates(model.candidates);
   showCalibration(s.calibration);
   showStrongest(s.strongest);
 }
@@ -119,23 +119,23 @@ function showDrift(z) {
   const state = z === null ? ["–", ""] : z > 4 ? ["changed", "bad"] : z > 2.5 ? ["perhaps", ""] : z < -4 ? ["better", "good"] : ["steady", "good"];
   put("drift", state[0]);
   el("drift").className = "big " + state[1];
-  put("drift-note", z === null ? "lately against before" : `${z.toFixed(1).replace("-", "−")} standard errors`);
+  put("drift-note", z === null ? "recent against earlier" : `${z.toFixed(1).replace("-", "−")} standard errors`);
 }
 
-function showRace(lanes) {
-  if (!lanes) return;
-  raceBars(el("race"), lanes, regression);
-  const leader = lanes.find((lane) => lane.chosen);
-  put("race-note", `C = ${price(leader.C)} leads; bars show the recent error of each.`);
-  el("race").setAttribute("aria-label", el("race-note").textContent);
+function showCandidates(candidates) {
+  if (!candidates) return;
+  candidateBars(el("candidates"), candidates, regression);
+  const best = candidates.find((candidate) => candidate.chosen);
+  put("candidates-note", `C = ${logarithmic(best.C)} predicts; bars show the recent error of each candidate.`);
+  el("candidates").setAttribute("aria-label", el("candidates-note").textContent);
 }
 
 function showCalibration(bins) {
   if (!bins.length) return;
   reliability(el("calibration"), bins);
   const all = bins.reduce((sum, b) => sum + b.count, 0);
-  const off = bins.reduce((sum, b) => sum + b.count * Math.abs(b.told - b.right), 0) / all;
-  put("calibration-note", `On average ${percent(off)} off the diagonal. Large dots: many predictions.`);
+  const gap = bins.reduce((sum, b) => sum + b.count * Math.abs(b.confidence - b.accuracy), 0) / all;
+  put("calibration-note", `Mean distance to the diagonal: ${percent(gap)}. Large dots: many predictions.`);
   el("calibration").setAttribute("aria-label", "Reliability: " + el("calibration-note").textContent);
 }
 
@@ -172,9 +172,9 @@ async function predict(event) {
   el("problem").hidden = true;
   try {
     const answer = await call("/predict", { [field]: readInput() });
-    lastId = answer.kept === false ? null : answer.id;
+    lastId = answer.stored === false ? null : answer.id;
     showAnswer(answer);
-    if (lastId) showWhy(await call("/explain?id=" + encodeURIComponent(lastId)));
+    if (lastId) showExplanation(await call("/explain?id=" + encodeURIComponent(lastId)));
   } catch (error) {
     problem(error);
   }
@@ -193,11 +193,11 @@ function showAnswer(answer) {
   }
 }
 
-function showWhy(why) {
-  put("why", why.label === null ? "What each feature adds" : `What each feature adds to “${why.label}”`);
-  const rows = why.contributions.slice(0, 15).map((p) => ({ name: typeof p.value === "number" ? `${p.feature} = ${short(p.value)}` : `${p.feature} = ${p.value}`, value: p.contribution || 0 }));
-  signedBars(el("parts"), [...rows, { name: "(intercept)", value: why.intercept || 0 }]);
-  put("parts-note", `Together ${short(why.score)}, by the model after ${why.version.toLocaleString("en")} examples.`);
+function showExplanation(explanation) {
+  put("contributions", explanation.label === null ? "Contribution of each feature" : `Contribution of each feature to “${explanation.label}”`);
+  const rows = explanation.contributions.slice(0, 15).map((p) => ({ name: typeof p.value === "number" ? `${p.feature} = ${short(p.value)}` : `${p.feature} = ${p.value}`, value: p.contribution || 0 }));
+  signedBars(el("parts"), [...rows, { name: "(intercept)", value: explanation.intercept || 0 }]);
+  put("parts-note", `Score ${short(explanation.score)}, by the model after ${explanation.version.toLocaleString("en")} examples.`);
 }
 
 function problem(error) {
@@ -228,12 +228,12 @@ function labelOf(text, model) {
   return number;
 }
 
-async function teach(event) {
+async function sendLabel(event) {
   event.preventDefault();
-  const text = el("truth").value;
+  const text = el("label").value;
   try {
-    const told = await call("/label", { id: lastId, label: labelOf(text, await call("/model")) });
-    put("learned", told.again ? "That was learned already." : "Learned; it is on the disk.");
+    const receipt = await call("/label", { id: lastId, label: labelOf(text, await call("/model")) });
+    put("learned", receipt.duplicate ? "Already learned." : "Learned and stored on disk.");
   } catch (error) {
     put("learned", error.message);
   }
@@ -254,7 +254,7 @@ dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"))
 el("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
 window.addEventListener("resize", () => charts.forEach((chart) => chart.resize()));
 el("predict-form").addEventListener("submit", predict);
-el("label-form").addEventListener("submit", teach);
+el("label-form").addEventListener("submit", sendLabel);
 el("input").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) predict(event);
 });

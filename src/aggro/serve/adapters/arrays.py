@@ -1,4 +1,4 @@
-"""The face of models that read lists of numbers."""
+"""The adapter for models that read lists of numbers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import numpy as np
 from msgspec import Meta
 
 from aggro.persistence.record import KERNELS
-from aggro.serve.faces.base import Face, Said, Why, text_of
-from aggro.serve.limits import Limits
-from aggro.serve.probability import Probabilities
+from aggro.serve.adapters.base import Adapter, Decomposition, Output, Probabilities, text_of
+from aggro.serve.config import Limits
 
 
-class ArrayFace(Face):
+class ArrayAdapter(Adapter):
     """Lists of numbers: the estimators that learn by ``partial_fit``."""
 
     def __init__(self, model: Any) -> None:
@@ -22,26 +21,26 @@ class ArrayFace(Face):
 
     @staticmethod
     def input_type(limits: Limits) -> Any:
-        """As msgspec reads it."""
+        """Return the type of the input for msgspec."""
         return Annotated[list[float], Meta(min_length=1, max_length=limits.features)]
 
-    def predict(self, x: Any) -> Said:
+    def predict(self, x: Any) -> Output:
         """Predict one example."""
-        prediction = self.guess(x)
+        prediction = self.predict_value(x)
         if self.regression or not hasattr(self.model, "_learner"):
-            return Said(prediction)
+            return Output(prediction)
         row = np.array([x])
         if getattr(self.model, "probability", False):
             record, (scores,) = self.model._record, self.model._scores(row)
             margins = record.margins(self.model._learner, scores)
             found = self._probabilities.of(record.calibrator, *margins)
             names = map(text_of, self.classes())
-            return Said(prediction, None, dict(zip(names, found, strict=True)))
+            return Output(prediction, None, dict(zip(names, found, strict=True)))
         scores = np.atleast_1d(self.model.decision_function(row)[0]).tolist()
-        return Said(prediction, self._named(scores))
+        return Output(prediction, self._named(scores))
 
-    def guess(self, x: Any) -> Any:
-        """Predict one example, and nothing more."""
+    def predict_value(self, x: Any) -> Any:
+        """Return the prediction without scores."""
         if not hasattr(self.model, "_learner"):
             return 0.0 if self.regression else None
         prediction = self.model.predict(np.array([x]))[0]
@@ -59,22 +58,24 @@ class ArrayFace(Face):
         """Learn one example."""
         self.model.partial_fit(np.array([x]), np.array([label]), sample_weight=np.array([weight]))
 
-    def explain(self, x: Any) -> Why:
-        """What each feature adds."""
+    def explain(self, x: Any) -> Decomposition:
+        """Return the contribution of each feature."""
         if type(self.model).__name__ in KERNELS:
-            raise ValueError("A kernel's score is not a sum over features; it is not explained.")
+            raise ValueError(
+                "The score of a kernel model is no sum over features, so it has no explanation."
+            )
         label, row, sign = None, 0, 1.0
         if not self.regression:
-            label = self.guess(x)
+            label = self.predict_value(x)
             if label is not None:
                 row = self.classes().index(label)
-            if len(self.classes()) <= 2:  # one row of weights, which are those of the last class
+            if len(self.classes()) <= 2:  # one row of weights, for the last class
                 row, sign = 0, 1.0 if row == len(self.classes()) - 1 else -1.0
         weights, intercept = self._weights_of(row, len(x))
         parts = sign * weights * np.array(x)
         score = float(parts.sum() + sign * intercept)
         whole = list(zip(self._names(len(x)), x, parts.tolist(), strict=True))
-        return Why(label, score, float(sign * intercept), whole)
+        return Decomposition(label, score, float(sign * intercept), whole)
 
     def _weights_of(self, row: int, width: int) -> tuple[Any, float]:
         """Return the weights and the intercept of one output; zeros before anything is learned."""
@@ -92,7 +93,7 @@ class ArrayFace(Face):
         return [str(name) for name in names]
 
     def strongest(self, count: int) -> list[tuple[str, str, float]]:
-        """The features with the largest weights."""
+        """Return the features with the largest weights."""
         if not hasattr(self.model, "_learner") or type(self.model).__name__ in KERNELS:
             return []
         coef = np.atleast_2d(self.model._coef())
@@ -105,7 +106,7 @@ class ArrayFace(Face):
         return [(names[j], owners[k], float(coef[k, j])) for k, j in places]
 
     def facts(self) -> dict[str, Any]:
-        """What the model is."""
+        """Return facts about the model."""
         model = self.model
         learned = hasattr(model, "_learner")
         return {
