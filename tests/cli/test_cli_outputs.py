@@ -102,7 +102,7 @@ def test_what_is_read_is_never_replaced(model, inside, line, capsys, monkeypatch
         if "--plot" in line and not name.endswith(".png"):
             continue
         assert main(line.format(name).split()) == 1
-        assert re.search("is what is read, and|is read, so", capsys.readouterr().err)
+        assert re.search("is an input, and|cannot be the cache", capsys.readouterr().err)
     assert tree(inside) == before
 
 

@@ -68,5 +68,5 @@ def test_merge_does_not_replace_its_inputs(inside, capsys):
         run(f"train data.svm --mergeable -o {name}.aggro --quiet")
     kept = Path("a.aggro").read_bytes()
     run("merge a.aggro b.aggro -o a.aggro", 1)
-    assert "a.aggro is what is read, and --output would replace it" in capsys.readouterr().err
+    assert "a.aggro is an input, and --output would replace it" in capsys.readouterr().err
     assert Path("a.aggro").read_bytes() == kept

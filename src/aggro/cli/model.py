@@ -144,7 +144,7 @@ class Model:
     @property
     def selects(self) -> bool:
         """Whether settings are still being selected."""
-        return bool(getattr(self.learner, "lanes", list)())
+        return self.learner is not None and bool(getattr(self.estimator, "candidates_", ()))
 
     def keep_best(self) -> dict[str, Any]:
         """Keep only the best candidate; return its settings."""

@@ -124,7 +124,7 @@ def label_text(label: Any) -> str:
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str] = ()) -> None:
     """Raise unless every output, by its option, can be written and is not an input or another."""
-    taken = {_place(path): "what is read" for path in inputs if path != STANDARD_INPUT}
+    taken = {_place(path): "an input" for path in inputs if path != STANDARD_INPUT}
     for option, path in outputs.items():
         if path is None or path == STANDARD_OUTPUT:
             continue
