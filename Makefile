@@ -12,7 +12,7 @@ OLDEST   ?= python3.10
 ASAN    = $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
 TSAN    = $(shell $(CXX) -print-file-name=libtsan.so)
 SANITIZED_TESTS := tests/estimators/test_bad_input.py tests/test_extremes.py tests/test_twin.py tests/test_sizes.py \
-  tests/test_bundle.py tests/test_joint.py \
+  tests/test_bundle.py tests/selection/test_ensemble.py \
   $(addprefix tests/kernel/test_kernel_,reference.py budget.py) \
   $(addprefix tests/stream/test_stream_,equals_arrays.py bounds.py bad_input.py) \
   $(addprefix tests/io/test_io_,svmlight.py vw.py numbers.py bad_lines.py) \

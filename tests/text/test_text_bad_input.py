@@ -31,7 +31,7 @@ from aggro.selection.selection import ModelSelection
         (lambda m, X, y: m.fit(X, ["ham"] * len(X)), "two classes"),
     ],
 )
-def test_a_refused_call_leaves_the_model_as_it_was(learned, call, said):
+def test_a_rejected_call_leaves_the_model_unchanged(learned, call, said):
     X, y = texts(1500)
     before = pickle.dumps(learned)
     with pytest.raises(ValueError, match=said):
@@ -40,7 +40,7 @@ def test_a_refused_call_leaves_the_model_as_it_was(learned, call, said):
 
 
 @pytest.mark.parametrize("when", [1, 3])
-def test_what_fails_in_the_middle_of_a_block_leaves_all_at_one_example(learned, monkeypatch, when):
+def test_an_interrupt_in_the_middle_of_a_block_undoes_the_block(learned, monkeypatch, when):
     X, y = texts(1500)
     model, calls = copy.deepcopy(learned), []
     before = model.decision_function(X)
@@ -81,7 +81,7 @@ def test_what_fails_in_the_middle_of_a_block_leaves_all_at_one_example(learned, 
         ({"analyzer": "sentence"}, "analyzer='sentence'"),
     ],
 )
-def test_wrong_parameters_are_told(params, said):
+def test_invalid_parameters_raise(params, said):
     X, y = texts(20)
     model = TextClassifier(**params)
     with pytest.raises(ValueError, match=said):
@@ -97,7 +97,7 @@ def test_wrong_parameters_are_told(params, said):
         ({"title": ["x"] * 19 + [None]}, "column 'title': document 19 is None"),
     ],
 )
-def test_wrong_columns_are_told(change, said):
+def test_invalid_columns_raise(change, said):
     columns, y = table(20)
     with pytest.raises(ValueError, match=said):
         TextClassifier(columns=COLUMNS).fit({**columns, **change}, y)
@@ -105,12 +105,12 @@ def test_wrong_columns_are_told(change, said):
         TextClassifier(columns=COLUMNS).fit({k: v for k, v in columns.items() if k != "shop"}, y)
 
 
-def test_a_model_that_knows_nothing_says_so():
+def test_predict_before_fit_raises():
     with pytest.raises(ValueError, match="is not fitted yet"):
         TextClassifier().predict(["text"])
 
 
-def test_counts_of_words_that_were_never_met_are_refused(learned):
+def test_counts_of_unknown_words_are_rejected(learned):
     """Each count belongs to a column that was met; one more would be that of a word to come."""
     encoder = copy.deepcopy(learned._learner.encoder)
     known = encoder.state()
@@ -123,7 +123,7 @@ def test_counts_of_words_that_were_never_met_are_refused(learned):
 
 
 @pytest.mark.parametrize("count", [0, 65, 1000])
-def test_a_file_of_no_ranges_or_of_too_many_makes_no_sense(learned, count):
+def test_a_file_of_no_ranges_or_of_too_many_is_rejected(learned, count):
     arrays = {}
     facts = encode_text_learner(learned._learner, "learner", arrays)
     ranges = (facts["ranges"] * count)[:count]
@@ -150,7 +150,7 @@ def test_new_words_of_a_call_that_fails_are_forgotten(monkeypatch):
         assert each.decision_function(["e a", "f c"]).tolist() == expected
 
 
-def test_an_interrupt_while_learners_make_room_leaves_all_of_one_size(monkeypatch):
+def test_an_interrupt_while_learners_grow_leaves_a_usable_model(monkeypatch):
     X, y = texts(30)
     model = TextClassifier(idf=True).partial_fit(X, y)
     other, more = copy.deepcopy(model), ["new words for everybody"]

@@ -45,7 +45,7 @@ def same(one, two):
             assert array.tobytes() == states[1][name].tobytes(), name
 
 
-def test_lanes_tell_metric_and_scale():
+def test_candidates_report_metric_and_scale():
     X, y = (part[: FIRST_REMOVAL - 1] for part in cancer())
     assert places(PassiveAggressiveClassifier(**OPEN).partial_fit(X, y)) == sorted(
         CLASSIFICATION_PAIRS
@@ -66,7 +66,7 @@ def test_lanes_tell_metric_and_scale():
 
 @pytest.mark.parametrize("average", [False, True, "auto"])
 @pytest.mark.parametrize("metric", ["auto", "diagonal"])
-def test_the_leader_is_the_same_model_learned_alone(metric, average):
+def test_the_best_candidate_is_the_same_model_learned_alone(metric, average):
     X, y = cancer()
     race = PassiveAggressiveClassifier(**{**OPEN, "metric": metric, "average": average})
     race.partial_fit(X, y)
@@ -81,7 +81,7 @@ def test_the_leader_is_the_same_model_learned_alone(metric, average):
     assert leader["mistakes"] == alone.n_mistakes_
 
 
-def test_the_leader_of_a_regression_too():
+def test_the_best_candidate_of_a_regression_too():
     X, y = load_diabetes(return_X_y=True)
     race = PassiveAggressiveRegressor(**OPEN, relative_epsilon=True).partial_fit(X, y)
     (leader,) = (lane for lane in race.candidates_ if lane["chosen"])
@@ -127,7 +127,7 @@ def test_copies_and_files_go_on_alike(learned, average, tmp_path):
 
 
 @pytest.mark.parametrize("size", [500, 1024, 3001])
-def test_pieces_race_as_the_whole_does(size):
+def test_selection_is_chunk_invariant(size):
     X, y = long_stream()
     whole, pieces = (PassiveAggressiveClassifier(**OPEN, random_state=0) for _ in range(2))
     whole.partial_fit(X, y)
@@ -170,7 +170,7 @@ def test_a_stream_that_was_stored_moves_its_grid_as_if_it_had_not_been(learned):
 
 
 @pytest.mark.parametrize("learned", [0, 2000, 5000])
-def test_a_refused_row_leaves_everything_as_it_was(learned):
+def test_a_rejected_row_leaves_the_selection_unchanged(learned):
     X, y = long_stream()
     race = PassiveAggressiveClassifier(**OPEN, random_state=0)
     if learned:
@@ -191,13 +191,13 @@ def test_a_refused_row_leaves_everything_as_it_was(learned):
     assert len(race._learner.learners) < len(CLASSIFICATION_PAIRS)
 
 
-def test_the_race_is_near_its_best_lane():
+def test_the_selection_is_near_its_best_candidate():
     X, y = long_stream()
     race = PassiveAggressiveClassifier(**OPEN).partial_fit(X, y)
     assert race.n_mistakes_ <= min(lane["mistakes"] for lane in race.candidates_) + 0.01 * len(y)
 
 
-def test_new_classes_keep_the_race():
+def test_new_classes_keep_the_selection():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 4)) * [1, 10, 100, 1000]
     y = (X / [1, 10, 100, 1000] @ rng.normal(size=(4, 4))).argmax(axis=1)

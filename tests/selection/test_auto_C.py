@@ -29,7 +29,7 @@ def test_auto_is_near_the_best_fixed_C_at_any_scale(metric, scale):
     assert sum(lane["chosen"] for lane in auto.candidates_) == 1
 
 
-def test_the_leader_is_the_same_model_learned_alone():
+def test_the_best_candidate_is_the_same_model_learned_alone():
     X, y = stream()
     auto = aggro.PassiveAggressiveClassifier(C="auto", metric="diagonal").partial_fit(X, y)
     alone = aggro.PassiveAggressiveClassifier(C=auto.C_, metric="diagonal").partial_fit(X, y)
@@ -63,7 +63,7 @@ def test_regression_follows_the_least_error():
     assert least["chosen"]
 
 
-def test_the_grid_moves_when_its_edge_leads():
+def test_the_grid_moves_when_its_edge_is_best():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 3))
     y = X[:, 0].copy()
@@ -85,7 +85,7 @@ def test_classes_may_appear_in_the_middle():
     assert model.score(X, y) > 0.8
 
 
-def test_pickle_and_a_refused_row_change_nothing():
+def test_pickle_and_a_rejected_row_change_nothing():
     X, y = stream()
     model = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(X[:300], y[:300])
     twin = pickle.loads(pickle.dumps(model))
@@ -99,7 +99,7 @@ def test_pickle_and_a_refused_row_change_nothing():
     assert model.n_mistakes_ == twin.n_mistakes_ and model.C_ == twin.C_
 
 
-def test_nothing_is_raced_with_a_number():
+def test_nothing_is_selected_if_C_is_a_number():
     X, y = stream()
     model = aggro.PassiveAggressiveClassifier(C=0.5).partial_fit(X, y)
     assert model.C_ == 0.5
@@ -107,7 +107,7 @@ def test_nothing_is_raced_with_a_number():
         _ = model.candidates_
 
 
-def test_after_fit_the_race_goes_on_from_the_first_pass():
+def test_selection_after_fit_continues_from_the_first_pass():
     X, y = stream()
     model = aggro.PassiveAggressiveClassifier(C="auto", max_iter=3, tol=None, shuffle=False)
     model.fit(X, y)

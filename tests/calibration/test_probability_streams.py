@@ -166,7 +166,7 @@ def test_questions_change_nothing():
     ],
     ids=str,
 )
-def test_a_refused_example_leaves_no_trace(x, y, w):
+def test_a_rejected_example_leaves_no_margins(x, y, w):
     X, labels = problem(rows=40, classes=2)
     model = StreamClassifier("PA", probability=True)
     for row, label in zip(X, labels.tolist(), strict=True):
@@ -243,7 +243,7 @@ def test_rows_sorted_by_class_tell_how_often_each_came(params, classes):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_noise_is_told_no_worse_than_by_a_constant(seed):
+def test_probabilities_of_noise_are_as_good_as_a_constant(seed):
     random = np.random.default_rng(seed)
     X, y = random.normal(size=(1500, 6)), (random.random(1500) < 0.3).astype(int)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X[:1000], y[:1000], [0, 1])

@@ -130,7 +130,7 @@ def test_parameters(name):
         assert pickle.dumps(model._learner) == learner
 
 
-def test_a_bad_row_after_many_looks():
+def test_a_bad_row_after_many_checkpoints():
     rows = np.tile(X, (30, 1))
     rows[1111, 2] = np.inf
     for kind, targets in KINDS.items():

@@ -188,7 +188,7 @@ def test_a_first_dict_may_name_zeros(scale):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_refused_was_never_there(bad):
+def test_rejected_rows_leave_no_trace(bad):
     rows = X[:5].copy()
     rows[3, 1] = bad
     model = classifier().partial_fit(X[:1], LABELS[:1], [0, 1])
@@ -202,7 +202,7 @@ def test_what_is_refused_was_never_there(bad):
     assert not hasattr(fresh, "_learner")
 
 
-def test_a_refused_or_weightless_first_example_lays_out_nothing():
+def test_a_rejected_or_weightless_first_example_places_no_grid():
     stream = StreamRegressor(C="auto", batch_size=2)
     fresh = [lane["C"] for lane in stream.candidates_]
     stream.learn_one({"a": 1e9}, 5.0, 0.0)
@@ -213,7 +213,7 @@ def test_a_refused_or_weightless_first_example_lays_out_nothing():
 
 @pytest.mark.parametrize("params", [{}, {"scale": "online"}, {"scale": "standard"}], ids=str)
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
-def test_streams_race_as_estimators_do(metric, params):
+def test_streams_select_as_estimators_do(metric, params):
     model = regressor(metric=metric, **params).partial_fit(X, TARGETS)
     stream = StreamRegressor(C="auto", metric=metric, epsilon=0.0, **params)
     for row, target in zip(X.tolist(), TARGETS.tolist(), strict=True):

@@ -91,7 +91,7 @@ def test_an_estimator_goes_on_after_an_interrupt(alarm):
         assert model._learner.fixed is None
 
 
-def test_a_race_that_was_frozen_can_be_put_back_and_goes_on():
+def test_a_frozen_selection_continues_after_loading():
     """What a guarded fit does: it keeps a copy, and goes on with it when it fails."""
     import copy
 
@@ -112,7 +112,7 @@ def test_a_race_that_was_frozen_can_be_put_back_and_goes_on():
     assert race.fixed is None and race.mistakes == mistakes
 
 
-def test_a_frozen_race_is_stored_with_its_record(tmp_path):
+def test_a_frozen_selection_is_stored_with_its_record(tmp_path):
     from aggro.persistence.record import Record, read_record, write_record
 
     X, y = problem(2000, 5)
@@ -130,7 +130,7 @@ def test_a_frozen_race_is_stored_with_its_record(tmp_path):
     assert states(race) == states(twin) and race.mistakes == twin.mistakes
 
 
-def test_a_frozen_race_has_chosen_one_of_its_lanes():
+def test_a_file_whose_final_candidate_is_missing_is_rejected():
     """The first place behind the last one is refused, as are all that are farther away."""
     X, y = problem(200, 5)
     race = ModelSelection(Settings(task="binary", **OPEN), 5, 2)

@@ -51,7 +51,7 @@ def same(one, two):
     )
 
 
-def test_all_begin_anew_together_and_err_less(whole, monkeypatch):
+def test_all_representations_restart_after_drift_and_make_fewer_errors(whole, monkeypatch):
     assert drift(whole).start in (CHANGE + INTERVAL, CHANGE + 2 * INTERVAL)
     monkeypatch.setattr(ModelSelection, "_restart_if_due", lambda *_: None)
     still = taught()
@@ -62,12 +62,12 @@ def test_all_begin_anew_together_and_err_less(whole, monkeypatch):
 @pytest.mark.parametrize(
     "cuts", [[CHANGE], [CHANGE + INTERVAL, CHANGE + INTERVAL + 1], [777, 5000, 12000]]
 )
-def test_a_change_is_the_same_however_calls_are_cut(cuts, whole):
+def test_drift_is_chunk_invariant(cuts, whole):
     same(taught(cuts), whole)
 
 
 @pytest.mark.parametrize("cut", [CHANGE, CHANGE + INTERVAL, CHANGE + INTERVAL + 300])
-def test_a_change_is_the_same_through_files_and_pickles(cut, whole, tmp_path):
+def test_drift_survives_files_and_pickles(cut, whole, tmp_path):
     def through_a_file(model):
         if not hasattr(model, "classes_"):
             return model
@@ -87,7 +87,7 @@ def test_the_search_space_of_texts_is_kept_by_new_classes_and_files(tmp_path):
         assert each._learner.selection.space == TEXT_SEARCH_SPACE
 
 
-def test_a_refused_text_takes_a_new_beginning_back():
+def test_a_rejected_call_does_not_restart_selection():
     until = CHANGE + INTERVAL
     model, twin = (
         aggro.TextClassifier(ngram_range=(1, 1)).partial_fit(

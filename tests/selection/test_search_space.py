@@ -36,7 +36,7 @@ SQUARED = Settings(task="regression", loss="squared_epsilon_insensitive")
 BINARY = Settings(task="binary")
 
 
-def test_prices_are_half_powers_of_ten():
+def test_values_of_C_are_half_powers_of_ten():
     assert grid_of(BINARY, 0) == pytest.approx(10.0 ** np.arange(-5, 1.5, 0.5))
     assert grid_of(Settings(task="binary", metric="diagonal"), 2) == pytest.approx(
         10.0 ** np.arange(-2, 4.5, 0.5)
@@ -87,7 +87,7 @@ def test_a_grid_moves_off_either_edge_but_not_too_far():
         assert off_edge([C_at(5 - high), C_at(6 - high)], 0, unit) == -int(high < FAR)
 
 
-def test_looks_are_due_at_the_same_examples_whatever_was_learned():
+def test_checkpoints_depend_on_the_number_of_examples_alone():
     looks = [0]
     while looks[-1] < 3 * 2**14:
         looks.append(next_checkpoint(looks[-1]))
@@ -101,7 +101,7 @@ def test_looks_are_due_at_the_same_examples_whatever_was_learned():
         assert next_checkpoint(examples) == min(look for look in looks if look > examples)
 
 
-def test_a_race_is_settled_at_powers_of_two_and_then_once_in_a_piece():
+def test_tests_are_due_at_powers_of_two_and_then_once_in_an_interval():
     settled = [n for n in range(1, 6 * INTERVAL) if is_test_due(n, n)]
     assert settled == [256, 512, 1024, 2048, 3072, 4096, 5120]
     assert is_test_due(261, 200) and is_test_due(1500, 1000)  # a batch that went beyond it
@@ -138,7 +138,7 @@ def lanes_of(learner):
 
 
 @pytest.mark.parametrize(("steps", "places"), [(1, [1, 2, 3, 4, 2]), (-1, [2, 0, 1, 2, 3])])
-def test_a_step_after_the_unit_keeps_lanes_and_begins_new_ones_as_the_leader(steps, places):
+def test_a_grid_that_moves_by_a_step_keeps_candidates_and_copies_the_best_one(steps, places):
     learner = race_of()
     state = learner.state()
     state["unit"][1] = -steps * 1024 * STEP
@@ -158,7 +158,7 @@ def test_a_step_after_the_unit_keeps_lanes_and_begins_new_ones_as_the_leader(ste
 @pytest.mark.parametrize(
     ("chosen", "places", "steps"), [(4, [1, 2, 3, 4, 4], 1), (0, [0, 0, 1, 2, 3], -1)]
 )
-def test_a_leader_at_the_edge_moves_the_grid_when_it_is_settled(chosen, places, steps):
+def test_a_best_candidate_at_the_edge_moves_the_grid_at_tests(chosen, places, steps):
     learner = race_of(chosen=chosen)
     assert move_grid(learner, tested=False) is learner
     moved = move_grid(learner, tested=True)
@@ -169,14 +169,14 @@ def test_a_leader_at_the_edge_moves_the_grid_when_it_is_settled(chosen, places, 
     assert moved.model.unit[-1] == 0  # the unit stays where it was
 
 
-def test_a_leader_by_chance_moves_nothing():
+def test_a_grid_does_not_move_if_its_edge_is_best_by_chance():
     """Five of 25 mistakes are chance: moving all weights would bring nothing."""
     for chosen in (0, 4):
         learner = race_of(chosen=chosen, lead=5.0)
         assert move_grid(learner, tested=True) is learner
 
 
-def test_a_leader_inside_moves_nothing_and_neither_does_one_C():
+def test_a_grid_does_not_move_if_its_inside_is_best_or_C_is_given():
     learner = race_of()
     assert move_grid(learner, tested=True) is learner
     single = Learner(BINARY, 4, 2)
@@ -184,7 +184,7 @@ def test_a_leader_inside_moves_nothing_and_neither_does_one_C():
 
 
 @pytest.mark.parametrize("away", [2, -5])
-def test_further_than_a_step_all_begin_anew(away):
+def test_a_grid_that_moves_by_several_steps_restarts_its_candidates(away):
     learner = race_of(average=True)
     state = learner.state()
     state["unit"][1] = -away * 1024 * STEP
@@ -254,7 +254,7 @@ def test_a_regressor_leaves_when_its_error_is_far_more(loss, leaves):
     assert is_hopeless(*learners, regression=True) == leaves
 
 
-def test_nobody_leaves_before_the_race_is_settled():
+def test_no_candidate_is_removed_before_the_first_test():
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(2 * FIRST_REMOVAL, 3)) + 5) * [1e-4, 1.0, 1e4]
     y = ((X / [1e-4, 1.0, 1e4] - 5) @ [1.0, -1.0, 1.0] > 0).astype(int)
@@ -267,7 +267,7 @@ def test_nobody_leaves_before_the_race_is_settled():
     assert min(lane["recent_error"] for lane in model.candidates_ if lane["chosen"]) == best
 
 
-def test_the_best_of_a_race_stay():
+def test_successive_halving_keeps_the_best_learners():
     """However many are level, no more than may stay do, and they are the best ones."""
     learners = [record_row("binary", mistakes, 1.0) for mistakes in (101, 104, 100, 103, 102, 105)]
     for examples, stay in ((256, 6), (512, 4), (1024, 3), (4096, 2), (8192, 1), (10**6, 1)):
@@ -280,7 +280,7 @@ ORDER = (2, 0, 4, 3, 1, 5)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_a_long_race_is_narrow_and_its_memory_is_given_back(kind):
+def test_a_long_selection_has_few_candidates_and_returns_memory(kind):
     rng = np.random.default_rng(7)
     X = rng.normal(size=(17000, 4))
     y = (X @ [1.0, -1.0, 0.5, 2.0] + rng.normal(size=len(X)) > 0).astype(int)
@@ -298,7 +298,7 @@ def test_a_long_race_is_narrow_and_its_memory_is_given_back(kind):
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] < sizes[0] / 5
 
 
-def test_a_settled_race_keeps_the_neighbours_of_its_leader():
+def test_halving_keeps_the_neighbours_of_the_best_C():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(FIRST_REMOVAL + INTERVAL, 4))
     y = (X @ [1.0, -1.0, 0.5, 2.0] + 0.5 * rng.normal(size=len(X)) > 0).astype(int)

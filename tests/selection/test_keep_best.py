@@ -36,7 +36,7 @@ def data(load):
 
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
-def test_the_leader_stays_what_it_was(load, axes, tmp_path):
+def test_keep_best_does_not_change_predictions(load, axes, tmp_path):
     X, y = data(load)
     model = PassiveAggressiveClassifier(C="auto", random_state=0, **axes)
     model.partial_fit(X[:400], y[:400])
@@ -72,7 +72,7 @@ def test_the_leader_stays_what_it_was(load, axes, tmp_path):
 
 @pytest.mark.parametrize("make", [sp.csr_matrix, np.asarray])
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
-def test_learning_goes_on_as_the_lane_alone_would(metric, make):
+def test_learning_after_keep_best_equals_the_candidate_alone(metric, make):
     X, y = data(load_breast_cancer)
     race = PassiveAggressiveClassifier(C="auto", metric=metric)
     race.partial_fit(make(X[:300]), y[:300]).keep_best()
@@ -85,7 +85,7 @@ def test_learning_goes_on_as_the_lane_alone_would(metric, make):
     assert race.n_mistakes_ == alone.n_mistakes_
 
 
-def test_a_file_of_the_leader_alone_is_small(tmp_path):
+def test_a_file_of_the_best_candidate_alone_is_small(tmp_path):
     X = sp.random(50, 5000, 0.01, format="csr", random_state=0)
     y = np.arange(50) % 2
     model = PassiveAggressiveClassifier(C="auto", metric="auto", average="auto").partial_fit(X, y)
@@ -97,7 +97,7 @@ def test_a_file_of_the_leader_alone_is_small(tmp_path):
     assert alone[0] * 20 < race[0] and alone[1] * 20 < race[1]
 
 
-def test_regressors_settle_too():
+def test_regressors_keep_the_best_candidate():
     X, y = data(load_diabetes)
     model = PassiveAggressiveRegressor(C="auto", scale="auto").partial_fit(X, y)
     said = model.predict(X)
@@ -107,7 +107,7 @@ def test_regressors_settle_too():
     assert fixed.keep_best() is fixed and fixed.C == 0.1
 
 
-def test_there_must_be_a_leader():
+def test_keep_best_before_the_first_example_raises():
     X, y = data(load_breast_cancer)
     model = PassiveAggressiveClassifier(C="auto")
     with pytest.raises(ValueError, match="not fitted"):
@@ -122,7 +122,7 @@ def test_there_must_be_a_leader():
 
 @pytest.mark.parametrize("params", [{}, {"batch_size": 4}, {"probability": True}], ids=str)
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
-def test_streams_settle(load, params, tmp_path):
+def test_streams_keep_the_best_candidate(load, params, tmp_path):
     X, y = data(load)
     rows = [{f"f{j}": v for j, v in enumerate(row)} for row in X[:301].tolist()]
     model, twin = (StreamClassifier(C="auto", **params) for _ in "ab")
@@ -151,7 +151,7 @@ def test_streams_settle(load, params, tmp_path):
     assert_close(mine, weights, rtol=1e-9)
 
 
-def test_a_stream_of_numbers_settles():
+def test_regression_streams_keep_the_best_candidate():
     model = StreamRegressor(C="auto", epsilon=0.0)
     for i in range(100):
         model.learn_one({"x": float(i % 7)}, 3.0 * (i % 7))
@@ -167,7 +167,7 @@ GIVEN = {"C": 0.5, "metric": "diagonal", "scale": "online"}
 
 @pytest.mark.parametrize("name", GIVEN)
 @pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
-def test_a_race_is_not_given_up_in_silence(kind, name):
+def test_parameters_that_would_end_selection_raise(kind, name):
     X, y = data(load_breast_cancer)
     model = kind(**{name: "auto"}).partial_fit(X[:100], y[:100])
     before = pickle.dumps(model._learner)
@@ -183,7 +183,7 @@ def test_a_race_is_not_given_up_in_silence(kind, name):
         assert model.C_ == 0.5 and model._learner.settings.C == 0.5
 
 
-def test_what_was_set_before_settling_is_taken_over():
+def test_parameters_set_before_keep_best_take_effect():
     X, y = data(load_breast_cancer)
     model = PassiveAggressiveClassifier(C="auto", metric="auto").partial_fit(X, y)
     model.set_params(C=0.5).keep_best()
@@ -194,7 +194,7 @@ def test_what_was_set_before_settling_is_taken_over():
 
 @pytest.mark.parametrize("name", GIVEN)
 @pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
-def test_a_race_cannot_begin_in_the_middle(kind, name, tmp_path):
+def test_auto_after_the_first_example_raises(kind, name, tmp_path):
     X, y = data(load_breast_cancer)
     model = kind().partial_fit(X[:100], y[:100])
     was = getattr(model, name)
@@ -206,7 +206,7 @@ def test_a_race_cannot_begin_in_the_middle(kind, name, tmp_path):
 
 
 @pytest.mark.parametrize("change", [{"class_mean": 0.5}, {"queue": 4}, {"fit_intercept": False}])
-def test_what_does_not_fit_a_race_changes_nothing(change, tmp_path):
+def test_parameters_that_do_not_fit_a_selection_change_nothing(change, tmp_path):
     X, y = data(load_breast_cancer)
     model = PassiveAggressiveClassifier(C="auto", average="auto").partial_fit(X[:100], y[:100])
     was = {name: getattr(model, name) for name in change}
@@ -220,7 +220,7 @@ def test_what_does_not_fit_a_race_changes_nothing(change, tmp_path):
     assert model.candidates_ == twin.candidates_
 
 
-def test_other_parameters_reach_every_lane():
+def test_other_parameters_reach_every_candidate():
     X, y = (part[:100] for part in data(load_diabetes))
     model = PassiveAggressiveRegressor(C="auto", metric="auto", epsilon=0.1).partial_fit(X, y)
     model.set_params(epsilon=5.0).partial_fit(X, y)

@@ -43,7 +43,7 @@ def check(choice, lanes, error):
 
 
 @pytest.mark.parametrize("examples", [100, 600, 1797])
-def test_a_race_of_classifiers(examples, tmp_path):
+def test_report_of_classifiers(examples, tmp_path):
     X, y = rows()
     model = aggro.AutoClassifier().partial_fit(X[:examples], y[:examples], classes=range(10))
     choice = model.selection_report(tmp_path / "choice.png")
@@ -55,7 +55,7 @@ def test_a_race_of_classifiers(examples, tmp_path):
         assert copy.selection_report() == choice
 
 
-def test_those_that_left_are_compared_with_the_leader_of_that_moment():
+def test_removed_candidates_are_compared_with_the_best_one_at_their_removal():
     X, y = rows()
     model = aggro.AutoClassifier().partial_fit(X[:512], y[:512], classes=range(10))
     leader = model.selection_report().leader["error"]
@@ -68,13 +68,13 @@ def test_those_that_left_are_compared_with_the_leader_of_that_moment():
         assert row in later.rows and row["behind"] == pytest.approx(row["error"] - leader)
 
 
-def test_a_race_of_regressors():
+def test_report_of_regressors():
     X, y = load_diabetes(return_X_y=True)
     model = aggro.AutoRegressor().partial_fit(X, y)
     check(model.selection_report(), model.candidates_, "recent_loss")
 
 
-def test_a_race_of_texts(tmp_path):
+def test_report_of_texts(tmp_path):
     X, y = texts(3400)
     model = aggro.TextClassifier().partial_fit(X[:500], y[:500])
     check(model.selection_report(), model.candidates_, "recent_error")
@@ -104,7 +104,7 @@ def test_where_nothing_is_chosen_there_is_nothing_to_explain():
         text.selection_report()
 
 
-def test_a_picture_has_room_for_all_who_raced():
+def test_a_picture_has_room_for_all_candidates():
     X, y = rows()
     figures = []
     for metric in ("auto", "diagonal"):
@@ -129,6 +129,6 @@ def test_a_picture_tells_who_left_and_when():
             assert f"left after {gone:,}, {100 * row['behind']:.2g} behind" in said
 
 
-def test_a_race_that_has_not_begun_has_made_nothing():
+def test_a_blank_selection_has_no_mistakes():
     race = ModelSelection(Settings(task="binary", C="auto"), 3, 2)
     assert race.made() == (0.0, 0.0) and race.distance == 0.0

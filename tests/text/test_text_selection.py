@@ -18,7 +18,7 @@ def test_the_first_grid_of_texts_is_short_and_follows_the_unit(outputs, first, l
     assert [row["C"] for row in model.candidates_] == [C_at(i) for i in range(first, last + 1)]
 
 
-def test_all_representations_race_and_the_leader_has_the_best_record(learned):
+def test_all_representations_have_candidates_and_the_best_record_predicts(learned):
     lanes = learned.candidates_
     raced = {(lane["ngram_range"], lane["idf"], lane["metric"]) for lane in lanes}
     assert len(raced) == 12
@@ -27,7 +27,7 @@ def test_all_representations_race_and_the_leader_has_the_best_record(learned):
     assert chosen["recent_error"] == min(lane["recent_error"] for lane in lanes)
 
 
-def test_little_memory_makes_a_short_race():
+def test_little_memory_leaves_few_candidates():
     X, y = texts(400)
     model = TextClassifier(memory=200_000).partial_fit(X, y)
     assert 0 < len(model.candidates_) < 128
@@ -36,7 +36,7 @@ def test_little_memory_makes_a_short_race():
     assert len({(lane["ngram_range"], lane["idf"]) for lane in one.candidates_}) == 1
 
 
-def test_nothing_raced_is_one_learner():
+def test_fixed_settings_are_one_learner():
     X, y = texts(300)
     fixed = {"ngram_range": (1, 2), "idf": True, "C": 1.0, "metric": "diagonal", "average": False}
     model = TextClassifier(**fixed).partial_fit(X, y)

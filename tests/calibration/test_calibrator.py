@@ -210,7 +210,7 @@ def test_long_runs_of_one_class_are_no_evidence():
     assert_close(sorted_ones.probabilities(s, np.zeros(1))[:, 1], share)
 
 
-def test_before_the_first_margins_the_answer_is_the_frequency():
+def test_probabilities_without_margins_are_class_frequencies():
     empty = Calibrator.empty(3)
     assert_close(empty.probabilities(np.array([[5.0, 0, -5]]), np.zeros(3)), 1 / 3)
     none = np.empty((0, 3))
@@ -253,7 +253,7 @@ def test_margins_follow_new_classes(multiclass):
 # -- a typical example ----------------------------------------------------------------------------
 
 
-def test_which_examples_are_typical():
+def test_which_examples_are_samples_of_the_reference_row():
     taken = [number for number in range(400) if is_sample(number)]
     assert taken == [*range(RECENT), *range(RECENT, 400, EVERY)]
     points, met = [], 0

@@ -54,7 +54,7 @@ def test_pieces_cover_all_rows_in_whole_batches(batch, met):
             )
 
 
-def test_no_more_rows_are_watched_than_are_remembered(monkeypatch):
+def test_only_the_last_rows_of_a_long_call_are_recorded(monkeypatch):
     """Watching costs time: of a long call only the last rows are, and what is cut with them."""
     watched, watch = [], TrainingBatch.record_margins
 
@@ -68,7 +68,7 @@ def test_no_more_rows_are_watched_than_are_remembered(monkeypatch):
     assert RING <= sum(watched) < RING + LONGEST
 
 
-def test_the_typical_row_of_many_columns_has_the_largest_of_the_mean():
+def test_the_reference_row_of_many_columns_has_the_largest_of_the_mean():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5000)) * (rng.random((60, 5000)) < 0.2)
     model = PassiveAggressiveClassifier(probability=True).fit(csr_matrix(X), np.arange(60) % 2)
@@ -140,7 +140,7 @@ def test_pickles_and_files_say_the_same_and_go_on(kind, tmp_path):
     ],
     ids=str,
 )
-def test_forged_margins_are_refused(change, tmp_path):
+def test_forged_margins_are_rejected(change, tmp_path):
     X, y, _ = known_truth(rows=100)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
     one = Calibrator.empty(2).update(np.array([[[0.1], [0.2]]]), np.array([1]))
@@ -164,7 +164,7 @@ def test_forged_margins_are_refused(change, tmp_path):
     ],
     ids=str,
 )
-def test_forged_typical_examples_are_refused(change, tmp_path):
+def test_forged_reference_rows_are_rejected(change, tmp_path):
     X, y, _ = known_truth(rows=100)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
     plain = {"met": 100, "mean": np.ones(2), "features": np.array([0, 1]), "samples": ()}

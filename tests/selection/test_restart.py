@@ -55,7 +55,7 @@ def same(one, two):
 
 @pytest.mark.parametrize("task", ["binary", "regression"])
 @pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix])
-def test_beginners_join_when_a_stream_changes_and_make_it_better(task, store, monkeypatch):
+def test_selection_restarts_after_drift_and_makes_fewer_errors(task, store, monkeypatch):
     X, y = stream(task)
     model = estimator(task).partial_fit(store(X), y)
     assert model._learner.drift.start == NOTICED
@@ -72,7 +72,7 @@ def test_a_steady_stream_goes_on(task, seed):
     assert estimator(task).partial_fit(X, y)._learner.drift.start == 0
 
 
-def test_the_leader_stays_and_is_judged_anew():
+def test_the_best_candidate_remains_after_a_restart_with_an_empty_record():
     X, y = stream()
     model = estimator().partial_fit(X[:NOTICED], y[:NOTICED])
     race = model._learner
@@ -91,7 +91,7 @@ def test_the_leader_stays_and_is_judged_anew():
     assert {each.model.records[0][3] for each in race.learners} == {1.0}
 
 
-def test_beginners_learn_what_they_would_learn_alone():
+def test_new_candidates_after_a_restart_equal_models_trained_alone():
     X, y = stream()
     until = NOTICED + 200
     race = estimator().partial_fit(X[:until], y[:until])._learner
@@ -108,7 +108,7 @@ def test_beginners_learn_what_they_would_learn_alone():
 
 @pytest.mark.parametrize("cuts", [[NOTICED], [NOTICED - 1, NOTICED + 1], range(300, 8000, 777)])
 @pytest.mark.parametrize("batch_size", [1, 8])
-def test_a_change_is_the_same_however_calls_are_cut(cuts, batch_size, tmp_path):
+def test_drift_is_chunk_invariant(cuts, batch_size, tmp_path):
     X, y = stream()
     cuts = [cut - cut % batch_size for cut in cuts]
     whole = estimator(batch_size=batch_size).partial_fit(X, y)
@@ -124,7 +124,7 @@ def test_a_change_is_the_same_however_calls_are_cut(cuts, batch_size, tmp_path):
     same(whole, parts)
 
 
-def test_rows_without_weight_do_not_begin_a_race():
+def test_rows_of_weight_zero_do_not_restart_selection():
     X, y = stream()
     weights = np.ones(len(y))
     weights[NOTICED : NOTICED + 10] = 0.0
@@ -137,7 +137,7 @@ def test_rows_without_weight_do_not_begin_a_race():
     assert cut._learner.drift.drifted and cut._learner.drift.start == 0
 
 
-def test_a_refused_row_after_the_change_undoes_the_new_race():
+def test_a_rejected_row_undoes_a_restart():
     X, y = stream()
     model = estimator().partial_fit(X[:CHANGE], y[:CHANGE])
     kept = pickle.loads(pickle.dumps(model))
@@ -154,7 +154,7 @@ def test_a_refused_row_after_the_change_undoes_the_new_race():
     assert model._learner.drift.start == NOTICED
 
 
-def test_shards_leave_the_lanes_as_they_are():
+def test_a_paused_selection_keeps_its_candidates():
     X, y = stream()
     race = estimator().partial_fit(X[:NOTICED], y[:NOTICED])._learner
     shard = shard_of(race, 2)

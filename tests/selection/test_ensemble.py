@@ -63,7 +63,9 @@ def voices_of(learner, X):
 @pytest.mark.parametrize("average", [False, True, "auto"])
 @pytest.mark.parametrize("storage", ["dense", "csr32"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch_size, threads):
+def test_ensemble_weights_and_mistakes_equal_the_reference(
+    dtype, storage, average, batch_size, threads
+):
     X, y = make_problem("binary", 1, np.random.default_rng(3), n=96)
     X, weights = stored(X, storage, dtype), np.arange(96) % 7 / 2.0
     metrics = ("euclidean", "diagonal", "adagrad", "newton")
@@ -95,7 +97,7 @@ def test_parts_and_mistakes_are_those_of_the_twin(dtype, storage, average, batch
     np.testing.assert_allclose(losses, twin.losses.ravel(), rtol=close, atol=close)
 
 
-def test_the_twin_remembers_all_unless_told():
+def test_the_reference_has_full_memory_by_default():
     forgets, remembers = EnsemblePrediction(1, memory=0.5), EnsemblePrediction(1)
     for each in (forgets, remembers):
         for _ in range(3):
@@ -140,7 +142,7 @@ def test_mistakes_are_those_of_predict_until_and_after_its_end(seed):
         assert joint.predicts(model._learner.learners) == (i + 1 < 1024)
 
 
-def test_weights_that_are_shown_are_those_that_answer():
+def test_coef_is_that_of_the_ensemble():
     X, y = noisy()
     model = AutoClassifier().partial_fit(X, y)
     shown = X @ model.coef_.T + model.intercept_
@@ -149,7 +151,7 @@ def test_weights_that_are_shown_are_those_that_answer():
     assert not np.allclose(leader.scores(rows_of(X)).ravel(), shown.ravel())
 
 
-def test_it_errs_less_than_the_leader_on_few_examples():
+def test_the_ensemble_makes_fewer_errors_than_the_best_candidate_on_few_examples():
     """What it is for: thirty streams of two hundred noisy examples."""
     jointly, alone = 0, 0
     for seed in range(30):
@@ -188,7 +190,7 @@ def test_calls_copies_files_and_threads_change_nothing(batch_size, probability, 
             assert np.array_equal(model.predict_proba(X), whole.predict_proba(X))
 
 
-def test_a_copy_answers_as_the_original(tmp_path):
+def test_a_copy_of_an_ensemble_predicts_as_the_original(tmp_path):
     X, y = noisy(n=200)
     model = AutoClassifier().partial_fit(X, y)
     aggro.save(model, tmp_path / "m")
@@ -201,7 +203,7 @@ def test_a_copy_answers_as_the_original(tmp_path):
         assert np.array_equal(twin.decision_function(X), model.decision_function(X))
 
 
-def test_margins_that_are_recorded_are_those_of_the_answer():
+def test_recorded_margins_are_those_of_the_ensemble():
     X, y = noisy(n=120)
     learner = race().partial_fit(X[:60], y[:60])._learner
     typical, margins = rows_of(np.full((1, 6), 0.5)), np.zeros((1, 2, 1))
@@ -225,7 +227,7 @@ def test_a_class_that_comes_later(late):
     assert_close(model.decision_function(X), known.decision_function(X))
 
 
-def test_a_refused_row_leaves_it_as_it_was():
+def test_a_rejected_row_leaves_the_ensemble_unchanged():
     X, y = noisy(n=200)
     model, same = (AutoClassifier(random_state=0).partial_fit(X[:100], y[:100]) for _ in range(2))
     bad = X[100:].copy()
@@ -244,7 +246,7 @@ def test_a_refused_row_leaves_it_as_it_was():
 # -- who answers alone -----------------------------------------------------------------------
 
 
-def test_several_classes_one_metric_and_numbers_are_answered_by_the_leader():
+def test_there_is_no_ensemble_for_several_classes_one_metric_or_regression():
     X, y = noisy(n=100)
     three = AutoClassifier().partial_fit(X, y + (X[:, 0] > 1))
     assert not joint.predicts(three._learner.learners)
@@ -263,7 +265,7 @@ def test_a_third_class_ends_it():
     assert not joint.predicts(model._learner.learners)
 
 
-def test_settling_keeps_the_leader():
+def test_keep_best_ends_the_ensemble():
     X, y = noisy()
     model = AutoClassifier().partial_fit(X, y)
     leader = model._learner.best_learner().scores(rows_of(X)).ravel()
@@ -281,14 +283,14 @@ def test_one_pass_of_fit_is_that_of_partial_fit():
     assert model.partial_fit(*later).n_mistakes_ == stream.partial_fit(*later).n_mistakes_
 
 
-def test_later_passes_are_made_by_the_leader():
+def test_later_passes_end_the_ensemble():
     X, y = noisy()
     model = AutoClassifier(max_iter=3, tol=None, random_state=0).fit(X, y)
     assert not joint.predicts(model._learner.learners)
     assert_close(model.decision_function(X), (X @ model.coef_.T + model.intercept_).ravel())
 
 
-def test_states_of_old_are_answered_by_the_leader():
+def test_states_without_ensemble_weights_predict_with_the_best_candidate():
     """They know of no parts; nobody begins to answer jointly in the middle of a race."""
     X, y = noisy(n=400)
     model = AutoClassifier().partial_fit(X[:300], y[:300])
@@ -313,7 +315,7 @@ def test_the_recommended_spelling():
     assert np.array_equal(named.decision_function(X), spelled.decision_function(X))
 
 
-def test_joint_scores_of_huge_rows_are_infinite_without_a_warning():
+def test_ensemble_scores_of_huge_rows_are_infinite_without_a_warning():
     """As those of one lane are; parts that are finite may still have no finite sum."""
     learners = [lanes_of("euclidean", "auto", 1, np.float64, 2) for _ in range(2)]
     joint.weight(learners, predict=True)
@@ -321,7 +323,7 @@ def test_joint_scores_of_huge_rows_are_infinite_without_a_warning():
     assert np.isinf(joint.Ensemble(learners)._sum(parts)).all()
 
 
-def test_the_answer_keeps_its_unit_when_another_voice_leads():
+def test_ensemble_scores_keep_their_unit_when_another_member_is_best():
     """So calibration pools margins that can be compared."""
     rng = np.random.default_rng(4)
     jumps = []
