@@ -7,7 +7,21 @@ import pickle
 import numpy as np
 import pytest
 from closeness import assert_close
-from linear_support import CASES, make_problem, same_state, stored, teach, trained, twin_of
+from hypothesis import given
+from hypothesis import strategies as st
+from linear_strategies import variants
+from linear_support import (
+    CASES,
+    STORAGES,
+    make_learner,
+    make_problem,
+    same_state,
+    stored,
+    teach,
+    trained,
+    twin_of,
+    values_of,
+)
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor, StreamClassifier
@@ -17,6 +31,8 @@ from aggro.reference import ReferenceLearner
 from aggro.reference.predictor import LateAverage, PredictorSelection
 from aggro.selection.learners import select
 from aggro.settings import Settings, memory_of
+
+SCALES = values_of("scale")
 
 
 def changing(rng, n=1500, d=6):
@@ -138,6 +154,53 @@ def test_regressions_are_judged_by_their_distance():
     assert still._learner.model.by_mean == [False]  # without noise the last weights are exact
     noise = PassiveAggressiveRegressor(epsilon=0.0).partial_fit(X, y + rng.standard_normal(800))
     assert noise._learner.model.by_mean == [True]
+
+
+# -- the weights are those of a learner without a mean -----------------------------------------
+
+
+def last_weights(learner):
+    """The last weights as exact numbers: their scale is a power of two times what is stored."""
+    mixture = learner.state()["mixture"].reshape(-1, 6)
+    return (
+        learner.model.weights_view() * mixture[:, 0],
+        mixture[:, 1:3],
+        learner.state()["bias"],
+        learner.state()["bias_variance"],
+    )
+
+
+@given(
+    variants(n=150, d=12),
+    st.sampled_from([1, 2, 3, 5, 8, 12]),
+    st.sampled_from(SCALES),
+    st.sampled_from(STORAGES),
+    st.sampled_from([np.float64, np.float32]),
+)
+def test_keeping_a_mean_does_not_change_the_weights(v, features, scale, storage, dtype):
+    """Bit for bit, whatever the width of the rows."""
+    X = stored(v.X[:, :features], storage, dtype)
+    learners = []
+    for average in ("auto", False):
+        settings = dataclasses.replace(v.settings, average=average, scale=scale)
+        learners.append(make_learner(settings, features, v.outputs, dtype))
+        teach(learners[-1], X, v.y)
+    for kept, plain in zip(*map(last_weights, learners), strict=True):
+        assert np.array_equal(kept, plain)
+
+
+@pytest.mark.parametrize("class_mean", [0.0, 0.3])
+@pytest.mark.parametrize("case", ["binary", "support", "ovr"])
+def test_coefficients_equal_those_without_a_mean_for_the_first_ten_examples(case, class_mean):
+    chosen, outputs = settings(case, class_mean=class_mean)
+    X, y = make_problem(chosen.task, outputs, np.random.default_rng(7), n=60, d=10)
+    for rows in range(1, 10):
+        kept, plain = (
+            trained(X[:rows], y[:rows], outputs, **{**vars(chosen), "average": average})
+            for average in ("auto", False)
+        )
+        assert kept.model.by_mean == [False]
+        assert np.array_equal(kept.coef(), plain.coef())
 
 
 # -- the same however it is learned -------------------------------------------------------------

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "rows/vectors.hpp"
+
 namespace aggro {
 
 /// A square matrix that grows and shrinks by one row and column.
@@ -133,8 +135,7 @@ class InverseGram {
         double remainder = self;  // phi = sum_i share_i phi_i + remainder
         for (std::size_t i = 0; i < n; ++i) {
             const double* row = root.row(i);
-            double part = 0;
-            for (std::size_t j = 0; j < n; ++j) part += row[j] * k[j];
+            const double part = dot(row, k, n);
             for (std::size_t j = 0; j < n; ++j) share[j] += part * row[j];
             remainder -= part * part;
         }

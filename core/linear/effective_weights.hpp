@@ -173,39 +173,54 @@ template <class T>
     }
 }
 
-/// Moves the scale of a group into its weights.
+/// Moves the scale of a group into its weights, but for a factor between 1/2 and 1. What is moved
+/// is a power of two: the weights stay the same to the last bit, however often this is done. The
+/// sums over the rounds so far move into the shift, or they would be differences of large numbers.
 template <class T>
-inline void rescale(Model<T>& m, const Group& g) {
+[[gnu::noinline]] inline void rescale(Model<T>& m, const Group& g) {
     m.announce_sweep();
-    std::vector<T> factor(m.lanes, T(1));
+    const bool averages = m.shape.averages(), others = m.shape.total;
+    const std::size_t stride = m.weights.stride(), total = m.total_lane(),
+                      features = m.shape.features;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
-        factor[k] = static_cast<T>(m.mix[k].scale);
-        m.mix[k].scale = 1;
+        const Mixture before = m.mix[k];
+        int exponent = 0;
+        m.mix[k] = {std::frexp(before.scale, &exponent), before.own, before.rest};
+        const double factor = std::ldexp(1.0, exponent);
+        const std::size_t sum = m.shape.outputs + m.own_sum[k], shift = m.lanes + k;
+        T* lane = m.weights.data();
+        for (std::size_t j = 0; j < features; ++j, lane += stride) {
+            const auto u = static_cast<double>(lane[k]);
+            lane[k] = static_cast<T>(factor * u);
+            if (!averages) continue;
+            const auto own = static_cast<double>(lane[sum]);
+            const double rest = others ? static_cast<double>(lane[total]) - own : 0;
+            lane[shift] = static_cast<T>(static_cast<double>(lane[shift]) + before.scale_sum * u +
+                                         before.own_sum * own + before.rest_sum * rest);
+        }
     }
-    scale_lanes(m.weights.data(), m.shape.features, m.weights.stride(), m.lanes, factor.data());
 }
 
 /// How many times a mean may be in a mixture before digits are lost.
 template <class T>
 inline constexpr double largest_drift = sizeof(T) == 8 ? 1e6 : 1e3;
 
-/// Folds before the numbers of the mixture lose digits (docs/algorithms.md, "Class means and
-/// queue"). The scale alone wears off soon and is cheaper to renew, but an average is made of it
-/// too.
+/// Renews the numbers of the mixture before they lose digits (docs/algorithms.md, "Class means and
+/// queue").
 template <class T>
 inline void fold_if_worn(Model<T>& m, const Group& g) {
-    const bool averages = m.shape.averages();
     constexpr bool wide = sizeof(T) == 8;
-    // what is divided by the scale needs the other half of the exponents
-    const double smallest = averages ? (wide ? 1e-6 : 1e-3) : wide ? 1e-150 : 1e-18;
+    // a mean loses as many digits as the scale; without one, only the exponents have an end
+    const double smallest = m.shape.averages() ? (wide ? 1e-6 : 1e-3) : wide ? 1e-150 : 1e-18;
+    bool worn = false;
     for (std::size_t k = g.first; k < g.first + g.count; ++k) {
         const double own = m.means.count[m.own_sum[k]];
         const double drift = std::max(std::abs(m.mix[k].own) * own,
                                       std::abs(m.mix[k].rest) * (m.means.total.count - own));
-        const bool worn = m.mix[k].scale < smallest;
-        if (drift > largest_drift<T> || (worn && averages)) return fold(m, g);
-        if (worn) return rescale(m, g);
+        if (drift > largest_drift<T>) return fold(m, g);
+        worn |= m.mix[k].scale < smallest;
     }
+    if (worn) rescale(m, g);
 }
 
 /// Folds before an example of weight omega joins sums that amount to much less, such as those of a

@@ -7,6 +7,7 @@
 
 #include "base/block.hpp"
 #include "rows/row.hpp"
+#include "rows/vectors.hpp"
 
 namespace aggro {
 
@@ -59,13 +60,13 @@ class FullMetric {
         image.assign(size_, 0.0);
         const T* row = lower().data();
         for (std::size_t i = 0; i < size_; row += ++i) {
-            double dot = 0;
+            double total = 0;
             for (std::size_t j = 0; j < i; ++j) {
                 const auto entry = static_cast<double>(row[j]);
-                dot += entry * vector[j];
+                total += entry * vector[j];
                 image[j] += entry * vector[i];
             }
-            image[i] += dot + static_cast<double>(row[i]) * vector[i];
+            image[i] += total + static_cast<double>(row[i]) * vector[i];
         }
     }
 
@@ -117,21 +118,10 @@ class FullMetric {
         const T* p = pending_.data();
         for (std::size_t i = 0; i < size_; row += ++i) {
             const T change = factor_ * p[i], xi = x[i];
-            T dot = 0;
-            if (change != T(0)) {
-                for (std::size_t j = 0; j < i; ++j) {
-                    row[j] -= change * p[j];
-                    dot += row[j] * x[j];
-                    g[j] += row[j] * xi;
-                }
-                row[i] -= change * p[i];
-            } else {
-                for (std::size_t j = 0; j < i; ++j) {
-                    dot += row[j] * x[j];
-                    g[j] += row[j] * xi;
-                }
-            }
-            g[i] += dot + row[i] * xi;
+            if (change != T(0))
+                for (std::size_t j = 0; j <= i; ++j) row[j] -= change * p[j];
+            for (std::size_t j = 0; j < i; ++j) g[j] += row[j] * xi;
+            g[i] += dot(row, x, i) + row[i] * xi;
         }
         factor_ = 0;
     }

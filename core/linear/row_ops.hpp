@@ -53,6 +53,11 @@ struct Seen {
     double stretch = 1;
 };
 
+/// value / stretch: a step would wait for a division that is almost always by one.
+inline double divided(double value, double stretch) {
+    return stretch == 1 ? value : value / stretch;
+}
+
 /// Fills `values` with those of the row, divided by the largest, which is returned.
 template <class T, class Row>
 [[gnu::noinline]] inline T shorten(const Row& x, std::vector<T>& values) {
@@ -92,7 +97,7 @@ class Space {
     /// diagonal.
     double length(std::size_t k, const Seen<Row>& row) const {
         const double v = Diagonal ? static_cast<double>(s.length[k]) : row.squared;
-        return row.stretch * v + (m.shape.intercept ? m.bias_variance[k] / row.stretch : 0);
+        return row.stretch * v + (m.shape.intercept ? divided(m.bias_variance[k], row.stretch) : 0);
     }
 
     /// Fills `dot` (and, in a diagonal metric, `length`) for all lanes; returns ||x||^2.
@@ -221,17 +226,11 @@ class Space {
     }
 
     void add_scaled(const Row& x) {
-        const T* variance = m.variance();
         if constexpr (Single) {
-            const T c = s.coef[0], shift = shifts ? s.coef[1] : T(0);
-            for (std::size_t k = 0; k < x.size; ++k) {
-                const std::size_t at = x.feature(k) * stride;
-                T* cell = m.weights.data() + at;
-                const T image = together(x.values[k] * variance[at]);
-                cell[0] += c * image;
-                if (shifts) cell[1] += shift * image;
-            }
+            return shifts ? add_scaled_to_cells<2>(x, m.weights.data(), s.coef.data())
+                          : add_scaled_to_cells<1>(x, m.weights.data(), s.coef.data());
         } else {
+            const T* variance = m.variance();
             const auto walk = [&](std::size_t at) {
                 add_scaled_lanes(x, m.weights.data() + at + first, stride, variance + first, stride,
                                  lanes, s.coef.data() + at + first);

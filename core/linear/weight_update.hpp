@@ -13,11 +13,12 @@ namespace aggro {
 template <class T>
 [[gnu::always_inline]] inline void set_coef(const Model<T>& m, Scratch<T>& s, std::size_t k,
                                             double tau) {
-    s.coef[k] = static_cast<T>(tau / m.mix[k].scale);
+    const Mixture& mix = m.mix[k];
+    s.coef[k] = static_cast<T>(divided(tau, mix.scale));
     if (!std::isfinite(s.coef[k]))
         throw BadExample("its step overflows; scale the features or the target");
     if (m.shape.averages())
-        s.coef[m.lanes + k] = static_cast<T>(-m.mix[k].scale_sum * tau / m.mix[k].scale);
+        s.coef[m.lanes + k] = static_cast<T>(divided(-mix.scale_sum * tau, mix.scale));
 }
 
 /// The full metric moves every feature of one group, along the image Sigma x just computed.
@@ -57,7 +58,7 @@ class Mover {
         }
         for (std::size_t k = g.first; k < g.first + g.count; ++k) {
             set_coef(m, s, k, s.tau[k]);
-            if (m.shape.intercept) m.bias[k] += s.tau[k] * m.bias_variance[k] / stretch;
+            if (m.shape.intercept) m.bias[k] += divided(s.tau[k] * m.bias_variance[k], stretch);
             if (Diagonal) gain(k, kappa, stretch);
         }
         return true;

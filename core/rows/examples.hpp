@@ -140,15 +140,18 @@ enum class Order { any, rising };
 template <class T, class Row, Order order = Order::any>
 class Reader {
   public:
-    explicit Reader(const Matrix& matrix) : x(matrix), distinct(std::make_shared<Distinct>()) {}
+    explicit Reader(const Matrix& matrix)
+        : x(matrix),
+          distinct(std::make_shared<Distinct>()),
+          value_lines(lines_of(value_bytes)),
+          index_lines(lines_of(index_bytes)) {}
 
-    /// Asks memory for a row that will be read soon.
+    /// Asks memory for a row that will be read soon: as many lines as a row has on average, for the
+    /// end of a loop that takes another number of turns each time could not be predicted.
     [[gnu::always_inline]] void prefetch(std::size_t i) const {
-        const auto [begin, size] = place(i);
-        ask_for(x.values, x.doubles ? sizeof(double) : sizeof(float), begin, size);
-        if constexpr (!Row::dense)
-            ask_for(x.indices, x.wide_indices ? sizeof(std::int64_t) : sizeof(std::int32_t), begin,
-                    size);
+        const std::size_t begin = place(i).begin;
+        ask_for(x.values, value_bytes, begin, value_lines);
+        if constexpr (!Row::dense) ask_for(x.indices, index_bytes, begin, index_lines);
     }
 
     [[gnu::always_inline]] Row row(std::size_t i) {
@@ -181,11 +184,16 @@ class Reader {
     }
 
     [[gnu::always_inline]] static void ask_for(const void* numbers, std::size_t each,
-                                               std::size_t begin, std::size_t count) {
-        constexpr std::size_t line = 64, most = 4096;
+                                               std::size_t begin, std::size_t lines) {
         const char* bytes = static_cast<const char*>(numbers) + begin * each;
-        for (std::size_t b = 0; b < std::min(count * each, most); b += line)
-            __builtin_prefetch(bytes + b);
+        for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(bytes + 64 * i);
+    }
+
+    /// Cache lines of the numbers of an average row.
+    std::size_t lines_of(std::size_t each) const {
+        constexpr std::size_t line = 64, most = 64;
+        const std::size_t size = x.stored() / std::max<std::size_t>(x.rows, 1);
+        return std::min((size * each + line / 2) / line, most);
     }
 
     [[gnu::noinline]] const T* convert(std::size_t begin, std::size_t size) {
@@ -264,6 +272,8 @@ class Reader {
     std::vector<std::pair<Index, std::size_t>> places;  ///< of the entries, by their index
     bool unsorted = false;                              ///< some row was
     std::shared_ptr<Distinct> distinct;                 ///< of all readers of one batch
+    std::size_t value_bytes = x.doubles ? 8 : 4, index_bytes = x.wide_indices ? 8 : 4;
+    std::size_t value_lines, index_lines;
 };
 
 /// Calls `use(Row{})` with the type of this matrix' rows. Narrow indices are the default: a linear

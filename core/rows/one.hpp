@@ -1,5 +1,6 @@
 // The loops over features for one output.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -8,11 +9,18 @@
 
 namespace aggro {
 
+/// Some numbers side by side, of which one is no vector.
 template <class T, std::size_t width>
-struct NumbersOf : VectorOf<T, width * sizeof(T)> {};
+struct NumbersOf : VectorOf<T, width * sizeof(T)> {
+    using type = Vector<T, width * sizeof(T)>;
+    static type load(const T* p) { return aggro::load<T, width * sizeof(T)>(p); }
+    static void store(T* p, type v) { aggro::store<T, width * sizeof(T)>(p, v); }
+};
 template <class T>
 struct NumbersOf<T, 1> {
     using type = T;
+    static T load(const T* p) { return *p; }
+    static void store(T* p, T v) { *p = v; }
 };
 
 /// The numbers that are kept of a feature, side by side: its weight, the shift of its mean and its
@@ -24,12 +32,7 @@ struct Cell {
     static constexpr bool pair = shift && !variance;
     using Numbers = typename NumbersOf<T, width>::type;
 
-    static Numbers read(const T* cell) {
-        if constexpr (width == 1)
-            return *cell;
-        else
-            return load<T, width * sizeof(T)>(cell);
-    }
+    static Numbers read(const T* cell) { return NumbersOf<T, width>::load(cell); }
     /// What each is multiplied by where the row has the value v.
     static Numbers factors(T v) {
         if constexpr (width == 4)
@@ -76,37 +79,41 @@ template <std::size_t width, std::size_t chains, class T, class Block>
     block(last, static_cast<const T*>(rest), chains - 1);
 }
 
+/// The values of a short row, and zeros up to a whole block. Loops over a few values would be
+/// compiled differently for each kind of cell, and round differently.
+template <std::size_t width, class T>
+struct Padded {
+    alignas(64) T values[width] = {};
+
+    Padded(const T* from, std::size_t size) { std::copy_n(from, size, values); }
+};
+
 /// Cells anywhere are read one by one: a hardware gather is slower.
 template <class Kind, class Row>
 inline Products<Kind> cell_products(const Row& x, const typename Kind::Value* cells) {
     using T = typename Kind::Value;
     using Numbers = typename Kind::Numbers;
     constexpr std::size_t width = 8, bytes = width * sizeof(T);
-    const auto at = [&](std::size_t k, T v) __attribute__((always_inline)) -> Numbers {
-        return Kind::factors(v) * Kind::read(cells + Kind::width * x.feature(k));
-    };
-    Products<Kind> found;
-    if (x.size < width) {
-        for (std::size_t k = 0; k < x.size; ++k) {
-            found.sums += at(k, x.values[k]);
-            found.squared += x.values[k] * x.values[k];
-        }
-        return found;
-    }
     Numbers sums[width] = {};
     Vector<T, bytes> squares{};
-    const auto take = [&](std::size_t k, const T* values, std::size_t)
-                          __attribute__((always_inline)) {
-                              const auto v = load<T, bytes>(values);
-                              squares += v * v;
-                              for (std::size_t i = 0; i < width; ++i)
-                                  sums[i] += at(k + i, values[i]);
-                          };
-    each_block<width, 1>(x.values, x.size, take);
+    const auto take = [&](const T* values, auto&& feature) __attribute__((always_inline)) {
+        const auto v = load<T, bytes>(values);
+        squares += v * v;
+        for (std::size_t i = 0; i < width; ++i)
+            sums[i] += Kind::factors(values[i]) * Kind::read(cells + Kind::width * feature(i));
+    };
+    if (x.size >= width) {
+        each_block<width, 1>(x.values, x.size,
+                             [&](std::size_t k, const T* values, std::size_t)
+                                 __attribute__((always_inline)) {
+                                     take(values, [&](std::size_t i) { return x.feature(k + i); });
+                                 });
+    } else if (x.size > 0) {
+        const Padded<width, T> few(x.values, x.size);
+        take(few.values, [&](std::size_t i) { return x.feature(std::min(i, x.size - 1)); });
+    }
     for (std::size_t i = 0; i < width / 2; ++i) sums[i] += sums[i + width / 2];
-    found.sums = (sums[0] + sums[2]) + (sums[1] + sums[3]);
-    found.squared = sum<T, bytes>(squares);
-    return found;
+    return {(sums[0] + sums[2]) + (sums[1] + sums[3]), sum<T, bytes>(squares)};
 }
 
 /// Weights, or pairs of them with their shift, that lie in the order of the values.
@@ -160,16 +167,15 @@ template <class Row>
 inline typename Row::Value squared_length(const Row& x) {
     using T = typename Row::Value;
     constexpr std::size_t width = 8, bytes = width * sizeof(T);
-    T few = 0;
-    if (x.size < width) {
-        for (std::size_t k = 0; k < x.size; ++k) few += x.values[k] * x.values[k];
-        return few;
-    }
     Vector<T, bytes> squares{};
-    each_block<width, 1>(x.values, x.size, [&](std::size_t, const T* values, std::size_t) {
+    const auto take = [&](std::size_t, const T* values, std::size_t) {
         const auto v = load<T, bytes>(values);
         squares += v * v;
-    });
+    };
+    if (x.size >= width)
+        each_block<width, 1>(x.values, x.size, take);
+    else
+        take(0, Padded<width, T>(x.values, x.size).values, 0);
     return sum<T, bytes>(squares);
 }
 
@@ -198,6 +204,21 @@ inline void add_to_cells(const Row& x, typename Row::Value* cells,
     for (; k < x.size; ++k) {
         T* cell = cells + width * x.feature(k);
         store<T, bytes>(cell, load<T, bytes>(cell) + x.values[k] * c);
+    }
+}
+
+/// cell_j += x_j * variance_j * coef: the same step in a diagonal metric. The variance lies behind
+/// the numbers that move, one or two of them.
+template <std::size_t moving, class Row>
+inline void add_scaled_to_cells(const Row& x, typename Row::Value* cells,
+                                const typename Row::Value* coef) {
+    using T = typename Row::Value;
+    constexpr std::size_t width = moving == 1 ? 2 : 4;
+    const auto c = NumbersOf<T, moving>::load(coef);
+    for (std::size_t k = 0; k < x.size; ++k) {
+        T* cell = cells + width * x.feature(k);
+        const T image = together(x.values[k] * cell[moving]);
+        NumbersOf<T, moving>::store(cell, NumbersOf<T, moving>::load(cell) + image * c);
     }
 }
 

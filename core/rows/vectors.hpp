@@ -49,6 +49,21 @@ template <class T, std::size_t Bytes>
     return two[0] + two[1];
 }
 
+/// The sum of a[k] * b[k].
+template <class T>
+inline T dot(const T* a, const T* b, std::size_t size) {
+    constexpr std::size_t bytes = 64, width = bytes / sizeof(T), chains = 4;
+    Vector<T, bytes> sums[chains] = {};
+    std::size_t k = 0;
+    for (; k + chains * width <= size; k += chains * width)
+        for (std::size_t c = 0; c < chains; ++c)
+            sums[c] += load<T, bytes>(a + k + c * width) * load<T, bytes>(b + k + c * width);
+    for (; k + width <= size; k += width) sums[0] += load<T, bytes>(a + k) * load<T, bytes>(b + k);
+    T total = sum<T, bytes>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    for (; k < size; ++k) total += a[k] * b[k];
+    return total;
+}
+
 /// True if a bit of the vector is set.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline bool any_bit(Vector<T, Bytes> v) {
@@ -61,8 +76,8 @@ template <class T, std::size_t Bytes>
                                         half_of<1, Word, Bytes>(words));
 }
 
-/// Keeps a part of a sum or product together. The build lets the compiler regroup both, and it does
-/// so differently in tiles of different width: without this a lane would not learn the same in all.
+/// Rounds a part of a sum or product on its own. Compilers may fuse a product with a sum, and do so
+/// differently in tiles of different width: without this an output would not learn the same in all.
 template <class V>
 [[gnu::always_inline]] inline V together(V part) {
 #if defined(__clang__)
