@@ -141,8 +141,8 @@ def scaled_log_loss(scores: Array, targets: Array, weights: Array | None = None)
         margins = np.where(targets.reshape(scores.shape) > 0, scores, -scores)
 
         def losses(factor: float) -> Array:
-            each: Array = np.logaddexp(0.0, -factor * margins).mean(axis=1)
-            return each
+            each: Array = np.logaddexp(0.0, -factor * margins)
+            return each[:, 0] if each.shape[1] == 1 else each.mean(axis=1)
 
     else:
         behind = scores - scores[np.arange(len(scores)), targets][:, None]
@@ -153,14 +153,21 @@ def scaled_log_loss(scores: Array, targets: Array, weights: Array | None = None)
             each: Array = largest + np.log(np.exp(scaled - largest[:, None]).sum(axis=1))
             return each
 
-    def loss(power: float) -> float:
-        return mean_of(losses(2.0**power), weights)
-
-    low, high = POWERS
-    for _ in range(STEPS):  # the loss is convex in the factor, so it has one minimum
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, right) if loss(left) < loss(right) else (left, high)
-    return loss((low + high) / 2)
+    return _minimum(lambda power: mean_of(losses(2.0**power), weights), -8.0, 8.0)
 
 
-POWERS, STEPS = (-8.0, 8.0), 16  # of two; STEPS thirds leave an interval of 0.02
+def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
+    """Return the minimum of a convex function by golden-section search, to 0.02 of its place."""
+    share = (5**0.5 - 1) / 2
+    left, right = high - share * (high - low), low + share * (high - low)
+    of_left, of_right = loss(left), loss(right)
+    while right - left > 0.005:
+        if of_left < of_right:
+            high, right, of_right = right, left, of_left
+            left = high - share * (high - low)
+            of_left = loss(left)
+        else:
+            low, left, of_left = left, right, of_right
+            right = low + share * (high - low)
+            of_right = loss(right)
+    return min(of_left, of_right)

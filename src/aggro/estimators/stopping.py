@@ -65,8 +65,9 @@ def mean_of(numbers: Array, weights: Array | None) -> float:
     >>> mean_of(np.array([1.0, 2.0]), np.array([3.0, 1.0])), mean_of(np.array([1, 2]), np.zeros(2))
     (1.25, 1.5)
     """
-    some = None if weights is None or not weights.any() else weights
-    return float(np.average(numbers, weights=some))
+    if weights is None or not weights.any():
+        return float(np.mean(numbers))
+    return float(np.average(numbers, weights=weights))
 
 
 def _variance(values: Array, weights: Array | None) -> float:
