@@ -77,9 +77,10 @@ format: $(VENV)/core  ## put the code in its form
 stubs: $(VENV)/core  ## write the type stubs of the compiled core anew
 	$(BIN)/python -m nanobind.stubgen -q -P -m aggro._core_baseline -o src/aggro/_core.pyi
 
-bench: $(VENV)/peers  ## aggro beside its peers and the floor; under ten minutes
+bench: $(VENV)/peers  ## measure aggro and its peers, update docs/performance.md; ten minutes
 	$(BIN)/python -m benchmarks --json build/benchmark.json --plot docs/images/benchmark.png \
-	  --docs docs/performance.md
+	  --docs docs/performance.md --history
+	$(BIN)/python docs/pictures/at_a_glance.py
 
 bench-quick: $(VENV)/peers  ## the same in about a minute
 	$(BIN)/python -m benchmarks --quick

@@ -1,11 +1,11 @@
-"""Run the benchmarks: ``python -m benchmarks [--quick] [--only NAME] [--json F] [--plot F]``."""
+"""Run the benchmarks: ``python -m benchmarks [--quick] [--only NAME] [--history]``."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 
-from benchmarks import peers, report
+from benchmarks import history, peers, report
 from benchmarks.work import Effort, measure
 
 KINDS = (
@@ -24,7 +24,14 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="save the results")
     parser.add_argument("--plot", metavar="FILE", help="draw the results")
     parser.add_argument("--docs", metavar="FILE", help="put the table into a page, between marks")
-    parser.add_argument("--scaling", action="store_true", help="how time grows with the data")
+    parser.add_argument(
+        "--history",
+        action="store_true",
+        help="compare with the newest entry of benchmarks/history, and write that of this version",
+    )
+    parser.add_argument(
+        "--scaling", action="store_true", help="measure how time grows with the data"
+    )
     options = parser.parse_args()
     if options.scaling:
         from benchmarks import scaling
@@ -41,6 +48,8 @@ def main():
         report.plot(rows, options.plot)
     if options.docs:
         report.write_docs(rows, options.docs)
+    if options.history:
+        history.update(rows)
     return None
 
 

@@ -24,7 +24,7 @@ def print_head():
 
 
 def print_row(row):
-    """Print one row, and below it what is amiss."""
+    """Print one row, and below it the targets that it misses."""
     per_row = row["seconds"] / row["rows"] * 1e9
     time = f"{per_row:.0f} ns" if per_row < 1e4 else f"{per_row / 1e3:.1f} us"
     floor = f"{row['of_floor']:.2f} (<{row['at_most']:g})" if row["of_floor"] else "-"
@@ -42,7 +42,7 @@ def _peer(name, peer):
 
 
 def machine():
-    """Say where and with what this was measured."""
+    """Return the machine and the versions that the figures belong to."""
     from aggro import _core
 
     versions = {}
@@ -75,7 +75,7 @@ def save(rows, path):
 
 
 def write_docs(rows, path):
-    """Put the table into a page, between its marks; what is reached is in bold."""
+    """Replace the table of a page between its marks; targets that are met are bold."""
     head = "| work | per row | × floor | of | wanted | times faster than | wanted |"
     lines = [head, "|---|---:|---:|---|---:|---|---|", *(_line(row) for row in rows)]
     page, marks = Path(path), ("<!-- benchmarks -->\n", "<!-- end of benchmarks -->")
@@ -105,7 +105,7 @@ def _bold(text, reached):
 
 
 def plot(rows, path):
-    """Draw how many times faster aggro is than each peer."""
+    """Draw how many times faster aggro's defaults are than each peer."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -114,6 +114,7 @@ def plot(rows, path):
     bars = [
         (row["name"], name, peer["times_faster"])
         for row in rows
+        if row["default"]
         for name, peer in row["peers"].items()
     ][::-1]
     figure, axes = plt.subplots(figsize=(8, 0.3 * len(bars) + 1.2), layout="constrained")

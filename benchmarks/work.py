@@ -1,4 +1,4 @@
-"""A piece of work, and how it is timed: side by side, interleaved, the best of several."""
+"""Timing of one piece of work: side by side with its peers, interleaved, the best of several."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Run = Callable[[], Any]
 
 @dataclass
 class Rival:
-    """Somebody else who does the same work."""
+    """Another library that does the same work."""
 
     run: Run
     at_least: float | None = None  # aggro should be this many times faster
@@ -35,6 +35,7 @@ class Work:
     peers: dict[str, Rival] = field(default_factory=dict)
     tolerance: float = 0.01  # how far the errors of peers may lie apart
     memory: bool = False  # measure the peak too
+    default: bool = True  # what users get who set no option; other rows are not in the picture
     clock: Callable[[], float] = time.process_time  # wall time for what threads do together
 
 
@@ -64,8 +65,8 @@ def best_times(
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Return the best CPU time and the first result of each, all taking turns.
 
-    CPU time, because other processes on the machine must not count; in turns, because they slow
-    down caches and clock for a while and should hit everybody alike.
+    CPU time excludes other processes on the machine. Turns spread their effect on caches and clock
+    evenly.
     """
     best = dict.fromkeys(runs, float("inf"))
     spent = dict.fromkeys(runs, 0.0)
@@ -88,7 +89,7 @@ def peak_memory(run: Run) -> float | None:
     """Return by how many MiB the memory of the process grows at most, where Linux tells."""
     try:
         ctypes.CDLL(None).malloc_trim(0)  # or memory that was freed would be used again unseen
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         before = _status("VmRSS")
         run()
         return max(0.0, _status("VmHWM") - before)
@@ -111,6 +112,7 @@ def measure(work: Work, effort: Effort) -> dict[str, Any]:
     best, results = best_times(runs, effort, work.clock)
     row: dict[str, Any] = {
         "name": work.name,
+        "default": work.default,
         "rows": work.rows,
         "seconds": best["aggro"],
         "floor": work.floor_name,
@@ -135,12 +137,11 @@ def measure(work: Work, effort: Effort) -> dict[str, Any]:
 
 
 def _problems(row: dict[str, Any], at_most: float | None, tolerance: float) -> Iterator[str]:
-    """Say which targets are missed, and which peers solved another problem."""
+    """Yield a message for each missed target, and for each peer with a lower error."""
     if at_most and row["of_floor"] > at_most:
         yield f"{row['of_floor']:.2f} x the floor, wanted {at_most:g}"
     for name, peer in row["peers"].items():
         if peer["at_least"] and peer["times_faster"] < peer["at_least"]:
             yield f"{peer['times_faster']:.1f} x {name}, wanted {peer['at_least']:g}"
-        # a peer that learned worse is no reason to complain about the comparison
         if peer["error"] is not None and row["error"] > peer["error"] + tolerance:
             yield f"error {row['error']:.3f}, but {name} has {peer['error']:.3f}"
