@@ -95,7 +95,7 @@ class Block {
         capacity_ = capacity;
     }
 
-    /// What is left behind the last line belongs to nobody: the sanitizer is told.
+    /// Poisons the memory behind the last line for the address sanitizer.
     static void forbid([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
         __asan_poison_memory_region(memory, bytes);

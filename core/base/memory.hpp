@@ -1,4 +1,4 @@
-// How much memory may be asked for, and how a request that is too large is told.
+// Limits of memory, and the error for requests beyond them.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace aggro {
 
-/// More memory than there is; says for what, and how much.
+/// A request for more memory than the machine has, with its purpose and size.
 class TooLarge : public std::bad_alloc {
   public:
     explicit TooLarge(const std::string& text) : text_(std::make_shared<std::string>(text)) {}
@@ -23,7 +23,7 @@ class TooLarge : public std::bad_alloc {
     std::shared_ptr<const std::string> text_;  // exceptions are copied, and must not fail then
 };
 
-/// The memory of the machine in bytes; no limit where it cannot be told.
+/// The memory of the machine in bytes; infinity if unknown.
 inline double machine_memory() {
     double bytes = std::numeric_limits<double>::infinity();
 #if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
@@ -39,8 +39,8 @@ inline std::string in_gib(double bytes) {
     return text;
 }
 
-/// Refuses what the machine cannot hold before any of it is asked for. The sizes are doubles: they
-/// do not wrap around, and whatever passes can be counted in a std::size_t.
+/// Throws if the machine cannot hold this many bytes, before any are allocated. Sizes are doubles:
+/// they do not wrap around, and accepted ones fit into a std::size_t.
 inline void check_memory(double bytes, const std::string& what, const char* advice) {
     const double limit = std::min(machine_memory(), 0x1p60);
     if (bytes <= limit) return;

@@ -8,11 +8,10 @@
 
 namespace aggro {
 
-/// Runs `job(i, at)` for i = 0 .. jobs - 1 in at most `threads` threads, and waits for all. A job
-/// notes in `at` how far it came: of several failures, the one that came least far is thrown (the
-/// first of these), so that it is the same for any number of threads; `reached` tells how far that
-/// was. No job is lost because there is no thread or memory for one: this thread does what the
-/// others leave.
+/// Runs `job(i, at)` for i = 0 .. jobs - 1 in at most `threads` threads, and waits for all. Jobs
+/// write their progress to `at`: of several failures, the one with the least progress is thrown
+/// (the first of these), so that it is the same for any number of threads; `reached` is its
+/// progress. If threads cannot be started, this thread runs the remaining jobs.
 template <class Job>
 inline void together(std::size_t jobs, std::size_t threads, Job&& job, std::size_t& reached) {
     struct alignas(64) Outcome {

@@ -1,4 +1,4 @@
-// The door of every object that Python sees: one thread changes it, or several look at it.
+// Locks of the objects that Python holds: one thread writes, or several read.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -127,7 +127,7 @@ inline bool signalled() {
     return PyErr_CheckSignals() != 0;
 }
 
-/// Runs `work` and says in Python's words what went wrong.
+/// Runs `work` and converts its errors to Python exceptions.
 template <class Work>
 auto in_python_words(Work&& work) {
     try {

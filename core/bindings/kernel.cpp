@@ -33,15 +33,15 @@ std::pair<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, double>> 
 nb::object solve_alone(const Group& group, const Table& gram, const Table& scores,
                        const Labels& labels, const Values& values, const Weights& weights) {
     const std::size_t n = gram.shape(0);
-    const TrainingBatch lesson = Targets{labels, values, weights}.lesson(n, n);
-    check_targets({group}, lesson);
+    const TrainingBatch training = Targets{labels, values, weights}.training_batch(n, n);
+    check_targets({group}, training);
     if (gram.shape(1) != n || scores.shape(0) != n || scores.shape(1) != group.count)
         throw nb::value_error("gram must be n x n and scores n x outputs");
     std::vector<Target> targets;
     std::vector<Rule> rules;
     for (std::size_t k = 0; k < n; ++k) {
-        targets.push_back(lesson.target(k));
-        rules.push_back(group.rule.priced(lesson.weight(k)));
+        targets.push_back(training.target(k));
+        rules.push_back(group.rule.scaled_C(training.weight(k)));
     }
     BatchWork work;
     std::vector<double> tau(n * group.count);
@@ -83,7 +83,7 @@ void bind_kernel(nb::module_& m) {
             [](KernelCore& self, const Rows& rows, Labels labels, Values values, Weights weights,
                Labels order, std::size_t batch_size, std::int64_t first_id, Margins<2> margins) {
                 const Targets targets{labels, values, weights, order};
-                self.learn(targets.lesson(rows, batch_size), first_id, margins);
+                self.learn(targets.training_batch(rows, batch_size), first_id, margins);
             },
             "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
@@ -96,8 +96,8 @@ void bind_kernel(nb::module_& m) {
                Values values, Weights weights, Column<std::int64_t> ids, std::size_t batch_size,
                Margins<2> margins) {
                 const Targets targets{labels, values, weights};
-                self.learn_values(with_support, within, targets.lesson(ids.size(), batch_size), ids,
-                                  margins);
+                self.learn_values(with_support, within,
+                                  targets.training_batch(ids.size(), batch_size), ids, margins);
             },
             "with_support"_a, "within"_a, "labels"_a.none(), "values"_a.none(), "weights"_a.none(),
             "ids"_a, "batch_size"_a = 1, "margins"_a.none() = nb::none(),
@@ -157,7 +157,8 @@ void bind_kernel(nb::module_& m) {
                 const KernelHistory h = self.guard.peek([&] { return self.model.history; });
                 return std::make_tuple(h.mistakes, h.updates, h.loss);
             },
-            "Mistakes in new rows, updates and loss, each example judged before it was learned.");
+            "Mistakes in new rows, updates and loss, each example predicted before it was "
+            "learned.");
 
     m.def("solve_batch", &solve_alone, "group"_a, "gram"_a, "scores"_a,
           "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),

@@ -21,41 +21,41 @@ class KernelCore {
         : model(shape, std::move(groups)), store(store_for(shape, sparse)) {}
 
     /// Learns, or throws and leaves everything as it was.
-    void learn(TrainingBatch lesson, std::int64_t first_id, const Margins<2>& margins) {
+    void learn(TrainingBatch training, std::int64_t first_id, const Margins<2>& margins) {
         change([&] {
-            check_features(lesson.x, model.shape.features);
-            check_order(lesson, lesson.x.rows);
-            check_targets(model.groups, lesson);
-            check_batch(lesson, model.shape.outputs);
-            record_margins(lesson, margins);
-            all_or_nothing(harmless(model, lesson), [&] {
+            check_features(training.x, model.shape.features);
+            check_order(training, training.x.rows);
+            check_targets(model.groups, training);
+            check_batch(training, model.shape.outputs);
+            record_margins(training, margins);
+            all_or_nothing(harmless(model, training), [&] {
                 std::visit(
                     [&](auto& kept) {
                         if constexpr (outside<decltype(kept)>)
                             throw std::invalid_argument(
                                 "this kernel is computed outside: use learn_values");
                         else
-                            learn_rows(model, kept, lesson, first_id);
+                            learn_rows(model, kept, training, first_id);
                     },
                     store);
             });
         });
     }
 
-    void learn_values(const Table& with_support, const Table& within, TrainingBatch lesson,
+    void learn_values(const Table& with_support, const Table& within, TrainingBatch training,
                       const Column<std::int64_t>& ids, const Margins<2>& margins) {
         const std::size_t rows = ids.size();
         change([&] {
             auto* kept = std::get_if<OutsideStore>(&store);
             if (!kept) throw std::invalid_argument("this kernel is computed inside: use learn");
-            check_targets(model.groups, lesson);
+            check_targets(model.groups, training);
             if (with_support.shape(0) != rows || with_support.shape(1) != kept->size() ||
                 within.shape(0) != rows || within.shape(1) != rows)
                 throw std::invalid_argument(
                     "kernel values are needed with every support vector and every row");
-            record_margins(lesson, margins);
+            record_margins(training, margins);
             all_or_nothing(false, [&] {
-                aggro::learn_values(model, *kept, lesson, with_support.data(), within.data(),
+                aggro::learn_values(model, *kept, training, with_support.data(), within.data(),
                                     ids.data());
             });
         });
@@ -117,12 +117,12 @@ class KernelCore {
     static constexpr bool outside = std::is_same_v<std::decay_t<Store>, OutsideStore>;
 
     /// Lets the scores of the rows be recorded before they are learned.
-    void record_margins(TrainingBatch& lesson, const Margins<2>& margins) const {
+    void record_margins(TrainingBatch& training, const Margins<2>& margins) const {
         if (!margins) return;
-        if (margins->shape(0) != lesson.count || margins->shape(1) != model.shape.outputs)
+        if (margins->shape(0) != training.count || margins->shape(1) != model.shape.outputs)
             throw std::invalid_argument("margins need room for rows x outputs");
-        Watch::check_all_count(lesson);
-        lesson.margins = margins->data();
+        RecordedMargins::check_all_count(training);
+        training.margins = margins->data();
     }
 
     template <class Work>

@@ -1,4 +1,4 @@
-// What a linear learner is told: rules, groups, shapes and rows.
+// Rules, groups, shapes and rows of linear learners.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -38,7 +38,7 @@ void bind_linear(nb::module_& m) {
         .value("variance", Doubt::variance)
         .value("deviation", Doubt::deviation);
 
-    nb::class_<Rule>(m, "Rule", "The price of breaking a constraint, as numbers.")
+    nb::class_<Rule>(m, "Rule", "The penalty of a violated constraint, as numbers.")
         .def(
             "__init__",
             [](Rule* self, double lo, double cap, double ridge, double margin, double epsilon,
@@ -49,7 +49,7 @@ void bind_linear(nb::module_& m) {
             nb::kw_only(), "lo"_a = 0.0, "cap"_a = infinity, "ridge"_a = 0.0, "margin"_a = 1.0,
             "epsilon"_a = 0.0, "kappa"_a = 1.0, "ahead"_a = 0.0, "phi"_a = 0.0,
             "doubt"_a = Doubt::none, "weigh_kappa"_a = false);
-    nb::class_<Group>(m, "Group", "Outputs that answer one question, and the rule they learn by.")
+    nb::class_<Group>(m, "Group", "Outputs of one problem, and the rule they learn by.")
         .def(
             "__init__",
             [](Group* self, std::size_t first, std::size_t count, Task task, std::size_t positive,
@@ -58,7 +58,7 @@ void bind_linear(nb::module_& m) {
             },
             nb::kw_only(), "first"_a, "count"_a, "task"_a, "positive"_a, "rule"_a, "gamma"_a = 0.0,
             "always"_a = false);
-    nb::class_<Shape>(m, "Shape", "What kind of model to make.")
+    nb::class_<Shape>(m, "Shape", "The shape of a model.")
         .def(
             "__init__",
             [](Shape* self, std::size_t features, std::size_t outputs, bool intercept,
@@ -84,7 +84,7 @@ void bind_linear(nb::module_& m) {
         .def_prop_ro("sparse", [](const Rows& self) { return self.matrix.sparse(); })
         .def(
             "inspect", [](Rows& self) { inspect(self.matrix); },
-            "Look at all rows once; where they are as they should be, no reader looks again.")
+            "Check the indices of all rows once, so that passes need not check them again.")
         .def(
             "square",
             [](const Rows& self, std::size_t row, Scale scale) {

@@ -1,4 +1,4 @@
-// A linear model as Python sees it: behind its guard, all or nothing.
+// A linear model in Python: behind a lock, with all-or-nothing updates.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -28,16 +28,17 @@ class LinearCore {
         : model(shape, std::move(groups), std::move(own_sum)) {}
 
     /// Learns in all models, or throws and leaves all of them as they were.
-    static void learn(const std::vector<LinearCore*>& cores, TrainingBatch lesson,
-                      const Watch& watch, bool undo, std::size_t threads, bool look = true) {
-        lesson.undo = undo;
-        lesson.look = look;
-        lesson.threads = std::max<std::size_t>(threads, 1);
+    static void learn(const std::vector<LinearCore*>& cores, TrainingBatch training,
+                      const RecordedMargins& margins, bool undo, std::size_t threads,
+                      bool check = true) {
+        training.undo = undo;
+        training.check = check;
+        training.threads = std::max<std::size_t>(threads, 1);
         in_python_words([&] {
             Guard::write_all(guards(cores), [&] {
-                for (const LinearCore* core : cores) core->check(lesson);
-                watch.begin(lesson, shapes(cores));
-                learn_together(models(cores), lesson);
+                for (const LinearCore* core : cores) core->check(training);
+                margins.begin(training, shapes(cores));
+                learn_together(models(cores), training);
             });
         });
     }
@@ -66,7 +67,7 @@ class LinearCore {
         return to_numpy(std::move(out), {x.rows});
     }
 
-    /// The weights of the joint answer, and its intercept behind them.
+    /// The weights of the ensemble prediction, and its intercept behind them.
     nb::ndarray<nb::numpy, double> joint_weights() {
         std::vector<double> out = guard.read([&] {
             auto [weights, bias] = aggro::joint_weights(model);
@@ -97,7 +98,7 @@ class LinearCore {
         return state;
     }
 
-    /// What the arrays of the state belong to, by name.
+    /// The kind of each array of the state, by name.
     nb::dict layout() {
         constexpr const char* names[] = {"lane",  "slot",   "feature", "output", "mixture",
                                          "group", "matrix", "model",   "shared"};
@@ -112,7 +113,7 @@ class LinearCore {
         return layout;
     }
 
-    /// Puts back what `state` gave; if something does not fit, nothing is changed.
+    /// Restores what `state` returned; if an array does not fit, nothing is changed.
     void load_state(const nb::dict& state) {
         const Guard::Hold hold(guard);
         std::vector<nb::object> arrays;
@@ -143,7 +144,7 @@ class LinearCore {
         });
     }
 
-    /// Goes on where some models of another core are.
+    /// Continues some models of another core.
     void continue_models(LinearCore& from, const std::vector<std::size_t>& models) {
         Guard::alone_with_all({&guard, &from.guard}, [&] {
             const Shape &own = model.shape, &other = from.model.shape;
@@ -156,7 +157,7 @@ class LinearCore {
         });
     }
 
-    /// Goes on where another core is, with more classes: see `NewClasses`.
+    /// Continues another core with more classes: see `NewClasses`.
     void add_classes(LinearCore& from, std::vector<std::size_t> position,
                      std::vector<double> change) {
         Guard::alone_with_all({&guard, &from.guard}, [&] {
@@ -189,7 +190,7 @@ class LinearCore {
         });
     }
 
-    /// The weights that predict, features x outputs, whatever they are made of.
+    /// The weights that predict, features x outputs.
     nb::ndarray<nb::numpy, T> weights() {
         std::vector<T> out;
         const std::size_t features = guard.read([&] {
@@ -241,11 +242,11 @@ class LinearCore {
         return all;
     }
 
-    void check(const TrainingBatch& lesson) const {
-        check_features(lesson.x, model.shape.features);
-        check_order(lesson, lesson.x.rows);
-        check_targets(model.groups, lesson);
-        check_batch(lesson, model.shape.outputs);
+    void check(const TrainingBatch& training) const {
+        check_features(training.x, model.shape.features);
+        check_order(training, training.x.rows);
+        check_targets(model.groups, training);
+        check_batch(training, model.shape.outputs);
     }
 
     Model<T> model;
@@ -259,11 +260,11 @@ class LinearCore {
 template <class T>
 class BoundTransaction {
   public:
-    BoundTransaction(std::vector<LinearCore<T>*> all, const TrainingBatch& lesson)
+    BoundTransaction(std::vector<LinearCore<T>*> all, const TrainingBatch& training)
         : cores(std::move(all)) {
         Guard::write_all(LinearCore<T>::guards(cores), [&] {
-            for (const LinearCore<T>* core : cores) core->check(lesson);
-            before = std::make_unique<Transaction<T>>(LinearCore<T>::models(cores), lesson);
+            for (const LinearCore<T>* core : cores) core->check(training);
+            before = std::make_unique<Transaction<T>>(LinearCore<T>::models(cores), training);
         });
         for (LinearCore<T>* core : cores) kept.push_back(nb::find(core));
     }

@@ -31,8 +31,8 @@ void bind_model(nb::module_& m, const char* name) {
                Labels order, std::size_t batch_size, bool undo, std::size_t threads,
                const Rows* typical, Margins<3> margins) {
                 const Targets targets{labels, values, weights, order};
-                G::learn({&self}, targets.lesson(rows, batch_size), {typical, margins}, undo,
-                         threads);
+                G::learn({&self}, targets.training_batch(rows, batch_size), {typical, margins},
+                         undo, threads);
             },
             "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
             "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,
@@ -53,10 +53,11 @@ void bind_model(nb::module_& m, const char* name) {
             [](G& self, const Rows& rows, std::size_t threads) {
                 return self.joint_score(rows.matrix, std::max<std::size_t>(threads, 1));
             },
-            "rows"_a, "threads"_a = 1, "The part of these models in the joint answer to each row.")
-        .def(
-            "joint_weights", &G::joint_weights,
-            "Their part in the weights of the joint answer, and in its intercept, the last number.")
+            "rows"_a, "threads"_a = 1,
+            "The part of these models in the ensemble prediction of each row.")
+        .def("joint_weights", &G::joint_weights,
+             "Their part in the weights of the ensemble prediction, and in its intercept, the last "
+             "number.")
         .def(
             "grow",
             [](G& self, std::size_t features) {
@@ -70,15 +71,16 @@ void bind_model(nb::module_& m, const char* name) {
                     for (const Group& group : self.model.groups) fold(self.model, group);
                 });
             },
-            "Write all weights out in full, whatever they are made of.")
+            "Write all weights out in full, so that the mixture is the identity.")
         .def("state", &G::state, "All arrays of the state by name.")
         .def("layout", &G::layout, nb::sig("def layout(self) -> dict[str, str]"),
              "What each array of the state belongs to: lane, slot, feature, output, mixture, "
              "group, matrix, model or shared.")
-        .def("load_state", &G::load_state, "state"_a,
-             "Put back what state() gave; what does not fit raises and changes nothing.")
+        .def(
+            "load_state", &G::load_state, "state"_a,
+            "Restore what state() returned; an array that does not fit raises and changes nothing.")
         .def("continue_models", &G::continue_models, "source"_a, "models"_a,
-             "Let model i go on where model models[i] of another core is.")
+             "Continue model models[i] of another core in model i.")
         .def("add_classes", &G::add_classes, "source"_a, "position"_a, "change"_a,
              "Go on where another core is, with more classes: position[c] is the new number of the "
              "class c, and change turns the outputs of a model into the new ones, row by row.")
@@ -88,7 +90,7 @@ void bind_model(nb::module_& m, const char* name) {
         .def("weights_view", &G::weights_view, "The last weights in place, features x outputs.")
         .def("weights", &G::weights, "The weights that predict, features x outputs.")
         .def("bias", &G::bias, "The intercepts that predict.")
-        .def("set_groups", &G::set_groups, "groups"_a, "Change the rules; what was learned stays.")
+        .def("set_groups", &G::set_groups, "groups"_a, "Change the rules; the weights stay.")
         .def(
             "freeze_means",
             [](G& self, bool frozen) {
@@ -140,7 +142,7 @@ void bind_model(nb::module_& m, const char* name) {
         .def(
             "set_unit",
             [](G& self, double steps) {
-                self.guard.write([&] { self.model.unit.known.at(Unit::steps) = steps; });
+                self.guard.write([&] { self.model.unit.known.at(CScale::steps) = steps; });
             },
             "steps"_a, "Note where the grid of C was put.")
         .def_prop_ro(
@@ -189,13 +191,13 @@ void bind_model(nb::module_& m, const char* name) {
             [](G& self) {
                 return self.guard.peek([&] { return unit_of_chosen(self.model.record); });
             },
-            "The unit in which the score of the chosen model counts in the joint answer.")
+            "The unit of the score of the chosen model in the ensemble prediction.")
         .def_prop_ro(
             "answers_jointly",
             [](G& self) {
                 return self.guard.peek([&] { return self.model.record.answers_jointly(); });
             },
-            "Whether some model has a part in a joint answer.")
+            "Whether the models form an ensemble.")
         .def_prop_ro(
             "chosen_record",
             [](G& self) {
@@ -225,23 +227,23 @@ template <class T>
 void bind_several(nb::module_& m, const char* name) {
     using G = LinearCore<T>;
     using B = BoundTransaction<T>;
-    nb::class_<B>(m, name, "What models were before a lesson, as far as it can change them.")
-        .def("restore", &B::restore, "Put them back, their rules included.")
-        .def("check", &B::check, "Raise if what the lesson has changed overflows.");
+    nb::class_<B>(m, name, "The state of models before a batch, as far as it can change them.")
+        .def("restore", &B::restore, "Restore them, including their rules.")
+        .def("check", &B::check, "Raise if a number that the batch changed overflows.");
     m.def(
         "begin_transaction",
         [](std::vector<G*> models, const Rows& rows, Labels labels, Values values, Weights weights,
            Labels order, bool undo) {
             const Targets targets{labels, values, weights, order};
-            TrainingBatch lesson = targets.lesson(rows, 1);
-            lesson.undo = undo;
-            return new B(std::move(models), lesson);
+            TrainingBatch training = targets.training_batch(rows, 1);
+            training.undo = undo;
+            return new B(std::move(models), training);
         },
         "models"_a, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
         "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "undo"_a = true,
         nb::rv_policy::take_ownership,
-        "Remember what a lesson in several steps could change, to look it over and, unless undo is "
-        "false, to undo all of them. It costs what the rows cost.");
+        "Keep the state that a batch learned in several calls can change, to check it and, unless "
+        "undo is false, to restore it. The cost depends on the rows, not on the model.");
     m.def(
         "join_answers",
         [](const std::vector<G*>& models, bool jointly) {
@@ -255,8 +257,8 @@ void bind_several(nb::module_& m, const char* name) {
            Labels order, std::size_t batch_size, bool undo, std::size_t threads,
            const Rows* typical, Margins<3> margins, std::size_t watched, bool look) {
             const Targets targets{labels, values, weights, order};
-            G::learn(models, targets.lesson(rows, batch_size), {typical, margins, watched}, undo,
-                     threads, look);
+            G::learn(models, targets.training_batch(rows, batch_size), {typical, margins, watched},
+                     undo, threads, look);
         },
         "models"_a, "rows"_a, "labels"_a.none() = nb::none(), "values"_a.none() = nb::none(),
         "weights"_a.none() = nb::none(), "order"_a.none() = nb::none(), "batch_size"_a = 1,

@@ -1,4 +1,4 @@
-// Labels, targets, weights and an order, as Python gives them: a lesson.
+// Labels, targets, weights and an order from Python: a training batch.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -26,59 +26,59 @@ struct Targets {
     Weights weights;
     Labels order = std::nullopt;
 
-    TrainingBatch lesson(std::size_t rows, std::size_t batch_size) const {
+    TrainingBatch training_batch(std::size_t rows, std::size_t batch_size) const {
         const bool fits = (!labels || labels->size() == rows) &&
                           (!values || values->shape(0) == rows) &&
                           (!weights || weights->size() == rows);
         if (!fits)
             throw nb::value_error("labels, targets and weights need one entry for each row of X");
-        TrainingBatch lesson;
-        lesson.count = order ? order->size() : rows;
+        TrainingBatch training;
+        training.count = order ? order->size() : rows;
         // a batch of more rows than there are needs no room for them; one row left of a batch is
         // still a batch, so that it does not matter, to the last bit, in which call it comes
-        lesson.batch_size =
-            std::clamp<std::size_t>(batch_size, 1, std::max<std::size_t>(lesson.count, 2));
-        if (labels) lesson.labels = labels->data();
-        if (values) lesson.values = values->data(), lesson.columns = values->shape(1);
-        if (weights) lesson.weights = weights->data();
-        if (order) lesson.order = order->data();
-        lesson.interrupted = signalled;
-        return lesson;
+        training.batch_size =
+            std::clamp<std::size_t>(batch_size, 1, std::max<std::size_t>(training.count, 2));
+        if (labels) training.labels = labels->data();
+        if (values) training.values = values->data(), training.columns = values->shape(1);
+        if (weights) training.weights = weights->data();
+        if (order) training.order = order->data();
+        training.interrupted = signalled;
+        return training;
     }
 
-    TrainingBatch lesson(const Rows& rows, std::size_t batch_size) const {
-        TrainingBatch lesson = this->lesson(rows.matrix.rows, batch_size);
-        lesson.x = rows.matrix;
-        return lesson;
+    TrainingBatch training_batch(const Rows& rows, std::size_t batch_size) const {
+        TrainingBatch training = this->training_batch(rows.matrix.rows, batch_size);
+        training.x = rows.matrix;
+        return training;
     }
 };
 
-/// Where the margins go that the rows are given before they are learned, and by whom.
-struct Watch {
-    const Rows* typical = nullptr;      ///< scored beside each of them
+/// Where the margins of rows before they are learned are written, and which model gives them.
+struct RecordedMargins {
+    const Rows* reference = nullptr;    ///< scored beside each of them
     Margins<3> margins = std::nullopt;  ///< rows x 2 x outputs
     std::size_t model = 0;              ///< which of several models
 
-    void begin(TrainingBatch& lesson, const std::vector<Shape>& shapes) const {
-        if (!typical && !margins) return;
+    void begin(TrainingBatch& training, const std::vector<Shape>& shapes) const {
+        if (!reference && !margins) return;
         if (model >= shapes.size()) throw std::out_of_range("watched names no model");
         const Shape& shape = shapes[model];
-        const bool fits = typical && margins && typical->matrix.rows == 1 &&
-                          typical->matrix.features == shape.features &&
-                          margins->shape(0) == lesson.count && margins->shape(1) == 2 &&
+        const bool fits = reference && margins && reference->matrix.rows == 1 &&
+                          reference->matrix.features == shape.features &&
+                          margins->shape(0) == training.count && margins->shape(1) == 2 &&
                           margins->shape(2) == shape.outputs / shape.models;
         if (!fits)
             throw std::invalid_argument(
-                "margins need a typical row and room for rows x 2 x outputs");
-        check_all_count(lesson);
-        lesson.typical = &typical->matrix;
-        lesson.margins = margins->data();
-        lesson.watched = model;
+                "margins need a reference row and room for rows x 2 x outputs");
+        check_all_count(training);
+        training.reference = &reference->matrix;
+        training.margins = margins->data();
+        training.recorded = model;
     }
 
-    static void check_all_count(const TrainingBatch& lesson) {
-        for (std::size_t i = 0; i < lesson.count; ++i)
-            if (lesson.weight(lesson.row(i)) == 0)
+    static void check_all_count(const TrainingBatch& training) {
+        for (std::size_t i = 0; i < training.count; ++i)
+            if (training.weight(training.row(i)) == 0)
                 throw std::invalid_argument(
                     "rows without weight have no margins; leave them out of order");
     }
@@ -91,10 +91,10 @@ inline void check_features(const Matrix& x, std::size_t features) {
 }
 
 /// A batch needs the products of all its rows with each other, and room to solve for them.
-inline void check_batch(const TrainingBatch& lesson, std::size_t outputs) {
-    const auto rows = static_cast<double>(lesson.batch_size);
+inline void check_batch(const TrainingBatch& training, std::size_t outputs) {
+    const auto rows = static_cast<double>(training.batch_size);
     check_memory(rows * (3 * rows + 6 * static_cast<double>(outputs)) * sizeof(double),
-                 "a mini-batch of " + std::to_string(lesson.batch_size) + " rows",
+                 "a mini-batch of " + std::to_string(training.batch_size) + " rows",
                  "use smaller ones");
 }
 
@@ -106,24 +106,24 @@ inline std::vector<T> room_for_scores(const Matrix& x, std::size_t outputs) {
     return std::vector<T>(x.rows * outputs);
 }
 
-inline void check_order(const TrainingBatch& lesson, std::size_t rows) {
-    for (std::size_t i = 0; i < lesson.count; ++i)
-        if (lesson.row(i) >= rows) throw std::out_of_range("order names a row that is not there");
+inline void check_order(const TrainingBatch& training, std::size_t rows) {
+    for (std::size_t i = 0; i < training.count; ++i)
+        if (training.row(i) >= rows) throw std::out_of_range("order names a row that is not there");
 }
 
-/// Every group has what it learns from, in every row of the lesson.
-inline void check_targets(const std::vector<Group>& groups, const TrainingBatch& lesson) {
+/// Every group has what it learns from, in every row.
+inline void check_targets(const std::vector<Group>& groups, const TrainingBatch& training) {
     for (const Group& g : groups) {
         const bool classes = picks_class(g.task);
-        const bool column = lesson.values && g.positive < lesson.columns;
-        if (classes && !lesson.labels)
+        const bool column = training.values && g.positive < training.columns;
+        if (classes && !training.labels)
             throw std::invalid_argument("a class label is needed for each row");
         if (gives_value(g.task) && !column)
             throw std::invalid_argument("a target value is needed for each row and output");
-        if (!classes && !lesson.labels && !column)
+        if (!classes && !training.labels && !column)
             throw std::invalid_argument("a label or a column of targets is needed for each output");
-        for (std::size_t i = 0; classes && i < lesson.count; ++i)
-            if (const std::int64_t label = lesson.labels[lesson.row(i)];
+        for (std::size_t i = 0; classes && i < training.count; ++i)
+            if (const std::int64_t label = training.labels[training.row(i)];
                 label < 0 || label >= static_cast<std::int64_t>(g.count))
                 throw std::out_of_range("a label is not one of the model's classes");
     }

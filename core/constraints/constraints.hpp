@@ -1,7 +1,7 @@
-// What is wrong: one small struct for each constraint, for one example and for a mini-batch.
+// Constraints: one small struct each, for one example and for a mini-batch.
 //
-// A constraint tells what an example loses, which way its step goes, and how the steps of two
-// examples agree. `with_constraint` is the only place that goes from tasks to structs.
+// A constraint computes the loss of an example, the direction of its step, and the product of the
+// directions of two examples. `with_constraint` is the only place that maps tasks to structs.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,10 +14,10 @@
 
 namespace aggro {
 
-/// What an example makes of its constraint.
-struct Broken {
-    double loss = 0;      ///< by how much it is broken; negative where it is met
-    double size = 0;      ///< of the numbers that the loss is made of, which tells its rounding
+/// By how much an example violates its constraint.
+struct Violation {
+    double loss = 0;      ///< negative if the constraint is met
+    double size = 0;      ///< of the terms of the loss, for its rounding error
     double sign = 0;      ///< the way of the step, of one output
     double reported = 0;  ///< what the loss that is counted adds: a margin is reported against 1
     bool wrong = false;   ///< the prediction is wrong
@@ -28,7 +28,7 @@ struct BatchTerm {
     double raw = 0;    ///< the loss, not clipped; of a tube, the error
     double width = 0;  ///< half the width of the tube
     double lower = 0;
-    double progressive_loss = 0;
+    double loss = 0;
     bool part = true;  ///< the example takes part
 };
 
@@ -36,8 +36,8 @@ struct BatchTerm {
 struct MarginConstraint {
     static constexpr bool classes = false, values = false, own_dual = false;
 
-    [[gnu::always_inline]] static Broken look(const Group& g, const Rule& rule, const Target& y,
-                                              double score) {
+    [[gnu::always_inline]] static Violation violation(const Group& g, const Rule& rule,
+                                                      const Target& y, double score) {
         const double sign = y.sign(g.positive);
         return {rule.margin - sign * score, rule.margin + std::abs(score), sign, 1 - rule.margin,
                 (score > 0) != (sign > 0)};
@@ -45,8 +45,8 @@ struct MarginConstraint {
     template <class Reach>
     static BatchTerm term(const Group& g, const Rule& rule, const Target& y, const double* s,
                           const Rounding<Reach>& rounding, std::size_t&) {
-        const Broken seen = look(g, rule, y, s[0]);
-        const double loss = rounding.settle(seen.loss, seen.size, std::size_t{0});
+        const Violation seen = violation(g, rule, y, s[0]);
+        const double loss = rounding.significant(seen.loss, seen.size, std::size_t{0});
         return {loss, 0, rule.lo, rule.lo < 0 ? std::abs(loss) : loss};
     }
     /// <delta_j, delta_k>, where x_j moves the weights along delta_j.
@@ -64,8 +64,8 @@ struct MarginConstraint {
 struct TubeConstraint {
     static constexpr bool classes = false, values = true, own_dual = false;
 
-    [[gnu::always_inline]] static Broken look(const Group& g, const Rule& rule, const Target& y,
-                                              double score) {
+    [[gnu::always_inline]] static Violation violation(const Group& g, const Rule& rule,
+                                                      const Target& y, double score) {
         const double value = y.values[g.positive], error = value - score;
         return {std::abs(error) - rule.epsilon, std::abs(value) + std::abs(score),
                 error > 0   ? 1.0
@@ -77,8 +77,8 @@ struct TubeConstraint {
                           const Rounding<Reach>& rounding, std::size_t&) {
         const double width = rule.lo < 0 ? 0 : rule.epsilon, value = y.values[g.positive],
                      error = value - s[0];
-        const double loss = rounding.settle(std::abs(error) - width,
-                                            std::abs(value) + std::abs(s[0]), std::size_t{0});
+        const double loss = rounding.significant(std::abs(error) - width,
+                                                 std::abs(value) + std::abs(s[0]), std::size_t{0});
         const double raw = std::copysign(loss + width, error);
         return {raw, width, -rule.cap, std::abs(raw) - width};
     }
@@ -107,15 +107,15 @@ struct TopConstraint {
     static constexpr bool classes = true, values = false, own_dual = false;
 
     /// `rival` becomes the best wrong class.
-    static Broken look(const Group& g, const Rule& rule, const Target& target, const double* s,
-                       std::size_t& rival) {
+    static Violation violation(const Group& g, const Rule& rule, const Target& target,
+                               const double* s, std::size_t& rival) {
         const auto y = static_cast<std::size_t>(target.label);
         rival = best_wrong(s, g.count, y);
         return {rule.margin - s[y] + s[rival], rule.margin + std::abs(s[y]) + std::abs(s[rival]), 1,
                 1 - rule.margin, s[rival] > s[y] || (s[rival] == s[y] && rival < y)};
     }
-    /// Whether an example that breaks its margin is learned.
-    static bool takes_part(const Broken&) { return true; }
+    /// Whether an example that violates its margin is learned.
+    static bool takes_part(const Violation&) { return true; }
 
     /// The steps of one example that loses `loss` on a row of squared length q; that of the true
     /// class is returned.
@@ -138,7 +138,7 @@ struct TopConstraint {
 
 /// The same, but only when the prediction was wrong.
 struct PredictedConstraint : TopConstraint {
-    static bool takes_part(const Broken& seen) { return seen.wrong; }
+    static bool takes_part(const Violation& seen) { return seen.wrong; }
 };
 
 /// Several outputs: the true class above every wrong one. A mini-batch has a dual of its own.
@@ -160,13 +160,13 @@ struct SupportConstraint : TopConstraint {
 template <class Constraint, class Reach>
 inline BatchTerm class_term(const Group& g, const Rule& rule, const Target& y, const double* s,
                             const Rounding<Reach>& rounding, std::size_t& rival) {
-    const Broken seen = Constraint::look(g, rule, y, s, rival);
+    const Violation seen = Constraint::violation(g, rule, y, s, rival);
     const double loss =
-        rounding.settle(seen.loss, seen.size, static_cast<std::size_t>(y.label), rival);
+        rounding.significant(seen.loss, seen.size, static_cast<std::size_t>(y.label), rival);
     return {loss, 0, rule.lo, rule.lo < 0 ? std::abs(loss) : loss, Constraint::takes_part(seen)};
 }
 
-/// The names that Python knows constraints by.
+/// The names of constraints in Python.
 inline constexpr std::pair<const char*, Task> task_names[] = {{"margin", Task::margin},
                                                               {"tube", Task::tube},
                                                               {"top", Task::top},

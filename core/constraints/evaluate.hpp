@@ -1,4 +1,4 @@
-// What an example suffers, and the steps that repair it.
+// The loss of an example, and the steps that correct it.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -7,85 +7,86 @@
 
 namespace aggro {
 
-/// The loss that is counted: the hinge whatever the rule, so that rules can be compared. What is
-/// not a number stays so, and is refused.
+/// The loss that is counted: the hinge for every rule, so that rules can be compared. NaN stays NaN
+/// and is rejected later.
 inline double reported(double loss, const Rule& rule) {
     if (rule.lo < 0) return std::abs(loss);
     return loss <= 0 ? 0.0 : loss;
 }
 
-/// One margin that grows with the doubt of the model.
+/// One margin that grows with the variance of the score.
 template <class Length, class Reach>
-inline Verdict judge_doubt(const Group& g, const Rule& rule, const Target& target, double score,
-                           Length&& length, const Rounding<Reach>& rounding, double* tau) {
-    Verdict verdict;
+inline Outcome evaluate_doubt(const Group& g, const Rule& rule, const Target& target, double score,
+                              Length&& length, const Rounding<Reach>& rounding, double* tau) {
+    Outcome outcome;
     const double sign = target.sign(g.positive), m = sign * score, v = length();
     const double needed = confident_margin(v, rule);
-    const double loss = rounding.settle(needed - m, needed + std::abs(m), std::size_t{0});
+    const double loss = rounding.significant(needed - m, needed + std::abs(m), std::size_t{0});
     const Move move = loss <= 0 || v < rounding.least ? Move{} : confident_step(m, v, rule);
-    verdict.wrong = (score > 0) != (sign > 0);
-    verdict.loss = reported(1 - m, rule);
+    outcome.wrong = (score > 0) != (sign > 0);
+    outcome.loss = reported(1 - m, rule);
     tau[0] = sign * move.tau;
-    verdict.kappa = move.kappa;
-    verdict.suffers = verdict.moves = move.tau != 0;
-    return verdict;
+    outcome.kappa = move.kappa;
+    outcome.violated = outcome.moves = move.tau != 0;
+    return outcome;
 }
 
 /// One output. `length()` is asked for only when it is needed.
 template <class Constraint, class Length, class Reach>
-[[gnu::always_inline]] inline Verdict judge_one(const Group& g, const Rule& rule,
-                                                const Target& target, double score, Length&& length,
-                                                const Rounding<Reach>& rounding, double* tau) {
+[[gnu::always_inline]] inline Outcome evaluate_one(const Group& g, const Rule& rule,
+                                                   const Target& target, double score,
+                                                   Length&& length, const Rounding<Reach>& rounding,
+                                                   double* tau) {
     if (!Constraint::values && rule.doubt != Doubt::none)
-        return judge_doubt(g, rule, target, score, length, rounding, tau);
-    const Broken seen = Constraint::look(g, rule, target, score);
-    const double loss = rounding.settle(seen.loss, seen.size, std::size_t{0});
-    Verdict verdict;
-    verdict.wrong = seen.wrong;
-    verdict.loss = reported(loss + seen.reported, rule);
+        return evaluate_doubt(g, rule, target, score, length, rounding, tau);
+    const Violation seen = Constraint::violation(g, rule, target, score);
+    const double loss = rounding.significant(seen.loss, seen.size, std::size_t{0});
+    Outcome outcome;
+    outcome.wrong = seen.wrong;
+    outcome.loss = reported(loss + seen.reported, rule);
     tau[0] = 0;
-    verdict.suffers = rule.acts_on(loss);
-    if (!verdict.suffers) return verdict;
+    outcome.violated = rule.acts_on(loss);
+    if (!outcome.violated) return outcome;
     tau[0] = seen.sign * step_size(loss, length(), rule);
-    verdict.kappa = rule.kappa;
-    verdict.moves = tau[0] != 0;
-    return verdict;
+    outcome.kappa = rule.kappa;
+    outcome.moves = tau[0] != 0;
+    return outcome;
 }
 
 /// Several classes.
 template <class Constraint, class Length, class Reach>
-inline Verdict judge_classes(const Group& g, const Rule& rule, const Target& target,
-                             const double* scores, Length&& length, const Rounding<Reach>& rounding,
-                             double* tau, Ranking& ranking) {
-    Verdict verdict;
+inline Outcome evaluate_classes(const Group& g, const Rule& rule, const Target& target,
+                                const double* scores, Length&& length,
+                                const Rounding<Reach>& rounding, double* tau, Ranking& ranking) {
+    Outcome outcome;
     std::fill_n(tau, g.count, 0.0);
-    if (g.count < 2) return verdict;
+    if (g.count < 2) return outcome;
     std::size_t rival = 0;
     const auto y = static_cast<std::size_t>(target.label);
-    const Broken seen = Constraint::look(g, rule, target, scores, rival);
-    const double loss = rounding.settle(seen.loss, seen.size, y, rival);
-    verdict.wrong = seen.wrong;
-    verdict.loss = reported(loss + seen.reported, rule);
-    verdict.suffers = rule.acts_on(loss) && Constraint::takes_part(seen);
-    if (!verdict.suffers) return verdict;
-    verdict.moves = Constraint::steps(g, rule, y, rival, loss, length(), scores, tau, ranking) != 0;
-    verdict.kappa = rule.kappa;
-    return verdict;
+    const Violation seen = Constraint::violation(g, rule, target, scores, rival);
+    const double loss = rounding.significant(seen.loss, seen.size, y, rival);
+    outcome.wrong = seen.wrong;
+    outcome.loss = reported(loss + seen.reported, rule);
+    outcome.violated = rule.acts_on(loss) && Constraint::takes_part(seen);
+    if (!outcome.violated) return outcome;
+    outcome.moves = Constraint::steps(g, rule, y, rival, loss, length(), scores, tau, ranking) != 0;
+    outcome.kappa = rule.kappa;
+    return outcome;
 }
 
-/// What the example asks of the group: fills `tau`, one step for each of its outputs.
+/// Computes the loss of an example in a group, and `tau`, the step of each output.
 template <class Length, class Reach>
-[[gnu::always_inline]] inline Verdict judge(const Group& g, const Rule& rule, const Target& target,
-                                            const double* scores, Length&& length,
-                                            const Rounding<Reach>& rounding, double* tau,
-                                            Ranking& ranking) {
+[[gnu::always_inline]] inline Outcome evaluate(const Group& g, const Rule& rule,
+                                               const Target& target, const double* scores,
+                                               Length&& length, const Rounding<Reach>& rounding,
+                                               double* tau, Ranking& ranking) {
     return with_constraint(
         g.task, [&]<class Constraint>(Constraint) __attribute__((always_inline)) {
             if constexpr (Constraint::classes)
-                return judge_classes<Constraint>(g, rule, target, scores, length, rounding, tau,
-                                                 ranking);
+                return evaluate_classes<Constraint>(g, rule, target, scores, length, rounding, tau,
+                                                    ranking);
             else
-                return judge_one<Constraint>(g, rule, target, scores[0], length, rounding, tau);
+                return evaluate_one<Constraint>(g, rule, target, scores[0], length, rounding, tau);
         });
 }
 

@@ -11,8 +11,7 @@ namespace aggro {
 
 using Ranking = std::vector<std::pair<double, std::size_t>>;
 
-/// A class that suffers less than this, where `worst` is progressive_loss most, is no support
-/// class.
+/// A class with a smaller loss than this is no support class, if the largest loss is `worst`.
 inline double support_floor(double worst, double n, const Rule& rule) {
     return std::max(worst / (1 + n / (n + rule.ridge)), worst - rule.cap * n);
 }

@@ -1,4 +1,4 @@
-// What a model answers, and what is counted of its answers.
+// Tasks of a model, and the counts of its predictions.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ enum class Task {
     support     ///< the true class above every wrong one (support classes)
 };
 
-/// Several outputs that answer one question, and the rule they learn by.
+/// Outputs of one problem, and the rule they learn by.
 struct Group {
     std::size_t first = 0;  ///< its outputs are lanes first .. first + count
     std::size_t count = 1;
@@ -27,10 +27,10 @@ struct Group {
     std::size_t positive = 0;  ///< the class that is +1, or the column of the target
     Rule rule;
     double gamma = 0;     ///< pull to the class means
-    bool always = false;  ///< pull even when no loss was progressive_loss
+    bool always = false;  ///< pull even if there is no loss
 };
 
-/// What each group has lived through, judged before each example was learned.
+/// Counts of each group, from the predictions before each example was learned.
 struct Tally {
     Aligned<std::int64_t> mistakes, updates;
     Aligned<std::int64_t> last_update;  ///< how many examples had been seen then
@@ -91,7 +91,7 @@ struct Record {
     double recent_weight = 0;    ///< of the recent examples
     double recent_squares = 0;   ///< their squared weights
     double memory = 1;           ///< what an example leaves of the recent record before it
-    double chosen_mistakes = 0;  ///< of whichever model had the best record at that time
+    double chosen_mistakes = 0;  ///< of the model with the best record at that time
     double chosen_error = 0;     ///< the same for the distance to the target
     DriftRecord drift;           ///< of the same predictions, never of an ensemble
     // Of each rival of each model, where those of two classes may answer jointly, and else empty:
@@ -173,13 +173,13 @@ struct Target {
     }
 };
 
-/// What an example did to a group.
-struct Verdict {
-    double loss = 0;       ///< unsquared hinge or tube, before learning
-    double kappa = 0;      ///< growth of the precision; 0 when passive
-    bool wrong = false;    ///< the prediction was wrong
-    bool suffers = false;  ///< the example asks for a step
-    bool moves = false;    ///< some tau is not zero
+/// The outcome of an example in a group.
+struct Outcome {
+    double loss = 0;        ///< unsquared hinge or tube, before learning
+    double kappa = 0;       ///< growth of the precision; 0 when passive
+    bool wrong = false;     ///< the prediction was wrong
+    bool violated = false;  ///< the constraint calls for a step
+    bool moves = false;     ///< some tau is not zero
 };
 
 }  // namespace aggro

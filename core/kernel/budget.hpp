@@ -1,4 +1,4 @@
-// Forgetting: which support vector goes when a budget is exceeded, and who absorbs it.
+// Budget maintenance: which support vector is removed, and which others receive its weight.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -66,7 +66,7 @@ class Budget {
         with_strategy(strategy, [&](auto how) { how.protect(kept, newcomers, e); });
     }
 
-    /// The slot that goes; `shares` lists who absorbs which part of it.
+    /// The slot to remove; `shares` lists the others that receive a part of its weight.
     std::size_t choose(const Expansion& e) {
         prices.resize(e.size());
         shares.clear();

@@ -1,5 +1,5 @@
-// What a budget must know about its support vectors: their kernel matrix, who is next to whom,
-// and a root of the inverse of the matrix.
+// Support vectors of a budget: their kernel matrix, nearest neighbours, and a root of the inverse
+// of the matrix.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -181,7 +181,7 @@ class InverseGram {
         return share;
     }
 
-    /// From the kernel matrix anew, now and then: the errors of many small changes add up.
+    /// Recomputed from the kernel matrix from time to time: errors of many small changes add up.
     void rebuild_if_worn(const SquareTable& k) {
         if (since_rebuilt >= 64 + static_cast<std::int64_t>(4 * k.size())) rebuild(k);
     }

@@ -89,7 +89,7 @@ inline void rbf_values(double gamma, double shift, double norm, const double* no
                                   exp_of_negative(load<double, wide_bytes>(values + i)) + shift);
 }
 
-/// OwnedLock inner products of one example with `count` others into kernel values + shift, in
+/// Converts inner products of one example with `count` others into kernel values + shift, in
 /// place.
 template <class Distance>
 inline void kernel_values(const KernelFunction& k, double shift, double norm, const double* norms,

@@ -29,7 +29,7 @@ struct KernelShape {
     double shift() const { return intercept ? 1.0 : 0.0; }
 };
 
-/// What a model has lived through, each example judged before it was learned.
+/// Counts of a model, of predictions before each example was learned.
 struct KernelHistory {
     std::int64_t examples = 0, mistakes = 0, updates = 0;
     std::int64_t ties = 0;  ///< scores of zero, which speak for the first of two classes
@@ -65,11 +65,11 @@ class KernelLearn {
             learn_batch(block, first, std::min(block.rows, first + batch_size));
     }
 
-    std::size_t current = 0;    ///< the example of the block that is being looked at, for messages
+    std::size_t current = 0;    ///< the example of the block that is being learned, for messages
     double* margins = nullptr;  ///< where the next scores of the predictor go, if they are wanted
 
   private:
-    /// Predict, suffer, step for the examples first .. last of a block.
+    /// Predict, evaluate the loss and step for the examples first .. last of a block.
     void learn_batch(KernelBlock<Store>& block, std::size_t first, std::size_t last) {
         const std::size_t count = last - first;
         if (scores.size() < count * e.stride) scores.resize(count * e.stride);
@@ -92,7 +92,7 @@ class KernelLearn {
     }
 
     /// The scores of what predicts: those of the last coefficients, or of their mean over all
-    /// rounds. The loss is another matter: it is progressive_loss by the last ones, which learn
+    /// rounds. The loss is computed from the last ones, which learn
     /// from it.
     const double* votes(const KernelBlock<Store>& block, std::size_t first, std::size_t j) {
         const double* last = scores.data() + j * e.stride;
@@ -104,7 +104,7 @@ class KernelLearn {
         return vote.data();
     }
 
-    /// Counts what the predictor says of an example, before it is learned.
+    /// Counts the prediction of an example before it is learned.
     void write_down(const Target& target, const double* said) {
         if (!m.frozen) {
             m.history.mistakes += is_wrong(target, said);
@@ -126,25 +126,25 @@ class KernelLearn {
     void learn_group(const Group& g, KernelBlock<Store>& block, std::size_t first,
                      std::size_t count) {
         bool acts = false;
-        for (std::size_t j = 0; j < count; ++j) acts |= judge_at(g, block, first, j).moves;
+        for (std::size_t j = 0; j < count; ++j) acts |= evaluate_at(g, block, first, j).moves;
         if (!acts) return;
         if (count > 1) solve(g, block, first, count);
         for (std::size_t j = 0; j < count; ++j) m.history.updates += moves(j, g.first, g.count);
     }
 
-    /// What example j suffers, before anything is learned; its own step, were it alone.
-    Verdict judge_at(const Group& g, const KernelBlock<Store>& block, std::size_t first,
-                     std::size_t j) {
+    /// The loss of example j before anything is learned, and its step if it were alone.
+    Outcome evaluate_at(const Group& g, const KernelBlock<Store>& block, std::size_t first,
+                        std::size_t j) {
         const std::size_t at = j * e.stride + g.first, r = current = first + j;
         const auto rounding = rounding_of<double>(
             e.size(), [&](std::size_t k) { return reach(block, r, g.first + k); });
-        const Verdict verdict = judge(
-            g, g.rule.priced(block.weights[r]), block.targets[r], scores.data() + at,
+        const Outcome outcome = evaluate(
+            g, g.rule.scaled_C(block.weights[r]), block.targets[r], scores.data() + at,
             [&] { return block.self[r]; }, rounding, taus.data() + at, ranking);
-        if (!std::isfinite(verdict.loss))
+        if (!std::isfinite(outcome.loss))
             throw BadExample("its score overflows; scale the features or the target");
-        m.history.loss += verdict.loss;
-        return verdict;
+        m.history.loss += outcome.loss;
+        return outcome;
     }
 
     /// The size of the terms of a score, by their lengths: a product is rounded before a power or
@@ -172,7 +172,7 @@ class KernelLearn {
         group_scores.resize(count * g.count), group_taus.resize(count * g.count);
         rules.clear();
         for (std::size_t j = 0; j < count; ++j) {
-            rules.push_back(g.rule.priced(block.weights[first + j]));
+            rules.push_back(g.rule.scaled_C(block.weights[first + j]));
             for (std::size_t k = 0; k < count; ++k)
                 gram[j * count + k] = block.inner(first + j, first + k);
             std::copy_n(scores.data() + j * e.stride + g.first, g.count,

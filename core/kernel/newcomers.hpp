@@ -57,7 +57,7 @@ class Newcomers {
         return product;
     }
 
-    /// The newcomers absorb slot r: all of it, but what is left out because m takes a share.
+    /// The newcomers accumulate slot r: all of it, but what is left out because m takes a share.
     void begin(std::size_t r) {
         part.resize(rows);
         for (std::size_t i = 0; i < rows; ++i) part[i] = half[i * columns + r];
@@ -67,7 +67,7 @@ class Newcomers {
     }
 
     /// L' beta = part, for the newcomers; L_ij stands in `half` where newcomer i has its column.
-    void absorb(Shares& shares) {
+    void accumulate(Shares& shares) {
         for (std::size_t i = rows; i-- > 0;) {
             const double* row = half.data() + i * columns;
             const double pivot = row[slots[i]];

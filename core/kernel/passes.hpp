@@ -8,7 +8,7 @@ namespace aggro {
 /// Asks now and then whether to stop.
 class Breath {
   public:
-    explicit Breath(const TrainingBatch& lesson) : interrupted(lesson.interrupted) {}
+    explicit Breath(const TrainingBatch& training) : interrupted(training.interrupted) {}
     void after(std::size_t multiply_adds) {
         work += multiply_adds;
         if (work < (std::size_t{1} << 22)) return;
@@ -30,45 +30,45 @@ inline std::size_t block_rows(std::size_t support, std::size_t batch_size) {
     return std::max(batch_size, rows / batch_size * batch_size);
 }
 
-/// Fills a block with the next rows of a lesson that have a weight, and their kernel values.
+/// Fills a block with the next rows of a batch that have a weight, and their kernel values.
 template <class Store, class Row>
-inline void next_block(const KernelModel& m, const Store& store, const TrainingBatch& lesson,
+inline void next_block(const KernelModel& m, const Store& store, const TrainingBatch& training,
                        std::int64_t first_id, std::size_t most,
                        Reader<double, Row, Order::rising>& reader, std::size_t& at,
                        KernelBlock<Store>& block) {
     block.clear();
     block.examples.resize(most, m.shape.features);
-    for (; at < lesson.count && block.rows < most; ++at) {
-        const std::size_t r = lesson.row(at);
-        if (lesson.weight(r) == 0) continue;
+    for (; at < training.count && block.rows < most; ++at) {
+        const std::size_t r = training.row(at);
+        if (training.weight(r) == 0) continue;
         try {
             block.examples.set(block.rows++, reader.row(r));
         } catch (const BadExample& bad) {
             throw BadRow(r, bad.what());
         }
-        block.targets.push_back(lesson.target(r));
-        block.weights.push_back(lesson.weight(r));
+        block.targets.push_back(training.target(r));
+        block.weights.push_back(training.weight(r));
         block.ids.push_back(first_id + static_cast<std::int64_t>(r));
     }
     block.evaluate(m.shape.kernel, m.shape.shift(), store);
 }
 
-/// Learns the rows of a lesson in order. Row r is known as example first_id + r: presented again,
+/// Learns the rows of a batch in order. Row r is known as example first_id + r: presented again,
 /// it adds to its coefficient.
 template <class Store>
-inline void learn_rows(KernelModel& m, Store& store, const TrainingBatch& lesson,
+inline void learn_rows(KernelModel& m, Store& store, const TrainingBatch& training,
                        std::int64_t first_id) {
     KernelLearn<Store> learn(m, store);
-    learn.margins = lesson.margins;
+    learn.margins = training.margins;
     KernelBlock<Store> block;
-    with_row_type<double, std::int64_t>(lesson.x, [&](auto kind) {
-        Reader<double, decltype(kind), Order::rising> reader(lesson.x);
-        Breath breath(lesson);
-        for (std::size_t at = 0; at < lesson.count;) {
-            const std::size_t most = block_rows(store.size(), lesson.batch_size);
-            next_block(m, store, lesson, first_id, most, reader, at, block);
+    with_row_type<double, std::int64_t>(training.x, [&](auto kind) {
+        Reader<double, decltype(kind), Order::rising> reader(training.x);
+        Breath breath(training);
+        for (std::size_t at = 0; at < training.count;) {
+            const std::size_t most = block_rows(store.size(), training.batch_size);
+            next_block(m, store, training, first_id, most, reader, at, block);
             try {
-                learn(block, lesson.batch_size);
+                learn(block, training.batch_size);
             } catch (const BadExample& bad) {
                 throw BadRow(static_cast<std::size_t>(block.ids[learn.current] - first_id),
                              bad.what());
@@ -79,26 +79,26 @@ inline void learn_rows(KernelModel& m, Store& store, const TrainingBatch& lesson
 }
 
 /// Learns one block from its kernel values: with the support vectors (rows x slots) and within.
-inline void learn_values(KernelModel& m, OutsideStore& store, const TrainingBatch& lesson,
+inline void learn_values(KernelModel& m, OutsideStore& store, const TrainingBatch& training,
                          const double* with_support, const double* within,
                          const std::int64_t* ids) {
     KernelBlock<OutsideStore> block;
     const std::size_t n = store.size();
-    block.rows = lesson.count;
+    block.rows = training.count;
     block.make_room(n);
     std::vector<double> inner(within, within + block.rows * block.rows);
     for (double& value : inner) value += m.shape.shift();
     block.set_inner(inner.data());
     for (std::size_t r = 0; r < block.rows; ++r) {
-        block.targets.push_back(lesson.target(r));
-        block.weights.push_back(lesson.weight(r));
+        block.targets.push_back(training.target(r));
+        block.weights.push_back(training.weight(r));
         block.ids.push_back(ids[r]);
         for (std::size_t i = 0; i < n; ++i)
             block.kernel(r)[i] = with_support[r * n + i] + m.shape.shift();
     }
     KernelLearn<OutsideStore> learn(m, store);
-    learn.margins = lesson.margins;
-    learn(block, lesson.batch_size);
+    learn.margins = training.margins;
+    learn(block, training.batch_size);
 }
 
 /// Scores of the model's predictor, row-major: out[i * outputs + k].
@@ -125,9 +125,9 @@ inline void score_rows(const KernelModel& m, const Store& store, const Matrix& x
 
 /// True if all values and targets are far from overflow and all indices inside the matrix: learning
 /// them cannot fail half-way.
-inline bool harmless(const TrainingBatch& lesson) {
+inline bool harmless(const TrainingBatch& training) {
     constexpr double largest = 1e75, smallest = 1e-75;
-    const Matrix& x = lesson.x;
+    const Matrix& x = training.x;
     const auto check = [&](const auto* values, std::size_t n, double least) {
         bool fine = true;
         for (std::size_t k = 0; k < n; ++k) {
@@ -142,7 +142,7 @@ inline bool harmless(const TrainingBatch& lesson) {
             fine &= indices[k] >= 0 && static_cast<std::size_t>(indices[k]) < x.features;
         return fine;
     };
-    if (lesson.values && !check(lesson.values, x.rows * lesson.columns, 0)) return false;
+    if (training.values && !check(training.values, x.rows * training.columns, 0)) return false;
     if (x.sparse() && !(x.wide_indices ? inside(static_cast<const std::int64_t*>(x.indices))
                                        : inside(static_cast<const std::int32_t*>(x.indices))))
         return false;
@@ -151,10 +151,10 @@ inline bool harmless(const TrainingBatch& lesson) {
 }
 
 /// True if nothing on the way can overflow: learning these rows cannot fail half-way.
-inline bool harmless(const KernelModel& m, const TrainingBatch& lesson) {
+inline bool harmless(const KernelModel& m, const TrainingBatch& training) {
     constexpr double limit = 1e100;
     const KernelFunction& k = m.shape.kernel;
-    if (!harmless(lesson)) return false;
+    if (!harmless(training)) return false;
     // where a kernel is not positive, what a budget shares out may be beyond all numbers
     const bool positive =
         k.kind != Kernel::sigmoid && (k.kind != Kernel::poly || (k.gamma >= 0 && k.coef0 >= 0));
@@ -164,20 +164,20 @@ inline bool harmless(const KernelModel& m, const TrainingBatch& lesson) {
         m.shape.intercept || k.kind == Kernel::rbf || m.groups[0].rule.cap < limit;
     double largest = 0;
     const auto look = [&](const auto* values) {
-        for (std::size_t i = 0, n = lesson.x.stored(); i < n; ++i)
+        for (std::size_t i = 0, n = training.x.stored(); i < n; ++i)
             largest = std::max(largest, std::abs(static_cast<double>(values[i])));
     };
-    if (!bounded && lesson.x.doubles)
-        look(static_cast<const double*>(lesson.x.values));
+    if (!bounded && training.x.doubles)
+        look(static_cast<const double*>(training.x.values));
     else if (!bounded)
-        look(static_cast<const float*>(lesson.x.values));
-    const double norm = largest * largest * static_cast<double>(lesson.x.features);
+        look(static_cast<const float*>(training.x.values));
+    const double norm = largest * largest * static_cast<double>(training.x.features);
     KernelFunction worst = k;
     worst.gamma = std::abs(k.gamma), worst.coef0 = std::abs(k.coef0);
     bool fine = long_enough && (bounded || self_value(worst, norm) < limit);
     for (const double self : m.expansion.self) fine &= std::abs(self) < limit;
-    for (std::size_t i = 0; lesson.values && i < lesson.x.rows * lesson.columns; ++i)
-        fine &= std::abs(lesson.values[i]) < limit;
+    for (std::size_t i = 0; training.values && i < training.x.rows * training.columns; ++i)
+        fine &= std::abs(training.values[i]) < limit;
     return fine;
 }
 

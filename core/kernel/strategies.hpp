@@ -1,9 +1,9 @@
-// Ways to forget: what each must remember, what a removal costs it, and who absorbs what goes.
+// Budget strategies: their state, the cost of a removal, and where the removed weight goes.
 //
-// Removing r and letting span(V) absorb it costs 1/2 |a_r|^2 (k_rr - k_rV K_VV^-1 k_Vr); the one of
-// least cost goes (Wang & Vucetic 2010; docs/algorithms.md). V always holds the examples just
-// learned, so that their scores stay what the step has made them. A strategy is one struct of this
-// file; `with_strategy` is the only place that goes from names to structs.
+// Removing r and letting span(V) accumulate it costs 1/2 |a_r|^2 (k_rr - k_rV K_VV^-1 k_Vr); the
+// one of least cost goes (Wang & Vucetic 2010; docs/algorithms.md). V always holds the examples
+// just learned, so that their scores stay what the step has made them. A strategy is one struct of
+// this file; `with_strategy` is the only place that goes from names to structs.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -70,7 +70,7 @@ struct ForgetSimple : ForgetOldest {
     static void share(const Memory&, Newcomers& n, const Expansion&, std::size_t r,
                       Shares& shares) {
         n.begin(r);
-        n.absorb(shares);
+        n.accumulate(shares);
     }
 };
 
@@ -97,7 +97,7 @@ struct ForgetNearest : ForgetSimple {
             shares.emplace_back(m, share);
             n.leave_out(share, m);
         }
-        n.absorb(shares);
+        n.accumulate(shares);
     }
     static void removed(Memory& known, const Expansion& e, std::size_t r) {
         known.neighbours.remove(known.table, e.self, r);
@@ -152,7 +152,7 @@ struct ForgetProjection : ForgetSimple {
             shares.emplace_back(i, -column[i] / column[r]);
             n.leave_out(shares.back().second, i);
         }
-        n.absorb(shares);
+        n.accumulate(shares);
     }
     static void removed(Memory& known, const Expansion&, std::size_t r) {
         known.gram.remove(r);
@@ -161,7 +161,7 @@ struct ForgetProjection : ForgetSimple {
     static void settle(Memory& known, const Expansion&) { known.gram.rebuild_if_worn(known.table); }
 };
 
-/// The names that Python knows them by.
+/// Their names in Python.
 inline constexpr std::pair<const char*, Forget> strategy_names[] = {
     {"simple", Forget::simple},
     {"nearest", Forget::nearest},

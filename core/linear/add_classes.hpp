@@ -43,12 +43,12 @@ class AddClasses {
                         moves.push_back({i * has + k, i * had + c, factor});
     }
 
-    /// The second class: the model has learned the first against it, so it stays as it is, but for
-    /// its sign where the first class turns out to be the first of the two.
+    /// Adds the second class. The model has learned the first class against it, so only its sign
+    /// changes, if the known class is the first of the two.
     void add_second() {
         copy_arrays([](const char*, Per) { return true; });
         to.full = from.full;
-        settle_first(to);
+        resolve_first_class(to);
         if (position[0] == 0) turn();
     }
 
@@ -64,7 +64,7 @@ class AddClasses {
                 std::strncmp(name, "class_", 6) == 0 && std::strcmp(name, "class_emphasis") != 0;
             return !sums && (per == Per::model || per == Per::feature || per == Per::shared);
         });
-        if (from.shape.one_class) settle_first(to);
+        if (from.shape.one_class) resolve_first_class(to);
         to.record.memory = from.record.memory;
     }
 
@@ -89,9 +89,9 @@ class AddClasses {
         to.record.memory = from.record.memory;
     }
 
-    /// Keeps the record that holds now that the known class has its place. A score of zero predicts
-    /// the first class: ties were mistakes, unless that class was known.
-    void settle_first(Model<T>& m) const {
+    /// Keeps the record that applies now that the position of the known class is known. A score of
+    /// zero predicts the first class: ties were mistakes, unless the known class is the first.
+    void resolve_first_class(Model<T>& m) const {
         if (position[0] != 0) return;
         const Record& turned = from.turned;
         for (std::size_t i = 0; i < models; ++i)
@@ -103,7 +103,7 @@ class AddClasses {
         m.record.drift = turned.drift;
     }
 
-    /// OwnedLock the sign of every output, which rounding does not depend on. The class sum is that
+    /// Negates every output, which is exact. The class sum is that
     /// of the positive class, which has no examples now.
     void turn() {
         const auto negate = [](auto* values, std::size_t size) {
@@ -153,8 +153,9 @@ class AddClasses {
             move(from.pool_mean.row(j), to.pool_mean.row(j));
         for (auto block : {&Model<T>::ring, &Model<T>::pool})
             move_lines((from.*block).data(), (from.*block).size(), (to.*block).data());
-        for (std::size_t j = 0; j < from.news.rows(); ++j)  // what moved an output moved its heirs
-            for (const Move& m : moves) to.news.row(j)[m.to] = from.news.row(j)[m.from];
+        for (std::size_t j = 0; j < from.update_counts.rows(); ++j)
+            for (const Move& m : moves)
+                to.update_counts.row(j)[m.to] = from.update_counts.row(j)[m.from];
     }
 
     void add_biases() {
@@ -162,7 +163,8 @@ class AddClasses {
                             &Model<T>::pool_bias, &Model<T>::pool_mean_bias})
             move_lines((from.*values).data(), (from.*values).size(), (to.*values).data());
         for (const Move& m : moves)
-            if (!from.bias_news.empty()) to.bias_news[m.to] = from.bias_news[m.from];
+            if (!from.bias_update_counts.empty())
+                to.bias_update_counts[m.to] = from.bias_update_counts[m.from];
         if (from.bias_prior.empty() || from.bias_prior[0] == 0) return;
         const double prior = from.bias_prior[0];  // all outputs have met the same rows
         std::fill(to.bias_prior.begin(), to.bias_prior.end(), prior);
@@ -172,8 +174,8 @@ class AddClasses {
 
     /// For each of `count` new outputs or groups of a model, the old one it continues. One that is
     /// shared continues in all; of independent ones, each class has its own.
-    std::vector<std::pair<std::size_t, std::size_t>> heirs(std::size_t count, std::size_t before,
-                                                           bool own) const {
+    std::vector<std::pair<std::size_t, std::size_t>> continued(std::size_t count,
+                                                               std::size_t before, bool own) const {
         std::vector<std::pair<std::size_t, std::size_t>> pairs;
         for (std::size_t i = 0; i < models; ++i) {
             if (!own)
@@ -188,14 +190,14 @@ class AddClasses {
     bool independent() const { return groups > 1 && position.size() > 1; }
 
     void add_variances() {
-        const auto pairs = heirs(has, had, independent());
+        const auto pairs = continued(has, had, independent());
         for (const auto& [mine, old] : pairs) to.bias_variance[mine] = from.bias_variance[old];
         const std::size_t stride = to.weights.stride(), old_stride = from.weights.stride();
         for (std::size_t j = 0; to.diagonal() && j < to.shape.features; ++j)
             for (const auto& [mine, old] : pairs)
                 to.variance()[j * stride + mine] = from.variance()[j * old_stride + old];
         if (to.full.empty()) return;
-        for (const auto& [mine, old] : heirs(groups, groups_before, independent()))
+        for (const auto& [mine, old] : continued(groups, groups_before, independent()))
             to.full[mine] = from.full[old];
     }
 
@@ -247,7 +249,8 @@ class AddClasses {
         }
     }
 
-    /// What a model's groups have counted moves to its first one; the rest goes to their heirs.
+    /// The counts of a model's groups move to its first one, the rest to the groups that continue
+    /// them.
     void add_groups() {
         for (std::size_t i = 0; i < models; ++i) {
             for (std::size_t g = i * groups_before; g < (i + 1) * groups_before; ++g) {
@@ -262,7 +265,7 @@ class AddClasses {
                 *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(groups_before)));
         }
         const std::size_t keys = to.shape.reservoir;
-        for (const auto& [mine, old] : heirs(groups, groups_before, independent())) {
+        for (const auto& [mine, old] : continued(groups, groups_before, independent())) {
             to.tally.last_update[mine] = from.tally.last_update[old];
             for (auto places : {&Model<T>::ring_fill, &Model<T>::ring_next, &Model<T>::pool_fill})
                 if (!(from.*places).empty()) (to.*places)[mine] = (from.*places)[old];
@@ -278,7 +281,7 @@ class AddClasses {
     std::vector<Move> moves;
 };
 
-/// Lets `to`, which knows nothing yet, go on where `from` is, with more classes; `from` stays.
+/// Continues `from` in `to`, a fresh model with more classes; `from` is not changed.
 template <class T>
 void add_classes(Model<T>& to, Model<T>& from, const NewClasses& classes) {
     if (from.shape.one_class && to.shape.outputs == to.shape.models)

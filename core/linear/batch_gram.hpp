@@ -87,7 +87,7 @@ class BatchGram {
         const std::int32_t first = base;
         for (const Wide& x : rows) {
             for (std::size_t k = 0; k < x.size; ++k) {
-                // `fresh` is all ones for a new feature: a branch could not be foretold
+                // `fresh` is all ones for a new feature: the branch could not be predicted
                 const std::int32_t old = known[x.feature(k)], fresh = -(old < first);
                 const std::int32_t now = old ^ ((old ^ next) & fresh);
                 known[x.feature(k)] = now;

@@ -1,4 +1,4 @@
-// How large the rows and targets of a race are: what its values of C are counted in.
+// The scale of C in a model selection, by the sizes of rows and targets.
 #pragma once
 #include <cmath>
 
@@ -6,9 +6,9 @@
 
 namespace aggro {
 
-/// Means of logarithms over the first examples that are not zero: one odd example among them hardly
-/// matters, however large or small it is. Empty where nothing is raced.
-struct Unit {
+/// Means of logarithms over the first examples that are not zero, so that outliers hardly matter.
+/// Empty without a model selection.
+struct CScale {
     static constexpr double enough = 1024;
     enum Place { rows, squares, answers, targets, steps, size };
     Aligned<double> known;  ///< counts and sums; steps: where the grid of C was put, by them

@@ -1,4 +1,4 @@
-// Examples join the sums of their classes; a step starts from weights that are pulled to the means.
+// Class sums, and steps that start from weights pulled to the class means.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -18,11 +18,11 @@ class ClassMeans {
 
     /// The example joins the sums of its classes; the weights made of those sums stay the same.
     /// True if this is left to the walk over the row that the step takes anyway.
-    bool join(const Seen<Row>& row, const Target& y, double weight) {
+    bool join(const MeasuredRow<Row>& row, const Target& y, double weight) {
         const auto member = [&](std::size_t c) { return y.sign(sum_class(c)) > 0; };
         if (!m.means.emphasis.empty()) weight *= m.means.emphasis[0];
         read_sums(row.stretch);
-        absorb(m, weight, row.stretch * row.stretch * row.squared, s.sums.data(), member);
+        accumulate(m, weight, row.stretch * row.stretch * row.squared, s.sums.data(), member);
         if (!std::isfinite(m.means.total.norm))
             throw BadExample("the norm of its class sum overflows; scale the features");
         const double grown = weight * row.stretch;
@@ -48,7 +48,7 @@ class ClassMeans {
         return true;
     }
 
-    /// The products of the row just looked at with the class sums.
+    /// The products of the last row with the class sums.
     void read_sums(double stretch) {
         for (std::size_t c = 0; c < s.sums.size(); ++c)
             s.sums[c] = m.shape.outputs + c < m.lanes
@@ -57,7 +57,7 @@ class ClassMeans {
     }
 
     /// Moves the group to its centre and makes `scores` those of the centre.
-    void centre(std::size_t index, const Seen<Row>& row) {
+    void centre(std::size_t index, const MeasuredRow<Row>& row) {
         const Group& g = m.groups[index];
         if (m.shape.queue > 1) {
             queue_centre(m, index);
@@ -91,7 +91,7 @@ class ClassMeans {
 
     Model<T>& m;
     Scratch<T>& s;
-    Space<T, Row, Single, Diagonal> space;
+    RowOps<T, Row, Single, Diagonal> space;
     Scores<T, Row, Single> scores;
 };
 

@@ -1,4 +1,4 @@
-// Where a step starts from: the last weights, pulled to the class means, or the mean of the last Q.
+// Effective weights: mixtures of stored weights and class sums; the centre of a step.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace aggro {
 
-/// Weight k of feature j as it is, whatever it is made of.
+/// The last weight k of feature j.
 template <class T>
 inline double weight_at(const Model<T>& m, std::size_t j, std::size_t k) {
     const T* lane = m.weights.row(j);
@@ -60,8 +60,8 @@ inline void each_weight_of(const Model<T>& m, const std::vector<bool>& averaged,
     }
 }
 
-/// Calls use(j, k, weight) with all weights, or their mean where it predicts, whatever they are
-/// made of, for features as they are given: their scale is in the weight.
+/// Calls use(j, k, weight) with all last weights, or their mean where it predicts, for unscaled
+/// features: their scale is in the weight.
 template <class T, class Use>
 inline void each_weight(const Model<T>& m, const std::vector<bool>& averaged, Use&& use) {
     for (std::size_t j = 0; j < m.shape.features; ++j)
@@ -122,7 +122,7 @@ inline void set_weights(Model<T>& m, const T* table, const double* intercepts) {
     std::fill(m.tally.last_update.begin(), m.tally.last_update.end(), m.counters.examples);
 }
 
-/// The weights of the joint answer, and its intercept.
+/// The weights of the ensemble prediction, and its intercept.
 template <class T>
 inline std::pair<std::vector<double>, double> joint_weights(const Model<T>& m) {
     const Record& r = m.record;
@@ -223,9 +223,9 @@ inline void fold_if_worn(Model<T>& m, const Group& g) {
     if (worn) rescale(m, g);
 }
 
-/// Folds before an example of weight omega joins sums that amount to much less, such as those of a
-/// class that was away while others made them fade: what it adds to the sums has to be taken from
-/// the weights, and would be all that is left of them.
+/// Folds before an example of weight omega joins sums that are much smaller, such as those of a
+/// class without recent examples. What is added to the sums is subtracted from the weights, which
+/// would lose all their digits.
 template <class T, class Member>
 inline void fold_if_strained(Model<T>& m, double omega, Member&& member) {
     for (const Group& g : m.groups)
@@ -237,13 +237,13 @@ inline void fold_if_strained(Model<T>& m, double omega, Member&& member) {
         }
 }
 
-/// Where the class means pull output k: a classifier and its bias, the nearest-centroid one.
+/// The nearest-centroid classifier that the class means pull output k to, and its bias.
 struct Pull {
     double own = 0, rest = 0, bias = 0;  ///< m_k = own * S_k + rest * (S_total - S_k)
 };
 
-/// A class is forgotten, as if it had never been met, when it weighs less than this share of an
-/// example (1/forgetting examples are remembered). What is left of it may be no more than rounding.
+/// A class whose weight is below this share of an example is ignored (1/forgetting examples are
+/// remembered): the rest of its sum may be rounding error.
 inline constexpr double forgotten = 0.01;
 
 template <class T>
@@ -264,8 +264,8 @@ inline Pull pull_of(const Model<T>& m, std::size_t k) {
     return pull;
 }
 
-/// Instead of old examples fading from the class means, each new one counts more than the last;
-/// before the numbers grow too large, all are divided by what has come together.
+/// Instead of discounting old examples in the class means, each new one weighs more than the last;
+/// before the numbers grow too large, all are divided by the present weight.
 template <class T>
 inline void emphasise(Model<T>& m) {
     if (m.means.emphasis.empty() || m.counters.frozen) return;
@@ -292,7 +292,7 @@ inline void emphasise(Model<T>& m) {
 /// Adds an example of weight omega and squared length n to the sums of its classes. `dots` are its
 /// products with the sums' lanes and are brought up to date.
 template <class T, class Member>
-inline void absorb(Model<T>& m, double omega, double n, double* dots, Member&& member) {
+inline void accumulate(Model<T>& m, double omega, double n, double* dots, Member&& member) {
     const double total = m.shape.total ? dots[m.shape.sums] : 0;
     for (std::size_t c = 0; c < m.shape.sums; ++c) {
         m.means.cross[c] += omega * dots[c];
@@ -307,7 +307,7 @@ inline void absorb(Model<T>& m, double omega, double n, double* dots, Member&& m
     if (m.shape.total) dots[m.shape.sums] += omega * n;
 }
 
-/// PAmW: remembers the weights of a group, then puts them at the mean of the last Q, pulled to the
+/// PAmW: stores the weights of a group, then moves them to the mean of the last Q, pulled to the
 /// class means. O(Q d) per update.
 template <class T>
 inline void queue_centre(Model<T>& m, std::size_t index) {

@@ -22,8 +22,7 @@ inline std::size_t best_stretch(const Record& r, std::size_t voice) {
 /// Sets the coefficient of each rival's score in the ensemble prediction: a weight by the loss of
 /// its margins, in examples of equal weight, over the unit of its margins. Weights sum to one. So
 /// the prediction is a mean of margins in units of their usual size: its own unit stays when
-/// another rival has the least loss. If the models do not answer jointly, all coefficients are
-/// zero.
+/// another rival has the least loss. Without an ensemble, all coefficients are zero.
 template <class T>
 inline void join_answers(const std::vector<Model<T>*>& models, bool jointly) {
     double least = std::numeric_limits<double>::infinity(), total = 0;
@@ -55,21 +54,21 @@ inline double unit_of_chosen(const Record& r) {
     return margin_unit(r, voice) / Record::stretches[best_stretch(r, voice)];
 }
 
-/// The joint answers to the rows of a lesson, block by block; nothing where there are none.
+/// The ensemble predictions of the rows, block by block, if the models form an ensemble.
 template <class T>
-class Joint {
+class EnsembleScores {
   public:
-    Joint(const std::vector<Model<T>*>& all, const TrainingBatch& whole)
-        : models(all), lesson(whole) {
+    EnsembleScores(const std::vector<Model<T>*>& all, const TrainingBatch& whole)
+        : models(all), training(whole) {
         active = std::any_of(models.begin(), models.end(), [](const Model<T>* m) {
             return !m->counters.frozen && m->record.answers_jointly();
         });
         if (!active) return;
         said.resize(models.size());
-        if (lesson.margins) margins.resize(models.size());
+        if (training.margins) margins.resize(models.size());
     }
-    Joint(const Joint&) = delete;
-    ~Joint() {
+    EnsembleScores(const EnsembleScores&) = delete;
+    ~EnsembleScores() {
         for (Model<T>* m : models) m->said = nullptr;
     }
 
@@ -81,25 +80,27 @@ class Joint {
         for (auto& each : margins) each.resize(2 * (block.first + block.count));
     }
 
-    /// Whether the margins of a model are asked for: those of all, if all answer.
-    bool watches(std::size_t i) const { return lesson.margins && (active || i == lesson.watched); }
+    /// Whether the margins of a model are recorded: those of all models of an ensemble.
+    bool records(std::size_t i) const {
+        return training.margins && (active || i == training.recorded);
+    }
 
-    /// The block for one model, which puts its part of the margins aside.
+    /// The block for one model, with its own buffer for margins.
     TrainingBatch part(TrainingBatch block, std::size_t i) {
         if (active) block.margins = margins[i].data();
         return block;
     }
 
-    /// Adds the parts up and counts the mistakes; every model has made them.
+    /// Sums the parts and counts the mistakes, in every model.
     void end(const TrainingBatch& block) {
         std::size_t entry = 0;
         for (std::size_t k = 0; active && k < block.count; ++k) {
             const std::size_t row = block.row(k), at = 2 * (block.first + k);
-            if (lesson.weight(row) == 0) continue;
+            if (training.weight(row) == 0) continue;
             const double answer = sum(said, entry++);
-            for (std::size_t half = 0; lesson.margins && half < 2; ++half)
-                lesson.margins[at + half] = sum(margins, at + half);
-            const bool yes = lesson.target(row).sign(models[0]->groups[0].positive) > 0;
+            for (std::size_t half = 0; training.margins && half < 2; ++half)
+                training.margins[at + half] = sum(margins, at + half);
+            const bool yes = training.target(row).sign(models[0]->groups[0].positive) > 0;
             if ((answer > 0) == yes) continue;
             for (Model<T>* m : models) {
                 ++m->record.chosen_mistakes;
@@ -116,7 +117,7 @@ class Joint {
     }
 
     const std::vector<Model<T>*>& models;
-    const TrainingBatch& lesson;
+    const TrainingBatch& training;
     bool active = false;
     std::vector<std::vector<double>> said, margins;  ///< of each model, in the order of the rows
 };

@@ -1,5 +1,5 @@
-// Independent outputs judged together: the rule of each lane as a column of numbers, so that the
-// loop over lanes becomes vectors. One-vs-rest, several labels, several targets and sweeps use it.
+// Losses and steps of independent outputs together, with the rules as columns of numbers, so that
+// the compiler vectorises the loops. For one-vs-rest, several labels or targets, and several C.
 #pragma once
 #include <cmath>
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace aggro {
 
-class LaneRules {
+class IndependentOutputs {
   public:
-    LaneRules() = default;
+    IndependentOutputs() = default;
 
     template <class T>
-    LaneRules(const Model<T>& m, const Share& share) : first(share.first), end(share.end) {
+    IndependentOutputs(const Model<T>& m, const Share& share) : first(share.first), end(share.end) {
         const Task task = m.groups[0].task;
         usable = m.shape.sums == 0 && m.shape.queue <= 1 && m.shape.reservoir == 0 &&
                  m.shape.metric != Metric::full && m.groups.size() == m.shape.outputs &&
@@ -38,10 +38,10 @@ class LaneRules {
         for (auto* column : {&target, &length, &loss, &wrong}) column->resize(positive.size());
     }
 
-    /// Fills `loss`, `wrong` and the signed steps of all lanes, given their `length`.
+    /// Computes `loss`, `wrong` and the signed steps of all outputs, given their `length`.
     template <class Reach>
-    void judge(const Target& y, const double* scores, double weight, double size, double* tau,
-               const Moments& targets, const Rounding<Reach>& rounding) {
+    void evaluate(const Target& y, const double* scores, double weight, double size, double* tau,
+                  const Moments& targets, const Rounding<Reach>& rounding) {
         if (y.values) {
             for (std::size_t k = first; k < end; ++k) target[k] = y.values[positive[k]];
         } else {
@@ -51,26 +51,26 @@ class LaneRules {
         }
         grow = weight * size;
         shrink = 1 / grow;
-        const std::int64_t doubts = tube ? judge_tubes(scores, tau, targets, rounding.doubtful)
-                                         : judge_margins(scores, tau, rounding.doubtful);
-        if (doubts > 0) settle(scores, tau, rounding);
+        const std::int64_t doubts = tube ? evaluate_tubes(scores, tau, targets, rounding.doubtful)
+                                         : evaluate_margins(scores, tau, rounding.doubtful);
+        if (doubts > 0) clear_rounding(scores, tau, rounding);
     }
 
     double kappa_of(std::size_t k, double weight) const {
         return weigh_kappa ? kappa[k] * weight : kappa[k];
     }
 
-    /// How much a lane that moves sharpens its metric before the step.
+    /// The growth of the precision of an output that moves, before the step.
     double gain_of(std::size_t k, double weight) const { return gain(ahead[k] * weight, loss[k]); }
 
     bool usable = false, tube = false;
-    bool models = false;  ///< each lane is a model that predicts by its last weights
+    bool models = false;  ///< each output is a model that predicts by its last weights
     std::vector<double> length, loss, wrong;
 
   private:
-    // Both count the lanes whose loss may be no more than rounding.
+    // Both return the number of outputs whose loss may be rounding error.
 
-    std::int64_t judge_margins(const double* scores, double* tau, double doubtful) {
+    std::int64_t evaluate_margins(const double* scores, double* tau, double doubtful) {
         std::int64_t doubts = 0;
         AGGRO_LANES
         for (std::size_t k = first; k < end; ++k) {
@@ -83,8 +83,8 @@ class LaneRules {
         return doubts;
     }
 
-    std::int64_t judge_tubes(const double* scores, double* tau, const Moments& targets,
-                             double doubtful) {
+    std::int64_t evaluate_tubes(const double* scores, double* tau, const Moments& targets,
+                                double doubtful) {
         for (std::size_t k = first; k < end && !targets.rows.empty(); ++k)
             width[k] = epsilon[k] * targets.deviation(static_cast<std::size_t>(positive[k]));
         std::int64_t doubts = 0;
@@ -98,15 +98,15 @@ class LaneRules {
         return doubts;
     }
 
-    /// Takes back what the lanes suffer whose loss turns out to be rounding.
+    /// Sets losses below rounding error to zero.
     template <class Reach>
-    [[gnu::noinline]] void settle(const double* scores, double* tau,
-                                  const Rounding<Reach>& rounding) {
+    [[gnu::noinline]] void clear_rounding(const double* scores, double* tau,
+                                          const Rounding<Reach>& rounding) {
         for (std::size_t k = first; k < end; ++k) {
             const double sign = target[k] > 0 ? 1.0 : -1.0, error = target[k] - scores[k];
             const double l = tube ? std::abs(error) - width[k] : margin[k] - sign * scores[k];
             const double size = (tube ? std::abs(target[k]) : margin[k]) + std::abs(scores[k]);
-            if (l == 0 || tau[k] == 0 || rounding.settle(l, size, k) != 0) continue;
+            if (l == 0 || tau[k] == 0 || rounding.significant(l, size, k) != 0) continue;
             tau[k] = loss[k] = 0;
         }
     }
@@ -115,7 +115,7 @@ class LaneRules {
         return step_size(l, length[k], lo[k] * grow, cap[k] * grow, ridge[k] * shrink);
     }
 
-    std::size_t first = 0, end = 0;  ///< the lanes to judge
+    std::size_t first = 0, end = 0;  ///< the outputs to evaluate
     std::vector<std::int64_t> positive;
     std::vector<double> lo, cap, ridge, margin, epsilon, width, kappa, ahead, target;
     double grow = 1, shrink = 1;  ///< weight of the example times size of its row, and the inverse

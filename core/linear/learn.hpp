@@ -1,4 +1,5 @@
-// The algorithm: predict, suffer, step. One example at a time, every variant the same.
+// The algorithm: predict, evaluate the loss, step. One example at a time, the same for every
+// variant.
 #pragma once
 #include "linear/class_means.hpp"
 #include "linear/learn_outputs.hpp"
@@ -12,9 +13,9 @@ namespace aggro {
 /// The rule of a group for an example of this weight, with its tube in units of the targets' spread
 /// where that is asked for. `room` holds it where it is not the group's own.
 template <class T>
-[[gnu::noinline]] inline const Rule& priced_rule(const Model<T>& m, const Group& g, double weight,
-                                                 double stretch, Rule& room) {
-    room = g.rule.priced(weight).rescaled(stretch);
+[[gnu::noinline]] inline const Rule& rule_for(const Model<T>& m, const Group& g, double weight,
+                                              double stretch, Rule& room) {
+    room = g.rule.scaled_C(weight).rescaled(stretch);
     if (m.shape.spreads > 0) room.epsilon *= m.targets.deviation(g.positive);
     return room;
 }
@@ -36,52 +37,52 @@ class Learn {
           scores(model, scratch),
           means(model, scratch),
           mover(model, scratch),
-          account(model, scratch),
+          statistics(model, scratch),
           lanes(model, scratch) {}
 
     /// One example of the given weight. What it calls for each row is inlined: of a short row,
     /// calls would take a good part of the time.
     [[gnu::noinline]] void operator()(const Row& x, const Target& y, double weight) {
-        const Seen<Row> row = space.look(x, account.judges());
-        if (m.awaits_first_row(part.first())) account.measure_intercept(row);
+        const MeasuredRow<Row> row = space.look(x, statistics.records_examples());
+        if (m.awaits_first_row(part.first())) statistics.measure_intercept(row);
         scores.of_last(row);
-        account.measure(row, y);
-        if ((Single || !lanes.models()) && account.judges())
-            account.record(
+        statistics.measure(row, y);
+        if ((Single || !lanes.models()) && statistics.records_examples())
+            statistics.record(
                 y, weight,
-                m.shape.predictor != Predictor::last && scores.of_mean(row, account.averaged()));
+                m.shape.predictor != Predictor::last && scores.of_mean(row, statistics.averaged()));
         bool moves = means.open() && means.join(row, y, weight);
         if (Diagonal && m.sharpens_ahead()) sharpen_ahead(row, y, weight);
         if (!Single && lanes.usable()) {
-            if (lanes.judge(row, y, weight, account)) moves = lanes.move(row, weight, mover);
+            if (lanes.evaluate(row, y, weight, statistics)) moves = lanes.move(row, weight, mover);
         } else {
             for (std::size_t g = part.first_group(); g < part.end_group(); ++g)
                 moves |= learn_group(g, row, y, weight);
         }
         if (moves) mover.apply(row.x);
         if (!Single) emphasise(m);
-        account.finish(1);
+        statistics.finish(1);
     }
 
     /// Scores of the model's predictor, left in `scores`.
     void score(const Row& x) {
-        const Seen<Row> row = space.look(x, true);
+        const MeasuredRow<Row> row = space.look(x, true);
         scores.of_last(row);
-        scores.of_predictor(row, account.averaged());
+        scores.of_predictor(row, statistics.averaged());
     }
 
-    /// What all models say jointly.
+    /// The ensemble score of all models.
     double joint(const Row& x) {
-        const Seen<Row> row = space.look(x, true);
+        const MeasuredRow<Row> row = space.look(x, true);
         scores.of_last(row);
-        const bool mean = scores.of_mean(row, account.averaged());
-        return joint_answer(m, {mean ? s.means.data() : s.scores.data(), s.scores.data()});
+        const bool mean = scores.of_mean(row, statistics.averaged());
+        return ensemble_score(m, {mean ? s.means.data() : s.scores.data(), s.scores.data()});
     }
 
   private:
-    /// Newton's metric takes an example up before the step: its precision grows by the squared
-    /// loss.
-    [[gnu::noinline]] void sharpen_ahead(const Seen<Row>& row, const Target& y, double weight) {
+    /// Newton's metric learns an example before the step: its precision grows by the squared loss.
+    [[gnu::noinline]] void sharpen_ahead(const MeasuredRow<Row>& row, const Target& y,
+                                         double weight) {
         bool gains = false;
         if (!Single && lanes.usable())
             gains = lanes.gain(row, y, weight, mover);
@@ -93,64 +94,65 @@ class Learn {
         space.measure(row.x);
     }
 
-    bool gain_of_group(std::size_t index, const Seen<Row>& row, const Target& y, double weight) {
+    bool gain_of_group(std::size_t index, const MeasuredRow<Row>& row, const Target& y,
+                       double weight) {
         const Group& g = m.groups[index];
         if (!(space.length(g.first, row) > 0)) return false;
-        const double price = weight / (1 + g.gamma);
-        const Verdict verdict = suffer(g, row, y, price, [] { return 0.0; });  // the loss alone
-        if (!verdict.suffers) return false;
-        const double gain = g.rule.priced(price).gain(verdict.loss);
+        const double weighted = weight / (1 + g.gamma);
+        const Outcome outcome = evaluate_group(g, row, y, weighted, [] { return 0.0; });
+        if (!outcome.violated) return false;
+        const double gain = g.rule.scaled_C(weighted).gain(outcome.loss);
         for (std::size_t k = g.first; k < g.first + g.count; ++k) mover.gain(k, gain, row.stretch);
         return true;
     }
 
     template <class Length>
-    [[gnu::always_inline]] Verdict suffer(const Group& g, const Seen<Row>& row, const Target& y,
-                                          double price, Length&& length) {
+    [[gnu::always_inline]] Outcome evaluate_group(const Group& g, const MeasuredRow<Row>& row,
+                                                  const Target& y, double weight, Length&& length) {
         const auto rounding =
             rounding_of<T>(row.x.size, [&](std::size_t k) { return reach(m, row, g.first + k); });
-        return judge(g, rule_at(g, price, row.stretch), y, s.scores.data() + g.first, length,
-                     rounding, s.tau.data() + g.first, s.ranking);
+        return evaluate(g, rule_at(g, weight, row.stretch), y, s.scores.data() + g.first, length,
+                        rounding, s.tau.data() + g.first, s.ranking);
     }
 
-    /// Predict, suffer, step for one group. True if coefficients of its lanes wait to be applied.
-    [[gnu::always_inline]] bool learn_group(std::size_t index, const Seen<Row>& row,
+    /// Predict, evaluate the loss and step for one group; true if coefficients wait to be applied.
+    [[gnu::always_inline]] bool learn_group(std::size_t index, const MeasuredRow<Row>& row,
                                             const Target& y, double weight) {
         const Group& g = m.groups[index];
-        double looked = -1;  // a full metric looks at a row once
+        double looked = -1;  // computed once: it takes a pass over the full metric
         const auto length = [&] {
             if (m.shape.metric != Metric::full) return space.length(g.first, row);
-            if (looked < 0) looked = row.stretch * m.full[index].look(row.x, row.stretch);
+            if (looked < 0) looked = row.stretch * m.full[index].squared_length(row.x, row.stretch);
             return looked;
         };
-        Verdict verdict = suffer(g, row, y, weight, length);
-        account.count(index, weight, verdict);
-        const bool pulled = (g.gamma > 0 || m.shape.queue > 1) && (verdict.suffers || g.always) &&
+        Outcome outcome = evaluate_group(g, row, y, weight, length);
+        statistics.count(index, weight, outcome);
+        const bool pulled = (g.gamma > 0 || m.shape.queue > 1) && (outcome.violated || g.always) &&
                             !infeasible(g.rule, length);
-        if (!verdict.moves && !pulled) return false;
+        if (!outcome.moves && !pulled) return false;
         if (m.shape.reservoir > 0) offer(m, index);
         if (pulled) {
             means.centre(index, row);
-            verdict = suffer(g, row, y, weight / (1 + g.gamma), length);
+            outcome = evaluate_group(g, row, y, weight / (1 + g.gamma), length);
         }
-        account.count_update(index);
-        return verdict.moves && mover.move(index, row.stretch, verdict.kappa, length);
+        statistics.count_update(index);
+        return outcome.moves && mover.move(index, row.stretch, outcome.kappa, length);
     }
 
     [[gnu::always_inline]] const Rule& rule_at(const Group& g, double weight, double stretch) {
         if (weight == 1 && stretch == 1 && m.shape.spreads == 0) return g.rule;
-        return priced_rule(m, g, weight, stretch, s.priced);
+        return rule_for(m, g, weight, stretch, s.scaled_C);
     }
 
     Model<T>& m;
     Scratch<T>& s;
     Part<Single> part;
-    Space<T, Row, Single, Diagonal> space;
+    RowOps<T, Row, Single, Diagonal> space;
     Scores<T, Row, Single> scores;
     ClassMeans<T, Row, Single, Diagonal> means;
-    Mover<T, Row, Single, Diagonal> mover;
-    Account<T, Single> account;
-    LearnLanes<T, Row, Single, Diagonal> lanes;
+    WeightUpdate<T, Row, Single, Diagonal> mover;
+    Statistics<T, Single> statistics;
+    LearnOutputs<T, Row, Single, Diagonal> lanes;
 };
 
 /// Calls `use` with the loops that fit the model: one output or lanes, Euclidean or diagonal.

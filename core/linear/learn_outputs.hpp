@@ -1,4 +1,4 @@
-// The same step for independent outputs, all at once: the loops are over lanes.
+// The step of independent outputs, all at once: the loops are over outputs.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -10,21 +10,21 @@
 namespace aggro {
 
 template <class T, class Row, bool Single, bool Diagonal>
-class LearnLanes {
+class LearnOutputs {
   public:
-    LearnLanes(Model<T>& model, Scratch<T>& scratch)
+    LearnOutputs(Model<T>& model, Scratch<T>& scratch)
         : m(model),
           s(scratch),
           part{scratch.share},
-          rules(Single ? LaneRules() : LaneRules(model, scratch.share)) {}
+          rules(Single ? IndependentOutputs() : IndependentOutputs(model, scratch.share)) {}
 
     bool usable() const { return rules.usable; }
     bool models() const { return rules.models; }
 
-    /// Lets the metric of each lane that will move gain by its loss. True if some lane does.
-    bool gain(const Seen<Row>& row, const Target& y, double weight,
-              Mover<T, Row, Single, Diagonal>& mover) {
-        suffer(row, y, weight);
+    /// Adds the loss to the precision of each output that will move; true if some output moves.
+    bool gain(const MeasuredRow<Row>& row, const Target& y, double weight,
+              WeightUpdate<T, Row, Single, Diagonal>& mover) {
+        evaluate_outputs(row, y, weight);
         bool gains = false;
         for (std::size_t k = part.first(); k < part.end(); ++k) {
             const bool moves = s.tau[k] != 0;
@@ -34,13 +34,14 @@ class LearnLanes {
         return gains;
     }
 
-    /// Fills the step of each lane and counts what it suffers. True if some lane moves.
-    bool judge(const Seen<Row>& row, const Target& y, double weight, Account<T, Single>& account) {
-        suffer(row, y, weight);
-        const bool moving = count(account.examples() + 1);
-        if (!account.judges()) return moving;
-        if (!account.alone())
-            write_journal(account.entry());
+    /// Computes the step of each output and counts its loss; true if some output moves.
+    bool evaluate(const MeasuredRow<Row>& row, const Target& y, double weight,
+                  Statistics<T, Single>& statistics) {
+        evaluate_outputs(row, y, weight);
+        const bool moving = count(statistics.examples() + 1);
+        if (!statistics.records_examples()) return moving;
+        if (!statistics.alone())
+            write_journal(statistics.entry());
         else if (rules.models)
             write_records(m.record, rules.wrong.data(), rules.loss.data(), weight);
         else
@@ -48,23 +49,24 @@ class LearnLanes {
         return moving;
     }
 
-    /// OwnedLock the steps into coefficients, which wait to be applied.
-    bool move(const Seen<Row>& row, double weight, Mover<T, Row, Single, Diagonal>& mover) const {
+    /// Converts the steps into coefficients, which wait to be applied.
+    bool move(const MeasuredRow<Row>& row, double weight,
+              WeightUpdate<T, Row, Single, Diagonal>& mover) const {
         mover.move_lanes(row.stretch, [&](std::size_t k) { return rules.kappa_of(k, weight); });
         return true;
     }
 
   private:
-    /// Fills the loss and the step of each lane.
-    void suffer(const Seen<Row>& row, const Target& y, double weight) {
+    /// Computes the loss and the step of each output.
+    void evaluate_outputs(const MeasuredRow<Row>& row, const Target& y, double weight) {
         measure(row);
         const auto rounding =
             rounding_of<T>(row.x.size, [&](std::size_t k) { return reach(m, row, k); });
-        rules.judge(y, s.scores.data(), weight, row.stretch, s.tau.data(), m.targets, rounding);
+        rules.evaluate(y, s.scores.data(), weight, row.stretch, s.tau.data(), m.targets, rounding);
     }
 
-    /// x' Sigma x with the constant feature, for each lane.
-    void measure(const Seen<Row>& row) {
+    /// x' Sigma x with the constant feature, for each output.
+    void measure(const MeasuredRow<Row>& row) {
         const std::size_t n = part.end();
         const double constant = m.shape.intercept ? 1 / row.stretch : 0;
         AGGRO_LANES
@@ -104,7 +106,7 @@ class LearnLanes {
     Model<T>& m;
     Scratch<T>& s;
     Part<Single> part;
-    LaneRules rules;
+    IndependentOutputs rules;
 };
 
 }  // namespace aggro

@@ -1,5 +1,5 @@
-// The geometry of a step. Euclidean and diagonal metrics live in the loops of lanes.hpp;
-// this is the full one: a symmetric matrix over all features and the intercept.
+// The full metric: a symmetric matrix over all features and the intercept. Euclidean and diagonal
+// metrics are in the loops of lanes.hpp.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -38,7 +38,7 @@ class FullMetric {
 
     /// g = Sigma (x, 1); returns (x, 1)' g. The image stays until the next call.
     template <class Row>
-    double look(const Row& x, double scale) {
+    double squared_length(const Row& x, double scale) {
         std::fill(vector_.begin(), vector_.end(), T(0));
         for (std::size_t k = 0; k < x.size; ++k) vector_[x.feature(k)] = x.values[k];
         // in units of the row divided by its scale, the constant feature is 1/scale
@@ -72,7 +72,7 @@ class FullMetric {
 
     /// Sigma -= g g' kappa / (1 + kappa v), for the last image g and its v.
     void shrink(double kappa, double v) {
-        settle();
+        flush();
         pending_ = image_;
         factor_ = static_cast<T>(1 / (1 / kappa + v));  // of kappa = infinity as well
     }
@@ -83,7 +83,7 @@ class FullMetric {
 
     /// The same for more features; a new one is uncorrelated and has variance one.
     FullMetric grown(std::size_t features) {
-        settle();
+        flush();
         FullMetric larger(features, intercept_);
         const auto moved = [&](std::size_t i) {
             return intercept_ && i == features_ ? features : i;
@@ -96,14 +96,14 @@ class FullMetric {
 
     /// Makes a feature one that is new: uncorrelated, of variance one.
     void forget(std::size_t j) {
-        settle();
+        flush();
         for (std::size_t i = 0; i < size_; ++i)
             lower_[at(std::max(i, j), std::min(i, j))] = i == j ? T(1) : T(0);
     }
 
     /// The packed lower triangle, with nothing pending.
     Aligned<T>& lower() {
-        settle();
+        flush();
         return lower_;
     }
 
@@ -126,7 +126,7 @@ class FullMetric {
         factor_ = 0;
     }
 
-    void settle() {
+    void flush() {
         if (factor_ == T(0)) return;
         T* row = lower_.data();
         for (std::size_t i = 0; i < size_; row += ++i) {

@@ -13,7 +13,7 @@ template <class T, class Row>
 class BatchStep {
   public:
     BatchStep(Model<T>& model, Scratch<T>& scratch)
-        : m(model), s(scratch), score(model, scratch), account(model, scratch), gram(model) {}
+        : m(model), s(scratch), score(model, scratch), statistics(model, scratch), gram(model) {}
 
     virtual ~BatchStep() = default;
 
@@ -28,21 +28,21 @@ class BatchStep {
         if (m.sharpens_ahead()) sharpen_ahead(batch);
         for (std::size_t g = 0; g < m.groups.size(); ++g) learn_group(g, batch);
         if (m.shape.metric != Metric::full) apply(batch);
-        account.finish(static_cast<std::int64_t>(n));
+        statistics.finish(static_cast<std::int64_t>(n));
     }
 
-    /// The example of the batch that was looked at last, for complaints.
+    /// The last example that was read, for errors.
     std::size_t current() const { return at; }
 
   protected:
     /// Reads the products of a row with all lanes.
-    virtual Seen<Row> look(const Row& x) = 0;
+    virtual MeasuredRow<Row> look(const Row& x) = 0;
     /// Reads the scores of the mean, if it predicts.
-    virtual bool look_by_mean(const Seen<Row>& row, double averaged) = 0;
+    virtual bool look_by_mean(const MeasuredRow<Row>& row, double averaged) = 0;
     /// Lets an example join the class means, while they are open.
     virtual void join(const Member<Row>& example) = 0;
     /// Moves a group to its centre.
-    virtual void centre(std::size_t index, const Seen<Row>& row) = 0;
+    virtual void centre(std::size_t index, const MeasuredRow<Row>& row) = 0;
     /// Moves all outputs by their tau, along the row; the metric stays.
     virtual void step(const Row& x) = 0;
     /// Sharpens the metric along the row, where it is diagonal, by the kappa of each group.
@@ -52,8 +52,8 @@ class BatchStep {
     Scratch<T>& s;
 
     /// A row whose squared length does not overflow.
-    Seen<Row> look_strictly(const Row& x) {
-        const Seen<Row> row = look(x);
+    MeasuredRow<Row> look_strictly(const Row& x) {
+        const MeasuredRow<Row> row = look(x);
         if (row.stretch != 1)
             throw BadExample(
                 "its norm overflows, which a mini-batch cannot handle; scale the features");
@@ -69,13 +69,13 @@ class BatchStep {
         const Standing* began = standing();
         for (std::size_t j = 0; j < batch.size(); ++j) {
             const auto& [x, y, weight] = batch[at = j];
-            const Seen<Row> row = look_strictly(x);
-            if (m.awaits_first_row(0)) account.measure_intercept(row);
+            const MeasuredRow<Row> row = look_strictly(x);
+            if (m.awaits_first_row(0)) statistics.measure_intercept(row);
             absent[j] = row.squared == 0 && !m.shape.intercept;
             score.of_last(row);
-            if (account.judges())
-                account.record(y, weight, look_by_mean(row, account.averaged()), began);
-            account.measure(row, y);
+            if (statistics.records_examples())
+                statistics.record(y, weight, look_by_mean(row, statistics.averaged()), began);
+            statistics.measure(row, y);
             std::copy(s.scores.begin(), s.scores.end(),
                       scores.begin() + static_cast<std::ptrdiff_t>(j * outputs));
         }
@@ -93,16 +93,16 @@ class BatchStep {
     void learn_group(std::size_t index, const std::vector<Member<Row>>& batch) {
         const Group& g = m.groups[index];
         const bool hard = g.rule.cap == infinity && g.rule.ridge == 0;
-        bool progressive_loss = false, acts = false;
+        bool pulled = false, acts = false;
         for (std::size_t j = 0; j < batch.size(); ++j) {
-            const Verdict verdict = judge_at(g, batch[j], j);
+            const Outcome outcome = evaluate_at(g, batch[j], j);
             at = j;
-            account.count(index, batch[j].weight, verdict);
-            progressive_loss |=
-                (verdict.suffers || g.always) && !(hard && absent[j]);  // which cannot be met
-            acts |= verdict.moves && !absent[j];
+            statistics.count(index, batch[j].weight, outcome);
+            pulled |=
+                (outcome.violated || g.always) && !(hard && absent[j]);  // which cannot be met
+            acts |= outcome.moves && !absent[j];
         }
-        const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && progressive_loss;
+        const bool pulls = (g.gamma > 0 || m.shape.queue > 1) && pulled;
         if (!pulls && !acts) return;
         if (m.shape.reservoir > 0) offer(m, index);
         if (pulls) centre_all(index, batch);
@@ -111,28 +111,28 @@ class BatchStep {
         if (m.shape.metric == Metric::full) apply_full(index, batch);
     }
 
-    /// Newton's metric takes the examples up before the step, each by its squared loss.
+    /// Newton's metric learns the examples before the step, each by its squared loss.
     void sharpen_ahead(const std::vector<Member<Row>>& batch) {
         const std::size_t groups = m.groups.size();
         std::vector<double> gains(groups);
         for (std::size_t j = 0; j < batch.size(); ++j) {
             for (std::size_t i = 0; i < groups; ++i) {
                 const Group& g = m.groups[i];
-                const Verdict verdict = judge_at(g, batch[j], j);
-                const Rule rule = g.rule.priced(batch[j].weight / (1 + g.gamma));
-                gains[i] = verdict.moves && !absent[j] ? rule.gain(verdict.loss) : 0;
+                const Outcome outcome = evaluate_at(g, batch[j], j);
+                const Rule rule = g.rule.scaled_C(batch[j].weight / (1 + g.gamma));
+                gains[i] = outcome.moves && !absent[j] ? rule.gain(outcome.loss) : 0;
             }
             sharpen(batch[j].x, gains.data());
         }
     }
 
-    Verdict judge_at(const Group& g, const Member<Row>& example, std::size_t j) {
+    Outcome evaluate_at(const Group& g, const Member<Row>& example, std::size_t j) {
         const double* at = scores.data() + j * m.shape.outputs + g.first;
-        const Seen<Row> row{example.x};
+        const MeasuredRow<Row> row{example.x};
         const auto rounding = rounding_of<T>(
             example.x.size, [&](std::size_t k) { return reach(m, row, g.first + k); });
-        return judge(
-            g, priced_rule(m, g, 1, 1, s.priced), example.y, at, [] { return 1.0; }, rounding,
+        return evaluate(
+            g, rule_for(m, g, 1, 1, s.scaled_C), example.y, at, [] { return 1.0; }, rounding,
             s.tau.data() + g.first, s.ranking);
     }
 
@@ -156,7 +156,7 @@ class BatchStep {
         group_scores.resize(n * g.count);
         group_taus.resize(n * g.count);
         for (std::size_t j = 0; j < n; ++j) {
-            rules.push_back(priced_rule(m, g, batch[j].weight / (1 + g.gamma), 1, s.priced));
+            rules.push_back(rule_for(m, g, batch[j].weight / (1 + g.gamma), 1, s.scaled_C));
             targets.push_back(batch[j].y);
             for (std::size_t k = 0; k < g.count; ++k)
                 group_scores[j * g.count + k] = scores[j * m.shape.outputs + g.first + k];
@@ -164,7 +164,7 @@ class BatchStep {
         std::size_t terms = 0;
         for (const auto& example : batch) terms = std::max(terms, example.x.size);
         const auto reach_at = [&](std::size_t j, std::size_t k) {
-            return reach(m, Seen<Row>{batch[j].x}, g.first + k);
+            return reach(m, MeasuredRow<Row>{batch[j].x}, g.first + k);
         };
         const BatchProblem problem{n,
                                    gram.data(),
@@ -217,15 +217,15 @@ class BatchStep {
         for (std::size_t j = 0; j < batch.size(); ++j) {
             if (!moves(g, j)) continue;
             load_taus(j);
-            sigma.look(batch[j].x, 1.0);
+            sigma.squared_length(batch[j].x, 1.0);
             move_along_image(m, s, index);
         }
         for (std::size_t j = 0; j < batch.size(); ++j)
-            if (moves(g, j)) sigma.shrink(rules[j].kappa, sigma.look(batch[j].x, 1.0));
+            if (moves(g, j)) sigma.shrink(rules[j].kappa, sigma.squared_length(batch[j].x, 1.0));
     }
 
     Scores<T, Row, false> score;
-    Account<T, false> account;
+    Statistics<T, false> statistics;
     BatchGram<T, Row> gram;
     BatchWork work;
     Standing before;
@@ -251,20 +251,20 @@ class LearnBatch final : public BatchStep<T, Row> {
     using BatchStep<T, Row>::m;
     using BatchStep<T, Row>::s;
 
-    Seen<Row> look(const Row& x) override { return space.look(x, true); }
+    MeasuredRow<Row> look(const Row& x) override { return space.look(x, true); }
 
-    bool look_by_mean(const Seen<Row>& row, double averaged) override {
+    bool look_by_mean(const MeasuredRow<Row>& row, double averaged) override {
         return scores.of_mean(row, averaged);
     }
 
     void join(const Member<Row>& example) override {
         if (!means.open()) return;
-        const Seen<Row> row = this->look_strictly(example.x);
+        const MeasuredRow<Row> row = this->look_strictly(example.x);
         if (means.join(row, example.y, example.weight)) mover.apply(example.x);
         emphasise(m);
     }
 
-    void centre(std::size_t index, const Seen<Row>& row) override {
+    void centre(std::size_t index, const MeasuredRow<Row>& row) override {
         if (m.shape.sums > 0) means.read_sums(row.stretch);
         means.centre(index, row);
     }
@@ -286,10 +286,10 @@ class LearnBatch final : public BatchStep<T, Row> {
         mover.sharpen(x);
     }
 
-    Space<T, Row, Single, Diagonal> space;
+    RowOps<T, Row, Single, Diagonal> space;
     Scores<T, Row, Single> scores;
     ClassMeans<T, Row, Single, Diagonal> means;
-    Mover<T, Row, Single, Diagonal> mover;
+    WeightUpdate<T, Row, Single, Diagonal> mover;
 };
 
 /// Batches of such rows with the loops that fit the model.

@@ -1,4 +1,4 @@
-// Everything a learner knows: weights in lanes, metric, class sums, averages, counters.
+// The state of a linear model: weights, metric, class sums, averages, counters.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ struct Means {
     } total;
 };
 
-/// What an array of the state has one line for, or what its numbers belong to.
+/// What the lines of an array of the state belong to.
 enum class Per {
     lane,     ///< features; a line has the lanes of the outputs first
     slot,     ///< features; a line has several classifiers side by side
@@ -50,7 +50,7 @@ struct Mixture {
     double scale_sum = 0, own_sum = 0, rest_sum = 0;  ///< the same, summed over averaged rounds
 };
 
-/// Who wants to know before the weights of all features change at once.
+/// Is notified before the weights of all features change at once.
 struct SweepWatcher {
     virtual void before_sweep() = 0;
 
@@ -67,28 +67,28 @@ struct Model {
     Block<T> ring;          ///< the last `queue` classifiers
     Block<T> pool;          ///< the classifiers in the reservoir
     Block<T> pool_mean;
-    Aligned<double> bias_prior;  ///< where the first row tells it: 0 until then
-    Block<T> news;  ///< how many steps moved each weight; a diagonal metric tells by its precision
+    Aligned<double> bias_prior;  ///< if it depends on the first row: 0 until then
+    Block<T> update_counts;  ///< steps that moved each weight, where no diagonal metric counts them
     Aligned<double> bias, bias_variance, bias_sum, ring_bias, pool_bias, pool_mean_bias;
     Aligned<double> pool_key;
-    Aligned<double> bias_news;
+    Aligned<double> bias_update_counts;
     Aligned<Mixture> mix;              ///< one per output
     std::vector<std::size_t> own_sum;  ///< which class sum belongs to output k
     std::vector<FullMetric<T>> full;   ///< one per group
     std::vector<Group> groups;
     Tally tally;    ///< of each group
     Record record;  ///< of each model
-    Record turned;  ///< the record if the known class turns out to be the first: see `one_class`
+    Record turned;  ///< the record in case the known class is the first one: see `one_class`
     std::vector<std::size_t> model_of;                      ///< which model a group belongs to
     Aligned<std::int64_t> ring_fill, ring_next, pool_fill;  ///< one per group
     Means means;
     Sizes sizes;      ///< of the features
     Moments targets;  ///< of the targets, where epsilon is in units of their spread
-    Unit unit;        ///< of C, where several models learn side by side
+    CScale unit;      ///< of C, where several models learn side by side
     Counters counters;
     std::int64_t average_from = 0;        ///< examples to see before averaging begins
-    std::vector<SweepWatcher*> watchers;  ///< told before all features change at once
-    double* said = nullptr;  ///< where its part of the next joint answer goes, if there is one
+    std::vector<SweepWatcher*> watchers;  ///< notified before all features change at once
+    double* said = nullptr;  ///< where its part of the next ensemble prediction is written, if any
 
     Model(const Shape& s, std::vector<Group> g, std::vector<std::size_t> own)
         : shape(s), own_sum(std::move(own)), groups(std::move(g)) {
@@ -122,9 +122,9 @@ struct Model {
         for (std::size_t i = 0; i < groups.size(); ++i)
             model_of.push_back(i * shape.models / groups.size());
         if (shape.averages()) bias_sum.assign(k, 0);
-        if (counts_news()) {
-            news = Block<T>(padded<T>(k));
-            bias_news.assign(k, 0);
+        if (counts_updates()) {
+            update_counts = Block<T>(padded<T>(k));
+            bias_update_counts.assign(k, 0);
         }
         if (shape.queue > 1) {
             ring = Block<T>(shape.queue * k);
@@ -173,7 +173,7 @@ struct Model {
             1 + shape.forgetting * (inverse - 1) + kappa * together(prior * inverse);
         return variance / (adagrad() ? std::sqrt(growth) : growth);
     }
-    bool counts_news() const { return shape.mergeable && shape.metric == Metric::euclidean; }
+    bool counts_updates() const { return shape.mergeable && shape.metric == Metric::euclidean; }
     bool lazy_means() const { return shape.sums > 0 && shape.queue <= 1; }
     std::size_t total_lane() const { return shape.outputs + shape.sums; }
 
@@ -193,8 +193,8 @@ struct Model {
         for (SweepWatcher* watcher : watchers) watcher->before_sweep();
     }
 
-    /// Features that appear later have weight zero and variance one: growing is exact. All room is
-    /// made before anything changes, so that the model is as it was if there is none.
+    /// Features that appear later have weight zero and variance one: growing is exact. All memory
+    /// is allocated before anything changes, so that the model is unchanged if there is too little.
     void grow(std::size_t features) {
         if (features <= shape.features && shape.features > 0) return;
         check_room(features);
@@ -214,7 +214,7 @@ struct Model {
         shape.features = features;
     }
 
-    /// Makes a feature as good as one that has just appeared.
+    /// Resets a feature to the state of a new one.
     void forget(std::size_t j) {
         for (Block<T>* block : tables())
             if (block->stride() > 0) std::fill_n(block->row(j), block->stride(), T(0));
@@ -223,7 +223,7 @@ struct Model {
         for (FullMetric<T>& metric : full) metric.forget(j);
     }
 
-    /// Makes a copy a model of its own: until then its blocks share their memory with the original.
+    /// Gives a copy its own memory: until then its blocks share that of the original.
     void detach() {
         for (Block<T>* block : tables()) block->detach();
         watchers.clear();
@@ -238,8 +238,8 @@ struct Model {
         });
     }
 
-    /// The same as it is saved: the sections of the cells apart. "weights" has the variances behind
-    /// the weights, "trail" the shift; what is written into them is taken over.
+    /// Visits the arrays in their saved form, with the sections of the cells apart: "weights" holds
+    /// weights and variances, "trail" the shift. Changes to these copies are written back.
     template <class Visit>
     void visit_saved(Visit&& use) {
         visit([&](const char* name, Per per, auto* data, std::size_t size) {
@@ -276,14 +276,14 @@ struct Model {
         copy(false);
     }
 
-    /// The list of the state's arrays, compiled once for all who ask for it.
+    /// Visits all arrays of the state; compiled once for all visitors.
     void visit_each(const Visitor& visit) {
         visit("weights", Per::cell, weights.data(), weights.size());
         visit("class_sum_rest", Per::feature, sum_rest.data(), sum_rest.size());
         visit("ring", Per::slot, ring.data(), ring.size());
         visit("pool", Per::slot, pool.data(), pool.size());
         visit("pool_mean", Per::lane, pool_mean.data(), pool_mean.size());
-        visit("news", Per::lane, news.data(), news.size());
+        visit("news", Per::lane, update_counts.data(), update_counts.size());
         using Doubles = std::tuple<const char*, Per, Aligned<double>*>;
         for (auto [name, per, array] : std::initializer_list<Doubles>{
                  {"bias", Per::output, &bias},
@@ -294,7 +294,7 @@ struct Model {
                  {"pool_bias", Per::output, &pool_bias},
                  {"pool_mean_bias", Per::output, &pool_mean_bias},
                  {"pool_key", Per::group, &pool_key},
-                 {"bias_news", Per::output, &bias_news},
+                 {"bias_news", Per::output, &bias_update_counts},
                  {"class_weight_seen", Per::shared, &means.count},
                  {"class_sum_norm", Per::shared, &means.norm},
                  {"class_sum_cross", Per::shared, &means.cross},
@@ -366,9 +366,9 @@ struct Model {
     }
 
     using Tables = std::array<Block<T>*, 6>;
-    Tables tables() { return {&weights, &sum_rest, &ring, &pool, &pool_mean, &news}; }
+    Tables tables() { return {&weights, &sum_rest, &ring, &pool, &pool_mean, &update_counts}; }
 
-    /// Raises if a model of so many features is more than the machine can hold.
+    /// Throws if a model with this number of features exceeds the memory of the machine.
     void check_room(std::size_t features) {
         const auto width = static_cast<double>(features), size = width + 1;
         double line = shape.scale == Scale::none ? 0 : 2 * sizeof(double);

@@ -8,16 +8,16 @@
 
 namespace aggro {
 
-/// Raised when the caller asked to stop; the model is whole, after the last finished example.
+/// Thrown when the caller asked to stop; the model is consistent, after the last finished example.
 struct Interrupted : std::exception {};
 
-/// A row that was refused, for the message.
+/// A row that was rejected, for the message.
 struct BadRow : std::runtime_error {
     std::size_t row;
     BadRow(std::size_t i, const std::string& what) : std::runtime_error(what), row(i) {}
 };
 
-/// What to learn from, and in which order.
+/// Rows, targets and weights to learn from, and their order.
 struct TrainingBatch {
     Matrix x;
     const std::int64_t* labels = nullptr;  ///< one class per row, or
@@ -29,11 +29,11 @@ struct TrainingBatch {
     std::size_t count = 0;                ///< how many rows to learn
     std::size_t batch_size = 1;
     std::size_t threads = 1;
-    const Matrix* typical = nullptr;  ///< a row that is scored beside each of them, if these are
-    double* margins = nullptr;  ///< for each place in the order: what is said before it is learned
-    std::size_t watched = 0;    ///< by which of several models
-    bool undo = true;           ///< put the model back as it was when a row is refused
-    bool look = true;           ///< at its end, whether the model overflows
+    const Matrix* reference = nullptr;  ///< a row that is scored beside each of them, if these are
+    double* margins = nullptr;  ///< for each place in the order: scores before it is learned
+    std::size_t recorded = 0;   ///< the model that gives them
+    bool undo = true;           ///< restore the model if a row is rejected
+    bool check = true;          ///< whether the model overflows, at the end
     std::function<bool()> interrupted;
 
     std::size_t row(std::size_t i) const {
@@ -45,9 +45,9 @@ struct TrainingBatch {
     }
 };
 
-/// Calls `body(row number)` and names the row in any complaint.
+/// Calls `body()` and adds the number of the row to its errors.
 template <class Body>
-[[gnu::always_inline]] inline void naming_the_row(std::size_t row, Body&& body) {
+[[gnu::always_inline]] inline void with_row_context(std::size_t row, Body&& body) {
     try {
         body();
     } catch (const BadExample& bad) {
@@ -55,7 +55,7 @@ template <class Body>
     }
 }
 
-/// How many rows ahead of the one that is learned memory is asked for: some kilobytes.
+/// How many rows ahead to prefetch: some kilobytes.
 inline std::size_t rows_ahead(const Matrix& x) {
     constexpr std::size_t bytes = 4096, most = 8;
     const std::size_t entry = (x.doubles ? 8 : 4) + (x.sparse() ? x.wide_indices ? 8 : 4 : 0);
@@ -64,61 +64,62 @@ inline std::size_t rows_ahead(const Matrix& x) {
 }
 
 /// `at` is the place in the order of the row that is being learned: where it failed, if it does.
-/// `look(place, count)` is called before so many rows are learned together.
-template <class T, class Row, class Look = DoNothing>
-inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch, const TrainingBatch& lesson,
-                       std::size_t& at, const Look& look = {}) {
-    Reader<T, Row> reader(lesson.x);
+/// `before(place, count)` is called before `count` rows are learned together.
+template <class T, class Row, class Before = DoNothing>
+inline void learn_rows(Model<T>& m, Sizes& sizes, Scratch<T>& scratch,
+                       const TrainingBatch& training, std::size_t& at, const Before& before = {}) {
+    Reader<T, Row> reader(training.x);
     Scaled<T, Row> scaled(sizes, m.shape.features);
     const bool scales = sizes.kind != Scale::none;
-    const std::size_t ahead = rows_ahead(lesson.x);
+    const std::size_t ahead = rows_ahead(training.x);
     with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
-        for (std::size_t i = 0; i < lesson.count; ++i) {
-            const std::size_t r = lesson.row(i);
-            at = lesson.first + i;
-            if (i + ahead < lesson.count) reader.prefetch(lesson.row(i + ahead));
-            look(i, 1);
-            naming_the_row(r, [&] {
+        for (std::size_t i = 0; i < training.count; ++i) {
+            const std::size_t r = training.row(i);
+            at = training.first + i;
+            if (i + ahead < training.count) reader.prefetch(training.row(i + ahead));
+            before(i, 1);
+            with_row_context(r, [&] {
                 const Row x = reader.row(r);
-                const double weight = lesson.weight(r);
+                const double weight = training.weight(r);
                 if (weight > 0 && scales)
-                    learn(scaled.learn(x), lesson.target(r), weight);
+                    learn(scaled.learn(x), training.target(r), weight);
                 else if (weight > 0)  // a call of its own: rows as they are stay in registers
-                    learn(x, lesson.target(r), weight);
+                    learn(x, training.target(r), weight);
             });
         }
     });
 }
 
 template <class T, class Row>
-inline void learn_batches(Model<T>& m, const TrainingBatch& lesson, std::size_t& at,
-                          const std::function<void(std::size_t, std::size_t)>& look = DoNothing()) {
+inline void learn_batches(
+    Model<T>& m, const TrainingBatch& training, std::size_t& at,
+    const std::function<void(std::size_t, std::size_t)>& before = DoNothing()) {
     Scratch<T> scratch(m);
-    std::vector<Reader<T, Row>> readers(lesson.batch_size,
-                                        Reader<T, Row>(lesson.x));  // rows must last
-    std::vector<Scaled<T, Row>> scaled(lesson.batch_size,
+    std::vector<Reader<T, Row>> readers(training.batch_size,
+                                        Reader<T, Row>(training.x));  // rows must last
+    std::vector<Scaled<T, Row>> scaled(training.batch_size,
                                        Scaled<T, Row>(m.sizes, m.shape.features));
     std::vector<Member<Row>> batch;
     const auto learn = batch_step<T, Row>(m, scratch);
-    std::vector<std::size_t> numbers;  // where in the lesson the rows of the batch are
-    for (std::size_t i = 0; i < lesson.count; ++i) {
-        const std::size_t r = lesson.row(i);
-        if (lesson.weight(r) > 0) {
+    std::vector<std::size_t> numbers;  // places of the rows of the batch
+    for (std::size_t i = 0; i < training.count; ++i) {
+        const std::size_t r = training.row(i);
+        if (training.weight(r) > 0) {
             const std::size_t place = batch.size();
-            if (place == 0) look(i, std::min(lesson.batch_size, lesson.count - i));
+            if (place == 0) before(i, std::min(training.batch_size, training.count - i));
             numbers.push_back(i);
-            at = lesson.first + i;
-            naming_the_row(r, [&] {
+            at = training.first + i;
+            with_row_context(r, [&] {
                 const Row x = scaled[place].learn(readers[place].row(r));
-                batch.push_back({x, lesson.target(r), lesson.weight(r)});
+                batch.push_back({x, training.target(r), training.weight(r)});
             });
         }
-        if (batch.size() < lesson.batch_size && i + 1 < lesson.count) continue;
+        if (batch.size() < training.batch_size && i + 1 < training.count) continue;
         try {
             (*learn)(batch);
         } catch (const BadExample& bad) {
-            at = lesson.first + numbers[learn->current()];
-            throw BadRow(lesson.row(numbers[learn->current()]), bad.what());
+            at = training.first + numbers[learn->current()];
+            throw BadRow(training.row(numbers[learn->current()]), bad.what());
         }
         batch.clear();
         numbers.clear();
@@ -138,38 +139,38 @@ inline std::size_t busy_threads(const Matrix& x, std::size_t rows, std::size_t l
 
 /// Writes the record of the rows that threads have learned.
 template <class T>
-inline void write_record(Model<T>& m, const TrainingBatch& lesson, Journal& journal) {
+inline void write_record(Model<T>& m, const TrainingBatch& training, Journal& journal) {
     if (m.counters.frozen) return;
-    const bool models = LaneRules(m, whole(m)).models;
-    for (std::size_t i = 0, entry = 0; i < lesson.count; ++i) {
-        const std::size_t r = lesson.row(i);
-        const double weight = lesson.weight(r);
+    const bool models = IndependentOutputs(m, whole(m)).models;
+    for (std::size_t i = 0, entry = 0; i < training.count; ++i) {
+        const std::size_t r = training.row(i);
+        const double weight = training.weight(r);
         if (weight == 0) continue;
         if (models) {
             write_records(m.record, journal.votes(entry), journal.losses(entry), weight);
         } else {
             const Votes votes{journal.votes(entry), journal.votes(entry, m.shape.rivals() - 1)};
-            write_record<false>(m, votes, lesson.target(r), weight);
+            write_record<false>(m, votes, training.target(r), weight);
             add_losses(m, weight, journal.losses(entry));
         }
         ++entry;
     }
 }
 
-/// Each thread learns all rows for its own share of the model. They meet to write the record when
-/// the journal has 8 MB, or after some hundredths of a second: not often, for on a busy machine
-/// each waits for the other's turn.
+/// Each thread learns all rows for its own share of the model. They synchronise to write the record
+/// when the journal has 8 MB, or after some hundredths of a second: rarely, because on a busy
+/// machine they wait for each other.
 template <class T>
-inline void learn_shares(Model<T>& m, const TrainingBatch& lesson, const std::vector<Share>& parts,
-                         std::size_t& at) {
+inline void learn_shares(Model<T>& m, const TrainingBatch& training,
+                         const std::vector<Share>& parts, std::size_t& at) {
     const std::size_t most =
         1 + std::min((std::size_t{1} << 19) / (m.shape.outputs * m.shape.rivals()),
-                     (std::size_t{1} << 26) / row_work(lesson.x, m.lanes));
-    Journal journal(m, std::min(most, lesson.count));
-    TrainingBatch block = lesson;
-    for (std::size_t done = 0; done < lesson.count; done += block.count) {
-        block.first = lesson.first + done;
-        block.count = std::min(most, lesson.count - done);
+                     (std::size_t{1} << 26) / row_work(training.x, m.lanes));
+    Journal journal(m, std::min(most, training.count));
+    TrainingBatch block = training;
+    for (std::size_t done = 0; done < training.count; done += block.count) {
+        block.first = training.first + done;
+        block.count = std::min(most, training.count - done);
         Counters after;
         std::vector<Sizes> sizes(parts.size(), m.sizes);  // each thread comes to the same
         const auto job = [&](std::size_t t, std::size_t& row) {
@@ -189,16 +190,17 @@ inline void learn_shares(Model<T>& m, const TrainingBatch& lesson, const std::ve
     }
 }
 
-/// Learns the rows of a lesson, one after another or in batches; `at` is how far it came.
+/// Learns the rows one after another or in mini-batches; `at` is the row that it reached.
 template <class T>
-inline void learn_all(Model<T>& m, const TrainingBatch& lesson, std::size_t& at) {
-    const auto parts = shares(m, busy_threads(lesson.x, lesson.count, m.lanes, lesson.threads));
-    if (lesson.batch_size == 1 && parts.size() > 1) return learn_shares(m, lesson, parts, at);
-    with_row_type<T>(lesson.x, [&](auto kind) {
+inline void learn_all(Model<T>& m, const TrainingBatch& training, std::size_t& at) {
+    const auto parts =
+        shares(m, busy_threads(training.x, training.count, m.lanes, training.threads));
+    if (training.batch_size == 1 && parts.size() > 1) return learn_shares(m, training, parts, at);
+    with_row_type<T>(training.x, [&](auto kind) {
         using Row = decltype(kind);
-        if (lesson.batch_size > 1) return learn_batches<T, Row>(m, lesson, at);
+        if (training.batch_size > 1) return learn_batches<T, Row>(m, training, at);
         Scratch<T> scratch(m);
-        learn_rows<T, Row>(m, m.sizes, scratch, lesson, at);
+        learn_rows<T, Row>(m, m.sizes, scratch, training, at);
     });
 }
 
@@ -214,8 +216,8 @@ inline void look_at_all(Model<T>& m, const Matrix& x, std::size_t threads, Use&&
             Scaled<T, Row> scaled(m.sizes, m.shape.features);
             with_loops<Learn, T, Row>(m, scratch, [&](auto learn) __attribute__((noinline)) {
                 for (at = t * x.rows / count; at < (t + 1) * x.rows / count; ++at)
-                    naming_the_row(at,
-                                   [&] { use(learn, scratch, scaled.look(reader.row(at)), at); });
+                    with_row_context(at,
+                                     [&] { use(learn, scratch, scaled.look(reader.row(at)), at); });
             });
         });
     });
@@ -231,7 +233,7 @@ inline void score_all(Model<T>& m, const Matrix& x, T* out, std::size_t threads)
     });
 }
 
-/// What its models say jointly of each row.
+/// The ensemble score of each row.
 template <class T>
 inline void score_jointly(Model<T>& m, const Matrix& x, double* out, std::size_t threads) {
     look_at_all(m, x, threads, [&](auto& learn, Scratch<T>&, const auto& row, std::size_t at) {
@@ -240,7 +242,7 @@ inline void score_jointly(Model<T>& m, const Matrix& x, double* out, std::size_t
 }
 
 /// Squared norm of one row, as it will be once it is scaled, if it is the first one. A row that
-/// cannot be read has none; learning it says why.
+/// cannot be read has none; learning it reports why.
 inline double square_of(const Matrix& x, std::size_t row, Scale scale) {
     if (row >= x.rows) throw std::out_of_range("order names a row that is not there");
     double total = 0;

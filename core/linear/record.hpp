@@ -1,4 +1,4 @@
-// Who would have been right: the progressive record of models that learn side by side.
+// Progressive record of models that learn side by side.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ inline bool wrong_vote(const Model<T>& m, const double* scores, std::size_t firs
     const double* mine = scores + g.first;
     if (picks_class(g.task)) return std::max_element(mine, mine + g.count) - mine != y.label;
     if (m.shape.vote == Vote::argmax) return std::max_element(mine, mine + each) - mine != y.label;
-    bool wrong = false;  // and no early end: a branch could not be foretold
+    bool wrong = false;  // no early end: the branch could not be predicted
     for (std::size_t k = 0; k < each; ++k)
         wrong |= (mine[k] > 0) != (y.sign(m.groups[first + k].positive) > 0);
     return wrong;
@@ -68,7 +68,8 @@ using Votes = std::array<const double*, 2>;
 
 /// Counts the mistakes of all rivals in an example of this weight, by `wrong(model, rival)`. The
 /// predictor is the one chosen by the record `before`, which may be the same record; it is looked
-/// up only where the rivals differ. Mistakes of an ensemble prediction are counted in `Joint`.
+/// up only where the rivals differ. Mistakes of an ensemble prediction are counted in
+/// `EnsembleScores`.
 template <bool Single, class Wrong>
 [[gnu::always_inline]] inline void write_mistakes(Record& r, const Record& before, bool jointly,
                                                   double weight, Wrong&& wrong) {
@@ -125,9 +126,9 @@ inline Record& turned_record(Model<T>& m) {
     return m.turned;
 }
 
-/// The mistakes of a model that knows one of two classes. A score of zero speaks for the first
-/// class, and which one that is will be known when the second class comes; the two records differ
-/// by these ties, and so may the models that they choose.
+/// Counts the mistakes of a model that has one of two classes. A score of zero predicts the first
+/// class, which is not known before the second class appears; the two records differ by these ties,
+/// and so may the models that they choose.
 template <class T>
 [[gnu::noinline]] inline void write_turned(Model<T>& m, const Votes& votes, const Target& y,
                                            double weight, const Record* began) {
@@ -141,7 +142,7 @@ template <class T>
 
 /// The ensemble prediction of all rivals of all models, by their scores of a row.
 template <class T>
-inline double joint_answer(const Model<T>& m, const Votes& votes) {
+inline double ensemble_score(const Model<T>& m, const Votes& votes) {
     const Record& r = m.record;
     double answer = 0;
     for (std::size_t v = 0; v < r.part.size(); ++v) {
@@ -175,7 +176,7 @@ template <class T>
     constexpr double most = 1e290;  // so that their sum is finite
     constexpr std::size_t ways = Record::stretches.size();
     Record& r = m.record;
-    *m.said++ = joint_answer(m, votes);
+    *m.said++ = ensemble_score(m, votes);
     for (std::size_t v = 0; v < r.part.size(); ++v) {
         const Group& g = m.groups[v / r.rivals];
         const double margin = votes[v % r.rivals][g.first];
@@ -189,7 +190,7 @@ template <class T>
     }
 }
 
-/// What the records were when a batch began: its examples are predicted before any is learned.
+/// The records before a mini-batch: its examples are predicted before any of them is learned.
 struct Standing {
     Record record, turned;
 };

@@ -1,4 +1,4 @@
-// Learning while the margins are written down that each row was given before it was learned.
+// Learning that records each row's margin before the row is learned.
 #pragma once
 #include <memory>
 
@@ -6,8 +6,8 @@
 
 namespace aggro {
 
-/// Scores of the rows of a matrix by the predictor; where several models race, by the one that
-/// leads, or its part of their joint answer. Its working memory lives from row to row.
+/// Scores rows of a matrix by the predictor: of several models by the best one, or the model's part
+/// of an ensemble prediction. Its working memory is reused from row to row.
 template <class T>
 struct Scorer {
     virtual ~Scorer() = default;
@@ -22,8 +22,8 @@ class ScorerOf final : public Scorer<T> {
 
     void operator()(std::size_t row, double* out) override {
         if (m.said)
-            return naming_the_row(row, [&] { *out = loop.joint(scaled.look(reader.row(row))); });
-        naming_the_row(row, [&] { loop.score(scaled.look(reader.row(row))); });
+            return with_row_context(row, [&] { *out = loop.joint(scaled.look(reader.row(row))); });
+        with_row_context(row, [&] { loop.score(scaled.look(reader.row(row))); });
         const std::size_t each = m.shape.outputs / m.shape.models;
         const std::size_t chosen = m.shape.models > 1 ? best_record(m.record) : 0;
         std::copy_n(scratch.scores.data() + chosen * each, each, out);
@@ -50,27 +50,27 @@ inline std::unique_ptr<Scorer<T>> scorer_of(Model<T>& m, const Matrix& x) {
     return scorer;
 }
 
-/// Learns row by row, or batch by batch. `margins` has two parts for each place in the order: the
-/// scores of its row, and those of the typical row at the same moment. All rows must have a weight.
+/// Learns row by row, or batch by batch. For each place in the order, `margins` receives the scores
+/// of its row and those of the reference row at the same time. All weights must be positive.
 template <class T>
-inline void learn_watched(Model<T>& m, const TrainingBatch& lesson, std::size_t& at) {
+inline void learn_recording_margins(Model<T>& m, const TrainingBatch& training, std::size_t& at) {
     const std::size_t each = m.shape.outputs / m.shape.models;
-    const auto rows = scorer_of(m, lesson.x), typical = scorer_of(m, *lesson.typical);
+    const auto rows = scorer_of(m, training.x), reference = scorer_of(m, *training.reference);
     std::vector<double> centre(each);
     const auto look = [&](std::size_t place, std::size_t count) {
-        (*typical)(0, centre.data());
+        (*reference)(0, centre.data());
         for (std::size_t i = place; i < place + count; ++i) {
-            at = lesson.first + i;
-            double* out = lesson.margins + at * 2 * each;
-            (*rows)(lesson.row(i), out);
+            at = training.first + i;
+            double* out = training.margins + at * 2 * each;
+            (*rows)(training.row(i), out);
             std::copy(centre.begin(), centre.end(), out + each);
         }
     };
-    with_row_type<T>(lesson.x, [&](auto kind) {
+    with_row_type<T>(training.x, [&](auto kind) {
         using Row = decltype(kind);
-        if (lesson.batch_size > 1) return learn_batches<T, Row>(m, lesson, at, look);
+        if (training.batch_size > 1) return learn_batches<T, Row>(m, training, at, look);
         Scratch<T> scratch(m);
-        learn_rows<T, Row>(m, m.sizes, scratch, lesson, at, look);
+        learn_rows<T, Row>(m, m.sizes, scratch, training, at, look);
     });
 }
 

@@ -170,7 +170,7 @@ class Checkpoint final : private SweepWatcher {
         if (!by_lines || data == nullptr) return 0;
         if (data == m.weights.data()) return m.weights.stride();
         if (data == m.sum_rest.data()) return m.sum_rest.stride();
-        if (data == m.news.data()) return m.news.stride();
+        if (data == m.update_counts.data()) return m.update_counts.stride();
         return data == m.sizes.seen.data() || data == m.sizes.square.data() ? 1 : 0;
     }
 

@@ -1,5 +1,5 @@
-// The verbs of a row on a model: look at it, measure it, step along it. One output or many lanes,
-// Euclidean or diagonal: the only things the loops over features can tell apart.
+// Operations of a row on a model: products, squared lengths, steps. The loops over features differ
+// only by one output or several, and by a Euclidean or diagonal metric.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -20,9 +20,9 @@ struct Scratch {
     std::vector<std::size_t> active;
     std::vector<T> values;
     Ranking ranking;
-    Rule priced;                 ///< the rule of a group at the weight of an example
+    Rule scaled_C;               ///< the rule of a group at the weight of an example
     Share share;                 ///< what is learned with it
-    Journal* journal = nullptr;  ///< where threads write what they see; null for one alone
+    Journal* journal = nullptr;  ///< where threads write scores and losses; null for one thread
     Counters counters;           ///< of a thread; one alone uses the model's
 
     explicit Scratch(const Model<T>& m)
@@ -44,10 +44,10 @@ inline void clear(std::vector<T>& lanes) {
     std::fill(lanes.begin(), lanes.end(), T(0));
 }
 
-/// A row that was looked at. It is `stretch` times x: 1 but for rows whose squared length would
+/// A row with its squared length. It is `stretch` times x: 1 unless the squared length would
 /// overflow.
 template <class Row>
-struct Seen {
+struct MeasuredRow {
     const Row& x;
     double squared = 0;  ///< ||x||^2; a length that underflows counts as zero
     double stretch = 1;
@@ -75,9 +75,9 @@ template <class T, class Row>
 }
 
 template <class T, class Row, bool Single, bool Diagonal>
-class Space {
+class RowOps {
   public:
-    Space(Model<T>& model, Scratch<T>& scratch)
+    RowOps(Model<T>& model, Scratch<T>& scratch)
         : m(model),
           s(scratch),
           stride(model.weights.stride()),
@@ -85,17 +85,17 @@ class Space {
           lanes(scratch.share.lanes),
           shifts(model.shape.averages()) {}
 
-    /// Looks at a row: its products with all lanes and its squared length; those with the shift of
-    /// the mean are read along where it is asked for, or costs nothing.
-    [[gnu::always_inline]] Seen<Row> look(const Row& x, bool mean) {
+    /// Computes the products of a row with all outputs and its squared length, and those with the
+    /// shift of the mean if `mean` is set or they cost nothing.
+    [[gnu::always_inline]] MeasuredRow<Row> look(const Row& x, bool mean) {
         const double squared = read(x, mean);
-        if (!(squared <= std::numeric_limits<T>::max())) return look_shortened(x, mean);
+        if (!(squared <= std::numeric_limits<T>::max())) return read_shortened(x, mean);
         return {x, squared < std::numeric_limits<T>::min() ? 0 : squared};
     }
 
     /// x' Sigma x with the constant feature, in units of the row (x / stretch); Euclidean or
     /// diagonal.
-    double length(std::size_t k, const Seen<Row>& row) const {
+    double length(std::size_t k, const MeasuredRow<Row>& row) const {
         const double v = Diagonal ? static_cast<double>(s.length[k]) : row.squared;
         return row.stretch * v + (m.shape.intercept ? divided(m.bias_variance[k], row.stretch) : 0);
     }
@@ -113,7 +113,7 @@ class Space {
         }
     }
 
-    /// Measures the row again, where the metric has changed since it was looked at.
+    /// Computes the squared lengths again after a change of the metric.
     void measure(const Row& x) {
         if constexpr (Single)
             read(x, false);
@@ -180,7 +180,7 @@ class Space {
         }
     }
 
-    /// Adds to the class sums what waits for them in `plain`, where rounding would wear them out.
+    /// Adds the coefficients in `plain` to the class sums without losing float precision.
     void add_sums(const Row& x) {
         if constexpr (std::is_same_v<T, float>)
             for (std::size_t c = 0; c < m.sum_rest.stride(); ++c) {
@@ -204,7 +204,7 @@ class Space {
     }
 
     /// The same for a row whose squared length overflows: it is divided by its largest value.
-    [[gnu::noinline]] Seen<Row> look_shortened(const Row& x, bool mean) {
+    [[gnu::noinline]] MeasuredRow<Row> read_shortened(const Row& x, bool mean) {
         const T largest = shorten(x, s.values);
         shortened = x;
         shortened.values = s.values.data();
@@ -244,7 +244,7 @@ class Space {
     Scratch<T>& s;
     std::size_t stride, first, lanes;
     bool shifts;      ///< the mean of the weights is kept
-    Row shortened{};  ///< the row just looked at, where its squared length would overflow
+    Row shortened{};  ///< the last row whose squared length would overflow
 };
 
 }  // namespace aggro

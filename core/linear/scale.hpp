@@ -1,4 +1,4 @@
-// Features brought to one scale, row by row, before anything is learned from them.
+// Online scaling of features, row by row, before learning.
 #pragma once
 #include <cmath>
 #include <numeric>
@@ -25,7 +25,7 @@ struct Sizes {
         kind = scale;
         if (kind == Scale::standard) moments.begin(0);
     }
-    /// Makes room for so many features, without which nothing is changed.
+    /// Allocates memory for more features; nothing else changes.
     void make_room(std::size_t features) {
         if (kind == Scale::standard) moments.make_room(features);
         if (kind != Scale::online) return;
@@ -44,7 +44,7 @@ struct Sizes {
 
     double centre(std::size_t j) const { return kind == Scale::standard ? moments.mean[j] : 0; }
 
-    /// What a feature is multiplied by; a feature that never changed says nothing.
+    /// The factor of a feature: 0 for a feature that never changed.
     double factor(std::size_t j) const {
         if (kind == Scale::none) return 1;
         const double size = kind == Scale::standard ? moments.deviation(j)

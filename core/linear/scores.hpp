@@ -1,4 +1,4 @@
-// What a model says of a row that was looked at: by its last weights, or by what predicts.
+// Scores of a row: by the last weights, or by the predictor.
 #pragma once
 #include <cmath>
 
@@ -9,7 +9,8 @@ namespace aggro {
 
 /// The size of the terms that make score k of a row by the last weights.
 template <class T, class Row>
-[[gnu::noinline]] inline double reach(const Model<T>& m, const Seen<Row>& row, std::size_t k) {
+[[gnu::noinline]] inline double reach(const Model<T>& m, const MeasuredRow<Row>& row,
+                                      std::size_t k) {
     const auto lane = [&](std::size_t l) {
         return reach_of(row.x, m.weights.data() + l, m.weights.stride());
     };
@@ -27,7 +28,7 @@ class Scores {
     Scores(Model<T>& model, Scratch<T>& scratch) : m(model), s(scratch), part{scratch.share} {}
 
     /// Scores of the last weights.
-    [[gnu::always_inline]] void of_last(const Seen<Row>& row) {
+    [[gnu::always_inline]] void of_last(const MeasuredRow<Row>& row) {
         const std::size_t n = part.end();
         if (Single || m.shape.sums == 0) {
             AGGRO_LANES
@@ -41,8 +42,8 @@ class Scores {
         }
     }
 
-    /// Puts the scores of what predicts in the place of those of the last weights.
-    [[gnu::always_inline]] void of_predictor(const Seen<Row>& row, double averaged) {
+    /// Replaces the scores of the last weights by those of the predictor.
+    [[gnu::always_inline]] void of_predictor(const MeasuredRow<Row>& row, double averaged) {
         if (!of_mean(row, averaged)) return;
         const std::size_t each = m.shape.outputs / m.shape.models;
         for (std::size_t k = part.first(); k < part.end(); ++k)
@@ -51,14 +52,14 @@ class Scores {
 
     /// Fills `means` with the scores of the average, whose rounds weigh so much, or of the
     /// reservoir. False if there is neither: the last weights predict.
-    bool of_mean(const Seen<Row>& row, double averaged) {
+    bool of_mean(const MeasuredRow<Row>& row, double averaged) {
         if (m.shape.predictor == Predictor::reservoir) return of_reservoir(row), true;
         if (!m.shape.averages() || averaged == 0) return false;
         return of_average(row, averaged), true;
     }
 
   private:
-    void of_average(const Seen<Row>& row, double rounds) {
+    void of_average(const MeasuredRow<Row>& row, double rounds) {
         const T* shifts = s.dot.data() + m.lanes;
         for (std::size_t k = part.first(); k < part.end(); ++k) {
             const Mixture& mix = m.mix[k];
@@ -68,7 +69,7 @@ class Scores {
         }
     }
 
-    void of_reservoir(const Seen<Row>& row) {
+    void of_reservoir(const MeasuredRow<Row>& row) {
         dot_pool(row.x);
         s.means = s.scores;  // until the reservoir holds a classifier
         for (std::size_t g = 0; g < m.groups.size(); ++g)

@@ -1,4 +1,4 @@
-// Models that are taken out of those that learn side by side, doubled, or put in another order.
+// Selects, copies and reorders models that learn side by side.
 #pragma once
 #include <cstring>
 #include <type_traits>
@@ -99,7 +99,7 @@ struct Selection {
     }
 };
 
-/// Lets model i of `to`, which knows nothing yet, go on where model `models[i]` of `from` is.
+/// Continues model `models[i]` of `from` in model i of `to`, which is fresh.
 template <class T>
 void continue_models(Model<T>& to, Model<T>& from, const std::vector<std::size_t>& models) {
     const Selection<T> selection(from, to, models);

@@ -1,4 +1,4 @@
-// What kind of model is made, and how it counts the rounds that its mean is made of.
+// The shape of a model, and how it counts the rounds of its mean.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace aggro {
 
 enum class Predictor { last, average, either, reservoir };
 
-/// How the groups' answers make one prediction, for counting mistakes.
+/// How the groups' scores make one prediction, for counting mistakes.
 enum class Vote { each, argmax, all };
 
 /// What kind of model to make; fixed for its life.
@@ -34,7 +34,7 @@ struct Shape {
     bool mergeable = false;  ///< what a merge of models weighs their changes by is counted
 
     bool averages() const { return predictor == Predictor::average || contested(); }
-    /// The mean and the last weights are both judged, and the better one predicts.
+    /// The mean and the last weights are both evaluated, and the better one predicts.
     bool contested() const { return predictor == Predictor::either; }
     std::size_t rivals() const { return contested() ? 2 : 1; }
 };

@@ -1,4 +1,4 @@
-// What is counted of each example: mistakes and losses before it is learned, the sizes of the first
+// Statistics of each example: mistakes and losses before it is learned, the sizes of the first
 // rows, the rounds of the average.
 #pragma once
 #include <cmath>
@@ -9,9 +9,9 @@
 namespace aggro {
 
 template <class T, bool Single>
-class Account {
+class Statistics {
   public:
-    Account(Model<T>& model, Scratch<T>& scratch)
+    Statistics(Model<T>& model, Scratch<T>& scratch)
         : m(model),
           s(scratch),
           counters(alone() ? model.counters : scratch.counters),
@@ -20,14 +20,14 @@ class Account {
     std::int64_t examples() const { return counters.examples; }
     /// The weight of all rounds in the average, as this thread has counted them.
     double averaged() const { return averaged_weight(m.shape, counters); }
-    bool judges() const { return !counters.frozen; }  ///< rows that are new are a fair test
+    bool records_examples() const { return !counters.frozen; }  ///< known rows are no fair test
     bool alone() const { return Single || s.journal == nullptr; }
     std::size_t entry() const { return entries; }  ///< of the journal, for the example at hand
 
     /// Sizes that are taken from rows and targets as they come: the constant feature, the spread of
     /// the targets, the unit of C.
     template <class Row>
-    void measure(const Seen<Row>& row, const Target& y) {
+    void measure(const MeasuredRow<Row>& row, const Target& y) {
         if (m.shape.spreads > 0) measure_targets(y);
         if (!Single && part.first() == 0 && m.unit.open()) measure_unit(row, y);
     }
@@ -35,7 +35,7 @@ class Account {
     /// The constant feature is a fifth as long as the first row that is not zero, and at most 1. A
     /// longer one would take most of a step on short rows.
     template <class Row>
-    [[gnu::noinline]] void measure_intercept(const Seen<Row>& row) {
+    [[gnu::noinline]] void measure_intercept(const MeasuredRow<Row>& row) {
         if (row.squared == 0) return;
         const double scale = std::min(1.0, 0.2 * row.stretch * std::sqrt(row.squared)),
                      prior = scale * scale;
@@ -60,15 +60,15 @@ class Account {
     }
 
     /// Counts the loss of a group before learning an example of this weight.
-    [[gnu::always_inline]] void count(std::size_t index, double weight, const Verdict& verdict) {
-        if (!std::isfinite(verdict.loss))
+    [[gnu::always_inline]] void count(std::size_t index, double weight, const Outcome& outcome) {
+        if (!std::isfinite(outcome.loss))
             throw BadExample("its score overflows; scale the features or the target");
-        m.tally.loss[index] += verdict.loss;
-        m.tally.mistakes[index] += verdict.wrong;
+        m.tally.loss[index] += outcome.loss;
+        m.tally.mistakes[index] += outcome.wrong;
         if (!alone())
-            s.journal->losses(entries)[index] = verdict.loss;
-        else if (!gives_value(m.groups[index].task) && judges())
-            add_loss(m.record, m.model_of[index], weight, verdict.loss);
+            s.journal->losses(entries)[index] = outcome.loss;
+        else if (!gives_value(m.groups[index].task) && records_examples())
+            add_loss(m.record, m.model_of[index], weight, outcome.loss);
     }
 
     void count_update(std::size_t index) {
@@ -76,8 +76,8 @@ class Account {
         m.tally.last_update[index] = counters.examples + 1;
     }
 
-    /// Ends a step that learned so many examples together: every step of every path ends here. The
-    /// weights are now those that the average counts.
+    /// Ends a step that learned `rounds` examples together, in every path. The weights are now
+    /// those that the average counts.
     [[gnu::always_inline]] void finish(std::int64_t rounds) {
         if (!Single && m.lazy_means())
             for (const Group& g : m.groups) fold_if_worn(m, g);
@@ -100,9 +100,9 @@ class Account {
         for (std::size_t c = 0; c < m.shape.spreads; ++c) m.targets.add(c, y.values[c]);
     }
 
-    /// Lets the row and its targets count in the unit of C.
+    /// Counts the row and its targets in the scale of C.
     template <class Row>
-    [[gnu::noinline]] void measure_unit(const Seen<Row>& row, const Target& y) {
+    [[gnu::noinline]] void measure_unit(const MeasuredRow<Row>& row, const Target& y) {
         m.unit.add_row(row.squared, row.stretch, m.shape.intercept ? m.prior(part.first()) : 0);
         if (!gives_value(m.groups[0].task)) return;
         for (std::size_t g = 0; g < m.groups_per_model(); ++g)

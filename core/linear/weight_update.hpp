@@ -1,5 +1,5 @@
-// From step lengths to weights: each tau becomes a coefficient of its lane, and one walk over the
-// row applies them all.
+// Weight updates: each tau becomes a coefficient of its output, and one walk over the row applies
+// them all.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -33,20 +33,20 @@ template <class T>
             m.bias[k] += s.tau[k] * static_cast<double>(g_image[m.shape.features]);
     }
     if (m.lanes == 1)
-        Space<T, DenseRow<T>, true, false>(m, s).add(image, s.coef);
+        RowOps<T, DenseRow<T>, true, false>(m, s).add(image, s.coef);
     else
-        Space<T, DenseRow<T>, false, false>(m, s).add(image, s.coef);
+        RowOps<T, DenseRow<T>, false, false>(m, s).add(image, s.coef);
     clear(s.coef);
 }
 
 template <class T, class Row, bool Single, bool Diagonal>
-class Mover {
+class WeightUpdate {
   public:
-    Mover(Model<T>& model, Scratch<T>& scratch)
+    WeightUpdate(Model<T>& model, Scratch<T>& scratch)
         : m(model), s(scratch), space(model, scratch), part{scratch.share} {}
 
-    /// OwnedLock the group's tau into coefficients of its lanes. The intercept moves at once, and
-    /// so do all weights where the metric is full; true if the other weights wait for the walk.
+    /// Converts the tau of a group into coefficients of its outputs. The intercept moves at once,
+    /// and so do all weights if the metric is full; returns true if weights wait for the walk.
     template <class Length>
     bool move(std::size_t index, double stretch, double kappa, Length&& length) {
         const Group& g = m.groups[index];
@@ -64,7 +64,7 @@ class Mover {
         return true;
     }
 
-    /// The same for all independent lanes together; `kappa_of` is what the metric of a lane gains.
+    /// The same for all independent outputs together; `kappa_of` is the gain of an output's metric.
     template <class Kappa>
     void move_lanes(double stretch, Kappa&& kappa_of) {
         const std::size_t n = part.end();
@@ -84,13 +84,13 @@ class Mover {
         }
     }
 
-    /// What the metric of an output gains: that of the intercept at once, the rest in a walk.
+    /// Adds to the precision of an output: of the intercept at once, of the weights in a walk.
     void gain(std::size_t k, double kappa, double stretch) {
         s.kappa[k] = sharpness(kappa, stretch);
         if (m.shape.intercept) sharpen_bias(k, kappa);
     }
 
-    /// Sharpens the metric of all lanes by what they gain, in one walk over the row.
+    /// Adds the gains to the precision of all outputs, in one walk over the row.
     void sharpen(const Row& x) {
         space.sharpen(x);
         clear(s.kappa);
@@ -102,9 +102,9 @@ class Mover {
         if (Diagonal && !m.sharpens_ahead()) sharpen(x);
     }
 
-    /// Moves the lanes by their coefficients, and forgets these; the metric stays.
+    /// Moves the weights by their coefficients and clears these; the metric stays.
     [[gnu::always_inline]] void apply_steps(const Row& x) {
-        if (m.news.stride() > 0) count_news(x);
+        if (m.update_counts.stride() > 0) count_steps(x);
         const bool sums = !Single && m.shape.sums > 0;
         if (sums) space.add_sums(x);
         space.step(x);
@@ -112,7 +112,7 @@ class Mover {
         if (sums) clear(s.plain);
     }
 
-    /// The growth of the precision in units of the row; never infinite, for its zeros' sake.
+    /// The growth of the precision in units of the row; finite, so that zeros stay zeros.
     static T sharpness(double kappa, double stretch) {
         return static_cast<T>(std::min(kappa * stretch * stretch,
                                        static_cast<double>(std::numeric_limits<T>::max())));
@@ -125,22 +125,22 @@ class Mover {
     }
 
   private:
-    /// Counts the step for each weight that it moves: what a merge goes by.
-    [[gnu::noinline]] void count_news(const Row& x) {
+    /// Counts the step for each weight that it moves; merging weights models by these counts.
+    [[gnu::noinline]] void count_steps(const Row& x) {
         s.active.clear();
         for (std::size_t k = part.first(); k < part.end(); ++k)
             if (s.coef[k] != T(0)) s.active.push_back(k);
-        for (const std::size_t k : s.active) m.bias_news[k] += 1;
+        for (const std::size_t k : s.active) m.bias_update_counts[k] += 1;
         for (std::size_t i = 0; i < x.size; ++i) {
             if (x.values[i] == T(0)) continue;
-            T* line = m.news.row(x.feature(i));
+            T* line = m.update_counts.row(x.feature(i));
             for (const std::size_t k : s.active) line[k] += T(1);
         }
     }
 
     Model<T>& m;
     Scratch<T>& s;
-    Space<T, Row, Single, Diagonal> space;
+    RowOps<T, Row, Single, Diagonal> space;
     Part<Single> part;
 };
 

@@ -1,4 +1,4 @@
-// The work of one thread: some groups of a model, whose lanes nobody else touches.
+// The work of one thread: some groups of a model, whose outputs no other thread touches.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -31,8 +31,8 @@ struct Part {
     std::size_t end_group() const { return Single ? 1 : share.end_group; }
 };
 
-/// What threads saw of each example before they learned it, until it can enter the record that all
-/// outputs share: predictions need all scores of a row.
+/// Scores and losses of each example before it is learned, by threads, until they can be counted in
+/// the record that all outputs share: predictions need all scores of a row.
 struct Journal {
     std::size_t stride;  ///< whole cache lines for each example
     std::size_t rivals;
@@ -52,7 +52,7 @@ struct Journal {
     double* losses(std::size_t i) { return all_losses.data() + i * stride; }
 };
 
-/// True if the groups of the model do not know of each other: each could be a model of its own.
+/// True if the groups are independent: each could be a model of its own.
 template <class T>
 inline bool independent(const Model<T>& m) {
     return m.groups.size() > 1 && m.shape.sums == 0 && m.shape.reservoir == 0 &&

@@ -1,4 +1,4 @@
-// When a loss is no more than the rounding of the scores it is computed from.
+// Losses that are no larger than the rounding error of the scores.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -20,7 +20,7 @@ inline constexpr double doubtful = sizeof(T) == 8 ? 0x1p-23 : 0x1p-8;
 template <class Reach>
 struct Rounding {
     double epsilon;   ///< of the precision of the scores
-    double doubtful;  ///< share of the scores below which a loss is looked at twice
+    double doubtful;  ///< share of the scores below which a loss may be rounding error
     double terms;
     Reach reach;
     double least;  ///< a variance below is none: its inverse squared would overflow
@@ -31,7 +31,7 @@ struct Rounding {
 
     /// The loss, or 0; `size` is that of the margin and of the scores it is made of.
     template <class... Score>
-    double settle(double loss, double size, Score... k) const {
+    double significant(double loss, double size, Score... k) const {
         if (!(std::abs(loss) < doubtful * size)) return loss;
         return std::abs(loss) <= unit() * (size + (reach(k) + ...)) ? 0.0 : loss;
     }

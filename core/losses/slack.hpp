@@ -8,10 +8,10 @@ namespace aggro {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What shape the constraint has: a plain margin, or one that grows with the model's doubt.
+/// The shape of the constraint: a plain margin, or one that grows with the variance of the score.
 enum class Doubt { none, variance, deviation };
 
-/// The price of breaking a constraint, as numbers: tau = clip(loss / (q + ridge), lo, cap).
+/// The penalty of a violated constraint as numbers: tau = clip(loss / (q + ridge), lo, cap).
 ///
 ///   hard           (0, inf, 0)          hinge (PA-I)        (0, C, 0)
 ///   squared hinge  (0, inf, 1/2C)       least squares       (-inf, inf, 1/2C)
@@ -24,12 +24,12 @@ struct Rule {
     double epsilon = 0;  ///< half the width of the tube, for regression
     double kappa = 1;    ///< the precision grows by kappa * x x' after each update
     double ahead = 0;    ///< and by ahead * min(loss, 2)^2 * x x' before it (Newton's metric)
-    double phi = 0;      ///< how many deviations of doubt the margin must cover
+    double phi = 0;      ///< standard deviations of the score that the margin must cover
     Doubt doubt = Doubt::none;
     bool weigh_kappa = false;  ///< AROW: the weight of an example also weighs its precision
 
     /// The same rule for an example that counts `weight` times: the weight multiplies C only.
-    Rule priced(double weight) const {
+    Rule scaled_C(double weight) const {
         Rule r = *this;
         r.lo *= weight;
         r.cap *= weight;
@@ -50,11 +50,11 @@ struct Rule {
 
     bool acts_on(double loss) const;
 
-    /// How much an example that suffers this loss sharpens the metric before the step.
+    /// The growth of the precision before the step, for an example with this loss.
     double gain(double loss) const;
 };
 
-/// A loss of two, that of an answer as sure as it is wrong, is the most that counts.
+/// Losses above 2, the loss of margin -1, count as 2.
 inline double gain(double ahead, double loss) {
     const double counted = std::min(loss, 2.0);
     return std::min(ahead * counted * counted, std::numeric_limits<double>::max());
@@ -80,7 +80,7 @@ inline double step_size(double loss, double q, const Rule& rule) {
     return step_size(loss, q, rule.lo, rule.cap, rule.ridge);
 }
 
-/// A step and how much surer it makes the metric.
+/// A step and the growth of the precision.
 struct Move {
     double tau = 0;
     double kappa = 0;

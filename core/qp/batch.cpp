@@ -39,7 +39,7 @@ bool pose_batch(const Group& g, const BatchProblem& p, BatchWork& work) {
         box.terms[k] = terms_of_hard(g, p, k);
         box.upper[k] = term.part ? p.rules[k].cap : 0;
         box.lower[k] = term.part ? term.lower : 0;
-        asks = asks || (term.part && term.progressive_loss > 0);
+        asks = asks || (term.part && term.loss > 0);
     }
     if (!asks) return false;
     for (std::size_t j = 0; j < p.size; ++j) {
@@ -47,7 +47,7 @@ bool pose_batch(const Group& g, const BatchProblem& p, BatchWork& work) {
             box.Q[j * p.size + k] =
                 p.gram[j * p.size + k] * Constraint::agreement(g, p.targets[j], p.targets[k],
                                                                work.rivals[j], work.rivals[k]);
-        // a row without length has nothing to move along, whatever the price
+        // a row without length has no direction to step along, for any C
         if (p.gram[j * p.size + j] >= std::numeric_limits<double>::min())
             box.Q[j * p.size + j] += p.rules[j].ridge;
     }
@@ -57,7 +57,8 @@ bool pose_batch(const Group& g, const BatchProblem& p, BatchWork& work) {
 /// Takes back the steps of examples whose loss was met by the others, but for rounding: a step that
 /// ends below its cap answers a loss of (q + ridge) times its length.
 template <class Constraint>
-void settle_batch(const Group& g, const BatchProblem& p, double* tau, std::vector<double>& steps) {
+void clear_rounding(const Group& g, const BatchProblem& p, double* tau,
+                    std::vector<double>& steps) {
     steps.assign(p.size, 0.0);
     for (std::size_t i = 0; i < p.size * g.count; ++i)
         steps[i / g.count] = std::max(steps[i / g.count], std::abs(tau[i]));
@@ -91,14 +92,14 @@ bool solve_constraints(const Group& g, const BatchProblem& p, double* tau, Batch
             if (const double t = work.box.t[k]; t != 0)
                 Constraint::write(g, p.targets[k], work.rivals[k], t, tau + k * g.count);
     }
-    settle_batch<Constraint>(g, p, tau, work.steps);
+    clear_rounding<Constraint>(g, p, tau, work.steps);
     return true;
 }
 
 /// What example k asks for by itself.
-void judge_alone(const Group& g, const BatchProblem& p, std::size_t k, const double* scores,
-                 double* tau, Ranking& ranking) {
-    judge(
+void evaluate_alone(const Group& g, const BatchProblem& p, std::size_t k, const double* scores,
+                    double* tau, Ranking& ranking) {
+    evaluate(
         g, p.rules[k], p.targets[k], scores, [&] { return p.gram[k * p.size + k]; }, p.rounding(k),
         tau, ranking);
 }
@@ -106,7 +107,7 @@ void judge_alone(const Group& g, const BatchProblem& p, std::size_t k, const dou
 }  // namespace
 
 bool solve_batch(const Group& g, const BatchProblem& p, double* tau, BatchWork& work) {
-    if (p.size == 1) return judge_alone(g, p, 0, p.scores, tau, work.ranking), true;
+    if (p.size == 1) return evaluate_alone(g, p, 0, p.scores, tau, work.ranking), true;
     return with_constraint(g.task, [&]<class Constraint>(Constraint) {
         return solve_constraints<Constraint>(g, p, tau, work);
     });
@@ -120,7 +121,7 @@ void step_batch(const Group& g, const BatchProblem& p, double* tau, BatchWork& w
         for (std::size_t i = 0; i < j; ++i)
             for (std::size_t k = 0; k < g.count; ++k)
                 at[k] += p.gram[j * p.size + i] * tau[i * g.count + k];
-        judge_alone(g, p, j, at, tau + j * g.count, work.ranking);
+        evaluate_alone(g, p, j, at, tau + j * g.count, work.ranking);
     }
 }
 

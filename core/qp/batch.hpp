@@ -19,7 +19,7 @@ struct BatchProblem {
     const double* gram = nullptr;    ///< size x size: x_j' Sigma x_k, with the constant feature
     const double* scores = nullptr;  ///< size x group.count, at the centre
     const Target* targets = nullptr;
-    const Rule* rules = nullptr;  ///< one per example, priced by its weight (> 0)
+    const Rule* rules = nullptr;  ///< one per example, scaled_C by its weight (> 0)
     /// The size of the terms of score k of example j, and the precision of those scores.
     std::function<double(std::size_t j, std::size_t k)> reach = [](auto, auto) { return 0.0; };
     double epsilon = std::numeric_limits<double>::epsilon(), doubtful = aggro::doubtful<double>;

@@ -16,7 +16,7 @@
 
 namespace aggro {
 
-/// An example that cannot be learned from; who catches it knows which row it was.
+/// An example that cannot be learned; the caller adds the number of its row.
 struct BadExample : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -43,12 +43,12 @@ struct Matrix {
     }
 };
 
-/// Takes the place of a function that nobody needs.
+/// A function that does nothing.
 struct DoNothing {
     void operator()(std::size_t, std::size_t) const {}
 };
 
-/// Strictly increasing and inside a matrix of so many features.
+/// Returns whether indices are strictly increasing and below `features`.
 template <class Index>
 inline bool well_formed(const Index* indices, std::size_t size, std::size_t features) {
     if (size == 0) return true;
@@ -73,8 +73,8 @@ inline bool well_formed(const Index* indices, std::size_t size, std::size_t feat
     return rises && indices[0] >= 0 && static_cast<Size>(indices[size - 1]) < features;
 }
 
-/// Tells whether the features of a row are all different, whatever their order. One bit for each
-/// feature; memory that is never touched is never paid for.
+/// Tests whether the features of a row are all different, in any order, with one bit for each
+/// feature; memory that is not touched is not allocated.
 class Distinct {
   public:
     /// False also if an index lies outside of `features`.
@@ -117,7 +117,7 @@ inline bool each_row(const Matrix& x, Fine&& fine) {
                           : look(static_cast<const std::int32_t*>(x.indices));
 }
 
-/// Looks at all rows once; where they are as they should be, no reader looks again.
+/// Checks the indices of all rows once, so that readers need not check them again.
 inline void inspect(Matrix& x) {
     const auto rises = [&](const auto* indices, std::size_t size) {
         return well_formed(indices, size, x.features);
@@ -130,13 +130,12 @@ inline void inspect(Matrix& x) {
     x.sound = x.rising || each_row(x, differ);
 }
 
-/// What a reader of sparse rows owes: a linear model meets features in any order, a kernel that
-/// walks two rows side by side needs them rising.
+/// The order that a reader of sparse rows guarantees: linear models take features in any order,
+/// kernels that walk two rows side by side need them rising.
 enum class Order { any, rising };
 
-/// Hands out the rows of a matrix as rows of T. What the core cannot read in place (another
-/// precision or width of index, repeated indices, an order that matters) is put right in a buffer
-/// of one row.
+/// Reads the rows of a matrix as rows of T. What cannot be read in place (another precision or
+/// width of index, repeated indices, an order that matters) is converted in a buffer of one row.
 template <class T, class Row, Order order = Order::any>
 class Reader {
   public:
@@ -146,12 +145,12 @@ class Reader {
           value_lines(lines_of(value_bytes)),
           index_lines(lines_of(index_bytes)) {}
 
-    /// Asks memory for a row that will be read soon: as many lines as a row has on average, for the
-    /// end of a loop that takes another number of turns each time could not be predicted.
+    /// Prefetches a row: as many cache lines as a row has on average, because the end of a loop
+    /// whose length varies from row to row is mispredicted.
     [[gnu::always_inline]] void prefetch(std::size_t i) const {
         const std::size_t begin = place(i).begin;
-        ask_for(x.values, value_bytes, begin, value_lines);
-        if constexpr (!Row::dense) ask_for(x.indices, index_bytes, begin, index_lines);
+        prefetch_lines(x.values, value_bytes, begin, value_lines);
+        if constexpr (!Row::dense) prefetch_lines(x.indices, index_bytes, begin, index_lines);
     }
 
     [[gnu::always_inline]] Row row(std::size_t i) {
@@ -183,8 +182,8 @@ class Reader {
         return {static_cast<std::size_t>(begin), static_cast<std::size_t>(x.start(i + 1) - begin)};
     }
 
-    [[gnu::always_inline]] static void ask_for(const void* numbers, std::size_t each,
-                                               std::size_t begin, std::size_t lines) {
+    [[gnu::always_inline]] static void prefetch_lines(const void* numbers, std::size_t each,
+                                                      std::size_t begin, std::size_t lines) {
         const char* bytes = static_cast<const char*>(numbers) + begin * each;
         for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(bytes + 64 * i);
     }

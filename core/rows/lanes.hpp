@@ -1,5 +1,5 @@
-// The loops over features for several outputs. Weights are feature-major: one block of outputs
-// ("lanes") per feature, so that a row's non-zeros are walked once for all outputs.
+// The loops over features for several outputs. Weights are feature-major, one block of outputs per
+// feature (the lanes of SIMD vectors), so that a row's non-zeros are walked once for all outputs.
 #pragma once
 #include <type_traits>
 

@@ -222,7 +222,7 @@ inline void add_scaled_to_cells(const Row& x, typename Row::Value* cells,
     }
 }
 
-/// sum |x_j block_j[lane]|: how large the terms of a product are, by which its rounding is judged.
+/// sum |x_j block_j[lane]|: how large the terms of a product are, for its rounding error.
 template <class T, class Row>
 inline double reach_of(const Row& x, const T* lane, std::size_t stride) {
     double total = 0;

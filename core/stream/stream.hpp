@@ -84,7 +84,7 @@ class StreamLoop {
   private:
     Scratch<double>& s;
     Learn<double, StreamRow, Single, Diagonal> one;
-    Space<double, StreamRow, Single, Diagonal> space;
+    RowOps<double, StreamRow, Single, Diagonal> space;
     Scores<double, StreamRow, Single> scores;
 };
 

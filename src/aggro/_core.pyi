@@ -64,17 +64,17 @@ class Doubt(enum.Enum):
     deviation = 2
 
 class Rule:
-    """The price of breaking a constraint, as numbers."""
+    """The penalty of a violated constraint, as numbers."""
 
     def __init__(self, *, lo: float = 0.0, cap: float = float('inf'), ridge: float = 0.0, margin: float = 1.0, epsilon: float = 0.0, kappa: float = 1.0, ahead: float = 0.0, phi: float = 0.0, doubt: Doubt = Doubt.none, weigh_kappa: bool = False) -> None: ...
 
 class Group:
-    """Outputs that answer one question, and the rule they learn by."""
+    """Outputs of one problem, and the rule they learn by."""
 
     def __init__(self, *, first: int, count: int, task: Task, positive: int, rule: Rule, gamma: float = 0.0, always: bool = False) -> None: ...
 
 class Shape:
-    """What kind of model to make."""
+    """The shape of a model."""
 
     def __init__(self, *, features: int, outputs: int, intercept: bool, intercept_scale: float = 1.0, metric: Metric, predictor: Predictor, sums: int = 0, total: bool = False, queue: int = 1, reservoir: int = 0, vote: Vote = Vote.each, models: int = 1, scale: Scale = Scale.none, spreads: int = 0, forgetting: float = 0.0, one_class: bool = False, mergeable: bool = False) -> None: ...
 
@@ -98,7 +98,7 @@ class Rows:
 
     def inspect(self) -> None:
         """
-        Look at all rows once; where they are as they should be, no reader looks again.
+        Check the indices of all rows once, so that passes need not check them again.
         """
 
     def square(self, row: int, scale: Scale = Scale.none) -> float:
@@ -125,18 +125,18 @@ class Model32:
         """
 
     def joint_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
-        """The part of these models in the joint answer to each row."""
+        """The part of these models in the ensemble prediction of each row."""
 
     def joint_weights(self) -> NDArray[numpy.float64]:
         """
-        Their part in the weights of the joint answer, and in its intercept, the last number.
+        Their part in the weights of the ensemble prediction, and in its intercept, the last number.
         """
 
     def grow(self, features: int) -> None:
         """Make room for more features, with weight zero."""
 
     def fold(self) -> None:
-        """Write all weights out in full, whatever they are made of."""
+        """Write all weights out in full, so that the mixture is the identity."""
 
     def state(self) -> dict:
         """All arrays of the state by name."""
@@ -148,11 +148,11 @@ class Model32:
 
     def load_state(self, state: dict) -> None:
         """
-        Put back what state() gave; what does not fit raises and changes nothing.
+        Restore what state() returned; an array that does not fit raises and changes nothing.
         """
 
     def continue_models(self, source: Model32, models: Sequence[int]) -> None:
-        """Let model i go on where model models[i] of another core is."""
+        """Continue model models[i] of another core in model i."""
 
     def add_classes(self, source: Model32, position: Sequence[int], change: Sequence[float]) -> None:
         """
@@ -174,7 +174,7 @@ class Model32:
         """The intercepts that predict."""
 
     def set_groups(self, groups: Sequence[Group]) -> None:
-        """Change the rules; what was learned stays."""
+        """Change the rules; the weights stay."""
 
     def freeze_means(self, frozen: bool) -> None: ...
 
@@ -242,13 +242,11 @@ class Model32:
 
     @property
     def chosen_unit(self) -> float:
-        """
-        The unit in which the score of the chosen model counts in the joint answer.
-        """
+        """The unit of the score of the chosen model in the ensemble prediction."""
 
     @property
     def answers_jointly(self) -> bool:
-        """Whether some model has a part in a joint answer."""
+        """Whether the models form an ensemble."""
 
     @property
     def chosen_record(self) -> tuple[float, float]:
@@ -263,13 +261,13 @@ class Model32:
         """
 
 class Before32:
-    """What models were before a lesson, as far as it can change them."""
+    """The state of models before a batch, as far as it can change them."""
 
     def restore(self) -> None:
-        """Put them back, their rules included."""
+        """Restore them, including their rules."""
 
     def check(self) -> None:
-        """Raise if what the lesson has changed overflows."""
+        """Raise if a number that the batch changed overflows."""
 
 @overload
 def begin_transaction(models: Sequence[Model32], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, undo: bool = True) -> Before32: ...
@@ -277,7 +275,7 @@ def begin_transaction(models: Sequence[Model32], rows: Rows, labels: Annotated[N
 @overload
 def begin_transaction(models: Sequence[Model64], rows: Rows, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, undo: bool = True) -> Before64:
     """
-    Remember what a lesson in several steps could change, to look it over and, unless undo is false, to undo all of them. It costs what the rows cost.
+    Keep the state that a batch learned in several calls can change, to check it and, unless undo is false, to restore it. The cost depends on the rows, not on the model.
     """
 
 @overload
@@ -314,18 +312,18 @@ class Model64:
         """
 
     def joint_score(self, rows: Rows, threads: int = 1) -> NDArray[numpy.float64]:
-        """The part of these models in the joint answer to each row."""
+        """The part of these models in the ensemble prediction of each row."""
 
     def joint_weights(self) -> NDArray[numpy.float64]:
         """
-        Their part in the weights of the joint answer, and in its intercept, the last number.
+        Their part in the weights of the ensemble prediction, and in its intercept, the last number.
         """
 
     def grow(self, features: int) -> None:
         """Make room for more features, with weight zero."""
 
     def fold(self) -> None:
-        """Write all weights out in full, whatever they are made of."""
+        """Write all weights out in full, so that the mixture is the identity."""
 
     def state(self) -> dict:
         """All arrays of the state by name."""
@@ -337,11 +335,11 @@ class Model64:
 
     def load_state(self, state: dict) -> None:
         """
-        Put back what state() gave; what does not fit raises and changes nothing.
+        Restore what state() returned; an array that does not fit raises and changes nothing.
         """
 
     def continue_models(self, source: Model64, models: Sequence[int]) -> None:
-        """Let model i go on where model models[i] of another core is."""
+        """Continue model models[i] of another core in model i."""
 
     def add_classes(self, source: Model64, position: Sequence[int], change: Sequence[float]) -> None:
         """
@@ -363,7 +361,7 @@ class Model64:
         """The intercepts that predict."""
 
     def set_groups(self, groups: Sequence[Group]) -> None:
-        """Change the rules; what was learned stays."""
+        """Change the rules; the weights stay."""
 
     def freeze_means(self, frozen: bool) -> None: ...
 
@@ -431,13 +429,11 @@ class Model64:
 
     @property
     def chosen_unit(self) -> float:
-        """
-        The unit in which the score of the chosen model counts in the joint answer.
-        """
+        """The unit of the score of the chosen model in the ensemble prediction."""
 
     @property
     def answers_jointly(self) -> bool:
-        """Whether some model has a part in a joint answer."""
+        """Whether the models form an ensemble."""
 
     @property
     def chosen_record(self) -> tuple[float, float]:
@@ -452,13 +448,13 @@ class Model64:
         """
 
 class Before64:
-    """What models were before a lesson, as far as it can change them."""
+    """The state of models before a batch, as far as it can change them."""
 
     def restore(self) -> None:
-        """Put them back, their rules included."""
+        """Restore them, including their rules."""
 
     def check(self) -> None:
-        """Raise if what the lesson has changed overflows."""
+        """Raise if a number that the batch changed overflows."""
 
 class Kernel(enum.Enum):
     linear = 0
@@ -546,7 +542,7 @@ class KernelModel:
     @property
     def history(self) -> tuple[int, int, float]:
         """
-        Mistakes in new rows, updates and loss, each example judged before it was learned.
+        Mistakes in new rows, updates and loss, each example predicted before it was learned.
         """
 
 def solve_batch(group: Group, gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:
