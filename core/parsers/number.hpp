@@ -72,7 +72,7 @@ struct DigitRun {
     return {word, count};
 }
 
-// All digits from p on. Wraps around beyond 19 of them: callers look at the count.
+// All digits from p on. Wraps around beyond 19 of them: callers check the count.
 [[gnu::always_inline]] inline const char* read_digits(const char* p, std::uint64_t& mantissa) {
     DigitRun run = leading_digits(p);
     mantissa = mantissa * integer_power_of_ten[run.count] + run.value;

@@ -127,7 +127,7 @@ class Svmlight {
         return rows.add_features(count, increasing) ? Fault{} : Fault{svmlight_says::sum, features};
     }
 
-    // The loop above only sees that a feature is wrong; this looks again to say why.
+    // The loop above only detects that a feature is wrong; this determines the reason.
     template <class Index>
     [[gnu::cold]] Fault explain(const char* word) const {
         using namespace svmlight_says;

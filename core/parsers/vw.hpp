@@ -2,7 +2,7 @@
 //     [label [importance [initial]]] ['tag]|namespace[:weight] name[:value] ... |namespace ...
 //
 // What Vowpal Wabbit reads is read the same, quirks included: what stands before a tab in the head
-// is not looked at, "x:" at the end of a line is 1 and "x:." is 0. What it takes for a number after
+// is ignored, "x:" at the end of a line is 1 and "x:." is 0. What it takes for a number after
 // reading half of it, as in "x:12y", is a bad line here.
 //
 // Names become indices by hashing, as `vw --hash strings --noconstant -b bits` does: the namespace

@@ -3,7 +3,7 @@
 - A regular file, or a new one, is written beside its path and takes its place when all is on the
   disk. It keeps the mode and the owner of the file it replaces; a link leads to it as before.
 - A pipe, a character device or what is open already, such as ``/dev/stdout``, is written into.
-- Anything else, a folder, a socket or a disk, is refused.
+- Anything else, such as a folder, a socket or a disk, is rejected.
 
 Errors name the path that was given, never the unfinished file.
 """
@@ -63,7 +63,7 @@ def replacing_text(path: PathLike) -> Iterator[IO[str]]:
 def check_writable(path: PathLike) -> bool:
     """Raise an OSError unless the path can be written; tell whether it is to be written into.
 
-    Whoever works long before writing calls this first.
+    Call this before long work.
     """
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116 -- of a path in any form

@@ -16,7 +16,7 @@ from typing import Any
 
 
 def near(name: str, valid: Iterable[str]) -> str:
-    """Return ' Did you mean ...?' when a valid name looks like this one."""
+    """Return ' Did you mean ...?' if a valid name is similar."""
     close = difflib.get_close_matches(str(name), list(valid), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 

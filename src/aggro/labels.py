@@ -24,7 +24,7 @@ def kind_of(labels: Array) -> str:
 
 
 def plain_labels(y: Any, name: str = "y") -> Array:
-    """Return labels as an array of numbers, truth values or text; refuse what is missing or mixed.
+    """Return labels as an array of numbers, truth values or text; reject what is missing or mixed.
 
     >>> plain_labels(np.array([2, 1], dtype=object))
     array([2, 1])

@@ -1,4 +1,4 @@
-"""The cache gives what the files give, or is made anew."""
+"""The cache gives what the files give, or is written again."""
 
 import os
 
@@ -110,7 +110,7 @@ def test_every_changed_byte_is_detected(path, parses):
 
 
 def test_findings_are_restored_before_the_first_rows(path):
-    """A pass over the cache that is broken off has told how the files are to be read."""
+    """A pass over the cache that is interrupted has restored how the files are read."""
     collect(path, **SETTINGS)
     reader = aggro.io.read(path, **SETTINGS)
     passing = iter(reader)

@@ -18,7 +18,7 @@ SEPARATORS = [" ", "  ", "\t", " \t "]
 
 
 def svmlight_line(draw):
-    """A line that scikit-learn reads, or refuses."""
+    """A line that scikit-learn reads, or rejects."""
     if draw.random() < 0.1:
         return draw.choice(["", "  ", "# note", "\r", "1 # 2:3", "1 1:x", "1 1", "x 1:1", "1 -1:2"])
     columns = sorted(draw.sample(range(1, 40), draw.randrange(6)))
@@ -31,7 +31,7 @@ def svmlight_line(draw):
 def test_svmlight_is_read_like_scikit_learn():
     datasets = pytest.importorskip("sklearn.datasets")
     draw = random.Random(0)
-    agreed = refused = 0
+    agreed = rejected = 0
     for _ in range(2000):
         text = "\n".join(svmlight_line(draw) for _ in range(draw.randrange(1, 5)))
         data = (text + draw.choice(["", "\n"])).encode()
@@ -40,7 +40,7 @@ def test_svmlight_is_read_like_scikit_learn():
         except ValueError:
             with pytest.raises(BadLine):
                 aggro.io.load_svmlight(io.BytesIO(data))
-            refused += 1
+            rejected += 1
             continue
         ours, labels = aggro.io.load_svmlight(io.BytesIO(data))
         assert ours.shape == X.shape
@@ -48,7 +48,7 @@ def test_svmlight_is_read_like_scikit_learn():
         np.testing.assert_array_equal(labels, y)
         agreed += 1
     assert agreed > 1000
-    assert refused > 100
+    assert rejected > 100
 
 
 FIELDS = [

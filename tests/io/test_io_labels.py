@@ -1,4 +1,4 @@
-"""Which labels are classes and which are values: told in one place, the same for everyone."""
+"""Which labels are classes and which are values, the same in every interface."""
 
 import numpy as np
 import pytest

@@ -27,7 +27,7 @@ def good(model, tmp_path_factory):
     return path.read_bytes()
 
 
-def refuse(data, tmp_path, match=None):
+def check_rejected(data, tmp_path, match=None):
     path = tmp_path / "bad"
     path.write_bytes(data)
     with pytest.raises(ModelFileError, match=match) as caught:
@@ -38,7 +38,7 @@ def refuse(data, tmp_path, match=None):
 def test_no_truncation_loads(good, tmp_path):
     rng = np.random.default_rng(0)
     for end in {0, 1, 7, 8, 9, len(good) - 1, *rng.integers(0, len(good), 1000).tolist()}:
-        refuse(good[:end], tmp_path)
+        check_rejected(good[:end], tmp_path)
 
 
 def test_no_flipped_bit_loads(good, tmp_path):
@@ -48,7 +48,7 @@ def test_no_flipped_bit_loads(good, tmp_path):
     ):
         bad = bytearray(good)
         bad[place] ^= 1 << bit
-        refuse(bytes(bad), tmp_path)
+        check_rejected(bytes(bad), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_no_flipped_bit_loads(good, tmp_path):
     ids=["empty", "zeros", "pickle", "svmlight", "random", "ones"],
 )
 def test_foreign_files_are_rejected(data, tmp_path):
-    refuse(data, tmp_path, "not a model")
+    check_rejected(data, tmp_path, "not a model")
 
 
 def test_appended_bytes_are_rejected(good, tmp_path):
-    refuse(good + b"\0", tmp_path, "damaged")
+    check_rejected(good + b"\0", tmp_path, "damaged")
 
 
 def forge(good, change_header=None, change_table=None):
@@ -112,8 +112,8 @@ HOSTILE_HEADERS = {
     "average": put(*LEARNER, "settings", 0, "average", value="reservoir"),
     "averages": put(*LEARNER, "settings", 0, "average", value=True),
     "metric": put(*LEARNER, "settings", 0, "metric", value="full"),
-    "price": put(*LEARNER, "settings", 0, "C", value=-1.0),
-    "other price": put(*LEARNER, "settings", 0, "C", value=0.5),
+    "C": put(*LEARNER, "settings", 0, "C", value=-1.0),
+    "other C": put(*LEARNER, "settings", 0, "C", value=0.5),
     "two settings": lambda header: header["attributes"]["_learner"]["learner"]["settings"].append(
         header["attributes"]["_learner"]["learner"]["settings"][0]
     ),
@@ -135,7 +135,7 @@ HOSTILE_HEADERS = {
 
 @pytest.mark.parametrize("name", HOSTILE_HEADERS)
 def test_hostile_headers_are_rejected(name, good, tmp_path):
-    refuse(forge(good, HOSTILE_HEADERS[name]), tmp_path)
+    check_rejected(forge(good, HOSTILE_HEADERS[name]), tmp_path)
 
 
 WEIGHTS = "_learner.weights"
@@ -163,7 +163,7 @@ HOSTILE_TABLES = {
 
 @pytest.mark.parametrize("name", HOSTILE_TABLES)
 def test_hostile_tables_are_rejected(name, good, tmp_path):
-    refuse(forge(good, change_table=HOSTILE_TABLES[name]), tmp_path)
+    check_rejected(forge(good, change_table=HOSTILE_TABLES[name]), tmp_path)
 
 
 def test_rewritten_file_loads(good, model, tmp_path):

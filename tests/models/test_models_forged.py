@@ -1,4 +1,4 @@
-"""Forged arrays with a checksum that fits: refused, or loaded without harm."""
+"""Forged arrays with a checksum that fits: rejected, or loaded without harm."""
 
 import contextlib
 import json
@@ -62,7 +62,7 @@ def with_number(text, path, value):
 
 @pytest.mark.parametrize("rows", [29, 300])
 def test_forged_selection_is_rejected(rows, tmp_path):
-    """Any number of the header may be another one: the looks at a race, who leads, its shape."""
+    """Any number of the header may differ: checkpoints, the best candidate, the shape."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(rows, 3)), rng.integers(0, 2, rows)
     save(aggro.AutoClassifier().partial_fit(X, y), tmp_path / "m")

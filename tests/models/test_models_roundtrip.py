@@ -144,7 +144,7 @@ def test_error_counts_of_a_selection_are_restored_exactly(tmp_path):
 
 
 def test_error_counts_of_texts_are_restored_exactly(tmp_path):
-    """The same for representations of texts that race."""
+    """The same for representations of texts."""
     words = [f"w{i}" for i in range(40)]
     for seed in range(4):
         rng = np.random.default_rng(seed)

@@ -47,7 +47,7 @@ USES = {
     "works: from_name": lambda: aggro.from_name("PA"),
     "works: sweep": lambda: aggro.sweep(*rows, C=[1.0, 2.0]),
     "sklearn: demo": lambda: demo.digits(),
-    "plot: lanes": lambda: stream.plot_candidates(),
+    "plot: candidates": lambda: stream.plot_candidates(),
     "onnx: export": lambda: aggro.to_onnx(stream, folder / "m.onnx"),
     "files: svmlight": lambda: read("rows.svm"),
     "files: load_svmlight": lambda: aggro.io.load_svmlight(folder / "rows.svm"),
@@ -56,21 +56,21 @@ USES = {
 }
 if sys.version_info < (3, 14):
     USES["files: zst"] = lambda: read("rows.svm.zst")
-told = {}
+errors = {}
 for name, use in USES.items():
     try:
         use()
-        told[name] = ""
+        errors[name] = ""
     except ImportError as error:
-        told[name] = str(error)
-print(json.dumps(told))
+        errors[name] = str(error)
+print(json.dumps(errors))
 """
 
 
 def test_error_names_the_missing_package_and_its_extra(tmp_path):
     line = [sys.executable, "-c", BARE, str(tmp_path)]
-    told = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
-    for use, message in told.items():
+    errors = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
+    for use, message in errors.items():
         extra = use.partition(":")[0]
         if extra == "works":
             assert message == "", use

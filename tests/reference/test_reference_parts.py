@@ -44,10 +44,10 @@ def test_slacks_are_three_numbers():
 
 
 def test_an_absent_example_moves_nothing():
-    price = slack("hard", 1.0)
-    assert step_size(1.0, TINY / 2, price) == 0 and step_size(1.0, TINY, price) == 1 / TINY
-    assert not support_classes(np.ones(3), TINY / 2, price).any()
-    assert support_classes(np.ones(3), 1.0, price).all()
+    penalty = slack("hard", 1.0)
+    assert step_size(1.0, TINY / 2, penalty) == 0 and step_size(1.0, TINY, penalty) == 1 / TINY
+    assert not support_classes(np.ones(3), TINY / 2, penalty).any()
+    assert support_classes(np.ones(3), 1.0, penalty).all()
     for rule in (lambda V: scw_i(-1.0, V, 1.0, 1.0),):
         assert rule(TINY / 2) == (0, 0)
 

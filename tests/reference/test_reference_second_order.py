@@ -13,7 +13,7 @@ from aggro.reference import ReferenceLearner, arow, cw_stdev, cw_variance, scw_i
 margin = st.floats(-10, 10)
 variance = st.floats(1e-3, 100)
 phi_ = st.floats(1e-2, 3)
-price = st.floats(1e-2, 10)
+positive = st.floats(1e-2, 10)
 quick = settings(max_examples=100, deadline=None, derandomize=True)
 
 
@@ -52,7 +52,7 @@ def test_cw_stdev_is_tight_and_stationary(M, V, phi):
 
 
 @quick
-@given(margin, variance, phi_, price)
+@given(margin, variance, phi_, positive)
 def test_scw_conditions(M, V, phi, C):
     for rule in (scw_i, scw_ii):
         alpha, kappa = rule(M, V, phi, C)
@@ -135,12 +135,12 @@ def test_precision_grows_by_kappa_on_updates_only(rule, metric):
 def test_pam_ii_with_half_C_is_arow_with_unit_r(metric):
     rng = np.random.default_rng(2)
     pam = ReferenceLearner("binary", 4, loss="squared_hinge", C=0.5, metric=metric)
-    twin = ReferenceLearner("binary", 4, rule="arow", r=1.0, metric=metric)
+    reference = ReferenceLearner("binary", 4, rule="arow", r=1.0, metric=metric)
     for x, y in zip(rng.normal(size=(60, 4)), rng.choice([-1.0, 1.0], 60), strict=True):
         pam.learn(x, y)
-        twin.learn(x, y)
-    assert_close(pam.W, twin.W, rtol=1e-10)
-    assert pam.n_updates == twin.n_updates
+        reference.learn(x, y)
+    assert_close(pam.W, reference.W, rtol=1e-10)
+    assert pam.n_updates == reference.n_updates
 
 
 def test_diagonal_is_full_on_one_hot_rows_and_first_step_is_euclidean():

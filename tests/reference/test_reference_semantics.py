@@ -1,4 +1,4 @@
-"""Edges: absent examples, weights, averages, counts, contradictions and refused settings."""
+"""Edges: absent examples, weights, averages, counts, contradictions and rejected settings."""
 
 from itertools import product
 
@@ -68,11 +68,11 @@ def test_rules_without_C_ignore_it(rule):
     learner = ReferenceLearner(
         "binary", 1, rule=rule, metric="euclidean" if rule == "perceptron" else "full"
     )
-    twin = ReferenceLearner("binary", 1, rule=rule, metric=learner.metric)
+    other = ReferenceLearner("binary", 1, rule=rule, metric=learner.metric)
     learner.learn([2.0], 1.0, weight=3.0)
-    twin.learn([2.0], 1.0)
+    other.learn([2.0], 1.0)
     factor = 3.0 if rule == "perceptron" else 1.0
-    assert_close(learner.W, factor * twin.W)
+    assert_close(learner.W, factor * other.W)
 
 
 def test_average_is_the_mean_over_rounds():

@@ -110,13 +110,13 @@ def test_batches_with_epsilon_equal_the_solver(loss):
     for _ in range(4):
         X, y, w = rng.normal(size=(5, 6)), rng.choice([-1.0, 1.0], 5), rng.normal(size=6)
         C = 10 ** rng.uniform(-1, 1, 5)
-        price = np.array([slack(loss, c) for c in C])
+        slacks = np.array([slack(loss, c) for c in C])
         v, xi = cp.Variable(6), xi_for(loss, 5)
         near = cp.sum_squares(v - w) / 2 + penalty(loss, C, xi)
         Z = y[:, None] * X
-        t = batch_dual(Z @ Z.T, 1 - Z @ w, price[:, 1], price[:, 2])
+        t = batch_dual(Z @ Z.T, 1 - Z @ w, slacks[:, 1], slacks[:, 2])
         np.testing.assert_allclose(w + Z.T @ t, solved(near, [Z @ v >= 1 - xi], v), **CLOSE)
-        t = batch_dual(X @ X.T, y - X @ w, price[:, 1], price[:, 2], 0.2, -price[:, 1])
+        t = batch_dual(X @ X.T, y - X @ w, slacks[:, 1], slacks[:, 2], 0.2, -slacks[:, 1])
         tube = [cp.abs(X @ v - y) <= 0.2 + xi]
         np.testing.assert_allclose(w + X.T @ t, solved(near, tube, v), **CLOSE)
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_digits
 
 import aggro
-from aggro.plot.choice import draw_choice
+from aggro.plot.selection import draw_report
 from aggro.selection.search_space import CLASSIFICATION_PAIRS
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
@@ -110,23 +110,23 @@ def test_a_picture_has_room_for_all_candidates():
     for metric in ("auto", "diagonal"):
         model = aggro.PassiveAggressiveClassifier(C="auto", metric=metric, scale="auto")
         choice = model.partial_fit(X[:200], y[:200], classes=range(10)).selection_report()
-        figures.append((len(choice.rows), draw_choice(choice, None).get_size_inches()[1]))
+        figures.append((len(choice.rows), draw_report(choice, None).get_size_inches()[1]))
     (many, tall), (few, low) = figures
     assert many > few and tall - low == pytest.approx(0.32 * (many - few))
 
 
-def test_a_picture_tells_who_left_and_when():
+def test_picture_shows_when_candidates_were_removed():
     X, y = rows()
     choice = aggro.AutoClassifier().partial_fit(X, y).selection_report()
-    (axes,) = draw_choice(choice, None).axes
+    (axes,) = draw_report(choice, None).axes
     assert {row["left_after"] is None for row in choice.rows} == {True, False}
     for row, note in zip(choice.rows, axes.texts, strict=True):
         said = note.get_text()
         assert said.startswith(f" {100 * row['error']:.3g}")
         gone = row["left_after"]
-        assert ("left" in said) == (gone is not None)
+        assert ("removed" in said) == (gone is not None)
         if gone is not None:
-            assert f"left after {gone:,}, {100 * row['behind']:.2g} behind" in said
+            assert f"removed after {gone:,}, {100 * row['behind']:.2g} behind" in said
 
 
 def test_a_blank_selection_has_no_mistakes():

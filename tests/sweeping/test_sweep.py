@@ -255,7 +255,7 @@ def test_plot_labels_its_lines():
     ids=str,
 )
 def test_invalid_axes_are_rejected(wrong, message, monkeypatch):
-    monkeypatch.setattr(Learner, "learn", None)  # all is told before anything is learned
+    monkeypatch.setattr(Learner, "learn", None)  # errors come before learning
     with pytest.raises((TypeError, ValueError), match=message):
         aggro.sweep(*problem(), **wrong)
 

@@ -102,9 +102,9 @@ def test_many_integers_are_a_regression_unless_task_says_otherwise(tmp_path):
     X, _ = problem()
     y = np.arange(300.0) % 150
     path = write_svm(tmp_path / "years.svm", X, y)
-    told = {task: aggro.sweep(path, task=task) for task in (None, "multiclass")}
-    assert type(told[None].model()).__name__ == "PassiveAggressiveRegressor"
-    assert len(told["multiclass"].model().classes_) == 150
+    found = {task: aggro.sweep(path, task=task) for task in (None, "multiclass")}
+    assert type(found[None].model()).__name__ == "PassiveAggressiveRegressor"
+    assert len(found["multiclass"].model().classes_) == 150
 
 
 def test_string_labels_are_classes(tmp_path):

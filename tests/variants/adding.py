@@ -1,7 +1,7 @@
-"""Adds a loss, a constraint and a way to forget to a scratch copy, by docs/adding-a-variant.md.
+"""Add a loss, a constraint and a removal strategy to a copy, as docs/adding-a-variant.md says.
 
-``python tests/variants/adding.py FOLDER`` compiles the copy and holds what was added against its
-twin (``make variant-test``); a test of the suite does all that needs no compiler.
+``python tests/variants/adding.py FOLDER`` compiles the copy and compares what was added with its
+reference (``make variant-test``). A test of the suite does all that needs no compiler.
 """
 
 import os
@@ -158,17 +158,18 @@ for axes in {axes}:
     keywords = {k: v for k, v in axes.items() if k != "budget_strategy"}
     if "budget_strategy" in axes:
         model = KernelPassiveAggressiveClassifier(gamma=0.5, budget=12, **axes, **plain).fit(X, y)
-        twin = ReferenceKernelLearner(
+        reference = ReferenceKernelLearner(
             "multiclass", 5, 4, gamma=0.5, C=0.4, budget=12, maintenance=axes["budget_strategy"]
         )
     else:
         once = {"intercept_scaling": 1.0, "average": False, **keywords}
         model = PassiveAggressiveClassifier(**once, **plain).fit(X, y)
-        twin = ReferenceLearner("multiclass", 5, 4, C=0.4, **keywords)
-    twin.learn_stream(X, y)
-    np.testing.assert_allclose(model.decision_function(X), twin.scores(X), rtol=1e-7, atol=1e-9)
-    assert 0 < model.n_mistakes_ == twin.n_mistakes, axes
-    print("agrees with its twin:", axes)
+        reference = ReferenceLearner("multiclass", 5, 4, C=0.4, **keywords)
+    reference.learn_stream(X, y)
+    scores = reference.scores(X)
+    np.testing.assert_allclose(model.decision_function(X), scores, rtol=1e-7, atol=1e-9)
+    assert 0 < model.n_mistakes_ == reference.n_mistakes, axes
+    print("agrees with the reference:", axes)
 """
 PYTHON_ONLY = [{"loss": "huber_hinge"}, {"loss": "huber_hinge", "multiclass": "top"}]
 COMPILED = [

@@ -6,7 +6,7 @@ True
 >>> datasets.describe("electricity").order
 'time'
 
-``load(name)`` looks in the folder that the environment variable ``AGGRO_DATA`` names, then in the
+``load(name)`` searches the folder that the environment variable ``AGGRO_DATA`` names, then in the
 user's cache, and downloads last. Every file is checked by its sha256. One row of ``sets.tsv`` per
 file is all that a further set needs.
 """

@@ -81,7 +81,7 @@ def _hash_unpacked(packed: bytes) -> str:
 
 
 def unpack(packed: bytes, member: str = "") -> bytes:
-    """Return the bytes inside bz2, xz or (one member of) zip, told by how they begin."""
+    """Return the bytes inside bz2, xz or (one member of) zip, detected by their first bytes."""
     if packed.startswith(b"BZh"):
         return bz2.decompress(packed)
     if packed.startswith(b"\xfd7zXZ\0"):

@@ -217,18 +217,18 @@ class LinearEstimator(OnlineEstimator):
                 "There is no choice to explain: nothing is 'auto' among C, metric and scale, or "
                 "keep_best() has ended the race."
             )
-        from aggro.plot.choice import explained
+        from aggro.plot.selection import with_picture
 
-        return explained(race.report(), path)
+        return with_picture(race.report(), path)
 
     def plot_candidates(self, path: str | Path | None = None) -> Any:
         """Draw the recent error of each lane against C, the leader marked; return the figure.
 
         Learners that fell far behind have left the race and are not shown.
         """
-        from aggro.plot.lanes import draw_lanes
+        from aggro.plot.selection import draw_candidates
 
-        return draw_lanes(self.candidates_, self._learner.settings.task == "regression", path)
+        return draw_candidates(self.candidates_, self._learner.settings.task == "regression", path)
 
     @all_or_nothing
     def keep_best(self) -> LinearEstimator:

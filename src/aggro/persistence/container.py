@@ -1,11 +1,11 @@
-r"""Named arrays and a text in one safetensors file: written whole or not at all, checked first.
+r"""Named arrays and a text in one safetensors file, written atomically and checked when read.
 
     8 bytes   length n of the header
     n bytes   {"__metadata__":{"sha256":"...","aggro":"..."},"weights":{"dtype":"F64",...},...}
     the rest  the arrays, one after the other
 
-The SHA-256 is that of the whole file with zeros in its own place, so that no bit can change unseen.
-It tells accidents, not forgers: what reads the arrays must check what it relies on.
+The SHA-256 is that of the whole file with zeros in place of the digest, so any changed bit is
+detected. It detects accidents, not forgeries: readers of the arrays must validate them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
 
 
 def write(path: str | os.PathLike[str], text: str, arrays: dict[str, Array]) -> None:
-    """Write the file in one step: a reader sees the old one or the new one, never a part."""
+    """Write the file atomically: a reader sees the old or the new file."""
     pieces = pieces_of(text, arrays)
     with replacing(path) as stream:
         for piece in pieces:
@@ -64,7 +64,7 @@ def pieces_of(text: str, arrays: dict[str, Array]) -> list[bytes | memoryview]:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]:
-    """Return the text and the arrays; raise ModelFileError unless every bit is as it was."""
+    """Return the text and the arrays; raise ModelFileError if any bit has changed."""
     with Path(path).open("rb") as stream:
         return _read(stream, os.fstat(stream.fileno()).st_size, os.fspath(path))
 
@@ -83,9 +83,7 @@ def _read(stream: IO[bytes], size: int, name: str) -> tuple[str, dict[str, Array
     digest = hashlib.sha256(_length(blank) + blank)
     digest.update(data)
     if digest.hexdigest().encode() != header[DIGEST]:
-        raise ModelFileError(
-            f"{name}: the file is damaged (its checksum does not fit); save the model again."
-        )
+        raise ModelFileError(f"{name}: the file is damaged (wrong checksum); save the model again.")
     return _parse(header, data, name)
 
 
@@ -113,10 +111,10 @@ def _bytes(array: Array) -> memoryview | bytes:
 
 
 def _read_header(stream: IO[bytes], size: int, name: str) -> bytes:
-    """Read the header; nothing is allocated that the file has not got."""
+    """Read the header; allocate no more than the size of the file."""
     length = int.from_bytes(stream.read(8), "little")
     if size < 8 or length > min(size - 8, LONGEST_HEADER) or length < DIGEST.stop:
-        raise ModelFileError(f"{name}: not a model of aggro, or cut short.")
+        raise ModelFileError(f"{name}: not a model of aggro, or truncated.")
     header = stream.read(length)
     if not header.startswith(START):
         raise ModelFileError(f"{name}: not a model of aggro.")
@@ -131,18 +129,18 @@ def _parse(header: bytes, data: bytearray, name: str) -> tuple[str, dict[str, Ar
             raise ModelFileError(f"{name}: the header holds no description of a model.")
         return text, _arrays(table, data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{name}: the header makes no sense ({error}).") from error
+        raise ModelFileError(f"{name}: invalid header ({error}).") from error
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) != len(pairs):
-        raise ValueError("a name is given twice")
+        raise ValueError("duplicate name")
     return table
 
 
 def _arrays(table: dict[str, Any], data: bytearray) -> dict[str, Array]:
-    """View the arrays; together they must be exactly the data."""
+    """Return views of the arrays, which together must be exactly the data."""
     arrays, position = {}, 0
     for name, place in sorted(table.items(), key=lambda item: item[1]["data_offsets"]):
         dtype, shape = np.dtype(DTYPES[place["dtype"]]), place["shape"]

@@ -85,14 +85,14 @@ def decode_learner(facts: dict[str, Any], where: str, arrays: Arrays) -> Learner
 
 
 def check_unit(state: Arrays) -> None:
-    """Raise unless the unit of C is within what a grid can be laid out by."""
+    """Raise unless the unit of C is within the range of a grid."""
     unit = state.get("unit", np.zeros(1))
     if not np.isfinite(unit).all() or abs(unit[-1]) > MOST_STEPS:
         raise ModelFileError("the unit of C is out of range")
 
 
 def decode_settings(given: dict[str, Any], arrays: Arrays) -> Settings:
-    """Return the settings, every one of a type and value that it can have."""
+    """Return the settings; raise unless all types and values are valid."""
     values = {name: decode(value, arrays) for name, value in given.items()}
     if values.keys() - Settings.__dataclass_fields__.keys() or values["task"] not in get_args(Task):
         raise ModelFileError("the settings are those of no known variant")
@@ -113,14 +113,14 @@ def _outputs(facts: dict[str, Any], settings: list[Settings], state: Arrays) -> 
 def _check_sizes(
     facts: dict[str, Any], all_settings: list[Settings], classes: int, state: Arrays
 ) -> None:
-    """Compare every array with a learner of one feature, before anything large is made."""
-    settings, lanes = all_settings[0], facts["outputs"] * len(all_settings)
+    """Compare every array with a learner of one feature before allocating the model."""
+    settings, outputs_of_all = all_settings[0], facts["outputs"] * len(all_settings)
     features, outputs = facts["features"], facts["outputs"]
     slots = settings.reservoir_size if settings.average == "reservoir" else 1
-    if outputs < 1 or len(state["bias"]) != lanes or not 0 <= features < MOST_FEATURES:
+    if outputs < 1 or len(state["bias"]) != outputs_of_all or not 0 <= features < MOST_FEATURES:
         raise ModelFileError("the numbers of features and outputs do not fit the arrays")
     for count, name in ((settings.queue, "ring_bias"), (slots, "pool_bias")):
-        if count > 1 and len(state[name]) != count * lanes:
+        if count > 1 and len(state[name]) != count * outputs_of_all:
             raise ModelFileError(f"{name} does not fit the settings")
     one = Learner(all_settings, 1, classes, facts["dtype"])
     check_arrays(state, linear_fields(one, features, lines=True))
@@ -128,7 +128,7 @@ def _check_sizes(
 
 
 def check_linear(queue: int, reservoir_size: int, state: Arrays) -> None:
-    """Raise unless the numbers in the arrays of a linear model fit together."""
+    """Raise unless the arrays of a linear model are consistent."""
     check_counters(state["counters"])
     check_last_updates(state)
     check_places(queue, reservoir_size, state)
@@ -136,7 +136,7 @@ def check_linear(queue: int, reservoir_size: int, state: Arrays) -> None:
 
 
 def check_places(queue: int, reservoir_size: int, state: Arrays) -> None:
-    """Raise if a number that the core uses as a place lies outside of what it points into."""
+    """Raise if a position that the core uses lies outside of its array."""
     limits = {"ring_next": queue - 1, "ring_fill": queue, "pool_fill": reservoir_size}
     for name, most in limits.items():
         values = state.get(name, np.zeros(0, np.int64))
@@ -192,9 +192,9 @@ def _check_kernel_sizes(facts: dict[str, Any], state: Arrays) -> None:
     """Reject sizes for which the core would allocate more memory than the file has bytes."""
     features, outputs, slots = facts["features"], facts["outputs"], len(state["ids"])
     if not (0 <= features < MOST_FEATURES and 1 <= outputs <= MOST_OUTPUTS_WITHOUT_VECTORS + slots):
-        raise ModelFileError("the numbers of features and outputs make no sense")
+        raise ModelFileError("the numbers of features and outputs are out of range")
     if slots and state["coef"].size != slots * outputs:
         raise ModelFileError("the coefficients are not one for each support vector and output")
     indices = state.get("indices", np.empty(0, np.int64))
     if ((indices < 0) | (indices >= features)).any():
-        raise ModelFileError("a support vector has a feature that is not there")
+        raise ModelFileError("a support vector has an unknown feature")

@@ -1,4 +1,4 @@
-"""What the arrays of a model file must be: types, shapes and ranges, for every kind of model.
+"""Types, shapes and ranges of the arrays in model files, for every kind of model.
 
 A checksum detects accidents, not forgeries. The core trusts the arrays that it is given, so each is
 compared with its ``Field`` before that.
@@ -61,14 +61,14 @@ WORDS: dict[str, Field] = {  # of a vectoriser, by what their names begin with
 
 
 def check_arrays(found: Mapping[str, Array], fields: Mapping[str, Field]) -> None:
-    """Raise ModelFileError unless there are these arrays and no others, each as its field says.
+    """Raise ModelFileError unless the arrays are exactly those of the fields.
 
     Parameters
     ----------
     found : dict
         The arrays by name.
     fields : dict
-        What they must be.
+        Their types, shapes and ranges.
     """
     if unknown := found.keys() - fields.keys():
         raise ModelFileError(f"an unknown array: {min(unknown)}")
@@ -80,9 +80,9 @@ def check_arrays(found: Mapping[str, Array], fields: Mapping[str, Field]) -> Non
 
 
 def check_array(name: str, array: Any, field: Field) -> None:
-    """Raise ModelFileError unless an array is as its field says."""
+    """Raise ModelFileError unless an array has the type, shape and range of its field."""
     if not isinstance(array, np.ndarray):
-        raise ModelFileError(f"{name} is no array")
+        raise ModelFileError(f"{name} is not an array")
     sides = len(field.shape) == array.ndim and all(
         wanted is None or side == wanted
         for side, wanted in zip(array.shape, field.shape, strict=True)
@@ -103,9 +103,9 @@ def check_array(name: str, array: Any, field: Field) -> None:
 
 
 def linear_fields(pattern: Learner, features: int, lines: bool) -> dict[str, Field]:
-    """Return the fields of a linear learner of so many features.
+    """Return the fields of a linear learner.
 
-    ``pattern`` is a learner of the same settings with one feature. ``lines``: tables have a line
+    ``pattern`` is a learner of the same settings with one feature. If ``lines``, tables have a line
     for each feature; else all arrays are flat.
     """
     kinds, fields = pattern.model.layout(), {}
@@ -121,7 +121,7 @@ def linear_fields(pattern: Learner, features: int, lines: bool) -> dict[str, Fie
 
 
 def check_counters(counters: Array) -> None:
-    """Raise unless examples and rounds are counts; the fourth number is random bits."""
+    """Raise unless the counters are counts; the fourth number is random bits."""
     examples, averaged, frozen, _ = counters.tolist()
     if not (0 <= examples <= LARGEST and 0 <= averaged <= LARGEST and frozen in (0, 1)):
         raise ModelFileError("counters are out of range")
@@ -134,9 +134,9 @@ def check_last_updates(state: Arrays) -> None:
 
 
 def kernel_fields(fresh: Arrays, features: int, outputs: int, state: Arrays) -> dict[str, Field]:
-    """Return the fields of a kernel learner; ``fresh`` is the state of one that knows nothing.
+    """Return the fields of a kernel learner; ``fresh`` is the state of a new one.
 
-    What the strategy of the budget keeps has a length that the core checks.
+    The core checks the length of the arrays of the budget strategy.
     """
     slots, kept = len(state["ids"]), Field(np.float64, (None,))
     fields = {

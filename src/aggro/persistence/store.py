@@ -1,4 +1,4 @@
-"""``save`` and ``load``: from estimators to records and back."""
+"""``save`` and ``load``: conversion between models and records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from aggro.selection.selection import ModelSelection
 from aggro.settings import class_task
 from aggro.variants import ESTIMATORS
 
-# Fitted attributes of the estimators, and what they must be.
+# Fitted attributes of the estimators and their types.
 ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_learner": (Learner, ModelSelection, KernelLearner),
     "classes_": np.ndarray,
@@ -48,7 +48,7 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_counters": dict,  # columns that only rise or fall, see estimators/counters.py
     "_names": list,  # behind hashed columns of tables
 }
-# Kept as a flag each: they follow from the rest.
+# Saved as flags: their values follow from the rest.
 FLAGS = ("_known_params", "_sparse_coef")
 
 
@@ -163,7 +163,7 @@ def _estimator(record: Record) -> Any:
     vars(model).update({k: v for k, v in record.attributes.items() if k not in FLAGS})
     current, learned = record.attributes.get("_known_params") is True, model._learner.settings
     if current and model._checked_settings(learned.task) != learned:
-        raise ModelFileError("the parameters are not those that the model has learned with")
+        raise ModelFileError("the parameters are not those that the model was trained with")
     model._known_params = model._prices() if current else None
     return model.sparsify() if record.attributes.get("_sparse_coef") is True else model
 

@@ -1,4 +1,4 @@
-"""Plain values as JSON and arrays: what a model file may hold, and nothing else."""
+"""Plain values as JSON and arrays: the only values in a model file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_LETTERS = 2**28  # of an array of texts, all padded to the longest: a gigab
 
 
 def encode(value: Any, where: str, arrays: Arrays) -> Any:
-    """Return the value for a JSON header; arrays go to ``arrays`` under their place's name.
+    """Return the value for a JSON header; arrays go to ``arrays``, named by their place.
 
     >>> encode((1, float("inf"), "a"), "x", {})
     {'tuple': [1, {'float': 'inf'}, 'a']}
@@ -45,10 +45,10 @@ def encode(value: Any, where: str, arrays: Arrays) -> Any:
 
 
 def decode(value: Any, arrays: Arrays) -> Any:
-    """Return what ``encode`` was given."""
+    """Return the value that ``encode`` encoded."""
     if not isinstance(value, dict):
         if isinstance(value, list):
-            raise ModelFileError("a list stands where none is expected")
+            raise ModelFileError("unexpected list")
         return value
     ((kind, inner),) = value.items()
     if kind not in DECODERS:
@@ -90,7 +90,7 @@ def _encode_array(value: Array, where: str, arrays: Arrays) -> Any:
 
 
 def _store_strings(items: list[str], where: str, arrays: Arrays) -> str:
-    """Keep many texts as bytes and ends: a vocabulary would make a header of megabytes."""
+    """Store texts as bytes and ends: a vocabulary would need megabytes of the header."""
     encoded = [item.encode("utf-8", "surrogatepass") for item in items]
     arrays[f"{where}.bytes"] = np.frombuffer(b"".join(encoded), np.uint8)
     arrays[f"{where}.ends"] = np.cumsum([len(item) for item in encoded], dtype=np.int64)

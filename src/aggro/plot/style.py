@@ -1,4 +1,4 @@
-"""What all pictures share: an empty figure, colours, and a file that is written whole."""
+"""Figures, colours, and atomic picture files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MARKERS = "osD^vP*"
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Raise unless a picture can be written to the path: whoever learns long before calls it."""
+    """Raise unless a picture can be written to the path; call this before long work."""
     _matplotlib()
     _format(path)
     check_writable(path)

@@ -40,7 +40,7 @@ def _against_parameter(axes: Any, result: Any, against: str) -> None:
     if any(lines):
         axes.legend(frameon=False, fontsize=8)
     axes.set_xlabel(against)
-    axes.set_ylabel(f"{label}, judged before learning")
+    axes.set_ylabel(f"{label}, before learning")
 
 
 def _over_time(axes: Any, result: Any) -> None:

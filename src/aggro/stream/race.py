@@ -126,6 +126,6 @@ class RacingStream(_core.Stream):
 
     def plot_candidates(self, path: str | Path | None = None) -> Any:
         """Draw the recent error of each lane against C, the leader marked; return the figure."""
-        from aggro.plot.lanes import draw_lanes
+        from aggro.plot.selection import draw_candidates
 
-        return draw_lanes(self.candidates_, self._settings(2).task == "regression", path)
+        return draw_candidates(self.candidates_, self._settings(2).task == "regression", path)

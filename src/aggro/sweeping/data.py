@@ -25,10 +25,10 @@ MOST_TARGETS = 1 << 20  # that are kept for their median
 
 @dataclass
 class Part:
-    """Some rows, what they teach, and the order in which to learn them."""
+    """Some rows, their targets and weights, and the order in which to learn them."""
 
     X: Any
-    lesson: dict[str, Any]
+    targets: dict[str, Any]
     order: Array
     first: int = 0  # the number of the first row in the data
 
@@ -38,18 +38,18 @@ class Part:
             X = stacked([self.X, other.X])
         else:
             X = np.vstack([self.X, other.X])
-        lesson = {
-            name: None if value is None else np.concatenate([value, other.lesson[name]])
-            for name, value in self.lesson.items()
+        targets = {
+            name: None if value is None else np.concatenate([value, other.targets[name]])
+            for name, value in self.targets.items()
         }
         order = np.concatenate([self.order, len(self.order) + other.order])
-        return Part(X, lesson, order, self.first)
+        return Part(X, targets, order, self.first)
 
     def rest(self, start: int) -> Part:
         """Return a copy of what comes from ``start`` on."""
         some = self.order[start:]
-        lesson = {n: None if v is None else v[some] for n, v in self.lesson.items()}
-        return Part(self.X[some], lesson, np.arange(len(some)), self.first + start)
+        targets = {n: None if v is None else v[some] for n, v in self.targets.items()}
+        return Part(self.X[some], targets, np.arange(len(some)), self.first + start)
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Data:
 
 
 def open_data(X: Any, y: Any, task: Task | None, orders: int) -> Data:
-    """Return arrays, or the files that X names, as data to be learned in so many orders."""
+    """Return arrays, or the files that X names, as data to learn in ``orders`` orders."""
     if not _names_files(X):
         return ArrayData.of(X, y, task)
     if orders > 1:
@@ -95,7 +95,7 @@ class ArrayData(Data):
     """Rows in memory: all of them are one part."""
 
     X: Any
-    lesson: dict[str, Array]
+    targets: dict[str, Array]
 
     @classmethod
     def of(cls, X: Any, y: Any, task: Task | None) -> ArrayData:
@@ -125,7 +125,7 @@ class ArrayData(Data):
 
     def parts(self, order: Array | None) -> Iterator[Part]:
         """Return all rows, in the given order."""
-        yield Part(self.X, self.lesson, np.arange(self.count) if order is None else order)
+        yield Part(self.X, self.targets, np.arange(self.count) if order is None else order)
 
 
 def task_of(classes: Array, asked: Task | None) -> Task:

@@ -81,15 +81,15 @@ def sweep(
     result = SweepResult(rows, data.count, orders, passes, *facts, data.constant_error)
     bundles = _bundles(rows)
     for order in _orders(data.count, orders, seed):
-        courses = [_Course([rows[i] for i in members], data, threads) for members in bundles]
+        runs = [_Run([rows[i] for i in members], data, threads) for members in bundles]
         for _ in range(passes):
             for part in data.parts(order):
                 with rows_counted_from(part.first):
-                    for course in courses:
-                        course.learn(part)
-        for members, course in zip(bundles, courses, strict=True):
-            course.learner.freeze_means(False)  # what comes later is new
-            result._homes.update({i: (course.learner, at) for at, i in enumerate(members)})
+                    for run in runs:
+                        run.learn(part)
+        for members, run in zip(bundles, runs, strict=True):
+            run.learner.freeze_means(False)  # what comes later is new
+            result._homes.update({i: (run.learner, at) for at, i in enumerate(members)})
     return result
 
 
@@ -123,7 +123,7 @@ def _checkpoints(count: int, batch: int) -> list[int]:
     return sorted({p for p in points if p > 0} | {count})
 
 
-class _Course:
+class _Run:
     """A bundle of settings on its way over the rows, noting the error as it goes."""
 
     def __init__(self, rows: list[SweepRow], data: Data, threads: int) -> None:
@@ -143,8 +143,8 @@ class _Course:
         whole, start, rows = self._ready(len(part.order)), 0, rows_of(part.X)
         while start < whole:
             end = min(whole, start + self._until_checkpoint())
-            lesson = {**part.lesson, "order": part.order[start:end], "threads": self.threads}
-            self.learner.learn(rows, undo=False, **lesson)
+            batch = {**part.targets, "order": part.order[start:end], "threads": self.threads}
+            self.learner.learn(rows, undo=False, **batch)
             self.seen, start = self.seen + end - start, end
             self._note()
         if whole < len(part.order):

@@ -207,9 +207,9 @@ class TextEstimator(Estimator, RiverProtocol):
             raise AttributeError(
                 "There is no selection to report: nothing is 'auto', or keep_best() has ended it."
             )
-        from aggro.plot.choice import explained
+        from aggro.plot.selection import with_picture
 
-        return explained(selection.report(), path)
+        return with_picture(selection.report(), path)
 
     @property
     def _raw_memory_usage(self) -> int:
