@@ -138,7 +138,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_messages_are_in_the_words_of_the_command_line(line, capsys):
+def test_messages_name_the_options_of_the_command_line(line, capsys):
     before = sorted(path.name for path in Path().iterdir())
     code = main(line.split())
     err = capsys.readouterr().err
@@ -175,7 +175,7 @@ def test_translation(python, plain):
     assert translated(python) == plain
 
 
-def test_errors_that_nobody_foresaw_say_so():
+def test_unexpected_errors_name_their_type():
     for error in (KeyError("x"), AttributeError(), IndexError("list index out of range")):
         text = explain(error)
         assert type(error).__name__ in text and "AGGRO_DEBUG=1" in text

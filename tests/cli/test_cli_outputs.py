@@ -1,4 +1,4 @@
-"""What a command writes: never in the place of what it must not replace, told before learning."""
+"""Outputs are checked before learning and never replace inputs."""
 
 import bz2
 import gzip
@@ -66,7 +66,7 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("line", WRITERS)
-def test_what_cannot_be_written_is_told_before_learning(
+def test_outputs_that_cannot_be_written_are_errors_before_learning(
     model, inside, line, place, capsys, monkeypatch
 ):
     monkeypatch.setattr(Progress, "learn", None)
@@ -79,7 +79,7 @@ def test_what_cannot_be_written_is_told_before_learning(
 
 
 @pytest.mark.parametrize("line", WRITERS)
-def test_a_closed_folder_is_told_before_learning(model, inside, line, capsys, monkeypatch):
+def test_read_only_folders_are_errors_before_learning(model, inside, line, capsys, monkeypatch):
     monkeypatch.setattr(Progress, "learn", None)
     closed, real = inside / "folder", os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed and real(path, mode))
@@ -90,7 +90,7 @@ def test_a_closed_folder_is_told_before_learning(model, inside, line, capsys, mo
 
 
 @pytest.mark.parametrize("line", [line for line in WRITERS if "{}" in line])
-def test_what_is_read_is_never_replaced(model, inside, line, capsys, monkeypatch):
+def test_inputs_are_never_replaced(model, inside, line, capsys, monkeypatch):
     monkeypatch.setattr(Progress, "learn", None)
     Path("link.svm").symlink_to("data.svm")
     read_files = ["data.svm", "./data.svm", "link.svm", "data.png"]
@@ -106,7 +106,7 @@ def test_what_is_read_is_never_replaced(model, inside, line, capsys, monkeypatch
     assert tree(inside) == before
 
 
-def test_two_outputs_in_one_file(inside, capsys):
+def test_two_outputs_to_one_file_are_an_error(inside, capsys):
     assert main(["train", "data.svm", "-o", "x.png", "--plot", "./x.png"]) == 1
     assert "is written by -o, and --plot would replace it" in capsys.readouterr().err
     assert main(["train", "data.svm", "-o", "x", "--json", "x"]) == 1
@@ -114,7 +114,7 @@ def test_two_outputs_in_one_file(inside, capsys):
     assert not Path("x").exists()
 
 
-def test_a_model_may_take_its_own_place(model):
+def test_a_resumed_model_may_replace_itself(model):
     assert main(["train", "data.svm", "--resume", "m.aggro", "-o", "m.aggro", "--quiet"]) == 0
 
 

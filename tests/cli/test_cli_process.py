@@ -86,7 +86,7 @@ def test_a_reader_that_leaves_is_no_error(inside):
     assert done.stderr == ""
 
 
-def test_an_interrupt_saves_and_says_how_to_go_on(inside):
+def test_an_interrupt_saves_and_prints_the_command_to_continue(inside):
     lines = write_svmlight(inside / "data.svm", n=4000).read_text().splitlines(keepends=True)
     os.mkfifo("pipe")
     command = [sys.executable, "-m", "aggro.cli", "train", "pipe", "-o", "part.aggro"]

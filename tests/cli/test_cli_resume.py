@@ -1,4 +1,4 @@
-"""Going on with a model: to the last bit, in the passes left, and never against its file."""
+"""Resuming: bit for bit as without the interruption, and never against the model file."""
 
 import json
 from pathlib import Path
@@ -88,7 +88,7 @@ def write_parts(folder, parts=3):
         "--scale online --float32",
     ],
 )
-def test_the_advised_command_ends_where_the_interrupted_one_would(
+def test_the_printed_command_completes_the_interrupted_run(
     inside, interrupted, options, batches, capsys
 ):
     write_parts(inside / "parts")
@@ -100,7 +100,7 @@ def test_the_advised_command_ends_where_the_interrupted_one_would(
     assert states("part.aggro") == states("whole.aggro")
 
 
-def test_the_advice_repeats_what_the_rest_needs(inside, interrupted, capsys):
+def test_the_printed_command_repeats_the_options(inside, interrupted, capsys):
     write_parts(inside / "parts")
     with Path("parts/0.svm").open("a") as stream:
         stream.write("oops\n")
@@ -116,7 +116,7 @@ def test_the_advice_repeats_what_the_rest_needs(inside, interrupted, capsys):
     assert states("part.aggro") == states("whole.aggro")
 
 
-def test_rows_that_are_new_move_the_means_again(inside):
+def test_new_rows_change_frozen_class_means(inside):
     """Later passes freeze the class means; a finished model, like the estimator's, goes on."""
     write_parts(inside / "parts")
     run("train parts/0.svm -o m.aggro --algorithm PAm-1 --passes 2 --quiet")
@@ -128,7 +128,9 @@ def test_rows_that_are_new_move_the_means_again(inside):
     np.testing.assert_array_equal(aggro.load("m.aggro").coef_, model.coef_)
 
 
-def test_new_rows_after_an_interrupt_in_a_later_pass_move_the_means(inside, interrupted, capsys):
+def test_new_rows_change_class_means_after_an_interrupt_in_a_later_pass(
+    inside, interrupted, capsys
+):
     write_parts(inside / "parts")
     line = "train parts/0.svm -o m.aggro --algorithm PAm-1 --passes 3"
     interrupted(line, 2, capsys)
@@ -149,7 +151,7 @@ def write_weighted(path, count, start=0):
 
 
 @pytest.mark.parametrize("skip", [0, 1, 77, 199])
-def test_skipped_rows_take_their_weights_with_them(inside, skip):
+def test_weights_of_skipped_rows_are_skipped(inside, skip):
     write_weighted(inside / "all.csv", 200)
     write_weighted(inside / "rest.csv", 200, start=skip)
     options = "--label kind --weight w --C 0.1 --quiet"
@@ -160,7 +162,7 @@ def test_skipped_rows_take_their_weights_with_them(inside, skip):
     assert states("c.aggro") != states("a.aggro")
 
 
-def test_all_rows_skipped(inside, capsys):
+def test_skipping_all_rows_is_an_error(inside, capsys):
     write_svmlight(inside / "data.svm", n=50)
     run("train data.svm -o m --skip 50", 1)
     assert "no examples to learn from after the first 50" in capsys.readouterr().err
@@ -168,7 +170,7 @@ def test_all_rows_skipped(inside, capsys):
     assert load_model("m")[0].learner.examples == 50
 
 
-def test_the_first_pass_alone_skips(inside):
+def test_only_the_first_pass_skips(inside):
     write_svmlight(inside / "data.svm", n=50)
     run("train data.svm -o m --skip 20 --passes 3 --quiet")
     assert load_model("m")[0].learner.examples == 30 + 50 + 50
@@ -224,12 +226,12 @@ def mail(inside):
 
 
 @pytest.mark.parametrize("options", SAME)
-def test_what_the_model_was_made_with_may_be_said_again(mail, options):
+def test_options_of_the_model_may_be_repeated(mail, options):
     run(f"train mail.csv --resume m.aggro -o again.aggro --quiet {options}")
 
 
 @pytest.mark.parametrize("options", OTHER)
-def test_what_contradicts_the_model_is_an_error(mail, options, capsys):
+def test_options_that_contradict_the_model_are_errors(mail, options, capsys):
     before = Path("m.aggro").read_bytes()
     run(f"train mail.csv --resume m.aggro -o m.aggro {options}", 1)
     err = capsys.readouterr().err
@@ -253,7 +255,7 @@ def test_weights_given_on_resuming_count(mail):
     assert states("w0.aggro") != states("w13.aggro")
 
 
-def test_a_model_of_python_takes_the_reading_from_the_command(inside):
+def test_a_model_saved_in_python_is_read_with_the_given_options(inside):
     """Its file says nothing about columns, so the command line may."""
     write_vw(inside / "t.vw", n=60)
     rows = [line.split("size:")[1] for line in Path("t.vw").read_text().splitlines()]
@@ -267,7 +269,7 @@ def test_a_model_of_python_takes_the_reading_from_the_command(inside):
     np.testing.assert_array_equal(aggro.load("more.aggro").coef_, model.partial_fit(X, y).coef_)
 
 
-def test_a_model_of_python_is_known_by_its_parameters(inside, capsys):
+def test_a_model_saved_in_python_is_identified_by_its_parameters(inside, capsys):
     write_svmlight(inside / "data.svm", n=60)
     X, y = load_svmlight("data.svm")
     model = aggro.from_name("PA-II", C=0.5).partial_fit(X, y)
@@ -278,7 +280,7 @@ def test_a_model_of_python_is_known_by_its_parameters(inside, capsys):
         assert f"which cannot change to {other}" in capsys.readouterr().err
 
 
-def test_a_third_class_that_the_settings_do_not_allow_is_refused(capsys):
+def test_a_third_class_that_the_settings_do_not_allow_is_rejected(capsys):
     """Two classes share one constraint, three have several: as a new model would say."""
     write_svmlight(Path("two.svm"), 60, classes=2)
     write_svmlight(Path("three.svm"), 60, classes=3)
@@ -290,7 +292,7 @@ def test_a_third_class_that_the_settings_do_not_allow_is_refused(capsys):
     assert Path("m").read_bytes() == known
 
 
-def test_prices_are_checked_when_learning_goes_on(capsys):
+def test_parameters_are_validated_when_resuming(capsys):
     write_svmlight(Path("two.svm"), 60, classes=2)
     run("train two.svm -o m")
     run("train two.svm --resume m -o m --C 0", code=1)
@@ -302,7 +304,7 @@ def test_prices_are_checked_when_learning_goes_on(capsys):
 
 @pytest.mark.parametrize("C", [1.0, "auto"])
 @pytest.mark.parametrize("first, later", [(3, 3), (2, 3), (1, 2)])
-def test_a_model_that_records_goes_on_recording(tmp_path, first, later, C):
+def test_resuming_continues_to_record_margins(tmp_path, first, later, C):
     """The command does what partial_fit does, also where new classes come."""
     begun = load_svmlight(write_svmlight(tmp_path / "a.svm", classes=first))
     more = write_svmlight(tmp_path / "b.svm", n=300, seed=1, classes=later)
@@ -315,7 +317,7 @@ def test_a_model_that_records_goes_on_recording(tmp_path, first, later, C):
     assert after._calibrator.seen == 900
 
 
-def test_rows_that_come_again_are_not_recorded(tmp_path):
+def test_margins_of_later_passes_are_not_recorded(tmp_path):
     begun = load_svmlight(write_svmlight(tmp_path / "a.svm"))
     more = write_svmlight(tmp_path / "b.svm", n=300, seed=1)
     model = aggro.PassiveAggressiveClassifier(probability=True)

@@ -22,7 +22,7 @@ def inside(tmp_path, monkeypatch):
 TRAIN = "train data.csv --label kind --text body -o m.aggro --quiet"
 
 
-def test_the_file_is_the_estimator(capsys):
+def test_the_model_equals_the_text_estimator(capsys):
     run(f"{TRAIN} --features body --test new.csv --json report.json")
     model = aggro.load("m.aggro")
     assert isinstance(model, aggro.TextClassifier)
@@ -70,7 +70,7 @@ def test_counts_of_words_are_what_they_were(options):
     assert isinstance(aggro.load("m.aggro"), aggro.PassiveAggressiveClassifier)
 
 
-def test_words_are_shown(capsys):
+def test_info_and_explain_show_words(capsys):
     run(TRAIN)
     run('explain m.aggro "free money for lunch" --top 3 --plot why.png')
     said = capsys.readouterr().out
@@ -83,7 +83,7 @@ def test_words_are_shown(capsys):
     assert Path("why.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_learning_goes_on():
+def test_text_models_can_be_resumed():
     run(f"{TRAIN} --keep-candidates")
     run("train new.csv --resume m.aggro -o n.aggro --quiet --keep-candidates")
     whole = "train data.csv new.csv --label kind --text body -o w.aggro --quiet --keep-candidates"
@@ -106,7 +106,7 @@ def test_learning_goes_on():
         ("train new.csv --resume old.aggro -o n.aggro --C 2", "--C is part of the model"),
     ],
 )
-def test_what_cannot_be_is_told(capsys, line, said):
+def test_invalid_combinations_are_errors(capsys, line, said):
     run(f"{TRAIN.replace('m.aggro', 'counts.aggro')} --text-defaults counts")
     run(TRAIN.replace("m.aggro", "old.aggro"))
     assert main(line.split()) == 1
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_told(capsys, line, said):
 
 
 @pytest.mark.parametrize("given", ["1", "2,1", "0,1", "a,b"])
-def test_wrong_ranges_are_told(capsys, given):
+def test_invalid_ranges_are_errors(capsys, given):
     assert main(f"{TRAIN} --ngrams {given}".split()) == 2
     assert given in capsys.readouterr().err
 

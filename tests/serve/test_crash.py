@@ -1,4 +1,4 @@
-"""Nothing that was acknowledged is lost, nothing is learned twice: kills, power cuts, faults.
+"""No acknowledged update is lost or learned twice after kills, power cuts and faults.
 
 A few of each; ``make crash`` does a thousand.
 """
@@ -15,13 +15,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks and prelo
 compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="the shim is compiled: needs g++")
 
 
-def test_a_server_that_is_killed_loses_nothing(tmp_path):
+def test_a_killed_server_loses_nothing(tmp_path):
     result = run_kills(20, "test", tmp_path)
     assert result["acknowledged"] > 100
 
 
 @compiler
-def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path):
+def test_a_power_cut_loses_no_acknowledged_update(tmp_path):
     result = run_power(12, "test", tmp_path)
     assert result["acknowledged"] > 50
 
@@ -38,7 +38,7 @@ def test_a_kill_at_any_line_of_a_snapshot_loses_nothing(tmp_path):
 
 @compiler
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_suite_notices(fault, tmp_path):
+def test_the_suite_detects(fault, tmp_path):
     run = run_power if fault in NEED_POWER_CUT else run_kills
     with pytest.raises(Lost):
         if fault in NEED_STEPS:

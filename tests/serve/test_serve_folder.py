@@ -207,7 +207,7 @@ def test_a_snapshot_newer_than_the_journal_is_noticed(tmp_path):
     rejected(old, "journal is older than the snapshot")
 
 
-def test_histories_that_part_after_a_restore_are_told_apart(tmp_path):
+def test_histories_that_diverge_after_a_restore_are_detected(tmp_path):
     with running(tmp_path / "data") as server:
         learn_updates(server, 0, 10)
         backup(tmp_path / "data", tmp_path / "saved")
@@ -218,7 +218,7 @@ def test_histories_that_part_after_a_restore_are_told_apart(tmp_path):
     rejected(tmp_path / "saved", "do not belong together")
 
 
-def test_damaged_snapshots_are_set_aside_and_do_not_count_as_kept(folder):
+def test_damaged_snapshots_are_renamed_and_do_not_count(folder):
     with running(crash(folder, folder.with_name("whole"))) as server:
         expected = model_file(server)
     newest = folder / "model-000000000000020.aggro"
@@ -233,7 +233,7 @@ def test_damaged_snapshots_are_set_aside_and_do_not_count_as_kept(folder):
     assert newest.with_name(f"{newest.name}.damaged").exists()
 
 
-def test_a_folder_without_a_usable_snapshot_says_which_one_it_needs(folder):
+def test_the_error_of_a_folder_without_a_snapshot_names_the_required_one(folder):
     change(folder, "UPDATE facts SET value = '10' WHERE name = 'stripped'")
     for path in folder.glob("model-*.aggro"):
         path.write_bytes(b"nothing")
@@ -244,7 +244,7 @@ def test_a_folder_without_a_usable_snapshot_says_which_one_it_needs(folder):
     rejected(folder, "snapshot")
 
 
-def test_a_start_removes_nothing_of_a_folder_that_it_rejects(folder):
+def test_a_failed_start_removes_nothing(folder):
     (folder / JOURNAL).unlink()
     rejected(folder, "missing")
     assert (folder / WAL).exists()

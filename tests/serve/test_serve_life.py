@@ -88,7 +88,7 @@ def test_a_folder_belongs_to_one_model_and_to_one_server(tmp_path):
         ({"model": "KPA"}, "not a linear variant"),
     ],
 )
-def test_wrong_plans_say_what_is_wrong(tmp_path, plan, words):
+def test_errors_of_wrong_configurations_say_what_is_wrong(tmp_path, plan, words):
     asked = Plan(**{"model": "PA-I", "data": tmp_path / "d", "port": 0, **plan})
     with pytest.raises((ValueError, TypeError, OSError), match=words):
         run(asked, lambda *_: pytest.fail("it runs"))
@@ -124,7 +124,7 @@ def test_tokens_that_cannot_be_sent_are_rejected(tmp_path, monkeypatch, token):
     assert token_from("AGGRO_TOKEN", None) is None
 
 
-def test_a_disk_that_cannot_be_written_costs_nothing(tmp_path):
+def test_a_full_disk_loses_no_update(tmp_path):
     with running(tmp_path) as server:
         server.learn({"a": 1.0}, "x")
         db, large = server.service.journal.db, {f"feature {k}": 1.0 for k in range(500)}
