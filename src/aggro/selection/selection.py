@@ -147,8 +147,10 @@ class ModelSelection(Candidates):
             rows, order, needed, widths, learn=not again, threads=threads
         )
         views = dict(zip(needed, encoded, strict=True))
-        for each in learners:
-            each.model.grow(views[each.representation].features)
+        for which, group in by_representation(learners).items():
+            if group[0].features < views[which].features:
+                for each in reversed(group):  # the first one last: then all have grown
+                    each.model.grow(views[which].features)
         if not fits_into_memory(learners, self.settings):
             self.fit_into_memory()
         return views
@@ -173,7 +175,8 @@ class ModelSelection(Candidates):
         if not self.examples and not counted:
             self._blank().learn(views[0], order=order, **targets)  # may raise
             return
-        checkpoints = [self._checkpoint(views, order, targets)] if undo else []
+        known, models = self.learners, self._begin(views, order, targets) if undo else None
+        checkpoints = [self._checkpoint(models)] if undo else []
         # After an interrupt, rows that all candidates have learned stay learned.
         with Transaction(*checkpoints, interrupts=self._encodes):
             if counted and not again:
@@ -185,7 +188,8 @@ class ModelSelection(Candidates):
                 self.evaluate_if_due()  # the last step may have been interrupted
                 self._restart_if_due(views, targets, order, counts)
             how = {**targets, "batch_size": self.settings.batch_size, "threads": threads}
-            check = _Models(self._groups(), views, order, targets, undo=False)
+            check = models if self.learners == known else None
+            check = check or _Models(self._groups(), views, order, targets, undo=False)
             start = 0
             while start < len(order):
                 done = learned[start] - counts[start]
@@ -239,14 +243,18 @@ class ModelSelection(Candidates):
     def checkpoint(self, rows: Any, **targets: Any) -> Checkpoint:
         """Return what restores the selection after these rows, learned in any number of calls."""
         if not self._encodes:
-            return self._checkpoint({0: rows}, None, targets)
+            return self._checkpoint(self._begin({0: rows}, None, targets))
         kept = copy.deepcopy(self.__getstate__())
         return lambda: self.__dict__.update(copy.deepcopy(kept))
 
-    def _checkpoint(self, views: Views, order: Array | None, targets: dict[str, Any]) -> Checkpoint:
-        own, models = checkpoint_of(self), None
-        if self.examples:
-            models = _Models(self._groups(), views, order, targets, undo=True)
+    def _begin(self, views: Views, order: Array | None, targets: dict[str, Any]) -> _Models | None:
+        """Return the state of all models before these rows, if there is one."""
+        if not self.examples:
+            return None
+        return _Models(self._groups(), views, order, targets, undo=True)
+
+    def _checkpoint(self, models: _Models | None) -> Checkpoint:
+        own = checkpoint_of(self)
 
         def restore() -> None:
             own()
