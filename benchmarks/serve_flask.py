@@ -26,7 +26,7 @@ db.execute("CREATE TABLE IF NOT EXISTS lessons (body BLOB)")
 
 @app.post("/predict")
 def predict():
-    """Predict, and keep the features for their truth."""
+    """Predict, and store the features for their label."""
     features = flask.request.get_json()["features"]
     id = uuid.uuid4().hex
     if STORE == "shelve":

@@ -21,6 +21,7 @@ from serve_support import running
 from aggro.persistence.record import bytes_of
 from aggro.persistence.store import record_of
 from aggro.serve.backup import backup
+from aggro.serve.config import Plan
 from aggro.serve.folder import DataFolderError
 from aggro.serve.server import first_model
 from qa.stress.runs import Difference
@@ -192,7 +193,7 @@ class Folders:
             raise Difference("the model differs from one that learned the acknowledged updates")
 
     def _control(self):
-        model = first_model(self.case.model, self.case.params)[0]
+        model = first_model(Plan(self.case.model, Path(), params=self.case.params))[0]
         for update in self.acknowledged:
             x = update["text"] if "text" in update else update["features"]
             with contextlib.suppress(ValueError):  # rejected, as the server rejected it

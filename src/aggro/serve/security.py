@@ -33,9 +33,9 @@ SAFE: Headers = [
 class Guard:
     """Checks tokens, hosts and origins.
 
-    ``token`` is for all calls, ``write_token`` for those that change the model; who has it may
-    read too. Without a token only this machine is served, so the name that a browser was told to
-    connect to must be a name of this machine: else any web page could reach in through its DNS.
+    ``token`` is for all calls, ``write_token`` for those that change the model; it may also read.
+    Without a token, only this machine is served, and the Host header must be a name of this
+    machine. Otherwise any web page could reach the server by DNS rebinding.
     """
 
     token: str | None = None
