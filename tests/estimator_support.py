@@ -1,11 +1,15 @@
 """What the tests of all estimators share: one of each kind, data for it, all that it knows."""
 
+import dataclasses
+
 import numpy as np
 import sklearn
 from sklearn import linear_model
 
 import aggro
 from aggro.calibration.calibrator import Calibrator
+from aggro.calibration.recorder import Recorder
+from aggro.classes import Classes
 from aggro.learner import Learner
 from aggro.reference_row import ReferenceRow
 
@@ -39,9 +43,12 @@ def targets_for(cls):
 
 def knowledge(model):
     """All that an estimator is and knows, parameters included, to be compared bit for bit."""
-    aside = ("_learner", "_known_params")  # which remembers what the learner's settings are
-    known = {name: _plain(value) for name, value in vars(model).items() if name not in aside}
+    known = {name: _plain(value) for name, value in vars(model).items() if name != "_fitted"}
     if hasattr(model, "_learner"):
+        aside = ("learner", "parameters")  # which only remember what the learner's settings are
+        fitted = getattr(model, "_fitted", None)
+        if dataclasses.is_dataclass(fitted):
+            known |= {k: _plain(v) for k, v in vars(fitted).items() if k not in aside}
         known["_learner"] = _learned(model._learner)
         known["progress"] = (model.t_, model.n_mistakes_, model.n_updates_, model.cumulative_loss_)
     return known
@@ -64,7 +71,9 @@ def _plain(value):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
-    return _plain(vars(value)) if isinstance(value, (Calibrator, ReferenceRow)) else value
+    if isinstance(value, Classes):
+        return _plain(value.labels), value.given
+    return _plain(vars(value)) if isinstance(value, (Calibrator, Recorder, ReferenceRow)) else value
 
 
 def sklearn_pa(kind, rule, C, **common):

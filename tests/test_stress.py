@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import aggro.estimators.base
 import aggro.estimators.classifier
-import aggro.estimators.weights
+import aggro.estimators.linear
 import aggro.io.compression
 import aggro.serve.snapshots
 from aggro.kernel_learner import KernelLearner
@@ -122,7 +122,7 @@ def wrong_sparse_rows(monkeypatch):
     def spoiled(X):
         return rows_of(X * (1 + 1e-4) if hasattr(X, "indptr") else X)
 
-    monkeypatch.setattr(aggro.estimators.weights, "rows_of", spoiled)
+    monkeypatch.setattr(aggro.estimators.linear, "rows_of", spoiled)
 
 
 def wrong_C(monkeypatch):
@@ -162,8 +162,8 @@ def rows_of_an_interrupted_call(monkeypatch):
 
 
 def warm_start_without_a_copy(monkeypatch):
-    cls = aggro.estimators.weights.LinearEstimator
-    monkeypatch.setattr(cls, "_continued", lambda self, settings: self._learner)
+    cls = aggro.estimators.linear.LinearModel
+    monkeypatch.setattr(cls, "_copied_learner", lambda self, settings: self._learner)
 
 
 AMID_CALLS = {rows_of_an_interrupted_call: simple_case, warm_start_without_a_copy: passes_case}
@@ -194,8 +194,8 @@ def all_passes_are_counted(monkeypatch):
 
 
 def refit_that_goes_on(monkeypatch):
-    cls = aggro.estimators.weights.LinearEstimator
-    monkeypatch.setattr(cls, "_continues", lambda self: hasattr(self, "_learner"))
+    cls = aggro.estimators.linear.LinearModel
+    monkeypatch.setattr(cls, "_continued", lambda self: vars(self).get("_fitted"))
 
 
 def absent_rows_are_learned(monkeypatch):
@@ -232,7 +232,8 @@ def test_the_number_of_passes_is_that_of_the_reference(tol, monkeypatch):
     fit = aggro.PassiveAggressiveClassifier.fit
 
     def one_more(self, *args, **kwargs):
-        fit(self, *args, **kwargs).n_iter_ += 1
+        fit(self, *args, **kwargs)
+        self._fitted = self._fitted.changed(n_iter=self.n_iter_ + 1)
         return self
 
     monkeypatch.setattr(aggro.PassiveAggressiveClassifier, "fit", one_more)

@@ -108,8 +108,13 @@ def encode_known(labels: Array, y: Any, count: int) -> Array | None:
 
 
 def decode(labels: Array, scores: Array) -> Array:
-    """Return the label that each row of scores speaks for; even ones, the first."""
+    """Return the predicted label of each row of scores; ties go to the first class."""
     return labels.take(chosen(scores, len(labels)))
+
+
+def predicted(labels: Array | None, scores: Array) -> Array:
+    """Return predicted labels, or an indicator matrix where ``labels`` is None."""
+    return (scores > 0).astype(np.int64) if labels is None else decode(labels, scores)
 
 
 def in_order(labels: Iterable[Any]) -> list[Any]:

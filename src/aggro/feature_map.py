@@ -58,6 +58,8 @@ class FeatureMap(Estimator):
     True
     """
 
+    n_features_in_: int
+
     def __init__(self, *, fourier: int = 256, bins: int = 128, random_state: Any = None) -> None:
         store_parameters(self, locals())
 
@@ -72,7 +74,7 @@ class FeatureMap(Estimator):
             For scikit-learn.
         """
         core = self._new_core()
-        core.map(rows_of(read_columns(self, X, reset=True)), [], learn=True)
+        core.map(rows_of(self._read(X, first=True)), [], learn=True)
         self._core = core
         return self
 
@@ -153,10 +155,20 @@ class FeatureMap(Estimator):
     def _map(self, X: Any, layouts: list[int], *, learn: bool) -> list[Any]:
         first = not self.__sklearn_is_fitted__()
         core = self._new_core() if first else self._core
-        X = read_columns(self, X, reset=first)
+        X = self._read(X, first=first)
         mapped = core.map(rows_of(X), layouts, learn=learn, single=X.dtype == np.float32)
         self._core = core
         return [_matrix_of(arrays) for arrays in mapped]
+
+    def _read(self, X: Any, *, first: bool) -> Any:
+        """Return X as the core reads it; its columns are those of the first call."""
+        known = () if first else (self.n_features_in_, vars(self).get("feature_names_in_"))
+        X, names = read_columns(type(self).__name__, X, *known)
+        if first:
+            self.n_features_in_ = X.shape[1]
+            vars(self).pop("feature_names_in_", None)
+            vars(self).update({} if names is None else {"feature_names_in_": names})
+        return X
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_core")

@@ -47,11 +47,11 @@ class Transaction:
     __slots__ = ("_checkpoints", "_interrupts")
 
     def __init__(self, *checkpoints: Checkpoint, interrupts: bool = True) -> None:
-        self._checkpoints, self._interrupts = list(checkpoints), interrupts
+        self._checkpoints, self._interrupts = checkpoints, interrupts
 
     def add(self, checkpoint: Checkpoint) -> None:
         """Undo one more object, which the block changes from here on."""
-        self._checkpoints.append(checkpoint)
+        self._checkpoints = (*self._checkpoints, checkpoint)
 
     def __enter__(self) -> Transaction:
         return self

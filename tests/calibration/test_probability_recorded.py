@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from aggro import (
     PassiveAggressiveClassifier,
 )
 from aggro.calibration.calibrator import RING, Calibrator
+from aggro.calibration.recorder import Recorder
 from aggro.persistence import ModelFileError
 from aggro.reference_row import FEATURES, LONGEST, ReferenceRow
 from aggro.training_batch import TrainingBatch
@@ -26,12 +28,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 # -- which rows --------------------------------------------------------------------------------
 
 
+def typical_of(model):
+    """Return the reference row that a classifier has recorded."""
+    return model._fitted.record.typical
+
+
 def test_rows_of_weight_zero_are_not_recorded():
     X, y, _ = known_truth(rows=400)
     weights = np.tile([1.0, 0.0], 200)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y, sample_weight=weights)
-    assert len(model._calibrator.weights) == 199  # the first example met an empty model
-    assert (model._calibrator.weights == 1).all()
+    assert (
+        len(model._fitted.record.calibrator.weights) == 199
+    )  # the first example met an empty model
+    assert (model._fitted.record.calibrator.weights == 1).all()
 
 
 @pytest.mark.parametrize("batch", [1, 7, 100, 256])
@@ -39,33 +48,30 @@ def test_rows_of_weight_zero_are_not_recorded():
 def test_pieces_cover_all_rows_in_whole_batches(batch, met):
     model = PassiveAggressiveClassifier(batch_size=batch, probability=True)
     model.partial_fit(np.eye(2), [0, 1])
-    model._typical = ReferenceRow.of(np.ones(2), met)
+    record = replace(model._fitted.record, typical=ReferenceRow.of(np.ones(2), met))
     for count in (1, 15, 1024, 7003):
-        cuts = model._record._pieces(count, 0, model._learner, follow=True)
+        cuts = record._pieces(count, 0, model._learner, follow=True)
         assert np.concatenate([np.arange(count)[cut] for cut in cuts]).tolist() == [*range(count)]
         assert all(cut.start % batch == 0 for cut in cuts)
         for unrecorded in (count // 2, count - 1):  # what comes before the first recorded is one
             early = [cut.stop for cut in cuts if cut.stop <= unrecorded]
             late = cuts[len(early) :]
             early = [slice(0, early[-1])] if early else []
-            assert (
-                model._record._pieces(count, unrecorded, model._learner, follow=True)
-                == early + late
-            )
+            assert record._pieces(count, unrecorded, model._learner, follow=True) == early + late
 
 
-def test_only_the_last_rows_of_a_long_call_are_recorded(monkeypatch):
-    """Watching costs time: of a long call only the last rows are, and what is cut with them."""
-    watched, watch = [], TrainingBatch.record_margins
+def test_margins_of_a_long_call_are_recorded_for_its_last_rows_only(monkeypatch):
+    """Recording costs time, and older margins would be dropped."""
+    recorded, record = [], TrainingBatch.record_margins
 
-    def counted(lesson, learner, typical, order, again):
-        watched.append(len(order))
-        return watch(lesson, learner, typical, order, again)
+    def counted(batch, learner, reference, order, again):
+        recorded.append(len(order))
+        return record(batch, learner, reference, order, again)
 
     monkeypatch.setattr(TrainingBatch, "record_margins", counted)
     X, y, _ = known_truth(3 * RING)
     PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
-    assert RING <= sum(watched) < RING + LONGEST
+    assert RING <= sum(recorded) < RING + LONGEST
 
 
 def test_the_reference_row_of_many_columns_has_the_largest_of_the_mean():
@@ -74,8 +80,8 @@ def test_the_reference_row_of_many_columns_has_the_largest_of_the_mean():
     model = PassiveAggressiveClassifier(probability=True).fit(csr_matrix(X), np.arange(60) % 2)
     mean = X.mean(axis=0)
     largest = np.sort(np.argsort(-abs(mean))[:FEATURES])
-    np.testing.assert_array_equal(model._typical.features, largest)
-    assert_close(model._typical.mean, mean[largest])
+    np.testing.assert_array_equal(typical_of(model).features, largest)
+    assert_close(typical_of(model).mean, mean[largest])
 
 
 # -- classes, copies, bad rows -----------------------------------------------------------------
@@ -88,7 +94,7 @@ def test_classes_that_come_later(kind):
     model = kind(C=0.1, probability=True)
     model.partial_fit(X[:50][y[:50] == 1], names[:50][y[:50] == 1])
     np.testing.assert_array_equal(model.predict_proba(X[:3]), np.ones((3, 1)))
-    assert (model._calibrator.labels == 0).all()
+    assert (model._fitted.record.calibrator.labels == 0).all()
     for classes in (["b", "d"], ["b", "c", "d"], ["a", "b", "c", "d"]):
         known = np.isin(names, classes)
         model.partial_fit(X[known], names[known])
@@ -97,15 +103,15 @@ def test_classes_that_come_later(kind):
         assert model.classes_.tolist() == classes
         right = (model.classes_[P.argmax(axis=1)] == names)[known].mean()
         assert right > 0.55
-    assert model._calibrator.labels.max() == 3
+    assert model._fitted.record.calibrator.labels.max() == 3
 
 
 def test_margins_follow_the_classes_as_the_model_does():
     X, y, _ = known_truth(rows=400)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y * 2)
-    before = model._calibrator
+    before = model._fitted.record.calibrator
     model.partial_fit(X[:1], [1])
-    after = model._calibrator
+    after = model._fitted.record.calibrator
     assert_close(after.scores[:-1, 2] - after.scores[:-1, 0], before.scores[:, 0])
     assert (after.scores[:-1, 1] == 0).all()
     np.testing.assert_array_equal(after.labels[:-1], before.labels * 2)
@@ -124,7 +130,7 @@ def test_pickles_and_files_say_the_same_and_go_on(kind, tmp_path):
     for other in copies:
         other.partial_fit(X[:90], y[:90])
         np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
-    assert not hasattr(clone(model), "_calibrator")
+    assert not clone(model).__sklearn_is_fitted__()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +152,7 @@ def test_forged_margins_are_rejected(change, tmp_path):
     one = Calibrator.empty(2).update(np.array([[[0.1], [0.2]]]), np.array([1]))
     for name, value in change.items():
         setattr(one, name, value)
-    model._calibrator = one
+    model._fitted = model._fitted.changed(record=Recorder(one, model._fitted.record.typical))
     aggro.save(model, tmp_path / "model")
     with pytest.raises(ModelFileError):
         aggro.load(tmp_path / "model")
@@ -168,7 +174,8 @@ def test_forged_reference_rows_are_rejected(change, tmp_path):
     X, y, _ = known_truth(rows=100)
     model = PassiveAggressiveClassifier(probability=True).partial_fit(X, y)
     plain = {"met": 100, "mean": np.ones(2), "features": np.array([0, 1]), "samples": ()}
-    model._typical = ReferenceRow(**{**plain, **change})
+    record = replace(model._fitted.record, typical=ReferenceRow(**{**plain, **change}))
+    model._fitted = model._fitted.changed(record=record)
     aggro.save(model, tmp_path / "model")
     with pytest.raises(ModelFileError):
         aggro.load(tmp_path / "model")
@@ -185,8 +192,8 @@ def test_a_bad_row_leaves_everything_as_it_was(params):
     with pytest.raises(ValueError, match="row 300"):
         model.partial_fit(bad, y[500:])
     assert same_state(model._learner, twin._learner)
-    assert model._typical is not twin._typical
-    np.testing.assert_array_equal(model._typical.mean, twin._typical.mean)
+    assert typical_of(model) is not typical_of(twin)
+    np.testing.assert_array_equal(typical_of(model).mean, typical_of(twin).mean)
     np.testing.assert_array_equal(model.predict_proba(X), twin.predict_proba(X))
     with pytest.raises(ValueError, match="row 3"):
         model.partial_fit(bad[297:310], y[797:810])

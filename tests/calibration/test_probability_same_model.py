@@ -53,7 +53,11 @@ def test_pieces_do_not_change_what_is_learned(params, calls):
         for model in (plain, asked):
             model.partial_fit(X[rows], y[rows], [0, 1, 2], sample_weight=weights[rows])
     assert same_state(plain._learner, asked._learner)
-    assert len(asked._calibrator.weights) == 5500 - params.get("batch_size", 1) < RING + LATE
+    assert (
+        len(asked._fitted.record.calibrator.weights)
+        == 5500 - params.get("batch_size", 1)
+        < RING + LATE
+    )
 
 
 @pytest.mark.parametrize("warm_start", [False, True])

@@ -314,7 +314,7 @@ def test_resuming_continues_to_record_margins(tmp_path, first, later, C):
     after, (X, y, *_) = aggro.load("more.aggro"), load_svmlight(more, begun[0].shape[1])
     model.partial_fit(X, y)
     assert after.predict_proba(X).tolist() == model.predict_proba(X).tolist()
-    assert after._calibrator.seen == 900
+    assert after._fitted.record.calibrator.seen == 900
 
 
 def test_margins_of_later_passes_are_not_recorded(tmp_path):
@@ -323,4 +323,4 @@ def test_margins_of_later_passes_are_not_recorded(tmp_path):
     model = aggro.PassiveAggressiveClassifier(probability=True)
     aggro.save(model.partial_fit(*begun[:2]), "begun.aggro")
     run(f"train {more} --resume begun.aggro --passes 3 --quiet -o more.aggro")
-    assert aggro.load("more.aggro")._calibrator.seen == 900
+    assert aggro.load("more.aggro")._fitted.record.calibrator.seen == 900

@@ -2,6 +2,11 @@
 
 from types import SimpleNamespace
 
+import numpy as np
+
+from aggro.estimators.passes import Passes
+from aggro.training_batch import TrainingBatch
+
 ROWS = 4  # of a pass
 
 
@@ -22,10 +27,16 @@ class Scripted:
     def freeze_means(self, frozen=True):
         self.frozen = frozen
 
-    def snapshot(self, _=None):
+    def checkpoint(self, _=None):
         passes = self.passes
 
         def restore():
             self.passes = passes
 
         return restore
+
+
+def passes_made(model, learner, rule=None):
+    """Return how many passes over four rows ``fit`` would make with this learner."""
+    batch = TrainingBatch(np.zeros((ROWS, 2)), {"weights": None})
+    return Passes.of(model).run(learner, batch, rule)

@@ -9,7 +9,6 @@ from estimator_support import knowledge
 
 from aggro import PassiveAggressiveClassifier, StreamClassifier
 from aggro.calibration.calibrator import Calibrator
-from aggro.estimators.base import lock_of
 from aggro.estimators.kernel import KernelPassiveAggressiveClassifier
 from aggro.reference import rules
 from aggro.stream.probability import StreamRecord
@@ -61,8 +60,8 @@ def test_no_row_is_lost_between_threads(name):
     assert model.t_ - 1 == len(Y)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     if model.probability:
-        assert model._calibrator.seen == len(Y)
-        assert model._calibrator.counts.sum() == len(Y)
+        assert model._fitted.record.calibrator.seen == len(Y)
+        assert model._fitted.record.calibrator.counts.sum() == len(Y)
 
 
 def test_failed_call_keeps_the_updates_of_other_threads():
@@ -89,7 +88,7 @@ def test_interrupt_before_recording_undoes_the_call(name, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Calibrator, "plus", interrupted)
+        patch.setattr(Calibrator, "update", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[80:], Y[80:])
     assert knowledge(model) == before
@@ -101,10 +100,10 @@ def test_interrupt_before_recording_undoes_the_call(name, monkeypatch):
 @pytest.mark.parametrize("name", MODELS)
 def test_nested_learning_raises(name):
     model = MODELS[name]().partial_fit(X, Y)
-    with lock_of(model).take(), pytest.raises(RuntimeError, match="The model is learning"):
+    with model._lock.take(), pytest.raises(RuntimeError, match="The model is learning"):
         model.partial_fit(X, Y)
     model.partial_fit(X, Y)
-    assert lock_of(copy.deepcopy(model)) is not lock_of(model)
+    assert copy.deepcopy(model)._lock is not model._lock
 
 
 @pytest.mark.parametrize("moment", ["plus", "fit_map"])

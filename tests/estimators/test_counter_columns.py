@@ -93,7 +93,7 @@ def test_files_copies_and_exports_ignore_counters_too(tmp_path):
     np.testing.assert_allclose(model.decision_function(test), test @ model.coef_[0]
                                + model.intercept_[0], atol=1e-9)  # fmt: skip
     model.fit(X, y)
-    assert "_counters" not in vars(model)
+    assert model._fitted.counters is None
 
 
 def test_interrupted_call_counts_no_row_twice():
@@ -112,7 +112,7 @@ def test_interrupted_call_counts_no_row_twice():
         patch.setattr(ModelSelection, "learn", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[10:], y[10:])
-    assert model._counters["rows"] == model.t_ - 1 == 10
+    assert model._fitted.counters["rows"] == model.t_ - 1 == 10
     model.partial_fit(X[10:], y[10:])
     expected = AutoClassifier(random_state=0).partial_fit(X, y)
     assert np.array_equal(model.decision_function(X), expected.decision_function(X))

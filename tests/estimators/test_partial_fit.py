@@ -59,7 +59,7 @@ def test_new_classes_keep_the_scores_of_known_ones(axes):
     (first, labels), _ = staged(stages)
     model = PassiveAggressiveClassifier(C=0.5, **axes).partial_fit(first, labels)
     before = model.decision_function(X)
-    model._admit(np.arange(5))
+    model._fitted = model._with_classes(model._fitted, np.arange(5))
     after = model.decision_function(X)
     np.testing.assert_allclose(after[:, [1, 3, 4]], before, atol=1e-12)
     np.testing.assert_allclose(after[:, [0, 2]], 0, atol=1e-12)
@@ -74,7 +74,7 @@ def test_two_classes_become_three(metric, mean, average):
     some = np.isin(y, (1, 3))
     model.partial_fit(X[some], y[some])
     before = model.decision_function(X)
-    model._admit(np.array([2]))
+    model._fitted = model._with_classes(model._fitted, np.array([2]))
     after = model.decision_function(X)
     np.testing.assert_allclose(after[:, 2] - after[:, 0], before, atol=1e-12)
 

@@ -87,7 +87,7 @@ def state_of(model):
         state = part.state() if hasattr(part, "state") else part.model.state()
         arrays |= {f"{number}.{name}": array for name, array in state.items()}
     if model.probability:
-        found = model._calibrator
+        found = model._fitted.record.calibrator
         arrays |= {name: getattr(found, name) for name in ("scores", "centres", "labels", "counts")}
     return arrays
 
@@ -264,7 +264,7 @@ def test_two_classes_more_at_once_keep_all_margins_of_the_first(axes, multiclass
     model.partial_fit(X[:ALONE], [known] * ALONE)
     margin, mistakes = model.decision_function(X), model.n_mistakes_
     grown = copy.deepcopy(model)
-    grown._admit(np.array(["a", "b", "c"]))
+    grown._fitted = grown._with_classes(grown._fitted, np.array(["a", "b", "c"]))
     scores, place = grown.decision_function(X), "abc".index(known)
     others = np.delete(scores, place, axis=1)
     whole = 2.0 if multiclass == "ovr" else 1.0  # there each output has its own margin

@@ -12,8 +12,10 @@ from stopping_support import Scripted
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.estimators import judges
-from aggro.estimators.judges import ByRowsLearnedLast, scaled_log_loss
+from aggro.estimators import passes as passes_module
+from aggro.estimators.held_out import classifier_rule, scaled_log_loss
+from aggro.estimators.passes import KeepBestPass, Passes
+from aggro.training_batch import TrainingBatch
 
 MANY = 3000  # rows from which some are kept back
 
@@ -53,7 +55,7 @@ def test_held_out_rows_choose_the_pass_and_the_candidate(name, monkeypatch):
     first, second, losses, made, kept, candidate = HELD_OUT[name]
     first = iter([*first, *np.arange(0.7, 9, 0.1)])
     second, chosen, learned = iter(second), [], []
-    monkeypatch.setattr(judges, "choose", lambda _, which: chosen.append(which))
+    monkeypatch.setattr(passes_module, "choose", lambda _, which: chosen.append(which))
 
     class Recorded(Scripted):
         frozen = False
@@ -66,11 +68,12 @@ def test_held_out_rows_choose_the_pass_and_the_candidate(name, monkeypatch):
 
     learner = Recorded(losses)
     learner.losses_made = list(losses)
-    judge = ByRowsLearnedLast(
-        np.array([1, 3]), lambda _: {0: next(first), 1: next(second)}, learner.snapshot, 0.05, 5
+    rule = KeepBestPass(
+        np.array([1, 3]), lambda _: {0: next(first), 1: next(second)}, learner.checkpoint, 0.05, 5
     )
     model = PassiveAggressiveClassifier(tol=0.05, max_iter=50, random_state=0)
-    assert model._run_epochs(learner, ROWS[:6], {"weights": None}, judge) == made
+    batch = TrainingBatch(ROWS[:6], {"weights": None})
+    assert Passes.of(model).run(learner, batch, rule) == made
     assert chosen == [candidate]
     passes = [([0, 2, 4, 5], i > 0, i) for i in range(made)]
     assert learned == [*passes, ([1, 3], False, kept)]  # they are new when they come
@@ -175,10 +178,10 @@ def test_held_out_rows_are_weighted_and_named_in_errors():
     model = PassiveAggressiveClassifier(random_state=0)
     one = model.fit(X, y).coef_.copy()
     assert np.array_equal(model.fit(X, y, sample_weight=weights).coef_, one)
-    kept = model._judge(
-        SimpleNamespace(examples=0, settings=model._learner.settings), X, y,
-        {"labels": y, "weights": None}, None,
-    ).held_out  # fmt: skip
+    new = SimpleNamespace(examples=0, settings=model._learner.settings)
+    batch = TrainingBatch(X, {"labels": y, "weights": None})
+    rule = classifier_rule(model, Passes.of(model), new, batch, y, model.classes_, None)
+    kept = rule.held_out
     assert len(kept) == MANY // 20
     bad = X.copy()
     bad[kept[-1], 2] = np.nan

@@ -11,7 +11,9 @@ from sklearn.metrics import r2_score
 
 import aggro
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.estimators.stopping import Determination
+from aggro.estimators.held_out import Determination, classifier_rule, hold_out
+from aggro.estimators.passes import Passes
+from aggro.training_batch import TrainingBatch
 
 # -- R² ---------------------------------------------------------------------------------------
 
@@ -79,9 +81,10 @@ def test_few_held_out_rows_that_are_alike():
 
 
 def held_out_of(model, y):
-    """Return the rows that a fitted model was judged by."""
-    values = y.reshape(120, -1) if isinstance(model, PassiveAggressiveRegressor) else y
-    return model._judge(None, ROWS, values, {}, None).held_out
+    """Return the rows that were held out of the passes of a fitted model."""
+    several = y.ndim == 2 or isinstance(model, PassiveAggressiveRegressor)
+    classes = None if several else np.unique(y, return_inverse=True)[1]
+    return hold_out(120, model.validation_fraction, model.random_state, classes)
 
 
 @pytest.mark.parametrize("kind", ["classes", "labels", "values"])
@@ -128,8 +131,9 @@ def test_ties_of_held_out_rows_count_as_predicted(kind):
     """They are judged as predict answers: the first class, or no label."""
     y = {"two": (CLASSES > 0).astype(int), "classes": CLASSES, "labels": LABELS}[kind]
     model = PassiveAggressiveClassifier(early_stopping=True, random_state=0).fit(ROWS, y)
-    judge = model._judge(None, ROWS, y, {}, None)
+    batch, labels = TrainingBatch(ROWS, {}), None if kind == "labels" else model.classes_
+    rule = classifier_rule(model, Passes.of(model), None, batch, y, labels, None)
     outputs = 1 if kind == "two" else y.max() + 1 if kind == "classes" else 2
-    even = SimpleNamespace(scores=lambda _: np.zeros((len(judge.held_out), outputs)))
-    right = y[judge.held_out] == 0
-    assert judge.quality(even) == (right.all(axis=1) if kind == "labels" else right).mean()
+    even = SimpleNamespace(scores=lambda _: np.zeros((len(rule.held_out), outputs)))
+    right = y[rule.held_out] == 0
+    assert rule.quality(even) == (right.all(axis=1) if kind == "labels" else right).mean()

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from estimator_support import CLASSES, KERNELS, ROWS, sklearn_pa, targets_for
 from sklearn.exceptions import ConvergenceWarning
-from stopping_support import Scripted
+from stopping_support import Scripted, passes_made
 
 from aggro import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from aggro.estimators.judges import ByHeldOutRows
-from aggro.estimators.stopping import Patience
+from aggro.estimators.passes import Patience, StopByHeldOutRows
 
 ESTIMATORS = [PassiveAggressiveClassifier, PassiveAggressiveRegressor, *KERNELS]
 # Losses of passes over 4 rows, tol, n_iter_no_change, and the pass after which fit ends.
@@ -31,7 +30,7 @@ SCRIPTS = {
 def test_fit_ends_after_n_passes_without_improvement(cls, name):
     losses, tol, patience, last = SCRIPTS[name]
     model = cls(tol=tol, n_iter_no_change=patience, max_iter=50)
-    assert model._run_epochs(Scripted([*losses, *[99] * 50]), ROWS[:4], {"weights": None}) == last
+    assert passes_made(model, Scripted([*losses, *[99] * 50])) == last
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
@@ -52,8 +51,8 @@ def test_held_out_quality_ends_fit():
     """Quality counts, not loss; tol is not multiplied by the number of rows."""
     qualities = [0.5, 0.625, 0.75, 0.874, 0.86, 0.874]
     model = PassiveAggressiveClassifier(tol=0.125, n_iter_no_change=3, max_iter=50)
-    judge = ByHeldOutRows(np.array([1]), lambda _: {0: qualities.pop(0)}, 0.125, 3)
-    assert model._run_epochs(Scripted([1] * 50), ROWS[:4], {"weights": None}, judge) == 6
+    rule = StopByHeldOutRows(np.array([1]), lambda _: {0: qualities.pop(0)}, 0.125, 3)
+    assert passes_made(model, Scripted([1] * 50), rule) == 6
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
@@ -61,7 +60,7 @@ def test_without_tol_all_passes_are_made(cls):
     learner = Scripted([1] * 50)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert cls(tol=None, max_iter=7)._run_epochs(learner, ROWS[:4], {"weights": None}) == 7
+        assert passes_made(cls(tol=None, max_iter=7), learner) == 7
     if cls not in KERNELS:
         assert learner.frozen is False  # what comes later is new
 
@@ -72,7 +71,7 @@ def test_the_last_pass_may_be_the_one_that_ends(cls):
     model = cls(tol=0.5, n_iter_no_change=2, max_iter=3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert model._run_epochs(Scripted([8] * 3), ROWS[:4], {"weights": None}) == 3
+        assert passes_made(model, Scripted([8] * 3)) == 3
     with pytest.warns(ConvergenceWarning, match=r"\(2\).*max_iter.*tol=None") as found:
         cls(max_iter=2).fit(ROWS, targets_for(cls))
     assert found[0].filename == __file__

@@ -1,5 +1,7 @@
 """What the tests of model files share: every row of the catalogue, and how to compare models."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -43,7 +45,10 @@ def plain(value):
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     if type(value).__module__.startswith("aggro."):
-        state = value.__getstate__() if hasattr(value, "__setstate__") else vars(value)
+        if dataclasses.is_dataclass(value):
+            state = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+        else:
+            state = value.__getstate__() if hasattr(value, "__setstate__") else vars(value)
         return type(value).__name__, plain(state)
     return value
 

@@ -268,7 +268,8 @@ def change_params(model: Model, params: dict[str, Any]) -> None:
             f"{model.title} learns with --C {known.C}, which cannot change to {params['C']} with "
             "--resume; leave --C out, or train a new model."
         )
-    model.estimator.set_params(**params)._reconfigure(known.task)
+    estimator = model.estimator.set_params(**params)
+    estimator._fitted = estimator._configured(estimator._fitted)
 
 
 def _check_same(path: str, name: str, known: Any, asked: Any) -> None:

@@ -43,6 +43,7 @@ class Model:
         self.title = str(title or origin.get("variant", self.name))
         self.selected: dict[str, Any] = dict(origin.get("selected", {}))  # by earlier runs
         self.again = False  # whether the rows were learned in an earlier pass
+        self.ignores_counters = True  # whether columns that only rise or fall count as zero
 
     @property
     def name(self) -> str:
@@ -63,7 +64,7 @@ class Model:
     @property
     def learner(self) -> Any:
         """The learner of the estimator; None before the first example."""
-        return self.estimator.__dict__.get("_learner")
+        return getattr(self.estimator, "_learner", None)
 
     @property
     def settings(self) -> Settings:
@@ -89,7 +90,8 @@ class Model:
     @property
     def ignored(self) -> Array:
         """Columns that count as zero because they only rise or only fall."""
-        return counters.found(self.estimator.__dict__.get("_counters"))
+        fitted = self.estimator.__dict__.get("_fitted")
+        return counters.found(None if fitted is None else fitted.counters)
 
     @property
     def loss(self) -> float:
@@ -118,12 +120,10 @@ class Model:
         """Return a batch to learn; the model gets its features and classes."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ``ignored`` columns are reported at the end
-            return self.estimator._begin_batch(X, y, weights)
-
-    def keep_counters(self) -> None:
-        """Learn columns that only rise or only fall: the reader has omitted those of tables."""
-        if not (self.raw or self.regression):
-            self.estimator._counters = counters.none()
+            if self.raw:
+                return self.estimator._begin_batch(X, y, weights)
+            ignore = self.ignores_counters
+            return self.estimator._begin_batch(X, y, weights, ignore_counters=ignore)
 
     def end_pass(self) -> None:
         """Prepare for learning the same rows again."""
@@ -187,7 +187,7 @@ class Model:
         own = {"variant": self.title, "selected": self.selected}
         self.estimator._origin = {**own, **dataclasses.asdict(reading)}
         if not self.raw:
-            self.estimator.n_iter_ = passes
+            self.estimator._fitted = self.estimator._fitted.changed(n_iter=passes)
         save(self.estimator, path)
 
 
@@ -199,7 +199,8 @@ def load_model(path: str) -> tuple[Model, Reading]:
         raise ModelFileError(f"{path}: the command line has no {model.name}; load it in Python.")
     if model.learner is None:
         raise ModelFileError(f"{path}: the model has learned nothing yet.")
-    if model.settings.task == "multilabel" or not estimator.__dict__.get("_flat", True):
+    several = model.regression and not model.raw and model.learner.outputs > 1
+    if model.settings.task == "multilabel" or several:
         raise ModelFileError(
             f"{path}: the command line has no models of several targets; load it in Python."
         )

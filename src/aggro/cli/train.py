@@ -208,7 +208,7 @@ class Training:
         if self.model is None:
             self.model = model = new_model(self.args, first.X, labels)
             if self._final_reading().made_by == TABLE:
-                model.keep_counters()
+                model.ignores_counters = False
             if selects_by_default(self.args) and not model.raw:
                 names = ", ".join(selected_axes(model.settings))
                 self.console.line(f"{names}: selected while learning (--fast: one model)")

@@ -16,7 +16,7 @@ from aggro.checks import check_count
 from aggro.dask.engine import DaskEngine
 from aggro.dask.inputs import partitions_of
 from aggro.dask.lazy import lazily, scored
-from aggro.estimators.weights import LinearEstimator
+from aggro.estimators.linear import LinearModel
 from aggro.merging.progress import Progress
 from aggro.merging.training import Training
 from aggro.sklearn_api import store_parameters
@@ -159,26 +159,28 @@ class OnCluster:
         return {**vars(self), "client": None}
 
 
-class DaskEstimator(OnCluster, LinearEstimator):  # type: ignore[misc]  # fit takes partitions
+class DaskEstimator(OnCluster, LinearModel):  # type: ignore[misc]  # fit takes partitions
     """What an estimator of rows does differently on a cluster."""
 
     def _check_schedule(self) -> None:
-        LinearEstimator._check_schedule(self)
+        self._checked_passes()
 
     def _take_over(self, training: Training, passes: int) -> Any:
         super()._take_over(training, passes)
-        self.n_iter_ = passes
-        self._known_params = self._prices()
+        self._fitted = self._fitted.changed(n_iter=passes, parameters=self._parameters())
         return self
 
     def to_local(self) -> Any:
         """Return the plain estimator, which needs no cluster."""
         local = super().to_local()
-        local._known_params = local._prices()
+        local._fitted = local._fitted.changed(parameters=local._parameters())
         return local
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_known_params": None}  # which name the client
+        state = super().__getstate__()
+        if "_fitted" in state:
+            state["_fitted"] = self._fitted.changed(parameters=None)  # which name the client
+        return state
 
 
 class DaskText(OnCluster):

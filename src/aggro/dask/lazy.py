@@ -92,9 +92,10 @@ def _nameless(local: Any) -> Any:
     """Return an estimator that takes rows without names, to see what its answers look like."""
     import copy
 
-    twin = copy.copy(local)
-    twin.__dict__.pop("feature_names_in_", None)
-    return twin
+    nameless = copy.copy(local)
+    if "_fitted" in vars(nameless):
+        nameless._fitted = nameless._fitted.changed(feature_names=None)
+    return nameless
 
 
 def scored(local: Any, X: Any, y: Any, weights: Any) -> Any:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.estimators.classifier import LinearClassifier
-from aggro.estimators.regressor import LinearRegressor
+from aggro.estimators.classifier import Classifier
+from aggro.estimators.linear import LinearModel
+from aggro.estimators.regressor import Regressor
 from aggro.sklearn_api import store_parameters
 
 
-class AutoClassifier(LinearClassifier):
+class AutoClassifier(LinearModel, Classifier):
     """Passive-Aggressive classifier that chooses its own settings while it learns.
 
     It races a grid of C in several metrics and scales of the features, each with the last weights
@@ -61,7 +62,7 @@ n_jobs, random_state, warm_start, class_weight, probability, mergeable, memory
         store_parameters(self, locals())
 
 
-class AutoRegressor(LinearRegressor):
+class AutoRegressor(LinearModel, Regressor):
     """Passive-Aggressive regressor that chooses its own settings while it learns.
 
     It races a grid of C in several metrics and scales of the features, each with the last weights

@@ -1,4 +1,4 @@
-"""Classification: labels in, classes out; and its linear form."""
+"""Classification with a learner of any kind: labels in, classes and probabilities out."""
 
 from __future__ import annotations
 
@@ -7,57 +7,116 @@ from typing import Any
 
 import numpy as np
 
-from aggro._core import permutation
-from aggro.classes import Classes, decode, encode_known
+from aggro.calibration.probability_map import softmax
+from aggro.calibration.recorder import Recorder
+from aggro.classes import Classes, encode_known, predicted
 from aggro.estimators import counters
-from aggro.estimators.base import NoExample, all_or_nothing
-from aggro.estimators.judges import (
-    ByHeldOutRows,
-    ByLoss,
-    ByRowsLearnedLast,
-    Qualities,
-    rows_to_hold_out,
-    scaled_log_loss,
+from aggro.estimators.base import Fitted, OnlineEstimator
+from aggro.estimators.held_out import accuracy_of, classifier_rule
+from aggro.estimators.passes import Train
+from aggro.estimators.targets import (
+    check_kind,
+    check_same_classes,
+    check_warm_start,
+    class_weights,
+    classes_of,
+    first_classes,
+    read_classes,
+    task_of,
 )
-from aggro.estimators.passes import Passes
-from aggro.estimators.probability import Probabilities
-from aggro.estimators.stopping import hold_out, mean_of
-from aggro.estimators.targets import class_weights, read_classes
-from aggro.estimators.weights import LinearEstimator
-from aggro.labels import shown, sorted_classes
+from aggro.kernel_learner import KernelLearner
 from aggro.learner import Array
-from aggro.selection.common import AnyLearner, keep_smaller_C
-from aggro.settings import Settings, Task, class_task
-from aggro.sklearn_api import draw_seed
+from aggro.selection.selection import ModelSelection
+from aggro.settings import Settings, Task
+from aggro.sklearn_api import available_if, check_fitted, exception
 from aggro.training_batch import TrainingBatch, read_weights
-from aggro.transaction import Transaction
+from aggro.transaction import Transaction, checkpoint_of
 
 # Returns y as an array, and whether it is an indicator matrix; takes y and the number of rows.
 ReadClasses = Callable[[Any, int], tuple[Array, bool]]
 
 
-class OnlineClassifier(Probabilities):
-    """Classification: labels in, classes out. The learner is the subclass's."""
+class NoExample(Exception):
+    """Raised if the first call has no example of any class: the estimator stays unfitted."""
+
+
+def _check_probability(estimator: Any) -> None:
+    if not estimator.probability:
+        raise AttributeError(
+            f"{type(estimator).__name__} has probabilities only with probability=True."
+        )
+
+
+class Classifier(OnlineEstimator):
+    """A classifier around a linear or a kernel learner."""
 
     _estimator_kind = "classifier"
-    classes_: Array
-    _multilabel: bool
-    _counters: counters.Counters
+
+    # -- predicting -------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Array:
-        """Return the scores: one per row for two classes, else one per row and class."""
-        scores = self._scores(X)
+        """Return the scores: one per row for two classes, else one per row and class.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to predict.
+        """
+        scores: Array = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 and not self._multilabel else scores
 
     def predict(self, X: Any) -> Array:
-        """Return the class of each row, or the indicator matrix of its labels."""
-        return self._answers(self._scores(X))
+        """Return the class of each row, or the indicator matrix of its labels.
 
-    def _answers(self, scores: Array) -> Array:
-        """Return what scores speak for; the first class, or no label, where they are even."""
-        if self._multilabel:
-            return (scores > 0).astype(np.int64)
-        return decode(self.classes_, scores)
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to predict.
+        """
+        scores = self._scores(X)
+        fitted = self._fitted
+        assert fitted.classes is not None
+        multilabel = fitted.learner.settings.task == "multilabel"
+        return predicted(None if multilabel else fitted.classes.labels, scores)
+
+    @available_if(_check_probability)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class for each row, or of each label.
+
+        They are fitted to margins that examples got before they were learned. ``predict`` follows
+        the margins alone and may, close to the border, choose another class than the most
+        probable.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to predict.
+        """
+        check_fitted(self)
+        if self._fitted.record is None:
+            raise exception("NotFittedError")(
+                "The model was learned without probability=True; learn it again with it."
+            )
+        return self._probabilities_of(self._scores(X))
+
+    @available_if(_check_probability)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to predict.
+        """
+        with np.errstate(divide="ignore"):  # a probability may be too small for a float
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def _probabilities_of(self, scores: Array) -> Array:
+        """Return the probability of each class; a softmax if no margins were recorded."""
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        record = self._fitted.record
+        return softmax(scores) if record is None else record.probabilities(self._learner, scores)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows that are predicted correctly (all labels of a row).
@@ -71,45 +130,81 @@ class OnlineClassifier(Probabilities):
         sample_weight : array of shape (n_samples,), optional
             How many times each row counts.
         """
-        predicted = self.predict(X)
-        truth, multilabel = read_classes(y, len(predicted))
-        right = (predicted == (truth > 0)).all(axis=1) if multilabel else predicted == truth
-        return mean_of(right, read_weights(sample_weight, len(predicted)))
+        answers = self.predict(X)
+        truth, _ = read_classes(y, len(answers))
+        return accuracy_of(answers, truth, read_weights(sample_weight, len(answers)))
+
+    # -- fitted attributes ------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, sorted; the numbers of the labels for an indicator matrix."""
+        return self._classes.labels
+
+    @property
+    def _classes(self) -> Classes:
+        classes = self._state("classes_").classes
+        assert classes is not None
+        return classes
+
+    @property
+    def _multilabel(self) -> bool:
+        return bool(self._learner.settings.task == "multilabel")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
-    # -- learning ----------------------------------------------------------------------------
+    # -- fit ----------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, coef_init: Any, intercept_init: Any) -> Any:
-        self._check_schedule()
-        before = (self.classes_, self._multilabel) if self._continues() else None
-        if before is None:
-            self.__dict__.pop("_counters", None)
-        X = self._read(X, reset=before is None)
-        y, self._multilabel = read_classes(y, X.shape[0])
-        lesson = self._begin_classes(y)
-        settings = self._checked_settings(self._task())
+    def _checked_settings(self, task: Task) -> Settings:
+        if not isinstance(self.probability, (bool, np.bool_)):
+            raise ValueError(f"probability={self.probability!r} is not valid; give True or False.")
+        return super()._checked_settings(task)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, start: Callable[[Any], None] | None = None
+    ) -> None:
+        """Learn in several passes; ``start`` gives a new learner its first weights."""
+        passes, known = self._checked_passes(), self._continued()
+        X, names = self._read(X, known)
+        y, multilabel = read_classes(y, X.shape[0])
+        classes, targets = classes_of(y, multilabel)
+        settings = self._checked_settings(task_of(classes, multilabel))
         weights = read_weights(sample_weight, X.shape[0])
-        lesson["weights"] = self._all_weights(lesson.get("labels"), weights)
-        if before is None:
-            self._look_at(X, weights)
-            learner = self._new_learner(settings, X.dtype)
+        targets["weights"], counts = self._weighted(targets, weights, classes)
+        if known is None:
+            learner = self._new_learner(settings, len(classes), X, weights)
         else:
-            self._check_continues(*before)
-            learner = self._continued(settings)
-        self._start(learner, coef_init, intercept_init)
-        judge = self._judge(learner, X, y, lesson, weights)
-        once = self._once(learner, X, lesson, weights)
-        self.n_iter_ = self._run_epochs(learner, X, lesson, judge, once)
-        if self.probability and once is None:
-            self._calibrate(learner, X, lesson, weights)
-        self._learner, self._known_params = learner, self._prices()
-        return self
+            check_warm_start(known, classes, multilabel)
+            learner = self._copied_learner(settings)
+        if start is not None:
+            start(learner)
+        batch = self._batch(X, targets)
+        labels = None if multilabel else classes.labels
+        rule = classifier_rule(self, passes, learner, batch, y, labels, weights)
+        made = Fitted(learner, self._parameters(), names, classes=classes, counts=counts)
+        train = self._recording(made, batch, weights) if self.probability else None
+        n_iter = passes.run(learner, batch, rule, train)
+        record = None
+        if train is not None:
+            record = train.record
+        elif self.probability:
+            record = self._empty_record(made).of_clones(learner, batch, weights, self.shuffle)
+        kept = None if known is None else known.counters
+        self._fitted = made.changed(n_iter=n_iter, record=record, counters=kept)
 
-    @all_or_nothing
+    def _recording(
+        self, made: Fitted, batch: TrainingBatch, weights: Array | None
+    ) -> RecordedPass | None:
+        """Return how to learn rows that are seen only once, if their margins are to be recorded."""
+        learner = made.learner
+        several = self.max_iter > 1 or learner.examples > 0 or isinstance(learner, ModelSelection)
+        return None if several else RecordedPass(learner, batch, weights, self._empty_record(made))
+
+    # -- partial_fit --------------------------------------------------------------------------
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from X and y once, in the given order; return the estimator.
 
@@ -123,18 +218,22 @@ class OnlineClassifier(Probabilities):
             All classes that may ever appear. When it is never given, classes may appear at any
             time: the first is learned against the second, others enter with zero weights.
         sample_weight : array of shape (n_samples,), optional
-            How many times each example counts: multiplies C. A row of weight zero was never there:
-            a first call of such rows alone, without ``classes``, leaves the estimator unfitted.
+            How many times each example counts: multiplies C. Rows of weight zero are ignored: a
+            first call of such rows alone, without ``classes``, leaves the estimator unfitted.
         """
-        self._check_stream()
-        X = self._read(X, reset=not hasattr(self, "_learner"))
-        weights = read_weights(sample_weight, X.shape[0])
-        known_counters = self.__dict__.get("_counters")
-        batch = self._prepare(X, y, weights, classes)
-        # Once classes or counters of all rows are known, all rows are learned, or none.
-        counted = self.class_weight is not None
-        counted = counted or self.__dict__.get("_counters") is not known_counters
-        self._learn_batch(batch, weights, whole=counted)
+        with self._lock.take(), Transaction(self._checkpoint()):
+            self._check_stream()
+            known: Fitted | None = self.__dict__.get("_fitted")
+            X, names = self._read(X, known)
+            weights = read_weights(sample_weight, X.shape[0])
+            try:
+                batch = self._prepare(X, y, weights, classes, names)
+            except NoExample:
+                return self
+            # once the classes or counters of all rows are counted, all rows are learned, or none
+            found = None if known is None else known.counters
+            whole = self.class_weight is not None or self._fitted.counters is not found
+            self._learn_batch(batch, weights, whole=whole)
         return self
 
     def _prepare(
@@ -143,21 +242,39 @@ class OnlineClassifier(Probabilities):
         y: Any,
         weights: Array | None,
         classes: Any = None,
+        names: Array | None = None,
+        *,
         read: ReadClasses = read_classes,
+        ignore_counters: bool = True,
     ) -> TrainingBatch:
         """Return a batch for ``_learn_batch``; the learner gets its classes.
 
-        ``read`` validates y where it does not hold known classes alone.
+        Parameters
+        ----------
+        X, y, weights, classes
+            The arguments of ``partial_fit``, validated but for y and classes.
+        names : array, optional
+            Names of the features, for the first batch.
+        read : function
+            What validates y where it does not hold known classes alone.
+        ignore_counters : bool, default=True
+            Whether columns that only rise or only fall count as zero.
         """
-        first = not hasattr(self, "_learner")
-        X = self._without_counters(X, weights, first)
-        if first:
-            self._look_at(X, weights)
-        parts = self._meet(X, y, classes, first, weights, read)
-        parts["weights"] = self._all_weights(parts.get("labels"), weights)
-        self._reconfigure(self._task())
-        self.n_iter_ = 1
-        return self._lesson(X, parts)
+        fitted: Fitted | None = self.__dict__.get("_fitted")
+        found = None if fitted is None else fitted.counters
+        if found is not None or (fitted is None and ignore_counters):
+            X, found = self._without_counters(X, weights, fitted, names)
+        if fitted is None:
+            fitted, targets = self._begin(X, y, weights, classes, read)
+            fitted = fitted.changed(feature_names=names)
+        else:
+            fitted, targets = self._encoded(fitted, X, y, weights, classes, read)
+        assert fitted.classes is not None
+        rows = self._weighted(targets, weights, fitted.classes, fitted.counts)
+        targets["weights"], counts = rows
+        fitted = self._configured(fitted)
+        self._fitted = fitted.changed(n_iter=1, counts=counts, counters=found)
+        return self._batch(X, targets)
 
     def _learn_batch(
         self,
@@ -183,243 +300,143 @@ class OnlineClassifier(Probabilities):
         whole : bool, default=False
             Whether an interrupt undoes all rows, instead of keeping those already learned.
         """
+        fitted = self._fitted
+        learner = fitted.learner
         if self.probability and not again:
-            self._learn_and_record(batch, weights, order)
+            with Transaction(batch.checkpoint(learner), checkpoint_of(self)):
+                record = fitted.record or self._empty_record(fitted)
+                record = record.after(learner, batch, weights, order)
+                self._fitted = fitted.changed(record=record)
         elif whole:
-            with Transaction(batch.checkpoint(self._learner)):
-                batch.train(self._learner, order)
+            with Transaction(batch.checkpoint(learner)):
+                batch.train(learner, order)
         else:
-            batch.train(self._learner, order, undo=True)
+            batch.train(learner, order, undo=True)
 
-    def _without_counters(self, X: Any, weights: Array | None, first: bool) -> Any:
-        """Return rows of a stream as they are to be learned: columns of counters count as zero.
+    def _empty_record(self, fitted: Fitted) -> Recorder:
+        """Return the record of a model of which no margins are known."""
+        learner, classes = fitted.learner, fitted.classes
+        assert classes is not None
+        features = None if isinstance(learner, KernelLearner) else learner.features
+        multilabel = learner.settings.task == "multilabel"
+        return Recorder.empty(len(classes), multilabel, features, learner.examples)
 
-        Only where the scale of the features is "auto", and learning began with ``partial_fit``.
+    def _without_counters(
+        self, X: Any, weights: Array | None, fitted: Fitted | None, names: Array | None
+    ) -> tuple[Any, counters.Counters | None]:
+        """Return rows with zeros in columns of counters, and what is known of such columns.
+
+        Only if ``scale="auto"``, and if learning began with ``partial_fit``.
         """
-        sought = first and "_counters" not in self.__dict__
-        if sought and self._checked_settings("binary").scale == "auto":
-            self._counters = counters.begin(X)
-        known = self.__dict__.get("_counters")
+        if fitted is not None:
+            known = fitted.counters
+        elif self._checked_settings("binary").scale == "auto":
+            known = counters.begin(X)
+        else:
+            known = None
         if known is None:
-            return X
-        self._counters, X = counters.follow(known, X, weights)
+            return X, None
+        found, X = counters.follow(known, X, weights)
         if known["rows"] < counters.ROWS:
-            counters.warn(self._counters, getattr(self, "feature_names_in_", None))
-        return X
+            counters.warn(found, names if fitted is None else fitted.feature_names)
+        return X, found
 
-    # -- classes ----------------------------------------------------------------------------
+    # -- targets ------------------------------------------------------------------------------
 
-    @property
-    def _classes(self) -> Classes:
-        """The classes known so far."""
-        return Classes(self.classes_, self._classes_given)
-
-    def _task(self) -> Task:
-        return "multilabel" if self._multilabel else class_task(len(self.classes_))
-
-    def _begin_classes(self, y: Array) -> dict[str, Any]:
-        """Take the classes from all labels at once, and number the labels."""
-        self._classes_given = True
-        if self._multilabel:
-            self.classes_ = np.arange(y.shape[1])
-            self._counts = np.zeros(len(self.classes_))
-            return {"values": y}
-        known, labels = Classes.numbered(y)
-        self.classes_ = known.labels
-        if len(known) < 2:
-            raise ValueError(
-                "The number of classes has to be greater than one; got 1 class: "
-                f"{self.classes_[0]!r}. A stream may begin with one: use partial_fit."
-            )
-        self._counts = np.zeros(len(known))
-        return {"labels": labels}
-
-    def _meet(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any,
-        first: bool,
-        weights: Array | None,
-        read: ReadClasses,
-    ) -> dict[str, Any]:
-        """Read the targets of a batch, making or growing the learner as they need.
-
-        A row of weight zero was never there: its class is not admitted.
-        """
-        labels = None if first else encode_known(self.classes_, y, X.shape[0])
-        if labels is not None and not self._multilabel:
-            self._check_same(classes)
-            return {"labels": labels}
+    def _begin(
+        self, X: Any, y: Any, weights: Array | None, classes: Any, read: ReadClasses
+    ) -> tuple[Fitted, dict[str, Any]]:
+        """Return the state and the targets of the first batch."""
         y, multilabel = read(y, X.shape[0])
         present = None if weights is None else weights > 0
-        there = y if present is None else y[present]
-        if first:
-            self._multilabel = multilabel
-            if classes is None and not multilabel and len(there) == 0:
-                self._checked_settings("binary")
-                raise NoExample  # rows without weight were never there
-            known = self._first_classes(classes, there)
-            self.classes_, self._classes_given = known.labels, known.given
-            self._counts = np.zeros(len(known))
-            self._learner = self._new_learner(self._checked_settings(self._task()), X.dtype)
-            self._known_params = self._prices()
-        elif multilabel != self._multilabel or (multilabel and y.shape[1] != len(self.classes_)):
-            was, now = (
-                f"an indicator matrix of {labels} columns" if several else "one label per row"
-                for labels, several in (
-                    (len(self.classes_), self._multilabel),
-                    (y.shape[-1], multilabel),
-                )
-            )
-            raise ValueError(
-                f"y is {now}, but the model was begun with {was}; y must keep its kind in all "
-                "calls of partial_fit, or begin anew with fit."
-            )
-        else:
-            self._check_same(classes)
+        labels = y if present is None else y[present]
+        if classes is None and not multilabel and len(labels) == 0:
+            self._checked_settings("binary")
+            raise NoExample
+        known = first_classes(classes, labels, multilabel)
+        settings = self._checked_settings(task_of(known, multilabel))
+        learner = self._new_learner(settings, len(known), X, weights)
+        fitted = Fitted(learner, self._parameters(), classes=known, counts=np.zeros(len(known)))
+        return fitted, {"values": y} if multilabel else {"labels": known.encode(y, present)}
+
+    def _encoded(
+        self,
+        fitted: Fitted,
+        X: Any,
+        y: Any,
+        weights: Array | None,
+        classes: Any,
+        read: ReadClasses,
+    ) -> tuple[Fitted, dict[str, Any]]:
+        """Return the state, with classes that are new, and the targets of a batch.
+
+        A class is not added by rows of weight zero alone.
+        """
+        known, multilabel = fitted.classes, fitted.learner.settings.task == "multilabel"
+        assert known is not None
+        labels = None if multilabel else encode_known(known.labels, y, X.shape[0])
+        if labels is None:
+            y, several = read(y, X.shape[0])
+            check_kind(y, several, known, multilabel)
+        check_same_classes(classes, known)
+        if labels is not None:
+            return fitted, {"labels": labels}
         if multilabel:
-            return {"values": y}
-        if not first:
-            self._admit(there)
-        return {"labels": self._classes.encode(y, present)}
+            return fitted, {"values": y}
+        present = None if weights is None else weights > 0
+        fitted = self._with_classes(fitted, y if present is None else y[present])
+        assert fitted.classes is not None
+        return fitted, {"labels": fitted.classes.encode(y, present)}
 
-    def _check_continues(self, classes: Array, multilabel: bool) -> None:
-        """Raise unless y has the classes, or as many labels, as the model that goes on."""
-        if multilabel == self._multilabel and classes.tolist() == self.classes_.tolist():
-            return
-        was, now = (
-            f"{len(labels)} labels per row" if several else f"the classes {shown(labels)}"
-            for labels, several in ((classes, multilabel), (self.classes_, self._multilabel))
-        )
-        raise ValueError(
-            f"warm_start continues a model of {was}, but y has {now}. Give rows of the same "
-            "classes, use partial_fit to let new ones appear, or begin anew with warm_start=False."
-        )
+    def _with_classes(self, fitted: Fitted, y: Array) -> Fitted:
+        """Return the state with the classes of y; what was learned of the others stays."""
+        known, counts = fitted.classes, fitted.counts
+        assert known is not None and counts is not None
+        classes = known.admit(y)
+        if len(classes) == len(known):
+            return fitted
+        fitted = self._configured(fitted)
+        position, old = known.among(classes), fitted.learner.settings
+        settings = self._settings_for(fitted.learner, classes.task)
+        learner = fitted.learner.add_classes(settings, position, len(classes))
+        record = fitted.record
+        if record is not None:
+            record = record.grown(old, learner.settings, position, len(classes))
+        counts = known.moved(counts, classes)
+        return fitted.changed(learner=learner, classes=classes, counts=counts, record=record)
 
-    def _check_same(self, classes: Any) -> None:
-        if classes is not None and sorted_classes(classes).tolist() != self.classes_.tolist():
-            raise ValueError(
-                f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
-                f"{self.classes_!r}; give the same classes, or none."
-            )
-
-    def _new_learner(self, settings: Settings, dtype: Any) -> Any:
-        """Return a learner for the classes known so far."""
-        raise NotImplementedError
-
-    def _admit(self, y: Array) -> None:
-        """Let classes that were never seen enter; what is known of the others goes on."""
-        known = self._classes
-        everybody = known.admit(y)
-        if len(everybody) == len(known):
-            return
-        self._reconfigure(self._task())
-        position, old = known.among(everybody), self._learner.settings
-        self.classes_, self._counts = everybody.labels, known.moved(self._counts, everybody)
-        settings = self._settings_to_go_on(self._task())
-        self._learner = self._learner.add_classes(settings, position, len(everybody))
-        self._grow_record(old, position)
-
-    def _first_classes(self, classes: Any, y: Array) -> Classes:
-        if self._multilabel:
-            return Classes(np.arange(y.shape[1]), given=True)
-        known = Classes.of(y) if classes is None else Classes.named(classes)
-        if len(known) == 0:
-            raise ValueError("classes is empty; name the classes, or leave it out.")
-        return known
-
-    def _all_weights(self, labels: Array | None, weights: Array | None) -> Array | None:
-        """Return the weights of the rows times those of their classes."""
+    def _weighted(
+        self,
+        targets: dict[str, Any],
+        weights: Array | None,
+        classes: Classes,
+        counts: Array | None = None,
+    ) -> tuple[Array | None, Array]:
+        """Return the weights of the rows times those of their classes, and the class counts."""
+        counts = np.zeros(len(classes)) if counts is None else counts
         if self.class_weight is None:
-            return weights
+            return weights, counts
+        labels = targets.get("labels")
         if labels is None:
             raise ValueError(
                 "class_weight needs one label per row, and y is an indicator matrix; use "
                 "sample_weight, or class_weight=None."
             )
         present = labels if weights is None else labels[weights > 0]
-        self._counts = self._counts + np.bincount(present, minlength=len(self.classes_))
-        growing = not self._classes_given
-        by_class = class_weights(self.class_weight, self.classes_, self._counts, growing)
+        counts = counts + np.bincount(present, minlength=len(classes))
+        by_class = class_weights(self.class_weight, classes.labels, counts, not classes.given)
         assert by_class is not None
-        return by_class[labels] if weights is None else by_class[labels] * weights
+        return by_class[labels] if weights is None else by_class[labels] * weights, counts
 
 
-class LinearClassifier(OnlineClassifier, LinearEstimator):
-    """Classification by a linear learner. The rule is the subclass's."""
+class RecordedPass(Train):
+    """One pass over new rows that records the margin of each before it is learned."""
 
-    _EARLY_STOPPING = ("auto",)
+    def __init__(
+        self, learner: Any, batch: TrainingBatch, weights: Array | None, record: Recorder
+    ) -> None:
+        self.learner, self.batch, self.weights, self.record = learner, batch, weights, record
 
-    # -- the learner -------------------------------------------------------------------------
-
-    def _adopt(self, learner: AnyLearner, classes: Any, multilabel: bool) -> Any:
-        """Become the fitted estimator around a learner."""
-        self._learner, self.classes_, self._multilabel = learner, classes, multilabel
-        self._classes_given, self._counts = True, np.zeros(len(classes))
-        self.n_features_in_, self.n_iter_ = learner.features, 1
-        self._known_params = self._prices()
-        return self
-
-    def _new_learner(self, settings: Settings, dtype: Any) -> AnyLearner:
-        return self._make_learner(settings, len(self.classes_), dtype)
-
-    def _begin_batch(self, X: Any, y: Array, weights: Array | None) -> TrainingBatch:
-        """Return a batch of a file for ``_learn_batch``; the model grows as the batch needs.
-
-        Unlike those of ``partial_fit``, its rows may have more features than the model, and labels
-        need not be whole numbers.
-        """
-        return self._prepare(self._grown_for(X), y, weights, read=lambda y, count: (y, False))
-
-    # -- early stopping ---------------------------------------------------------------------
-
-    def _judge(
-        self, learner: AnyLearner, X: Any, y: Array, lesson: dict[str, Any], weights: Array | None
-    ) -> ByLoss:
-        """Return the rule that ends the passes: by their loss, or by held-out rows."""
-        schedule = Passes.of(self)
-        patience = schedule.needed, schedule.n_iter_no_change
-        if self.early_stopping == "auto":
-            rows = self._held_out_for_now(learner, lesson)
-            if rows is not None:
-                keep_smaller_C(learner)
-                qualities = self._closeness(X, rows, lesson)
-                snapshot = self._lesson(X, lesson).checkpoint
-                return ByRowsLearnedLast(rows, qualities, snapshot, *patience)
-        elif self.early_stopping:
-            rows = self._held_out(y)
-            return ByHeldOutRows(rows, self._accuracy(X, rows, y, weights), *patience)
-        return ByLoss(*patience)
-
-    def _held_out(self, y: Array) -> Array:
-        """Return the rows that are never learned."""
-        classes = None if self._multilabel else np.unique(y, return_inverse=True)[1]
-        return hold_out(len(y), self.validation_fraction, self.random_state, classes)
-
-    def _held_out_for_now(self, learner: AnyLearner, lesson: dict[str, Any]) -> Array | None:
-        """Return the rows that are learned at the end, if a new learner chooses what predicts."""
-        several = self.max_iter > 1 and self.tol is not None
-        new = learner.examples == 0 and learner.settings.average == "auto"
-        if not (several and new):
-            return None
-        classes = lesson["labels"] if "labels" in lesson else np.zeros(len(lesson["values"]), int)
-        seed = draw_seed(self.random_state)
-        return rows_to_hold_out(classes, permutation(len(classes), seed))
-
-    def _accuracy(self, X: Any, rows: Array, y: Array, weights: Array | None) -> Qualities:
-        """Return the accuracy on rows, as a function of a learner."""
-        truth, some = y[rows], None if weights is None else weights[rows]
-
-        def accuracy(scores: Array) -> float:
-            answers = self._answers(scores)
-            right = (answers == (truth > 0)).all(axis=1) if self._multilabel else answers == truth
-            return mean_of(right, some)
-
-        return self._qualities_on(X, rows, accuracy)
-
-    def _closeness(self, X: Any, rows: Array, lesson: dict[str, Any]) -> Qualities:
-        """Return minus the log loss on rows, as a function of a learner."""
-        targets = self._lesson(X, lesson).targets[rows]
-        some = None if lesson["weights"] is None else lesson["weights"][rows]
-        return self._qualities_on(X, rows, lambda each: -scaled_log_loss(each, targets, some))
+    def __call__(self, order: Array | None, *, again: bool) -> None:
+        """Learn the rows."""
+        self.record = self.record.after(self.learner, self.batch, self.weights, order)

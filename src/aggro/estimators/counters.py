@@ -41,13 +41,6 @@ def begin(X: Any) -> Counters:
     }
 
 
-def none() -> Counters:
-    """Return what is known where no column is to be left out."""
-    empty = np.empty(0, np.int64)
-    last = np.empty(0)
-    return {"rows": ROWS, "columns": empty, "direction": empty, "changes": empty, "last": last}
-
-
 def follow(counters: Counters, X: Any, weights: Array | None) -> tuple[Counters, Any]:
     """Return what is known after the rows of X that count, and X as it is to be learned."""
     counted = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
@@ -136,5 +129,5 @@ def warn(counters: Counters, names: Array | None) -> None:
             f"X only rises or only falls in column {listed}, as the numbers of rows and times do, "
             "and such a column would spoil predictions for other values of it; it counts as zero "
             "from here on. If it is a feature, shuffle the rows.",
-            stacklevel=4,
+            stacklevel=5,
         )

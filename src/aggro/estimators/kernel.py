@@ -5,18 +5,181 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from aggro.checks import check_choice
-from aggro.estimators.classifier import OnlineClassifier
-from aggro.estimators.kernel_base import KernelEstimator
-from aggro.estimators.regressor import OnlineRegressor
-from aggro.settings import Settings
-from aggro.sklearn_api import store_parameters
+import numpy as np
 
-REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
+from aggro.checks import check_choice
+from aggro.estimators.base import Fitted, OnlineEstimator, read_only
+from aggro.estimators.classifier import Classifier
+from aggro.estimators.regressor import Regressor
+from aggro.estimators.validation import check_finite, read_columns
+from aggro.kernel_learner import KernelLearner
+from aggro.kernel_settings import KernelChoice
+from aggro.learner import Array
+from aggro.settings import Settings, check_unchanged
+from aggro.sklearn_api import check_fitted, store_parameters
+
 MULTICLASS = ("support", "top", "ovr")
 
 
-class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
+class KernelModel(OnlineEstimator):
+    """Mixin of estimators around a ``KernelLearner``."""
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from X and y in up to ``max_iter`` passes; return the estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to learn from; their kernel matrix for ``kernel="precomputed"``.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, or an indicator matrix for several labels at once; for regression, targets.
+        sample_weight : array of shape (n_samples,), optional
+            How many times each example counts: multiplies C.
+        """
+        with self._lock.take():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _continued(self) -> None:
+        """Return no state: ``fit`` always begins a new model."""
+
+    def _new_learner(
+        self, settings: Settings, outputs: int, X: Any, weights: Array | None
+    ) -> KernelLearner:
+        """Return a learner for rows like these, whose variance may determine gamma."""
+        choice = self._choice()
+        counted = X if weights is None or not weights.any() else X[weights > 0]
+        gamma = choice.gamma_for(counted)
+        return KernelLearner(settings, choice, gamma, X.shape[1], outputs, hasattr(X, "indptr"))
+
+    def _check_stream(self) -> None:
+        """Raise unless ``partial_fit`` is possible."""
+        if self.kernel == "precomputed":
+            raise ValueError(
+                "partial_fit needs the rows themselves, a precomputed kernel has none; use fit, "
+                "or a kernel by name or function."
+            )
+
+    # -- input and settings -----------------------------------------------------------------
+
+    def _read(self, X: Any, known: Fitted | None) -> tuple[Any, Array | None]:
+        """Return X as the core reads it, C-ordered or CSR and finite, and its feature names."""
+        first = known is None
+        precomputed = (self.kernel if first else self._kernel()) == "precomputed"
+        columns = () if known is None else (known.learner.features, known.feature_names)
+        X, names = read_columns(type(self).__name__, X, *columns, sparse=not precomputed)
+        check_finite(X)
+        if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
+            X.sum_duplicates()
+        if precomputed and first:
+            _check_kernel_matrix(X)
+        return X, names
+
+    def _scores(self, X: Any) -> Array:
+        check_fitted(self)
+        scores: Array = self._learner.score_rows(self._read(X, self._fitted)[0])
+        return scores
+
+    def _choice(self) -> KernelChoice:
+        return KernelChoice(
+            self.kernel, self.gamma, self.degree, self.coef0, self.budget, self.budget_strategy
+        )
+
+    def _checked_settings(self, task: Any) -> Settings:
+        if self._estimator_kind == "classifier":
+            check_choice("multiclass", self.multiclass, MULTICLASS)
+        settings = super()._checked_settings(task)
+        if not isinstance(self.average, (bool, np.bool_)):
+            raise ValueError(f"average={self.average!r} is not valid; give True or False.")
+        if settings.C == "auto":
+            raise ValueError("C='auto' compares linear models; give a kernel estimator a number.")
+        self._choice().check(settings.batch_size)
+        if self.average and self.budget and self.budget_strategy in ("simple", "oldest"):
+            raise ValueError(
+                "average=True is the mean of all that was ever learned, and "
+                f"budget_strategy={self.budget_strategy!r} loses most of it; use 'projection' or "
+                "'nearest', or no budget."
+            )
+        return settings
+
+    def _configured(self, fitted: Fitted) -> Fitted:
+        """Return the state after changed parameters have taken effect.
+
+        The kernel and its budget are fixed at the first call.
+        """
+        for name, was in vars(fitted.learner.choice).items():
+            check_unchanged(name, was, getattr(self, name))
+        return super()._configured(fitted)
+
+    # -- fitted attributes ------------------------------------------------------------------
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, an array or a CSR matrix; empty for a precomputed kernel."""
+        return read_only(self._state("support_vectors_").learner.support())
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the support vectors, one row per output."""
+        coef: Array = read_only(self._state("dual_coef_").learner.coef())
+        return coef
+
+    @property
+    def support_(self) -> Array:
+        """Rows of the training data that became support vectors, counted over all calls."""
+        ids: Array = read_only(self._state("support_").learner.model.ids())
+        return ids
+
+    @property
+    def n_support_(self) -> int:
+        """Number of support vectors."""
+        return int(self._state("n_support_").learner.model.size)
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercept of each output: the sum of its coefficients."""
+        intercept: Array = read_only(self._state("intercept_").learner.intercept())
+        return intercept
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, one row per output; for the linear kernel only."""
+        if self._kernel() != "linear":
+            raise AttributeError("coef_ is only available when kernel='linear'.")
+        learner = self._state("coef_").learner
+        coef: Array = read_only(learner.coef() @ learner.support())
+        return coef
+
+    def _kernel(self) -> Any:
+        """Return the kernel that the model was begun with; before that, the parameter."""
+        fitted: Fitted | None = vars(self).get("_fitted")
+        return self.kernel if fitted is None else fitted.learner.choice.kernel
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _check_kernel_matrix(X: Array) -> None:
+    """Raise unless X can be a kernel matrix of all rows with all rows."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"A precomputed kernel must be a square matrix of all rows with all rows; X has "
+            f"shape {X.shape}."
+        )
+    if not np.allclose(X, X.T, rtol=1e-6, atol=1e-8):
+        raise ValueError(
+            "A precomputed kernel must be a symmetric matrix; X differs from its transpose by "
+            f"up to {np.abs(X - X.T).max():.3g}. Give the kernel of all rows with all rows."
+        )
+
+
+class KernelPassiveAggressiveClassifier(KernelModel, Classifier):
     """Passive-Aggressive classifier on remembered examples: f(x) = sum_i a_i k(x_i, x) + b.
 
     Each example solves, in the space of the kernel, ::
@@ -30,7 +193,7 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Price of a missed margin.
+        Aggressiveness: the cost of a violated margin.
     kernel : {"rbf", "poly", "linear", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel function. A callable gets two sets of rows and returns the matrix of their kernel
         values.
@@ -106,15 +269,8 @@ class KernelPassiveAggressiveClassifier(KernelEstimator, OnlineClassifier):
     ) -> None:
         store_parameters(self, locals())
 
-    def _checked_settings(self, task: Any) -> Settings:
-        check_choice("multiclass", self.multiclass, MULTICLASS)
-        return super()._checked_settings(task)
 
-    def _new_learner(self, settings: Settings, dtype: Any) -> Any:
-        return self._kernel_learner(settings, len(self.classes_))
-
-
-class KernelPassiveAggressiveRegressor(KernelEstimator, OnlineRegressor):
+class KernelPassiveAggressiveRegressor(KernelModel, Regressor):
     """Passive-Aggressive regressor on remembered examples: f(x) = sum_i a_i k(x_i, x) + b.
 
     Each example solves, in the space of the kernel, ::
@@ -172,6 +328,3 @@ default="epsilon_insensitive"
         average: bool = False,
     ) -> None:
         store_parameters(self, locals())
-
-    def _new_learner(self, settings: Settings, outputs: int, dtype: Any) -> Any:
-        return self._kernel_learner(settings, outputs)

@@ -1,9 +1,10 @@
-"""Passes over the same rows: how many, in which order, and when they end."""
+"""Passes over the same rows: their order, their number, and the rules that end them."""
 
 from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -11,21 +12,26 @@ import numpy as np
 
 from aggro._core import permutation
 from aggro.checks import check_count, check_number
-from aggro.estimators.judges import ByLoss
 from aggro.learner import Array
+from aggro.selection.common import choose
 from aggro.sklearn_api import check_random_state, check_seed, exception
+from aggro.training_batch import TrainingBatch
+from aggro.transaction import Checkpoint
+
+# How well the candidates of a learner predict held-out rows; the first is the one that predicts.
+Qualities = Callable[[Any], dict[int, float]]
 
 
-class Teach(Protocol):
-    """Lets a learner learn rows in an order; ``again``: it knows them from the last pass."""
+class Train(Protocol):
+    """A function that learns rows in an order; ``again``: they were learned in the last pass."""
 
     def __call__(self, order: Array | None, *, again: bool) -> None:
-        """Teach."""
+        """Learn the rows."""
 
 
 @dataclass(frozen=True)
 class Passes:
-    """The schedule of ``fit``: its parameters, and the loop that follows them."""
+    """The parameters of ``fit`` that concern its passes, and the loop that makes them."""
 
     max_iter: int
     tol: float | None
@@ -36,59 +42,64 @@ class Passes:
 
     @classmethod
     def of(cls, estimator: Any) -> Passes:
-        """Return the schedule that the parameters of an estimator ask for."""
-        return cls(**{each.name: getattr(estimator, each.name) for each in fields(cls)})
-
-    def check(self) -> None:
-        """Raise where a parameter is not valid."""
-        check_count("max_iter", self.max_iter)
-        if self.tol is not None:
-            check_number("tol", self.tol, above=-np.inf)
-        check_count("n_iter_no_change", self.n_iter_no_change)
-        check_seed(self.random_state)
-
-    def by_loss(self) -> ByLoss:
-        """Return the judge that goes by the loss of the passes alone."""
-        return ByLoss(self.needed, self.n_iter_no_change)
+        """Return the passes that the parameters of an estimator ask for; raise if one is wrong."""
+        passes = cls(**{each.name: getattr(estimator, each.name) for each in fields(cls)})
+        check_count("max_iter", passes.max_iter)
+        if passes.tol is not None:
+            check_number("tol", passes.tol, above=-np.inf)
+        check_count("n_iter_no_change", passes.n_iter_no_change)
+        check_seed(passes.random_state)
+        return passes
 
     @property
-    def needed(self) -> float:
-        """What a pass must be better by."""
-        return -np.inf if self.tol is None else self.tol
+    def patience(self) -> tuple[float, int]:
+        """The improvement that a pass must make, and the passes without it that end ``fit``."""
+        return -np.inf if self.tol is None else self.tol, self.n_iter_no_change
 
-    def run(self, learner: Any, rows: int, teach: Teach, judge: ByLoss | None = None) -> int:
-        """Learn pass after pass until nothing improves; return the number of passes."""
+    def run(
+        self,
+        learner: Any,
+        batch: TrainingBatch,
+        rule: StopByLoss | None = None,
+        train: Train | None = None,
+    ) -> int:
+        """Learn pass after pass until a rule ends them; return the number of passes.
+
+        ``train`` replaces ``batch.train`` of the learner.
+        """
+        if batch.weights is not None and not batch.weights.any():
+            raise ValueError("The weights of all rows are zero; give at least one positive weight.")
         random = check_random_state(self.random_state) if self.shuffle else None
-        judge = judge or self.by_loss()
+        rule = rule or StopByLoss(*self.patience)
+        train = train or functools.partial(batch.train, learner)
         total = learner.progress.loss
         for epoch in range(1, self.max_iter + 1):
             before, examples = total, learner.examples
-            order = self._order(random, rows, judge.held_out)
-            judge.before_pass(learner)
-            teach(order, again=epoch > 1)
+            order = self._order(random, batch.count, rule.held_out)
+            rule.before_pass(learner)
+            train(order, again=epoch > 1)
             last = epoch == self.max_iter
             learner.freeze_means(not last)  # the same rows may come again
-            learned = learner.examples - examples  # rows of weight zero are absent
+            learned = learner.examples - examples  # without rows of weight zero
             total = learner.progress.loss
             loss = (total - before) / max(1, learned)
             self._report(epoch, learner, loss)
-            over = judge.ends(learner, loss) and self.tol is not None
-            if over:
+            if rule.ends(learner, loss) and self.tol is not None:
                 break
         else:
             if self.tol is not None:
-                self.warn_of_end()
-        learner.freeze_means(False)  # what comes later is new
-        judge.finish(learner, functools.partial(teach, again=True))
+                self.warn_not_converged()
+        learner.freeze_means(False)  # later rows are new
+        rule.finish(learner, functools.partial(train, again=True))
         return epoch
 
     def _order(self, random: Any, rows: int, held_out: Array | None) -> Array | None:
         """Return the order of a pass over the rows that are not held out; None: as they are."""
         learned = None
         if held_out is not None:
-            there = np.ones(rows, bool)
-            there[held_out] = False
-            learned = np.flatnonzero(there)
+            kept = np.ones(rows, bool)
+            kept[held_out] = False
+            learned = np.flatnonzero(kept)
         if not self.shuffle:
             return learned
         count = rows if learned is None else len(learned)
@@ -102,11 +113,120 @@ class Passes:
                 f"-- Epoch {epoch}: norm {norm:.6g}, examples {learner.examples}, loss {loss:.6g}"
             )
 
-    def warn_of_end(self, stacklevel: int = 7) -> None:
-        """Warn whoever called ``fit`` that the passes have ended before nothing improved."""
+    def warn_not_converged(self, stacklevel: int = 5) -> None:
+        """Warn the caller of ``fit`` that the number of passes was the limit."""
         warnings.warn(
             f"Maximum number of passes ({self.max_iter}) reached before convergence; raise "
             "max_iter, or set tol=None to make a fixed number of passes.",
             exception("ConvergenceWarning"),
             stacklevel=stacklevel,
         )
+
+
+class Patience:
+    """Wait for an improvement; end after a number of passes in a row without one.
+
+    A pass improves when its quality is at least the best so far plus ``needed``.
+
+    >>> patience = Patience(needed=0.5, passes=2)
+    >>> [patience.ends_with(quality) for quality in (1.0, 1.5, 1.75, 1.875)]
+    [False, False, False, True]
+    """
+
+    def __init__(self, needed: float, passes: int) -> None:
+        self.needed, self.passes = needed, passes
+        self.best, self.idle = -np.inf, 0
+
+    def ends_with(self, quality: float) -> bool:
+        """Return whether a pass of this quality is the last; one that is not finite is no gain."""
+        improved = quality > -np.inf and quality >= self.best + self.needed
+        self.idle = 0 if improved else self.idle + 1
+        self.best = max(self.best, quality) if quality == quality else self.best
+        return self.idle >= self.passes
+
+
+class StopByLoss:
+    """End the passes when their mean loss, each row evaluated before it was learned, stays."""
+
+    held_out: Array | None = None  #: rows that the passes do not learn
+
+    def __init__(self, tol: float, passes: int) -> None:
+        self.patience = Patience(tol, passes)
+
+    def ends(self, learner: Any, loss: float) -> bool:
+        """Return whether the pass that was made is the last one."""
+        return self.patience.ends_with(-loss)
+
+    def before_pass(self, learner: Any) -> None:
+        """Prepare for the next pass."""
+
+    def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
+        """Leave the learner as it is to be kept; ``learn`` makes it learn held-out rows."""
+
+
+class StopByHeldOutRows(StopByLoss):
+    """End the passes by the quality on rows that are never learned, as scikit-learn does."""
+
+    def __init__(self, held_out: Array, qualities: Qualities, tol: float, passes: int) -> None:
+        super().__init__(tol, passes)
+        self.held_out, self.qualities = held_out, qualities
+
+    def quality(self, learner: Any) -> float:
+        """Return the quality of the candidate that predicts."""
+        predicts, *_ = self.qualities(learner).values()
+        return predicts
+
+    def ends(self, learner: Any, loss: float) -> bool:
+        """Return whether the pass that was made is the last one."""
+        return self.patience.ends_with(self.quality(learner))
+
+
+class KeepBestPass(StopByLoss):
+    """Go back to the best pass, the first included, by rows that are learned at the end.
+
+    After each pass these rows evaluate the candidates that ``fit`` considers. The passes end when
+    ``passes`` of them in a row have not improved the best quality by ``tol``, or by the training
+    loss. The learner then goes back to the pass, and to the candidate, of the best quality, and
+    learns the held-out rows. At most one copy of what the passes change is kept at a time.
+    """
+
+    def __init__(
+        self,
+        held_out: Array,
+        qualities: Qualities,
+        checkpoint: Callable[[Any], Checkpoint],
+        tol: float,
+        passes: int,
+    ) -> None:
+        super().__init__(tol, passes)
+        self.held_out, self.qualities, self.checkpoint = held_out, qualities, checkpoint
+        self.improvement = Patience(tol, passes)
+        self.made, self.best = 0, -np.inf
+        self.best_pass, self.candidate = 1, 0
+        self.restore: Checkpoint | None = None
+
+    def before_pass(self, learner: Any) -> None:
+        """Keep a copy of the learner if the previous pass was the best so far."""
+        if self.made and self.best_pass == self.made:
+            self.restore = None  # frees the older copy first
+            self.restore = self.checkpoint(learner)
+
+    def ends(self, learner: Any, loss: float) -> bool:
+        """Evaluate the candidates after a pass; return whether it was the last one."""
+        self.made += 1
+        qualities = self.qualities(learner)
+        candidate = max(qualities, key=qualities.__getitem__)
+        if self.made == 1 or qualities[candidate] > self.best:
+            self.best, self.best_pass = qualities[candidate], self.made
+            self.candidate = candidate
+        converged = super().ends(learner, loss)
+        return self.improvement.ends_with(qualities[candidate]) or converged
+
+    def finish(self, learner: Any, learn: Callable[[Array], None]) -> None:
+        """Go back to the best pass and learn the held-out rows."""
+        if self.restore is not None and self.best_pass < self.made:
+            self.restore()
+        learner.freeze_means(False)  # the held-out rows are new
+        choose(learner, self.candidate)
+        assert self.held_out is not None
+        learn(self.held_out)

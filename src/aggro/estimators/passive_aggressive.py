@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.estimators.classifier import LinearClassifier
-from aggro.estimators.regressor import LinearRegressor
+from aggro.estimators.classifier import Classifier
+from aggro.estimators.linear import LinearModel
+from aggro.estimators.regressor import Regressor
 from aggro.sklearn_api import store_parameters
 
 
-class PassiveAggressiveClassifier(LinearClassifier):
+class PassiveAggressiveClassifier(LinearModel, Classifier):
     """Passive-Aggressive classifier: stay when the margin is met, else step just far enough.
 
     Each example solves ::
@@ -165,7 +166,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
         store_parameters(self, locals())
 
 
-class PassiveAggressiveRegressor(LinearRegressor):
+class PassiveAggressiveRegressor(LinearModel, Regressor):
     """Passive-Aggressive regressor: no change inside the tube, else a step to its edge.
 
     Each example solves ::

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.estimators.classifier import LinearClassifier
-from aggro.estimators.regressor import LinearRegressor
+from aggro.estimators.classifier import Classifier
+from aggro.estimators.linear import LinearModel
+from aggro.estimators.regressor import Regressor
 from aggro.sklearn_api import store_parameters
 
 
-class Perceptron(LinearClassifier):
+class Perceptron(LinearModel, Classifier):
     """Perceptron: after a mistake, add the example.
 
     ``w += y x`` when ``y·f(x) ≤ 0``. It solves no optimisation problem; on data that a vector u
@@ -61,7 +62,7 @@ verbose, n_jobs, random_state, warm_start, class_weight, reservoir_size, probabi
         store_parameters(self, locals())
 
 
-class AROWClassifier(LinearClassifier):
+class AROWClassifier(LinearModel, Classifier):
     """Adaptive regularisation of weights: steps that shrink as the weights become more certain.
 
     Each example with a loss solves ::
@@ -123,7 +124,7 @@ reservoir_size, probability
         store_parameters(self, locals())
 
 
-class AROWRegressor(LinearRegressor):
+class AROWRegressor(LinearModel, Regressor):
     """Adaptive regularisation of weights for regression: recursive least squares with a tube.
 
     ``w = w_t + sign(y − f) τ Σ x`` with ``τ = max(0, |y − f| − ε)/(x'Σx + r)``; with ε = 0 and a
@@ -182,7 +183,7 @@ shuffle, verbose, n_jobs, random_state, warm_start, reservoir_size
         store_parameters(self, locals())
 
 
-class ConfidenceWeightedClassifier(LinearClassifier):
+class ConfidenceWeightedClassifier(LinearModel, Classifier):
     """Confidence-weighted learning: be right on this example with probability eta.
 
     Each example solves ::
@@ -246,7 +247,7 @@ reservoir_size, probability
         store_parameters(self, locals())
 
 
-class SoftConfidenceWeightedClassifier(LinearClassifier):
+class SoftConfidenceWeightedClassifier(LinearModel, Classifier):
     """Soft confidence-weighted learning: the same probability, at a price C for missing it.
 
     Each example solves ::

@@ -1,4 +1,4 @@
-"""From y to what the core learns from: labels, indicator values, weights of classes."""
+"""Validation of y: labels, indicator matrices and values, classes and their weights."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from aggro.checks import check_number, near
-from aggro.labels import check_same_kind, plain_labels, shown
+from aggro.classes import Classes
+from aggro.labels import check_same_kind, plain_labels, shown, sorted_classes
 from aggro.learner import Array
+from aggro.settings import Task
 from aggro.sklearn_api import exception
 from aggro.training_batch import as_numbers
 
@@ -83,34 +85,74 @@ def flat(y: Array) -> Array:
     return y
 
 
-def read_values(y: Any, count: int) -> Array:
-    """Return y as a matrix of finite doubles, one column per output."""
-    if y is None:
+# -- classes ------------------------------------------------------------------------------------
+
+
+def task_of(classes: Classes, multilabel: bool) -> Task:
+    """Return the task of telling classes, or labels, apart."""
+    return "multilabel" if multilabel else classes.task
+
+
+def classes_of(y: Array, multilabel: bool) -> tuple[Classes, dict[str, Any]]:
+    """Return the classes of all labels, and the targets to learn; raise if there is one class."""
+    if multilabel:
+        return Classes(np.arange(y.shape[1]), given=True), {"values": y}
+    classes, labels = Classes.numbered(y)
+    if len(classes) < 2:
         raise ValueError(
-            "This estimator requires y to be passed, but the target y is None; give one number for "
-            "each row."
+            "The number of classes has to be greater than one; got 1 class: "
+            f"{classes.labels[0]!r}. A stream may begin with one: use partial_fit."
         )
-    values = np.asarray(y)
-    if values.dtype.kind == "c":
+    return Classes(classes.labels, given=True), {"labels": labels}
+
+
+def first_classes(classes: Any, y: Array, multilabel: bool) -> Classes:
+    """Return the classes of the first batch of a stream."""
+    if multilabel:
+        return Classes(np.arange(y.shape[1]), given=True)
+    known = Classes.of(y) if classes is None else Classes.named(classes)
+    if len(known) == 0:
+        raise ValueError("classes is empty; name the classes, or leave it out.")
+    return known
+
+
+def check_same_classes(classes: Any, known: Classes) -> None:
+    """Raise unless ``classes``, if given, are those of the first call."""
+    if classes is not None and sorted_classes(classes).tolist() != known.labels.tolist():
         raise ValueError(
-            f"Complex data not supported: y is of type {values.dtype}; give real numbers."
+            f"classes={classes!r} is not the same as on the last call to partial_fit, was: "
+            f"{known.labels!r}; give the same classes, or none."
         )
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = flat(values)
-    values = as_numbers(values, "y")
-    if values.ndim not in (1, 2):
-        raise ValueError(
-            f"y should be a 1d or 2d array, got an array of shape {values.shape}; give one number "
-            "for each row, or one column for each target."
-        )
-    check_length(values, count)
-    if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values.reshape(count, -1)).all(axis=1)))
-        raise ValueError(
-            f"Input y contains NaN or infinity (row {row}: {values[row]}); every target must be "
-            "finite: leave such rows out."
-        )
-    return np.ascontiguousarray(values.reshape(count, -1))
+
+
+def check_kind(y: Array, several: bool, known: Classes, multilabel: bool) -> None:
+    """Raise unless y has one label per row, or an indicator matrix, as in the first call."""
+    if several == multilabel and (not several or y.shape[1] == len(known)):
+        return
+    was, now = (
+        f"an indicator matrix of {labels} columns" if matrix else "one label per row"
+        for labels, matrix in ((len(known), multilabel), (y.shape[-1], several))
+    )
+    raise ValueError(
+        f"y is {now}, but the model was begun with {was}; y must keep its kind in all calls of "
+        "partial_fit, or begin again with fit."
+    )
+
+
+def check_warm_start(fitted: Any, classes: Classes, multilabel: bool) -> None:
+    """Raise unless y has the classes, or as many labels, as the model that continues."""
+    known: Classes = fitted.classes
+    before = fitted.learner.settings.task == "multilabel"
+    if multilabel == before and classes.labels.tolist() == known.labels.tolist():
+        return
+    was, now = (
+        f"{len(each)} labels per row" if several else f"the classes {shown(each.labels)}"
+        for each, several in ((known, before), (classes, multilabel))
+    )
+    raise ValueError(
+        f"warm_start continues a model of {was}, but y has {now}. Give rows of the same classes, "
+        "use partial_fit to let new ones appear, or begin again with warm_start=False."
+    )
 
 
 def class_weights(
@@ -147,3 +189,45 @@ def class_weights(
             f"{near(str(strange[0]), map(str, known))} Name classes of y, or leave it out."
         )
     return np.array([float(class_weight.get(label, 1.0)) for label in known])
+
+
+# -- values -------------------------------------------------------------------------------------
+
+
+def read_values(y: Any, count: int) -> Array:
+    """Return y as a matrix of finite doubles, one column per output."""
+    if y is None:
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None; give one number for "
+            "each row."
+        )
+    values = np.asarray(y)
+    if values.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: y is of type {values.dtype}; give real numbers."
+        )
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = flat(values)
+    values = as_numbers(values, "y")
+    if values.ndim not in (1, 2):
+        raise ValueError(
+            f"y should be a 1d or 2d array, got an array of shape {values.shape}; give one number "
+            "for each row, or one column for each target."
+        )
+    check_length(values, count)
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values.reshape(count, -1)).all(axis=1)))
+        raise ValueError(
+            f"Input y contains NaN or infinity (row {row}: {values[row]}); every target must be "
+            "finite: leave such rows out."
+        )
+    return np.ascontiguousarray(values.reshape(count, -1))
+
+
+def check_columns(values: Array, outputs: int) -> None:
+    """Raise unless y has as many columns as the model has outputs."""
+    if values.shape[1] != outputs:
+        raise ValueError(
+            f"y has {values.shape[1]} columns, but the model has {outputs}; give as many targets "
+            "as at first, or begin again with fit and warm_start=False."
+        )

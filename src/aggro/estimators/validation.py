@@ -40,22 +40,39 @@ def read_matrix(X: Any, name: str, *, sparse: bool = True) -> Any:
     return X
 
 
-def read_columns(estimator: Any, X: Any, *, reset: bool, sparse: bool = True) -> Any:
-    """Return ``read_matrix(X)`` after comparing its columns with those of the first call.
+def read_columns(
+    name: str,
+    X: Any,
+    width: int | None = None,
+    known: Array | None = None,
+    *,
+    sparse: bool = True,
+) -> tuple[Any, Array | None]:
+    """Return ``read_matrix(X)`` and the names of its columns.
 
-    With ``reset``, X defines ``n_features_in_`` and, if it is a data frame, ``feature_names_in_``.
+    Parameters
+    ----------
+    name : str
+        The estimator, for error messages.
+    X : array, data frame or sparse matrix
+        Rows.
+    width, known : int and array, optional
+        Number and names of the columns of the first call, which X must have.
+    sparse : bool, default=True
+        Whether sparse matrices are allowed.
     """
-    name = type(estimator).__name__
-    _check_feature_names(estimator, X, reset=reset)
+    names = feature_names(X)
+    if width is not None:
+        _check_feature_names(name, names, known)
     X = read_matrix(X, name, sparse=sparse)
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-    elif X.shape[1] != estimator.n_features_in_:
+    if width is None:
+        return X, names
+    if X.shape[1] != width:
         raise ValueError(
-            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} "
-            "features as input; give rows with the columns of the first call."
+            f"X has {X.shape[1]} features, but {name} is expecting {width} features as input; give "
+            "rows with the columns of the first call."
         )
-    return X
+    return X, known
 
 
 def check_finite(X: Any) -> None:
@@ -105,22 +122,15 @@ def _check_real(dtype: Any) -> None:
 # -- names of features --------------------------------------------------------------------------
 
 
-def _check_feature_names(estimator: Any, X: Any, *, reset: bool) -> None:
-    names, name = feature_names(X), type(estimator).__name__
-    known = getattr(estimator, "feature_names_in_", None)
-    if reset:
-        if names is not None:
-            estimator.feature_names_in_ = names
-        elif known is not None:
-            del estimator.feature_names_in_
-    elif known is None and names is not None:
+def _check_feature_names(name: str, names: Array | None, known: Array | None) -> None:
+    if known is None and names is not None:
         warnings.warn(
-            f"X has feature names, but {name} was fitted without feature names", stacklevel=4
+            f"X has feature names, but {name} was fitted without feature names", stacklevel=5
         )
     elif known is not None and names is None:
         warnings.warn(
             f"X does not have valid feature names, but {name} was fitted with feature names",
-            stacklevel=4,
+            stacklevel=5,
         )
     elif known is not None and names is not None and names.tolist() != known.tolist():
         raise ValueError(_difference(names.tolist(), known.tolist()))

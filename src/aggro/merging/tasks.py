@@ -75,16 +75,18 @@ def _learn(model: Any, block: Block, repeated: bool, shards: int) -> Update:
     own._learner = shard_of(model._learner, shards)
     if repeated and hasattr(own, "probability"):
         own.probability = False
-    own._known_params = own._prices()  # keeps the scaled C
+    own._fitted = own._fitted.changed(parameters=own._parameters())  # keeps the scaled C
     before = [take_apart(each) for each in learners_of(own._learner)]
     own.partial_fit(block.X, block.y, sample_weight=block.weights)
     changes = tuple(
         change_between(start, take_apart(end), end)
         for start, end in zip(before, learners_of(own._learner), strict=True)
     )
-    counts = getattr(own, "_counts", 0.0) - getattr(model, "_counts", 0.0)
-    recorded = hasattr(own, "_calibrator") and not repeated
-    records = ((own._calibrator, own._typical),) if recorded else ()
+    counts: Any = 0.0
+    if own._fitted.counts is not None:
+        counts = own._fitted.counts - model._fitted.counts
+    record = None if repeated else own._fitted.record
+    records = () if record is None else ((record.calibrator, record.typical),)
     return Update(len(block), len(block) if repeated else 0, changes, counts, records)
 
 
@@ -125,7 +127,7 @@ def needs_to_grow(model: Any, block: Block) -> bool:
             return hasattr(block.X, "indptr")
         if hasattr(model, "classes_") and model._multilabel:
             return False
-    if not hasattr(model, "classes_") or model._classes_given:
+    if not hasattr(model, "classes_") or model._classes.given:
         return False
     found = classes_in(block.y)
     return found is not None and len(Classes(model.classes_).strange(found)) > 0

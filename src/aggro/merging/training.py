@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from aggro.estimators.passes import Passes
-from aggro.estimators.stopping import Patience
+from aggro.calibration.recorder import Recorder
+from aggro.estimators.passes import Passes, Patience
 from aggro.merging import schedule
 from aggro.merging.blocks import Block, Failed, Summary
 from aggro.merging.margins import join_calibrators, merge_typical
@@ -117,7 +117,7 @@ class Training:
                 break
         else:
             if model.tol is not None:
-                Passes.of(model).warn_of_end(stacklevel=4)
+                Passes.of(model).warn_not_converged(stacklevel=4)
         model._learner.freeze_means(False)
         return number + 1
 
@@ -186,7 +186,7 @@ class Training:
         more = {} if _is_regressor(self.model) else {"classes": known}
         self._learn_head(self._first, block, **more)
         if more:
-            self.model._classes_given = classes is not None or known is None
+            _fix_classes(self.model, classes is not None or known is None)
 
     def _learn_first(self, rows: int) -> None:
         """Learn the first rows of as many partitions as it takes."""
@@ -302,9 +302,8 @@ def grow(model: Any, unknown: Summary) -> None:
     if unknown.width > model.n_features_in_:
         places = np.arange(model._learner.features)
         model._learner = wider(model._learner, places, unknown.width)
-        model.n_features_in_ = unknown.width
     if hasattr(model, "classes_") and unknown.classes is not None and not model._multilabel:
-        model._admit(unknown.classes)
+        model._fitted = model._with_classes(model._fitted, unknown.classes)
 
 
 def apply_update(model: Any, update: Update) -> None:
@@ -314,14 +313,25 @@ def apply_update(model: Any, update: Update) -> None:
         known = knowing(start, update.words, update.changes, update.records)
         model._learner = merge_text_round(*known, repeated=start.repeated + update.repeated)
         return
-    model._learner = merge_round(start, update.changes)
-    if hasattr(model, "_counts"):
-        model._counts = model._counts + update.counts
+    fitted = model._fitted.changed(learner=merge_round(start, update.changes))
+    if fitted.counts is not None:
+        fitted = fitted.changed(counts=fitted.counts + update.counts)
     if update.records:
-        known_margins = getattr(model, "_calibrator", None)
-        model._calibrator = join_calibrators([each for each, _ in update.records], known_margins)
-        before = 0 if known_margins is None else model._typical.met
-        model._typical = merge_typical([each for _, each in update.records], before)
+        known = fitted.record
+        calibrators, rows = zip(*update.records, strict=True)
+        calibrator = join_calibrators(calibrators, None if known is None else known.calibrator)
+        reference = merge_typical(rows, 0 if known is None else known.typical.met)
+        fitted = fitted.changed(record=Recorder(calibrator, reference))
+    model._fitted = fitted
+
+
+def _fix_classes(model: Any, given: bool) -> None:
+    """Declare whether the classes of a model are all that may ever appear."""
+    if is_text(model):
+        model._classes_given = given
+        return
+    classes = replace(model._classes, given=given)
+    model._fitted = model._fitted.changed(classes=classes)
 
 
 def _to_send(model: Any) -> Any:
@@ -344,7 +354,7 @@ def _count_updates(model: Any, mergeable: bool) -> None:
         return
     model._learner = without_news(model._learner, mergeable)
     model._learner.configure(model._checked_settings(model._learner.settings.task))
-    model._known_params = model._prices()
+    model._fitted = model._fitted.changed(parameters=model._parameters())
 
 
 def _is_regressor(model: Any) -> bool:

@@ -44,7 +44,7 @@ def to_sklearn(model: Any) -> Any:
     _require_linear(model)
     coef, intercept = _dense_coef(model), np.array(model.intercept_)
     if type(model).__name__ in REGRESSORS:
-        plain = _regression(coef, intercept, model._flat)
+        plain = _regression(coef, intercept, model._learner.outputs == 1)
     elif model._multilabel:
         plain = _labels(coef, intercept)
     else:
@@ -145,7 +145,7 @@ def _graph(onnx: Any, model: Any, steps: list[Any]) -> Any:
         make.make_node("Add", ["products", "intercept"], ["table"]),
     ]
     if type(model).__name__ in REGRESSORS:
-        flat = model._flat
+        flat = outputs == 1
         results = [("prediction", number, ["rows"] if flat else ["rows", outputs])]
         nodes += _flatten(make, constants, "prediction", flat)
     else:

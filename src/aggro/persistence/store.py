@@ -10,7 +10,10 @@ import numpy as np
 
 import aggro
 from aggro.calibration.calibrator import Calibrator
+from aggro.calibration.recorder import Recorder
+from aggro.classes import Classes
 from aggro.estimators import counters
+from aggro.estimators.base import Fitted
 from aggro.kernel_learner import KernelLearner
 from aggro.learner import Learner
 from aggro.persistence.container import ModelFileError
@@ -40,8 +43,6 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "_classes_given": bool,
     "_counts": np.ndarray,
     "_flat": bool,
-    "_gamma": float,
-    "_sparse": bool,
     "_calibrator": Calibrator,
     "_typical": ReferenceRow,
     "_origin": dict,  # how the command line read the data
@@ -50,6 +51,7 @@ ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
 }
 # Saved as flags: their values follow from the rest.
 FLAGS = ("_known_params", "_sparse_coef")
+EXTRA = ("_origin", "_names", "_sparse_coef")  # that an estimator has beside its fitted state
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -138,17 +140,56 @@ def model_of(record: Record) -> Any:
 
 def _estimator_record(model: Any) -> Record:
     params = model.get_params(deep=False)
-    attributes: dict[str, Any] = {}
-    for name, value in sorted(vars(model).items()):  # whatever order they were set in
-        if name in params:
-            continue
-        if name in FLAGS:
-            attributes[name] = name != "_known_params" or value == model._prices()
-        elif name in ATTRIBUTES:
-            attributes[name] = value
-        else:
-            raise ModelFileError(f"the attribute {name} cannot be saved; delete it first.")
-    return Record(type(model).__name__, params, attributes)
+    for name in vars(model).keys() - params.keys() - {"_fitted", *EXTRA}:
+        raise ModelFileError(f"the attribute {name} cannot be saved; delete it first.")
+    found = {name: vars(model)[name] for name in EXTRA if name in vars(model)}
+    if "_sparse_coef" in found:
+        found["_sparse_coef"] = True
+    if "_fitted" in vars(model):
+        found |= _attributes(model._fitted, model._parameters())
+    return Record(type(model).__name__, params, dict(sorted(found.items())))
+
+
+def _attributes(fitted: Fitted, parameters: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the fitted state of an estimator by name."""
+    learner, classes, record = fitted.learner, fitted.classes, fitted.record
+    found = {
+        "_learner": learner,
+        "n_features_in_": learner.features,
+        "feature_names_in_": fitted.feature_names,
+        "n_iter_": fitted.n_iter,
+        "_known_params": fitted.parameters == parameters,
+        "_counters": fitted.counters,
+    }
+    if classes is None:
+        found["_flat"] = learner.outputs == 1
+    else:
+        found |= {"classes_": classes.labels, "_classes_given": classes.given}
+        found |= {"_counts": fitted.counts, "_multilabel": learner.settings.task == "multilabel"}
+    if record is not None:
+        found |= {"_calibrator": record.calibrator, "_typical": record.typical}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _fitted(attributes: dict[str, Any], parameters: tuple[Any, ...] | None) -> Fitted:
+    """Return the fitted state that attributes describe."""
+    get = attributes.get
+    record = None
+    if "_calibrator" in attributes:
+        record = Recorder(attributes["_calibrator"], get("_typical"))
+    classes = None
+    if "classes_" in attributes:
+        classes = Classes(attributes["classes_"], attributes["_classes_given"])
+    return Fitted(
+        attributes["_learner"],
+        parameters,
+        get("feature_names_in_"),
+        attributes["n_iter_"],
+        classes,
+        get("_counts"),
+        record,
+        get("_counters"),
+    )
 
 
 def _estimator(record: Record) -> Any:
@@ -160,11 +201,13 @@ def _estimator(record: Record) -> Any:
         return kind(**record.params)
     check_fitted(record)
     model = kind(**record.params)
-    vars(model).update({k: v for k, v in record.attributes.items() if k not in FLAGS})
-    current, learned = record.attributes.get("_known_params") is True, model._learner.settings
+    learned = record.attributes["_learner"].settings
+    current = record.attributes.get("_known_params") is True
     if current and model._checked_settings(learned.task) != learned:
         raise ModelFileError("the parameters are not those that the model was trained with")
-    model._known_params = model._prices() if current else None
+    model._fitted = _fitted(record.attributes, model._parameters() if current else None)
+    extra = {name: record.attributes[name] for name in EXTRA if name in record.attributes}
+    vars(model).update({name: value for name, value in extra.items() if name not in FLAGS})
     return model.sparsify() if record.attributes.get("_sparse_coef") is True else model
 
 

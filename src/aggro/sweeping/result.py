@@ -94,11 +94,8 @@ class SweepResult:
         learner, which = self._homes[self.rows.index(chosen)]
         model = self._unfitted(chosen.params)
         alone = select(learner, [which], [chosen.settings])
-        model._adopt(alone, self._classes, self._task == "multilabel")
-        model.n_iter_ = self._passes
-        if self._names is not None:
-            model.feature_names_in_ = self._names.copy()
-        return model
+        names = None if self._names is None else self._names.copy()
+        return model._adopt(alone, self._classes, self._passes, names)
 
     def _unfitted(self, params: dict[str, Any]) -> Any:
         """Return the scikit-learn estimator that has these parameters."""

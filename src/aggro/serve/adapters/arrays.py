@@ -17,7 +17,7 @@ class ArrayAdapter(Adapter):
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
-        self._probabilities = Probabilities(getattr(model, "_calibrator", None))
+        self._probabilities = Probabilities(_calibrator_of(model))
 
     @staticmethod
     def input_type(limits: Limits) -> Any:
@@ -31,7 +31,7 @@ class ArrayAdapter(Adapter):
             return Output(prediction)
         row = np.array([x])
         if getattr(self.model, "probability", False):
-            record, (scores,) = self.model._record, self.model._scores(row)
+            record, (scores,) = self.model._fitted.record, self.model._scores(row)
             margins = record.margins(self.model._learner, scores)
             found = self._probabilities.of(record.calibrator, *margins)
             names = map(text_of, self.classes())
@@ -115,3 +115,9 @@ class ArrayAdapter(Adapter):
             "mistakes": getattr(model, "n_mistakes_", None) if learned else 0,
             "updates": getattr(model, "n_updates_", None) if learned else 0,
         }
+
+
+def _calibrator_of(model: Any) -> Any:
+    """Return the recorded margins of a model, if there are any."""
+    record = model._fitted.record if hasattr(model, "_learner") else None
+    return None if record is None else record.calibrator

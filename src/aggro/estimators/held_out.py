@@ -1,0 +1,324 @@
+"""Early stopping: the rows that are held out, and the quality of predictions on them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from aggro._core import permutation
+from aggro.checks import check_number
+from aggro.classes import predicted
+from aggro.estimators.passes import (
+    KeepBestPass,
+    Passes,
+    Qualities,
+    StopByHeldOutRows,
+    StopByLoss,
+)
+from aggro.learner import Array, rows_of
+from aggro.selection.common import candidate_scores, keep_smaller_C
+from aggro.sklearn_api import check_random_state, draw_seed
+from aggro.training_batch import TrainingBatch
+
+
+def check_early_stopping(estimator: Any) -> None:
+    """Raise unless the parameters of early stopping are valid."""
+    stops, fraction = estimator.early_stopping, estimator.validation_fraction
+    words = ("auto",) if estimator._estimator_kind == "classifier" else ()
+    if isinstance(stops, str) and stops not in words:
+        raise ValueError(
+            f"early_stopping={stops!r} is not valid; give "
+            f"{', '.join(map(repr, (True, False, *words)))}."
+        )
+    check_number("validation_fraction", fraction, above=0)
+    if fraction >= 1:
+        raise ValueError(
+            f"validation_fraction={fraction!r} is not valid; give a number between 0 and 1."
+        )
+
+
+# -- the rule that ends the passes --------------------------------------------------------------
+
+
+def classifier_rule(
+    estimator: Any,
+    passes: Passes,
+    learner: Any,
+    batch: TrainingBatch,
+    y: Array,
+    labels: Array | None,
+    weights: Array | None,
+) -> StopByLoss:
+    """Return the rule that ends the passes of a classifier.
+
+    ``labels`` are the classes, None where y is an indicator matrix; ``weights`` are those of the
+    rows without those of their classes.
+    """
+    stops = getattr(estimator, "early_stopping", False)
+    if stops == "auto":
+        rows = _rows_for_best_pass(passes, learner, batch)
+        if rows is None:
+            return StopByLoss(*passes.patience)
+        keep_smaller_C(learner)
+        qualities = _negative_log_loss(batch, rows)
+        return KeepBestPass(rows, qualities, batch.checkpoint, *passes.patience)
+    if not stops:
+        return StopByLoss(*passes.patience)
+    numbers = None if labels is None else np.unique(y, return_inverse=True)[1]
+    rows = hold_out(len(y), estimator.validation_fraction, passes.random_state, numbers)
+    truth, some = y[rows], None if weights is None else weights[rows]
+
+    def accuracy(scores: Array) -> float:
+        return accuracy_of(predicted(labels, scores), truth, some)
+
+    return StopByHeldOutRows(rows, _qualities(batch, rows, accuracy), *passes.patience)
+
+
+def regressor_rule(
+    estimator: Any, passes: Passes, batch: TrainingBatch, values: Array
+) -> StopByLoss:
+    """Return the rule that ends the passes of a regressor: their loss, or R² on held-out rows."""
+    if not getattr(estimator, "early_stopping", False):
+        return StopByLoss(*passes.patience)
+    rows = hold_out(len(values), estimator.validation_fraction, passes.random_state)
+    some = None if batch.weights is None else batch.weights[rows]
+    qualities = _qualities(batch, rows, Determination(values[rows], values, some))
+    return StopByHeldOutRows(rows, qualities, *passes.patience)
+
+
+def _rows_for_best_pass(passes: Passes, learner: Any, batch: TrainingBatch) -> Array | None:
+    """Return the rows that choose the best pass, if a new learner chooses what predicts."""
+    several = passes.max_iter > 1 and passes.tol is not None
+    new = learner.examples == 0 and learner.settings.average == "auto"
+    if not (several and new):
+        return None
+    targets = batch.targets
+    classes = targets if targets.ndim == 1 else np.zeros(len(targets), int)
+    seed = draw_seed(passes.random_state)
+    return rows_to_hold_out(classes, permutation(len(classes), seed))
+
+
+def _negative_log_loss(batch: TrainingBatch, rows: Array) -> Qualities:
+    targets = batch.targets[rows]
+    some = None if batch.weights is None else batch.weights[rows]
+    return _qualities(batch, rows, lambda scores: -scaled_log_loss(scores, targets, some))
+
+
+def _qualities(
+    batch: TrainingBatch, held_out: Array, quality: Callable[[Array], float]
+) -> Qualities:
+    """Return the quality of the scores of held-out rows, for the candidates of a learner."""
+    rows = rows_of(batch.X[held_out])
+
+    def qualities(learner: Any) -> dict[int, float]:
+        try:
+            scores = candidate_scores(learner, rows)
+        except ValueError as error:  # the caller counts all rows
+            place = re.compile(r"^row (\d+)")
+            words = place.sub(lambda found: f"row {held_out[int(found[1])]}", str(error))
+            raise ValueError(words) from None
+        return {candidate: quality(each) for candidate, each in scores.items()}
+
+    return qualities
+
+
+# -- held-out rows --------------------------------------------------------------------------------
+
+
+SHARE, LEAST, MOST = 20, 150, 1000  # one row in SHARE is held out, between LEAST and MOST of them
+
+
+def rows_to_hold_out(classes: Array, order: Array) -> Array | None:
+    """Return the first few rows of this order, or None if there are too few rows for that.
+
+    No row is held out of a class with fewer rows than ``SHARE``.
+
+    >>> classes = np.repeat([0, 1, 2], [3000, 600, 5])
+    >>> kept = rows_to_hold_out(classes, np.arange(3605)[::-1])
+    >>> len(kept), np.bincount(classes[kept]).tolist()
+    (175, [0, 175])
+    >>> rows_to_hold_out(classes[:600], np.arange(600)) is None
+    True
+    """
+    if len(classes) < SHARE * LEAST:
+        return None
+    first = order[: min(len(classes) // SHARE, MOST)]
+    many = np.bincount(classes) >= SHARE
+    return np.sort(first[many[classes[first]]])
+
+
+def hold_out(count: int, fraction: float, seed: Any, classes: Array | None = None) -> Array:
+    """Return the sorted rows to hold out at random, with the shares of the classes if given.
+
+    The rows are those of scikit-learn's ``ShuffleSplit`` and ``StratifiedShuffleSplit``.
+
+    >>> hold_out(10, 0.2, 0).tolist()
+    [2, 8]
+    >>> hold_out(10, 0.2, 0, np.repeat([0, 1], 5)).tolist()
+    [0, 7]
+    """
+    random, held_out = check_random_state(seed), int(np.ceil(fraction * count))
+    kept = count - held_out
+    if kept == 0 or (classes is not None and min(held_out, kept) < classes.max() + 1):
+        raise ValueError(
+            f"validation_fraction={fraction!r} holds {held_out} of {count} rows out; of each class "
+            "at least one row must be held out and one learned: give more rows or another fraction."
+        )
+    if classes is None:
+        return np.sort(random.permutation(count)[:held_out]).astype(np.int64)
+    sizes = np.bincount(classes)
+    if sizes.min() < 2:
+        raise ValueError(
+            "The least populated class in y has only 1 member, which is too few to hold rows of "
+            "each class out; give at least 2 rows of each class, or early_stopping=False."
+        )
+    members = np.split(np.argsort(classes, kind="mergesort"), np.cumsum(sizes)[:-1])
+    learned = _shares(sizes, kept, random)
+    tested = _shares(sizes - learned, held_out, random)
+    parts = []
+    for rows, first, some in zip(members, learned, tested, strict=True):
+        parts.append(rows[random.permutation(len(rows))][first : first + some])
+    return np.sort(np.concatenate(parts)).astype(np.int64)
+
+
+def _shares(sizes: Array, draws: int, random: Any) -> Array:
+    """Return how many rows of each class to draw, as close as possible to proportional."""
+    exact = sizes / sizes.sum() * draws
+    counts = np.floor(exact)
+    missing = int(draws - counts.sum())
+    remainder = exact - counts
+    for value in np.sort(np.unique(remainder))[::-1]:
+        tied = np.flatnonzero(remainder == value)
+        some = min(len(tied), missing)
+        counts[random.choice(tied, size=some, replace=False)] += 1
+        missing -= some
+        if missing == 0:
+            break
+    rows: Array = counts.astype(int)
+    return rows
+
+
+# -- qualities ------------------------------------------------------------------------------------
+
+
+def accuracy_of(answers: Array, truth: Array, weights: Array | None = None) -> float:
+    """Return the share of rows, weighted, of which all labels are predicted correctly."""
+    right = answers == truth if truth.ndim == 1 else (answers == (truth > 0)).all(axis=1)
+    return mean_of(right, weights)
+
+
+def mean_of(numbers: Array, weights: Array | None) -> float:
+    """Return the weighted mean; weights that are all zero are ignored.
+
+    >>> mean_of(np.array([1.0, 2.0]), np.array([3.0, 1.0])), mean_of(np.array([1, 2]), np.zeros(2))
+    (1.25, 1.5)
+    """
+    if weights is None or not weights.any():
+        return float(np.mean(numbers))
+    return float(np.average(numbers, weights=weights))
+
+
+def _variance(values: Array, weights: Array | None) -> float:
+    """Return the variance, summed over columns; exactly 0 if all rows of positive weight agree."""
+    there = values if weights is None or not weights.any() else values[weights > 0]
+    if (there == there[0]).all():
+        return 0.0  # the mean of equal numbers may be rounded to another one
+    centre = np.array([mean_of(column, weights) for column in values.T])
+    return mean_of(((values - centre) ** 2).sum(axis=1), weights)
+
+
+def r2_score(truth: Array, scores: Array, weights: Array | None = None) -> float:
+    """Return the mean of R² over the columns; a constant column has 1 if it is met exactly, else 0.
+
+    >>> truth = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
+    >>> r2_score(truth, truth), r2_score(truth, truth + 1)
+    (1.0, -0.25)
+    """
+    residual = ((truth - scores) ** 2).T
+    centre = np.array([mean_of(column, weights) for column in truth.T])
+    total = ((truth - centre) ** 2).T
+    share = []
+    for missed, spread in zip(residual, total, strict=True):
+        error, variance = mean_of(missed, weights), mean_of(spread, weights)
+        share.append(1 - error / variance if variance else float(error == 0))
+    return float(np.mean(share))
+
+
+class Determination:
+    """R² on held-out rows: 1 − mean squared error / variance, both weighted.
+
+    Held-out targets that are all the same have no variance. The unit is then the variance of all
+    targets, or, where these are all the same too, the square of the largest.
+
+    >>> quality = Determination(np.array([[2.0], [2.0]]), np.array([[2.0], [2.0], [2.0]]))
+    >>> quality(np.array([[2.0], [2.0]])), quality(np.array([[1.0], [1.0]]))
+    (1.0, 0.75)
+    """
+
+    def __init__(self, truth: Array, values: Array, weights: Array | None = None) -> None:
+        self.largest = float(np.abs(values).max()) or 1.0  # squares of huge targets would overflow
+        self.truth, everything = truth / self.largest, values / self.largest
+        self.weights = weights
+        self.unit = _variance(self.truth, weights) or _variance(everything, None) or 1.0
+
+    def __call__(self, scores: Array) -> float:
+        """Return the quality of these scores."""
+        with np.errstate(over="ignore"):
+            errors = ((self.truth - scores / self.largest) ** 2).sum(axis=1)
+            return 1 - mean_of(errors, self.weights) / self.unit
+
+
+def scaled_log_loss(scores: Array, targets: Array, weights: Array | None = None) -> float:
+    """Return the mean log loss of scores, multiplied by the one factor that makes it smallest.
+
+    Margins grow from pass to pass and with C, which says nothing of how good they are: a loss of
+    the margins themselves would prefer more passes and a larger C.
+    ``targets`` are the numbers of the classes, or 0 and 1 for each of several labels.
+
+    >>> scores, classes = np.array([[2.0], [1.0], [-3.0], [1.0]]), np.array([1, 1, 0, 0])
+    >>> round(scaled_log_loss(scores, classes), 3), round(scaled_log_loss(9 * scores, classes), 3)
+    (0.45, 0.45)
+    """
+    size = float(np.abs(scores).mean())
+    if size == 0.0:
+        size = 1.0
+    if not np.isfinite(size):
+        return np.inf
+    scores = scores / size
+    if targets.ndim == 2 or scores.shape[1] == 1:
+        margins = np.where(targets.reshape(scores.shape) > 0, scores, -scores)
+
+        def losses(factor: float) -> Array:
+            each: Array = np.logaddexp(0.0, -factor * margins)
+            return each[:, 0] if each.shape[1] == 1 else each.mean(axis=1)
+
+    else:
+        behind = scores - scores[np.arange(len(scores)), targets][:, None]
+
+        def losses(factor: float) -> Array:
+            scaled = factor * behind
+            largest = scaled.max(axis=1)
+            each: Array = largest + np.log(np.exp(scaled - largest[:, None]).sum(axis=1))
+            return each
+
+    return _minimum(lambda power: mean_of(losses(2.0**power), weights), -8.0, 8.0)
+
+
+def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
+    """Return the minimum of a convex function by golden-section search, to 0.02 of its place."""
+    share = (5**0.5 - 1) / 2
+    left, right = high - share * (high - low), low + share * (high - low)
+    of_left, of_right = loss(left), loss(right)
+    while right - left > 0.005:
+        if of_left < of_right:
+            high, right, of_right = right, left, of_left
+            left = high - share * (high - low)
+            of_left = loss(left)
+        else:
+            low, left, of_left = left, right, of_right
+            right = low + share * (high - low)
+            of_right = loss(right)
+    return min(of_left, of_right)
