@@ -37,7 +37,7 @@ nb::object give(std::vector<T> values) {
 /// Tells the core about all characters, the first time that a document needs it.
 inline void need_letters(std::string_view text) {
     if (!letters().known() && !is_ascii(text))
-        nb::module_::import_("aggro.text.alphabet").attr("tell")();
+        nb::module_::import_("aggro.text.alphabet").attr("load")();
 }
 
 inline nb::object encoded(nb::handle text) {
@@ -59,7 +59,7 @@ inline void check_text(std::string_view text, std::size_t row) {
     if (text.size() >= longest) refuse(row, "has more than 2 GiB; cut it");
 }
 
-/// Python's strings, of which every one is looked at before any is read.
+/// Python's strings; all are checked before the first is read.
 class Listed {
   public:
     Listed(nb::list documents, nb::object prepare)

@@ -14,18 +14,18 @@ using namespace aggro::words;
 
 void bind_vectorise(nb::module_& m) {
     m.def(
-        "tell_letters",
+        "set_characters",
         [](const Bytes& kinds, const Input<std::uint32_t>& lower) {
-            if (letters().known()) return;  // another thread was first, and may be reading
+            if (letters().known()) return;  // set by another thread, which may be reading
             if (kinds.size() != end_of_unicode)
                 throw nb::value_error("every character has its kind");
             for (std::size_t c = 0; c < kinds.size(); ++c)
                 if (kinds(c) & capital && c >= lower.size())
                     throw nb::value_error("every capital has its lower case");
-            letters().tell({kinds.data(), kinds.data() + kinds.size()},
-                           {lower.data(), lower.data() + lower.size()});
+            letters().set({kinds.data(), kinds.data() + kinds.size()},
+                          {lower.data(), lower.data() + lower.size()});
         },
-        "kinds"_a, "lower"_a, "Tell what all characters are (see aggro.text.alphabet).");
+        "kinds"_a, "lower"_a, "Set the properties of all characters (see aggro.text.alphabet).");
     m.def(
         "check_texts", [](nb::list documents) { Listed(std::move(documents), nb::none()); },
         "documents"_a, "Raise unless all are strings, or bytes of UTF-8; the message names one.");
@@ -109,7 +109,7 @@ void bind_vectorise(nb::module_& m) {
             "which"_a, "columns"_a, "The feature of each column in a range; -1 if it has none.")
         .def(
             "begin", [](Words& self) { self.alone([&] { self.v.begin(); }); },
-            "From here on, what is learned can be taken back by restore().")
+            "Begin a transaction: what is learned from here on can be undone by restore().")
         .def("keep", [](Words& self) { self.alone([&] { self.v.keep(); }); })
         .def("restore", [](Words& self) { self.alone([&] { self.v.restore(); }); })
         .def(
@@ -130,7 +130,7 @@ void bind_vectorise(nb::module_& m) {
                              return sizes;
                          });
                      })
-        .def("state", &state_of, "All that is known, as arrays by name.")
+        .def("state", &state_of, "The state as arrays by name.")
         .def("load_state", &load_state, "state"_a, "most_names"_a = 0,
-             "Put back what state() gave; if something does not fit, nothing is changed.");
+             "Restore a state of state(); if something does not fit, nothing is changed.");
 }

@@ -1,4 +1,4 @@
-// A vectoriser behind its lock, and what it knows as arrays.
+// A vectoriser behind its lock, and its state as arrays.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
@@ -13,7 +13,7 @@
 
 namespace aggro::words {
 
-/// A vectoriser behind its lock: one thread learns, or several look.
+/// A vectoriser behind its lock: one thread learns, or several read.
 class Words {
   public:
     explicit Words(Vectoriser vectoriser) : v(std::move(vectoriser)) {}
@@ -66,7 +66,7 @@ class Words {
         }
     }
 
-    /// Makes room for all documents, by what the first have needed.
+    /// Reserves memory for all documents, by the size of the first ones.
     template <class T>
     static void reserve(std::vector<Rows<T>>& all, std::size_t done, std::size_t count) {
         for (Rows<T>& rows : all) {

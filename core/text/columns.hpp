@@ -1,4 +1,4 @@
-// Hashed features to columns, and columns to the places that a model keeps for those it has met.
+// Hashed features to columns, and columns to positions in the order of their first appearance.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -20,8 +20,8 @@ struct Columns {
     bool negative(std::uint32_t hash) const { return signs && hash >> 31; }
 };
 
-/// Numbers the columns in the order in which they were met: frequent ones come first, and a model
-/// needs room for those alone.
+/// Numbers the columns in the order of their first appearance: frequent ones come first, and a
+/// model needs room for those alone.
 class Places {
   public:
     static constexpr std::int32_t nowhere = -1;
@@ -41,7 +41,7 @@ class Places {
         return place;
     }
 
-    /// Forgets the columns that were met last.
+    /// Removes the columns that appeared last.
     void shrink(std::size_t size) {
         for (; columns_.size() > size; columns_.pop_back())
             place_[static_cast<std::size_t>(columns_.back())] = nowhere;
@@ -70,11 +70,11 @@ inline void sort_keys(std::vector<std::uint64_t>& keys, std::vector<std::uint64_
     }
 }
 
-/// One document: its features in rising order, and how often each is there.
+/// One document: its features in ascending order, and their counts.
 struct Counted {
     std::vector<std::int32_t> features;
     std::vector<double> counts;
-    std::size_t known = 0;  ///< features that a model has a place for come first
+    std::size_t known = 0;  ///< number of known features, which come first
 };
 
 }  // namespace aggro::words

@@ -1,11 +1,11 @@
 // In how many documents each feature was seen: inverse document frequency that learns.
 //
-// A document counts first and is weighed then, with what is known up to it:
+// A document is counted first and then weighted by the counts so far:
 //
 //     idf(f) = 1 + ln((1 + documents) / (1 + documents with f))
 //
-// Old documents do not fade; each new one counts more than the last by 1 / (1 - forgetting), and
-// all counts are taken in units of the newest.
+// Counts of old documents are not reduced; each new one counts more than the last by 1 / (1 -
+// forgetting), and all counts are taken in units of the newest.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -37,7 +37,7 @@ class Documents {
         if (features > with.size()) with.resize(features, 0.0);
     }
 
-    /// Counts a document; what it changes can be taken back.
+    /// Counts a document; the change can be undone.
     void count(std::span<const std::int32_t> features) {
         if (total > 0 && keeps_ < 1.0) emphasis /= keeps_;
         total += emphasis;
@@ -49,7 +49,7 @@ class Documents {
         if (emphasis > 1e100) rescale();
     }
 
-    /// How many documents had a feature, none if it was never met.
+    /// Number of documents with a feature; zero for an unknown one.
     double of(std::int32_t feature) const {
         const auto at = static_cast<std::size_t>(feature);
         return feature < 0 || at >= with.size() ? 0.0 : with[at] / emphasis;
@@ -65,7 +65,7 @@ class Documents {
         return 1.0 + logarithm(1.0 + total / emphasis) - logarithm(1.0 + documents);
     }
 
-    /// From here on, until `keep`, what `count` does can be taken back.
+    /// Begins a transaction: until `keep`, the changes of `count` can be undone.
     void begin() {
         remembers_ = true;
         before_.clear();
@@ -82,7 +82,7 @@ class Documents {
     }
 
   private:
-    /// Most counts are whole and small.
+    /// Most counts are small integers.
     static double logarithm(double count) {
         static const std::vector<double> known = [] {
             std::vector<double> table(1 << 16);

@@ -1,7 +1,7 @@
 // What characters are: letters, spaces, capitals; exactly as Python's str and re see them.
 //
-// ASCII is written down here. The rest is told by Python, once, when the first document needs it
-// (src/aggro/text/alphabet.py): so words are cut as the running interpreter would cut them.
+// ASCII is defined here. Python passes the rest, once, when the first document needs it
+// (src/aggro/text/alphabet.py): so words are split as the running interpreter splits them.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -46,7 +46,7 @@ class Letters {
     Character lower(Character c) const { return kinds_[c] & capital ? lower_[c] : c; }
 
     /// `lower` may end where no capitals are left.
-    void tell(std::vector<std::uint8_t> kinds, std::vector<Character> lower) {
+    void set(std::vector<std::uint8_t> kinds, std::vector<Character> lower) {
         kinds_ = std::move(kinds);
         lower_ = std::move(lower);
     }
@@ -94,7 +94,7 @@ inline Character decode(std::string_view text, std::size_t& at) {
     return c;
 }
 
-/// The character that ends before `at`, which moves to its beginning.
+/// The character before `at`, which moves to its first byte.
 inline Character decode_before(std::string_view text, std::size_t& at) {
     do --at;
     while ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80);
@@ -138,7 +138,7 @@ inline bool closes_word(std::string_view text, std::size_t begin, std::size_t en
     return before && !after;
 }
 
-/// Calls `use` for the character at `at`, in lower case if that is asked for; moves behind it.
+/// Calls `use` for the character at `at`, in lower case if requested; moves behind it.
 template <class Use>
 inline void use_character(std::string_view text, std::size_t& at, bool lowercase, Use&& use) {
     const std::size_t begin = at;

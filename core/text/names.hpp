@@ -37,7 +37,7 @@ class Names {
         if (2 * entries_.size() > table_.size()) index(2 * table_.size());
     }
 
-    /// Forgets the least used half, when there are too many; of equals the last that came.
+    /// Removes the less frequent half if there are too many; of equals the later ones.
     void prune() {
         if (entries_.size() <= most_) return;
         std::vector<Entry> best = entries_;

@@ -226,7 +226,7 @@ class Reader {
         buffer.resize(begin);
     }
 
-    /// Keeps a word that ends at `end`, a space behind it; returns where the next one begins.
+    /// Stores a word that ends at `end`, followed by a space; returns the start of the next one.
     std::size_t end_word(char* buffer, std::size_t begin, std::size_t end, std::size_t length) {
         if (length < a_.shortest) return begin;
         const std::string_view found(buffer + begin, end - begin);
@@ -250,7 +250,8 @@ class Reader {
 
     // -- characters -------------------------------------------------------------------------
 
-    /// Copies the text, several spaces as one blank; `begins_` are its characters and its end.
+    /// Copies the text with several spaces as one; `begins_` are the starts of its characters, and
+    /// its end.
     void collapse_spaces(std::string_view text, bool lowercase, std::string& buffer) {
         std::size_t spaces = 0;
         const auto kind = [](Character c) { return c < 0x80 ? ascii.kinds[c] : letters().kind(c); };
@@ -326,8 +327,9 @@ class Reader {
     Analysis a_;
     static constexpr std::size_t chunk = 16;  ///< bytes that are copied at once
 
-    std::vector<unsigned char> small_, inside_;           ///< of the characters of a text
-    std::array<std::uint16_t, 128> plain_{}, lowered_{};  ///< 0 for what belongs to no word
+    std::vector<unsigned char> small_, inside_;  ///< of the characters of a text
+    std::array<std::uint16_t, 128> plain_{},
+        lowered_{};  ///< 0 for characters that belong to no word
     std::vector<std::size_t> begins_, ends_;
     std::vector<std::pair<std::size_t, std::size_t>> padded_;
 };

@@ -39,7 +39,7 @@ struct Rows {
     std::vector<T> tf, idf;
 };
 
-/// One range of n-grams and what is known of its features.
+/// One range of n-grams and the state of its features.
 struct Range {
     std::size_t lowest, highest;
     std::optional<Places> places = {};        ///< without: features are columns
@@ -60,9 +60,8 @@ class Vectoriser {
 
     const Columns& columns() const { return columns_; }
 
-    /// The rows of some documents, one `Rows` for each range. To learn from them changes what is
-    /// known, document by document; to look at them changes nothing. Any number of threads gives
-    /// the same.
+    /// The rows of some documents, one `Rows` for each range. With `learn` the state advances by
+    /// each document before it is encoded. The result does not depend on the number of threads.
     template <class T>
     void rows(const std::vector<Document>& documents, bool learn, std::size_t threads,
               std::vector<Rows<T>>& out) {
@@ -76,7 +75,7 @@ class Vectoriser {
             for (std::size_t d = documents.size() * i / parts;
                  d < documents.size() * (i + 1) / parts; ++d) {
                 space.reader.read(documents[d].text, documents[d].as_is, read[i]);
-                if (!stateless && parts > 1) continue;  // what is known changes in order
+                if (!stateless && parts > 1) continue;  // the state changes in order
                 add_all(read[i], 0, learn, space, to);
                 if (!stateless) note(read[i]);
                 read[i].clear();
@@ -181,7 +180,7 @@ class Vectoriser {
         }
     }
 
-    /// Features of a range in rising order: columns, or places with the unknown behind them.
+    /// Features of a range in ascending order: columns, or positions followed by unknown features.
     void count(const Feature* begin, const Feature* end, Range& range, bool learn,
                Workspace& space) {
         auto& keys = space.keys;

@@ -755,8 +755,8 @@ def hash_words(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order=
 def hash_words(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: str, bits: int) -> tuple:
     """Count hashed prefix + word for every string of an Arrow column."""
 
-def tell_letters(kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-    """Tell what all characters are (see aggro.text.alphabet)."""
+def set_characters(kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    """Set the properties of all characters (see aggro.text.alphabet)."""
 
 @overload
 def check_texts(documents: list) -> None:
@@ -797,7 +797,9 @@ class Words:
         """The feature of each column in a range; -1 if it has none."""
 
     def begin(self) -> None:
-        """From here on, what is learned can be taken back by restore()."""
+        """
+        Begin a transaction: what is learned from here on can be undone by restore().
+        """
 
     def keep(self) -> None: ...
 
@@ -810,11 +812,11 @@ class Words:
     def sizes(self) -> list[int]: ...
 
     def state(self) -> dict:
-        """All that is known, as arrays by name."""
+        """The state as arrays by name."""
 
     def load_state(self, state: dict, most_names: int = 0) -> None:
         """
-        Put back what state() gave; if something does not fit, nothing is changed.
+        Restore a state of state(); if something does not fit, nothing is changed.
         """
 
 class FeatureMap:

@@ -20,7 +20,7 @@ SPECIAL = {0x130: "i", 0x3A3: "\u03c3"}  # their lower case is more than one cha
 SIGMA, FINAL_SIGMA = 0x3A3, 0x3C2
 
 
-def tell() -> None:
+def load() -> None:
     """Pass the properties of every character to the core."""
     kinds = np.zeros(CHARACTERS, np.uint8)
     lower = np.arange(USED[0][1], dtype=np.uint32)
@@ -31,7 +31,7 @@ def tell() -> None:
         kinds[begin:end] |= CAPITAL * (small != characters).astype(np.uint8)
         if begin < len(lower):
             lower[begin:end] = small
-    _core.tell_letters(kinds, lower)
+    _core.set_characters(kinds, lower)
 
 
 def _kinds(characters: np.ndarray) -> np.ndarray:
