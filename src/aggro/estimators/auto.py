@@ -13,7 +13,7 @@ from aggro.sklearn_api import store_parameters
 class AutoClassifier(LinearModel, Classifier):
     """Passive-Aggressive classifier that chooses its own settings while it learns.
 
-    It races a grid of C in several metrics and scales of the features, each with the last weights
+    It compares a grid of C in several metrics and scales of the features, with the last weights
     and with their mean. Every example is predicted before it is learned. What has made the fewest
     mistakes lately predicts; the first 1024 examples of two classes are answered by all jointly. It
     is ``PassiveAggressiveClassifier`` with ``C``, ``metric`` and ``scale`` set to "auto" and
@@ -65,7 +65,7 @@ n_jobs, random_state, warm_start, class_weight, probability, mergeable, memory
 class AutoRegressor(LinearModel, Regressor):
     """Passive-Aggressive regressor that chooses its own settings while it learns.
 
-    It races a grid of C in several metrics and scales of the features, each with the last weights
+    It compares a grid of C in several metrics and scales of the features, with the last weights
     and with their mean, and predicts with what was closest to the targets lately. It is
     ``PassiveAggressiveRegressor`` with ``C``, ``metric`` and ``scale`` set to "auto", and no tube.
 

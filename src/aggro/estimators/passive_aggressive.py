@@ -22,10 +22,10 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
     Parameters
     ----------
     C : float or "auto", default=1.0
-        Price of a missed margin. With the hinge loss, C is the largest step; with the squared
-        hinge, a smaller C makes all steps shorter. ``np.inf`` gives the hard rule. "auto" trains a
-        grid of values side by side and predicts with the one that has made the fewest mistakes
-        recently; see ``C_`` and ``candidates_``.
+        Aggressiveness: the cost of a violated margin. With the hinge loss, C is the largest step;
+        with the squared hinge, a smaller C makes all steps shorter. ``np.inf`` gives the hard rule.
+        "auto" trains a grid of values side by side and predicts with the one that has made the
+        fewest mistakes recently; see ``C_`` and ``candidates_``.
     fit_intercept : bool, default=True
         Whether to learn an intercept. It is the weight of a constant feature, and this feature
         counts in the norm of the row.
@@ -82,10 +82,10 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         but only if the prediction was wrong. "ovr": one binary problem for each class.
     metric : {"euclidean", "diagonal", "adagrad", "newton", "full", "auto"}, default="euclidean"
         Metric in which the step is measured (PAM). In all others than "euclidean", features that
-        have taken part in many updates move less. "root" takes the root of the diagonal metric, as
-        AdaGrad does, so that they slow down later. "newton" lets a feature slow down by what its
-        examples cost, and before the step. "auto" races all but "full", of regressions all but
-        these two.
+        have taken part in many updates move less. "adagrad" takes the root of the diagonal metric,
+        as AdaGrad does, so that they slow down later. "newton" lets a feature slow down by what its
+        examples cost, and before the step. "auto" selects among all but "full", for regression
+        all but these two.
     class_mean : float, default=0.0
         Strength γ of the pull towards the nearest-centroid classifier (PAm). 0 means no pull.
     trigger : {"loss", "always"}, default="loss"
@@ -100,7 +100,7 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         How features are scaled, using statistics of the rows seen so far. "online" divides each
         feature by the root mean square of its non-zero values; zeros stay zero. "standard"
         subtracts the mean and divides by the standard deviation; it is for dense rows. "auto"
-        races the three. ``coef_`` and ``intercept_`` always refer to the original features.
+        selects among the three. ``coef_`` and ``intercept_`` always refer to the original features.
     forgetting : float, default=0.0
         For streams that change. At each example, this fraction of the class means is replaced; at
         each update, this fraction of the precision of a diagonal metric is forgotten. 0.001

@@ -248,7 +248,7 @@ reservoir_size, probability
 
 
 class SoftConfidenceWeightedClassifier(LinearModel, Classifier):
-    """Soft confidence-weighted learning: the same probability, at a price C for missing it.
+    """Soft confidence-weighted learning: the same probability, at a cost C for missing it.
 
     Each example solves ::
 
@@ -259,7 +259,7 @@ class SoftConfidenceWeightedClassifier(LinearModel, Classifier):
     Parameters
     ----------
     C : float, default=1.0
-        Price of a missed margin.
+        Aggressiveness: the cost of a violated margin.
     eta : float, default=0.9
         Required probability of a correct prediction, at least ½ and below 1.
     loss : {"scw1", "scw2"}, default="scw1"
