@@ -1,5 +1,7 @@
 """Small parts of the core against a few lines of Python: checksum, hashes, tables, moments."""
 
+import copy
+
 import numpy as np
 import pytest
 from closeness import assert_close
@@ -162,7 +164,7 @@ def test_the_order_of_use_survives_a_copy():
     model = StreamRegressor("PAR", epsilon=0.0, fit_intercept=False, max_features=4)
     for name in "abcdacb":
         model.learn_one({name: 1.0}, 1.0 + ord(name))
-    twin = StreamRegressor.from_state(*model.state())
+    twin = copy.deepcopy(model)
     for i, oldest in enumerate("dacb"):
         assert model.coef_.keys() == twin.coef_.keys()
         assert oldest in twin.coef_

@@ -261,10 +261,10 @@ def test_a_stream(params):
         assert not said or abs(sum(said.values()) - 1) < 1e-9
 
     def look():
-        names, _, arrays = stream._dump()
-        assert arrays["counters"][0] <= stream.examples and len(names) <= 12
-        stream.coef_, stream.intercept_, stream.state()
-        assert stream.C_ > 0 and stream.n_mistakes_ >= 0
+        names, _, model, _ = stream._pieces()
+        assert model.examples <= stream.examples and len(names) <= 12
+        assert stream.coef_ is not None and stream.intercept_ is not None
+        assert stream.n_mistakes_ >= 0 and (not stream.examples or stream.C_ > 0)
 
     counts = run_together(learn, learn, predict, look)
     learned = counts[0] + counts[1]

@@ -71,7 +71,7 @@ inline std::uint32_t stable_hash(nb::handle name, std::uint32_t seed = 0) {
                 "overflow='hash' needs names of str, bytes, numbers or tuples of these");
 }
 
-/// What one dict says: known features by slot, then those never met before.
+/// The features of one dict: known ones by slot, then those that are new.
 class Reading {
   public:
     struct Fresh {
@@ -80,7 +80,20 @@ class Reading {
         double value;
     };
 
+    /// Slots for the fresh features; those that other features lose for them.
+    struct Slots {
+        std::vector<std::int32_t> fresh, replaced;
+    };
+
     std::vector<Fresh> fresh;
+
+    /// The first fresh feature with the same name.
+    std::size_t first_like(std::size_t i) const {
+        for (std::size_t j = 0; repeats_ && j < i; ++j)
+            if (fresh[j].hash == fresh[i].hash && Vocabulary::equal(fresh[j].name, fresh[i].name))
+                return j;
+        return i;
+    }
 
     StreamRow row() const { return {values_.data(), slots_.data(), size_}; }
 
@@ -201,9 +214,9 @@ class Reading {
             return place(static_cast<std::int32_t>(stable_hash(name) % buckets), value);
         const Py_hash_t hash = Vocabulary::hash_of(name);
         const std::int32_t slot = vocabulary.find(name, hash);
-        if (slot != Vocabulary::absent)
+        if (slot >= 0)
             place(slot, value);
-        else
+        else if (slot == Vocabulary::absent)
             fresh.push_back({nb::borrow(name), hash, value});
     }
 

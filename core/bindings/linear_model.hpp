@@ -65,6 +65,16 @@ void bind_model(nb::module_& m, const char* name) {
             },
             "features"_a, "Make room for more features, with weight zero.")
         .def(
+            "forget",
+            [](G& self, std::size_t feature) {
+                self.guard.write([&] {
+                    if (feature >= self.model.shape.features)
+                        throw std::out_of_range("there is no such feature");
+                    self.model.forget(feature);
+                });
+            },
+            "feature"_a, "Reset a feature to one that was never seen.")
+        .def(
             "fold",
             [](G& self) {
                 self.guard.write([&] {

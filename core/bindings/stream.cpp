@@ -75,22 +75,45 @@ void bind_stream(nb::module_& m) {
             "x"_a.none(), "y"_a.none(), "w"_a,
             nb::sig("def _learn(self, x: typing.Any, y: typing.Any, w: float) -> None"))
         .def_rw("_records_margins", &Stream::records_margins)
-        .def("predict_one", &Stream::predict, "x"_a.none(),
-             nb::sig("def predict_one(self, x: collections.abc.Mapping[typing.Any, typing.Any]) -> "
-                     "typing.Any"),
-             "Predict the answer for the features x. Features never learned count as zero.")
-        .def("flush", &Stream::flush,
-             "Learn the examples that wait for their mini-batch to be full.")
-        .def("_margins", &Stream::margins, "x"_a.none(),
-             nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
-        .def("_contributions", &Stream::contributions, "x"_a,
-             nb::sig("def _contributions(self, x: dict[typing.Any, typing.Any]) -> typing.Any"))
+        .def(
+            "predict_one",
+            [](nb::handle self, nb::handle x) {
+                return nb::inst_ptr<Stream>(self)->predict(self, x);
+            },
+            "x"_a.none(),
+            nb::sig("def predict_one(self, x: collections.abc.Mapping[typing.Any, typing.Any]) -> "
+                    "typing.Any"),
+            "Predict the answer for the features x. Features never learned count as zero.")
+        .def(
+            "flush", [](nb::handle self) { nb::inst_ptr<Stream>(self)->flush(self); },
+            nb::sig("def flush(self) -> None"),
+            "Learn the examples that wait for their mini-batch to be full.")
+        .def(
+            "_margins",
+            [](nb::handle self, nb::handle x) {
+                return nb::inst_ptr<Stream>(self)->margins(self, x);
+            },
+            "x"_a.none(),
+            nb::sig("def _margins(self, x: typing.Any) -> tuple[list[typing.Any], list[float]]"))
+        .def(
+            "_contributions",
+            [](nb::handle self, const nb::dict& x) {
+                return nb::inst_ptr<Stream>(self)->contributions(self, x);
+            },
+            "x"_a,
+            nb::sig("def _contributions(self, x: dict[typing.Any, typing.Any]) -> typing.Any"))
         .def("_rebuild", &Stream::rebuild, "classes"_a, "shape"_a, "groups"_a, "own_sum"_a,
-             "average_from"_a, "memory"_a, "arrays"_a, "prices"_a, "next_look"_a,
+             "average_from"_a, "memory"_a, "arrays"_a,
              nb::sig("def _rebuild(self, classes: list[typing.Any], shape: Shape, groups: "
                      "list[Group], own_sum: list[int], average_from: int, memory: float, arrays: "
-                     "dict[str, typing.Any], prices: collections.abc.Sequence[float], next_look: "
-                     "int) -> None"))
+                     "dict[str, typing.Any]) -> None"))
+        .def("_select_models", &Stream::select_models, "classes"_a, "selection"_a,
+             nb::sig("def _select_models(self, classes: list[typing.Any], selection: typing.Any) "
+                     "-> None"))
+        .def_prop_rw("_selection", &Stream::selection, &Stream::set_selection)
+        .def("_renumber_classes", &Stream::renumber_classes, "classes"_a, "position"_a,
+             nb::sig("def _renumber_classes(self, classes: list[typing.Any], position: "
+                     "collections.abc.Sequence[int]) -> None"))
         .def("_add_first_class", &Stream::add_first_class, "label"_a,
              nb::sig("def _add_first_class(self, label: typing.Any) -> None"))
         .def("_add_classes", &Stream::add_classes, "classes"_a, "position"_a, "change"_a, "shape"_a,
@@ -102,26 +125,21 @@ void bind_stream(nb::module_& m) {
         .def("_resume", &Stream::resume, "names"_a, "arrays"_a,
              nb::sig("def _resume(self, names: list[typing.Any], arrays: dict[str, typing.Any]) -> "
                      "None"))
-        .def("_dump", &Stream::dump,
-             nb::sig("def _dump(self) -> tuple[list[typing.Any], list[typing.Any], dict[str, "
+        .def("_dump", &Stream::dump, "with_model"_a = true,
+             nb::sig("def _dump(self, with_model: bool = True) -> tuple[list[typing.Any], "
+                     "list[typing.Any], dict[str, "
                      "typing.Any]]"))
         .def("_names", &Stream::names, nb::sig("def _names(self) -> list[typing.Any]"))
+        .def_prop_ro("_ignored", &Stream::ignored)
         .def("_classes", &Stream::classes, nb::sig("def _classes(self) -> list[typing.Any]"))
         .def("_progress", &Stream::progress,
              nb::sig("def _progress(self) -> tuple[float, float, float]"))
         .def("_weights", &Stream::weights,
-             nb::sig("def _weights(self) -> tuple[list[typing.Any], list[typing.Any], typing.Any, "
-                     "typing.Any]"))
-        .def("_records", &Stream::records,
-             nb::sig("def _records(self) -> list[tuple[float, float, float, float]]"))
-        .def_prop_ro("_chosen", &Stream::chosen)
-        .def_prop_ro("_prices", &Stream::prices, nb::sig("def _prices(self) -> tuple[float, ...]"))
-        .def_prop_ro("_unit", &Stream::unit)
+             nb::sig("def _weights(self) -> tuple[typing.Any, typing.Any]"))
         .def_prop_ro(
             "_lock", [](Stream& self) { return new Door(self.guard()); },
             nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
             "Keeps other threads out for several calls: with stream._lock: ...")
-        .def_prop_rw("_next_look", &Stream::next_look, &Stream::set_next_look)
         .def("_remember", &Stream::remember)
         .def("_recall", &Stream::recall, "knowledge"_a)
         .def_prop_ro("_slots", &Stream::slots)

@@ -18,9 +18,9 @@ class Stream {
   public:
     Stream(bool regression, const Bounds& bounds) : regression_(regression), bounds_(bounds) {}
 
-    // -- the two verbs -----------------------------------------------------------------------
+    // -- learning and predicting --------------------------------------------------------------
 
-    /// Learns an example; where margins are recorded, Python's side does so around it.
+    /// Learns an example; where margins are recorded, the Python side does so around it.
     void learn_or_record(nb::handle self, nb::handle x, nb::handle y, double weight) {
         if (records_margins)
             self.attr("_learn_and_record")(x, y, weight);
@@ -40,71 +40,82 @@ class Stream {
         else
             label = known_.classes.find(y, Vocabulary::hash_of(y));
         if (weight == 0) return;
-        const bool first = known_.next_look < 0, stranger = !regression_ && label < 0;
-        if (!first && !stranger && !look_is_due() && moderate(target, weight)) {
+        const bool new_class = !regression_ && label < 0;
+        if (known_.selects()) return learn_in_selection(self, y, label, target, weight);
+        if (!new_class && moderate(target, weight)) return take_in(label, target, weight);
+        all_or_nothing(new_class && known_.classes.size() > 0, [&] {
+            if (new_class) label = add_class(self, y);
+            known_.waiting.extreme = true;
             take_in(label, target, weight);
-        } else {
-            all_or_nothing(stranger && known_.classes.size() > 0, [&] {
-                look_if_due(self);  // the last look was interrupted
-                if (first) self.attr("_begin_race")(x, y);
-                if (stranger) label = admit(self, y);
-                known_.waiting.extreme = true;
-                take_in(label, target, weight);
-            });
-        }
-        look_if_due(self);
+        });
     }
 
-    nb::object predict(nb::handle x) {
+    nb::object predict(nb::handle self, nb::handle x) {
         Look look(*this);
         const StreamRow row = look.read(x);
-        if (known_.classes.size() == 0 && !regression_) return nb::none();
-        const std::span<const double> scores = known_.model->scores(row);
+        const std::size_t classes = known_.classes.size();
+        if (classes == 0 && !regression_) return nb::none();
+        std::vector<double> kept;
+        const std::span<const double> scores = scores_of(self, row, kept);
         if (regression_) return nb::float_(scores[0]);
-        std::size_t best = 0;
-        if (known_.classes.size() == 2)
-            best = scores[0] > 0;
-        else
-            best = static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) -
-                                            scores.begin());
-        return nb::borrow(known_.classes.name(best));
+        const auto best = classes == 2
+                              ? std::ptrdiff_t{scores[0] > 0}
+                              : std::max_element(scores.begin(), scores.end()) - scores.begin();
+        return nb::borrow(known_.classes.name(static_cast<std::size_t>(best)));
     }
 
     /// The classes and the scores of the outputs, of the same moment.
-    nb::tuple margins(nb::handle x) {
+    nb::tuple margins(nb::handle self, nb::handle x) {
         Look look(*this);
-        const std::span<const double> found = known_.model->scores(look.read(x));
+        std::vector<double> kept;
+        const std::span<const double> found = scores_of(self, look.read(x), kept);
         const std::vector<double> scores(found.begin(), found.end());
         return nb::make_tuple(classes(), scores);
     }
 
     /// What each item of x adds to the scores of the outputs: items x outputs.
-    nb::ndarray<nb::numpy, double> contributions(const nb::dict& x) {
+    nb::ndarray<nb::numpy, double> contributions(nb::handle self, const nb::dict& x) {
         Look look(*this);
-        const std::size_t outputs = known_.model->outputs();
-        const std::vector<bool> averaged = predicts_by_mean(known_.model->model);
-        std::vector<double> sums(x.size() * outputs);
-        double* row = sums.data();
+        std::vector<double> sums, without;
+        if (known_.selects()) scores_of(self, {}, without);
+        const std::size_t outputs =
+            known_.selects() ? without.size() : known_.model->model.shape.outputs;
         for (const auto& [name, value] : x) {
             nb::dict item;
             item[name] = value;
-            known_.add_contributions(look.read(item), averaged, row);
-            row += outputs;
+            const StreamRow row = look.read(item);
+            std::vector<double> added(outputs);
+            if (known_.selects()) {
+                scores_of(self, row, added);
+                for (std::size_t k = 0; k < outputs; ++k) added[k] -= without[k];
+            } else {
+                known_.add_contributions(row, added.data());
+            }
+            sums.insert(sums.end(), added.begin(), added.end());
         }
         return to_numpy(std::move(sums), {x.size(), outputs});
     }
 
-    void flush() {
+    void flush(nb::handle self) {
         const Turn turn(*this);
-        all_or_nothing(false, [&] { known_.learn_waiting(); });
+        if (!known_.selects()) return all_or_nothing(false, [&] { known_.learn_waiting(); });
+        if (known_.waiting.size() == 0) return;
+        const std::int64_t before = examples();
+        try {
+            learn_rows(self, {});
+        } catch (...) {
+            if (examples() != before) known_.waiting = {};
+            throw;
+        }
+        known_.waiting = {};
     }
 
-    // -- what was learned --------------------------------------------------------------------
+    // -- models of another shape ---------------------------------------------------------------
 
-    /// A model of another shape goes on, with the same classes if there are any yet.
+    /// Goes on with a single model, with the same classes if there are any yet.
     void rebuild(const nb::list& classes, const Shape& shape, std::vector<Group> groups,
                  std::vector<std::size_t> own_sum, std::int64_t average_from, double memory,
-                 const nb::dict& arrays, std::vector<double> prices, std::int64_t next_look) {
+                 const nb::dict& arrays) {
         const Guard::Hold hold(guard_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
@@ -113,14 +124,44 @@ class Stream {
         Vocabulary names = vocabulary_of(classes);
         replace_model(std::move(model));
         known_.classes = std::move(names);
-        known_.prices = std::move(prices);
-        known_.next_look = next_look;
+        known_.selection = nb::none();
+        known_.waiting.extreme = true;
+    }
+
+    /// Goes on with a model selection of the Python side.
+    void select_models(const nb::list& classes, nb::object selection) {
+        const Guard::Hold hold(guard_);
+        Vocabulary names = vocabulary_of(classes);
+        known_.classes = std::move(names);
+        known_.selection = std::move(selection);
+    }
+
+    nb::object selection() {
+        const Guard::Hold hold(guard_);
+        return known_.selection;
+    }
+    void set_selection(nb::object selection) {
+        const Guard::Hold hold(guard_);
+        known_.selection = std::move(selection);
     }
 
     /// The first class: the model is one of two classes already.
     void add_first_class(nb::handle label) {
         const Guard::Hold hold(guard_);
         known_.classes.add(label, Vocabulary::hash_of(label));
+    }
+
+    /// Gives the classes, and the examples that wait, their new numbers.
+    void renumber_classes(const nb::list& classes, const std::vector<std::size_t>& position) {
+        const Guard::Hold hold(guard_);
+        Vocabulary names = vocabulary_of(classes);
+        for (const std::int64_t label : known_.waiting.labels)
+            if (label >= static_cast<std::int64_t>(position.size()))
+                throw nb::value_error("a class that waits has no new place");
+        for (std::int64_t& label : known_.waiting.labels)
+            if (label >= 0)
+                label = static_cast<std::int64_t>(position[static_cast<std::size_t>(label)]);
+        known_.classes = std::move(names);
     }
 
     /// The model goes on with more classes; `position[c]` is the new number of class c.
@@ -130,17 +171,10 @@ class Stream {
         const Guard::Hold hold(guard_);
         auto model = std::make_unique<StreamModel>(shape, std::move(groups), std::move(own_sum),
                                                    average_from, memory);
-        Vocabulary names = vocabulary_of(classes);
-        for (const std::int64_t label : known_.waiting.labels)
-            if (label >= static_cast<std::int64_t>(position.size()))
-                throw nb::value_error("a class that waits has no new place");
         aggro::add_classes(model->model, known_.model->model, {position, std::move(change)});
         model->take_extreme_from(*known_.model);
-        for (std::int64_t& label : known_.waiting.labels)
-            if (label >= 0)
-                label = static_cast<std::int64_t>(position[static_cast<std::size_t>(label)]);
+        renumber_classes(classes, position);
         replace_model(std::move(model));
-        known_.classes = std::move(names);
     }
 
     void resume(const nb::list& names, const nb::dict& arrays) {
@@ -149,14 +183,19 @@ class Stream {
     }
 
     /// Names, classes and arrays, of the same moment.
-    nb::tuple dump() {
+    nb::tuple dump(bool with_model) {
         const Guard::Hold hold(guard_);
-        return nb::make_tuple(names(), classes(), known_.arrays());
+        return nb::make_tuple(names(), classes(), known_.arrays(with_model));
     }
 
     nb::list names() {
         const Guard::Hold hold(guard_);
         return known_.features.list();
+    }
+    /// Slots of features that count as zero.
+    std::vector<std::int32_t> ignored() {
+        const Guard::Hold hold(guard_);
+        return known_.features.all_ignored();
     }
     nb::list classes() {
         const Guard::Hold hold(guard_);
@@ -171,17 +210,10 @@ class Stream {
         const Guard::Hold hold(guard_);
         return known_.weights();
     }
-    Records records() {
-        const Guard::Hold hold(guard_);
-        return known_.records();
-    }
-    std::size_t chosen() {
-        const Guard::Hold hold(guard_);
-        return known_.model->chosen();
-    }
 
     std::int64_t examples() {
         const Guard::Hold hold(guard_);
+        if (known_.selects()) return nb::cast<std::int64_t>(known_.selection.attr("examples"));
         return known_.model->model.counters.examples;
     }
     /// Examples that were learned or wait.
@@ -192,24 +224,6 @@ class Stream {
     std::size_t slots() {
         const Guard::Hold hold(guard_);
         return known_.model->model.shape.features;
-    }
-    /// The C of each lane: what the model was built with.
-    nb::tuple prices() {
-        const Guard::Hold hold(guard_);
-        return nb::tuple(nb::cast(known_.prices));
-    }
-    std::vector<double> unit() {
-        const Guard::Hold hold(guard_);
-        const auto& known = known_.model->model.unit.known;
-        return {known.begin(), known.end()};
-    }
-    std::int64_t next_look() {
-        const Guard::Hold hold(guard_);
-        return known_.next_look;
-    }
-    void set_next_look(std::int64_t examples) {
-        const Guard::Hold hold(guard_);
-        known_.next_look = examples;
     }
 
     Knowledge remember() {
@@ -319,36 +333,115 @@ class Stream {
         if (before_ && !before_->model) before_->model = std::move(model);
     }
 
-    bool look_is_due() { return known_.next_look > 0 && examples() >= known_.next_look; }
-    void look_if_due(nb::handle self) {
-        if (look_is_due()) self.attr("_look")();
-    }
-
-    /// A class never seen: the Python side says what the model looks like with it.
-    std::int64_t admit(nb::handle self, nb::handle label) {
-        self.attr("_admit")(label);
+    /// A class never seen: the Python side grows the model.
+    std::int64_t add_class(nb::handle self, nb::handle label) {
+        self.attr("_add_class")(label);
         return known_.classes.find(label, Vocabulary::hash_of(label));
     }
 
+    /// New features get their slots. Their names may be compared, by code of their own.
+    class Settling {
+      public:
+        explicit Settling(bool& flag) : flag_(flag) { flag_ = true; }
+        Settling(const Settling&) = delete;
+        ~Settling() { flag_ = false; }
+
+      private:
+        bool& flag_;
+    };
+
+    Reading::Slots find_slots() {
+        const Settling settling(settling_);
+        return known_.find_slots(reading_, bounds_);
+    }
+
+    // -- a model selection ---------------------------------------------------------------------
+
+    /// What an example that cannot be learned is to leave as it was.
+    struct Before {
+        nb::object selection;
+        Vocabulary classes;
+        std::vector<std::int64_t> labels;
+        std::int64_t examples;
+    };
+
+    /// The Python side learns; names and classes are known once it has succeeded. An interrupt may
+    /// come after the rows were learned: then the example counts.
+    void learn_in_selection(nb::handle self, nb::handle y, std::int64_t label, double target,
+                            double weight) {
+        const bool new_class = !regression_ && label < 0;
+        Before before{known_.selection, {}, {}, examples()};
+        if (new_class) before.classes = known_.classes, before.labels = known_.waiting.labels;
+        const Reading::Slots found = find_slots();
+        Waiting& waiting = known_.waiting;
+        const std::size_t waited = waiting.size();
+        bool full = false;
+        try {
+            if (new_class) label = add_class(self, y);
+            waiting.add(reading_.row(), label, target, weight);
+            full = waiting.size() == bounds_.batch_size;
+            if (full || !found.replaced.empty()) learn_rows(self, found.replaced, full);
+        } catch (...) {
+            if (full && examples() != before.examples) {
+                keep(before, found, full);
+                throw;
+            }
+            if (waiting.size() > waited) waiting.drop_last();
+            if (new_class) known_.classes = before.classes, waiting.labels = before.labels;
+            known_.selection = before.selection;
+            throw;
+        }
+        keep(before, found, full);
+    }
+
+    void keep(const Before& before, const Reading::Slots& found, bool learned) {
+        if (learned) known_.waiting = {};
+        known_.take_slots(reading_, found, bounds_);
+        if (known_.selection.is(before.selection)) return;
+        for (nb::handle slot : known_.selection.attr("ignored"))
+            known_.features.ignore(nb::cast<std::int32_t>(slot));
+    }
+
+    /// Lets the Python side forget the features of replaced slots, and learn the rows that wait.
+    void learn_rows(nb::handle self, const std::vector<std::int32_t>& replaced, bool full = true) {
+        const Waiting& w = known_.waiting;
+        if (!full) return void(self.attr("_forget")(replaced));
+        std::vector<std::int64_t> starts{0};
+        starts.insert(starts.end(), w.ends.begin(), w.ends.end());
+        const bool weighted = std::any_of(w.weights.begin(), w.weights.end(),
+                                          [](double weight) { return weight != 1; });
+        const auto array = [](auto values) -> nb::object {
+            const std::size_t size = values.size();
+            return nb::cast(to_numpy(std::move(values), {size}));
+        };
+        self.attr("_learn_rows")(array(w.values), array(w.slots), array(std::move(starts)),
+                                 regression_ ? array(w.targets) : array(w.labels),
+                                 weighted ? array(w.weights) : nb::none(), replaced);
+    }
+
+    /// Scores of the predictor. Those of a model selection are put into `kept`.
+    std::span<const double> scores_of(nb::handle self, const StreamRow& row,
+                                      std::vector<double>& kept) {
+        if (!known_.selects()) return known_.model->scores(row);
+        const std::vector<double> values(row.values, row.values + row.size);
+        const std::vector<std::int32_t> slots(row.indices, row.indices + row.size);
+        kept = nb::cast<std::vector<double>>(
+            self.attr("_scores")(to_numpy(values, {row.size}), to_numpy(slots, {row.size})));
+        return kept;
+    }
+
+    // -- a single model ------------------------------------------------------------------------
+
     void take_in(std::int64_t label, double target, double weight) {
-        settle();
+        {
+            const Settling settling(settling_);
+            known_.settle(reading_, bounds_);
+        }
         const StreamRow x = reading_.row();
         if (bounds_.batch_size == 1)
             return known_.model->learn(x, {label, regression_ ? &target : nullptr}, weight);
         known_.waiting.add(x, label, target, weight);
         if (known_.waiting.size() == bounds_.batch_size) known_.learn_waiting();
-    }
-
-    /// Gives slots to new features. Their names may be compared, by code of their own.
-    void settle() {
-        settling_ = true;
-        try {
-            known_.settle(reading_, bounds_);
-        } catch (...) {
-            settling_ = false;
-            throw;
-        }
-        settling_ = false;
     }
 
     bool regression_;

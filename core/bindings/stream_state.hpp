@@ -59,18 +59,64 @@ struct Knowledge {
     Recency recency;  ///< of the slots, where the oldest makes room
     std::unique_ptr<StreamModel> model;
     Waiting waiting;
-    std::vector<double> prices;  ///< the C of each lane
-    std::int64_t next_look = 0;  ///< after how many examples Python looks at the race: 0 for never,
-                                 ///< -1 before the first
+    nb::object selection = nb::none();  ///< the Python side's, in place of the model
+
+    bool selects() const { return !selection.is_none(); }
 
     Knowledge copy() const {
         Knowledge all = copy_without_model();
-        all.model = model->copy();
+        if (model) all.model = model->copy();
+        if (selects()) all.selection = nb::module_::import_("copy").attr("deepcopy")(selection);
         return all;
     }
-    /// The same for who keeps the model itself: it is going to be replaced, not changed.
+    /// The same without the model, for callers that are going to replace it.
     Knowledge copy_without_model() const {
-        return {features, classes, recency, nullptr, waiting, prices, next_look};
+        return {features, classes, recency, nullptr, waiting, selection};
+    }
+
+    /// Appends the new features of a reading to its row, with the slots that they will have.
+    Reading::Slots find_slots(Reading& reading, const Bounds& bounds) const {
+        Reading::Slots found;
+        if (bounds.drops()) check_room(reading, bounds);
+        std::vector<std::int32_t> used;
+        if (bounds.drops()) {
+            const StreamRow row = reading.row();
+            used.assign(row.indices, row.indices + row.size);
+            std::sort(used.begin(), used.end());
+        }
+        auto slot = static_cast<std::int32_t>(features.size());
+        std::int32_t oldest = recency.oldest();
+        for (std::size_t i = 0; i < reading.fresh.size(); ++i) {
+            const std::size_t same = reading.first_like(i);
+            if (same < i) {
+                found.fresh.push_back(found.fresh[same]);
+            } else if (!bounds.drops() || slot < static_cast<std::int32_t>(bounds.max_features)) {
+                found.fresh.push_back(slot++);
+            } else {
+                while (std::binary_search(used.begin(), used.end(), oldest))
+                    oldest = recency.newer(oldest);
+                found.fresh.push_back(oldest);
+                found.replaced.push_back(oldest);
+                oldest = recency.newer(oldest);
+            }
+            reading.place(found.fresh.back(), reading.fresh[i].value);
+        }
+        reading.merge(std::max(static_cast<std::size_t>(slot), bounds.buckets()));
+        return found;
+    }
+
+    /// Lets the new features of a reading have the slots that were found for them.
+    void take_slots(const Reading& reading, const Reading::Slots& found, const Bounds& bounds) {
+        for (std::size_t i = 0; i < reading.fresh.size(); ++i) {
+            const auto& [name, hash, value] = reading.fresh[i];
+            if (reading.first_like(i) < i) continue;
+            if (found.fresh[i] == static_cast<std::int32_t>(features.size()))
+                features.add(name, hash);
+            else
+                features.replace(found.fresh[i], name, hash);
+        }
+        const StreamRow row = reading.row();
+        for (std::size_t k = 0; bounds.drops() && k < row.size; ++k) recency.touch(row.indices[k]);
     }
 
     /// Gives slots to the features of a reading that were never met before.
@@ -94,26 +140,33 @@ struct Knowledge {
         waiting = {};
     }
 
-    nb::dict arrays() {
+    /// All arrays by name; without `with_model`, those of the model are left out.
+    nb::dict arrays(bool with_model) {
         nb::dict state;
         const auto keep = [&](const char* name, auto values) {
             const std::size_t size = values.size();
             state[name] = to_numpy(std::move(values), {size});
         };
-        model->model.visit_saved([&](const char* name, Per, auto* data, std::size_t size) {
-            using V = std::remove_pointer_t<decltype(data)>;
-            if (size > 0) keep(name, std::vector<V>(data, data + size));
-        });
+        if (with_model && !selects())
+            model->model.visit_saved([&](const char* name, Per, auto* data, std::size_t size) {
+                using V = std::remove_pointer_t<decltype(data)>;
+                if (size > 0) keep(name, std::vector<V>(data, data + size));
+            });
         visit_waiting(keep);
         keep("recency", recency.order());
+        keep("ignored", features.all_ignored());
         return state;
     }
 
-    /// Puts back what `arrays` gave, but for the model itself. The core trusts it from here on, so
-    /// it must fit together.
+    /// Puts back what `arrays` gave without the model, and checks that it fits together.
     void resume(const nb::list& names, const nb::dict& arrays, const Bounds& bounds) {
         features = vocabulary_of(names);
         const auto order = column<std::int32_t>(arrays, "recency");
+        for (const std::int32_t slot : column<std::int32_t>(arrays, "ignored")) {
+            if (slot < 0 || static_cast<std::size_t>(slot) >= features.size())
+                throw nb::value_error("an ignored feature has no name");
+            features.ignore(slot);
+        }
         visit_waiting([&](const char* name, auto& values) {
             values = column<typename std::decay_t<decltype(values)>::value_type>(arrays, name);
         });
@@ -124,50 +177,38 @@ struct Knowledge {
         recency = Recency::from_order(order);
     }
 
-    /// Mistakes, updates and loss so far, each example judged before it was learned.
+    /// Mistakes, updates and loss so far, each example evaluated before it was learned.
     nb::tuple progress() const {
         const Model<double>& m = model->model;
-        const std::size_t each = m.groups_per_model(), first = model->chosen() * each;
         double updates = 0, loss = 0;
-        for (std::size_t g = first; g < first + each; ++g) {
+        for (std::size_t g = 0; g < m.groups.size(); ++g) {
             updates += static_cast<double>(m.tally.updates[g]);
             loss += m.tally.loss[g];
         }
-        const double mistakes =
-            m.shape.models > 1 ? m.record.chosen_mistakes : m.record.mistakes[0];
-        return nb::make_tuple(mistakes, updates, loss);
+        return nb::make_tuple(m.record.mistakes[0], updates, loss);
     }
 
-    /// The names and classes with the weights that predict, slots x outputs, and the intercepts.
+    /// The weights that predict, slots x outputs, and the intercepts.
     nb::tuple weights() const {
         const Model<double>& m = model->model;
-        const std::size_t slots = m.shape.features, outputs = model->outputs(),
-                          first = model->chosen() * outputs;
+        const std::size_t slots = m.shape.features, outputs = m.shape.outputs;
         std::vector<double> out(slots * outputs);
         const std::vector<bool> averaged = predicts_by_mean(m);
         each_weight(m, averaged, [&](std::size_t j, std::size_t k, double weight) {
-            if (k >= first && k < first + outputs) out[j * outputs + k - first] = weight;
+            out[j * outputs + k] = weight;
         });
-        const auto bias = effective_bias(m, averaged);
-        const auto begin = bias.begin() + static_cast<std::ptrdiff_t>(first);
-        std::vector<double> mine(begin, begin + static_cast<std::ptrdiff_t>(outputs));
-        return nb::make_tuple(features.list(), classes.list(),
-                              to_numpy(std::move(out), {slots, outputs}),
-                              to_numpy(std::move(mine), {outputs}));
+        return nb::make_tuple(to_numpy(std::move(out), {slots, outputs}),
+                              to_numpy(effective_bias(m, averaged), {outputs}));
     }
 
-    /// Adds weight x value of each entry of a row to `sums`, one for each output that predicts.
-    void add_contributions(const StreamRow& x, const std::vector<bool>& averaged,
-                           double* sums) const {
+    /// Adds weight x value of each entry of a row to `sums`, one for each output.
+    void add_contributions(const StreamRow& x, double* sums) const {
         const Model<double>& m = model->model;
-        const std::size_t outputs = model->outputs(), first = model->chosen() * outputs;
+        const std::vector<bool> averaged = predicts_by_mean(m);
         for (std::size_t i = 0; i < x.size; ++i)
-            each_weight_of(m, averaged, x.feature(i), [&](std::size_t k, double weight) {
-                if (k >= first && k < first + outputs) sums[k - first] += weight * x.values[i];
-            });
+            each_weight_of(m, averaged, x.feature(i),
+                           [&](std::size_t k, double weight) { sums[k] += weight * x.values[i]; });
     }
-
-    Records records() const { return list_of(model->model.record); }
 
   private:
     /// True for the numbers 0 .. n-1 in any order.
@@ -192,7 +233,8 @@ struct Knowledge {
                w.slots.size() == w.values.size() && std::is_sorted(w.ends.begin(), w.ends.end()) &&
                (n == 0 ? w.values.empty()
                        : w.ends[0] >= 0 && w.ends[n - 1] == std::ssize(w.values)) &&
-               within(w.slots, model->model.shape.features) &&
+               within(w.slots, selects() ? std::max(features.size(), bounds.buckets())
+                                         : model->model.shape.features) &&
                (classes.size() == 0 ? unlabelled : within(w.labels, classes.size()));
     }
 

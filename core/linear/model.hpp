@@ -214,13 +214,27 @@ struct Model {
         shape.features = features;
     }
 
-    /// Resets a feature to the state of a new one.
+    /// Resets a feature to one that has just appeared; the norms of the class means do without it.
     void forget(std::size_t j) {
+        leave_means(j);
         for (Block<T>* block : tables())
             if (block->stride() > 0) std::fill_n(block->row(j), block->stride(), T(0));
         if (diagonal()) std::fill_n(weights.row(j) + variance_section(), lanes, T(1));
         sizes.forget(j);
         for (FullMetric<T>& metric : full) metric.forget(j);
+    }
+
+    /// Takes one feature out of the norms and products of the class sums.
+    void leave_means(std::size_t j) {
+        if (shape.sums == 0) return;
+        const T* sums = weights.row(j) + shape.outputs;
+        const double total = shape.total ? static_cast<double>(sums[shape.sums]) : 0.0;
+        for (std::size_t c = 0; c < shape.sums; ++c) {
+            const auto sum = static_cast<double>(sums[c]);
+            means.norm[c] = std::max(0.0, means.norm[c] - sum * sum);
+            means.cross[c] -= sum * total;
+        }
+        means.total.norm = std::max(0.0, means.total.norm - total * total);
     }
 
     /// Gives a copy its own memory: until then its blocks share that of the original.

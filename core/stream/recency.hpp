@@ -9,6 +9,7 @@ namespace aggro {
 class Recency {
   public:
     std::int32_t oldest() const { return oldest_; }
+    std::int32_t newer(std::int32_t slot) const { return newer_[at(slot)]; }
 
     /// Makes a slot the most recent one; a slot never seen must be the next in number.
     void touch(std::int32_t slot) {

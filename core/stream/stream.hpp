@@ -1,4 +1,4 @@
-// A model that is taught one example at a time: its loops and working memory live between calls.
+// A model that learns one example at a time: its loops and working memory live between calls.
 #pragma once
 #include <cmath>
 #include <memory>
@@ -43,6 +43,16 @@ struct Waiting {
         weights.push_back(weight);
     }
 
+    void drop_last() {
+        ends.pop_back();
+        labels.pop_back();
+        targets.pop_back();
+        weights.pop_back();
+        const std::size_t left = ends.empty() ? 0 : static_cast<std::size_t>(ends.back());
+        values.resize(left);
+        slots.resize(left);
+    }
+
     std::vector<Member<StreamRow>> members() const {
         std::vector<Member<StreamRow>> batch;
         std::size_t begin = 0;
@@ -61,7 +71,7 @@ struct Limits {
     static constexpr double value = 1e30, score = 1e60, shortest = 1e-60, stored = 1e200;
 };
 
-/// One loop of the model, with a look before the leap.
+/// One loop of the model, with a check that its step cannot overflow.
 template <bool Single, bool Diagonal>
 class StreamLoop {
   public:
@@ -106,12 +116,8 @@ class StreamModel {
     std::span<const double> scores(const StreamRow& x) {
         const StreamRow row = scaled_.look(x);
         std::visit([&](auto& loop) { loop.score(row); }, loop_);
-        return {scratch_.scores.data() + chosen() * outputs(), outputs()};
+        return {scratch_.scores.data(), model.shape.outputs};
     }
-
-    /// Outputs of one model, and the model that predicts: where several race, the one that leads.
-    std::size_t outputs() const { return model.shape.outputs / model.shape.models; }
-    std::size_t chosen() const { return model.shape.models > 1 ? best_record(model.record) : 0; }
 
     void learn(const StreamRow& x, const Target& y, double weight) {
         const StreamRow row = scaled_.learn(x);
@@ -130,7 +136,7 @@ class StreamModel {
                std::visit([&](auto& loop) { return loop.moderate(row); }, loop_);
     }
 
-    /// Prices so extreme that what they make of an example may overflow.
+    /// True if C and the like are so extreme that a step may overflow.
     bool bold() const {
         const Rule& rule = model.groups.front().rule;
         return rule.kappa > Limits::score || rule.ahead > Limits::score ||
@@ -143,8 +149,8 @@ class StreamModel {
         return rule.cap == infinity && rule.ridge == 0;
     }
 
-    /// Looks for extreme numbers, after a step or a load that may have made some. False if one of
-    /// them is not even finite.
+    /// Notes extreme numbers, after a step or a load that may have made some. False if one of them
+    /// is not finite.
     bool survey() {
         double largest = 0;
         bool finite = true;
@@ -170,11 +176,7 @@ class StreamModel {
         return twin;
     }
 
-    /// Makes a feature as good as new; the norms of the class means do without it.
-    void forget(std::size_t slot) {
-        leave_means(slot);
-        model.forget(slot);
-    }
+    void forget(std::size_t slot) { model.forget(slot); }
 
     Model<double> model;
 
@@ -188,17 +190,6 @@ class StreamModel {
         if (single) return StreamLoop<true, true>(model, scratch_);
         if (!model.diagonal()) return StreamLoop<false, false>(model, scratch_);
         return StreamLoop<false, true>(model, scratch_);
-    }
-
-    /// Takes one coordinate out of the norms and products of the class sums.
-    void leave_means(std::size_t slot) {
-        const double* sums = model.weights.row(slot) + model.shape.outputs;
-        const double total = model.shape.total ? sums[model.shape.sums] : 0;
-        for (std::size_t c = 0; c < model.shape.sums; ++c) {
-            model.means.norm[c] = std::max(0.0, model.means.norm[c] - sums[c] * sums[c]);
-            model.means.cross[c] -= sums[c] * total;
-        }
-        model.means.total.norm = std::max(0.0, model.means.total.norm - total * total);
     }
 
     Scratch<double> scratch_;

@@ -13,6 +13,7 @@ namespace aggro {
 class Vocabulary {
   public:
     static constexpr std::int32_t absent = -1;
+    static constexpr std::int32_t ignored = -2;  ///< and below: the slot is ignored - slot
 
     static Py_hash_t hash_of(nanobind::handle name) {
 #ifndef Py_LIMITED_API  // a str keeps its hash: no call is needed to read it
@@ -26,6 +27,22 @@ class Vocabulary {
         return hash;
     }
 
+    static bool equal(nanobind::handle one, nanobind::handle other) {
+        PyObject *a = one.ptr(), *b = other.ptr();
+#ifndef Py_LIMITED_API  // the same text in two objects is common: parsers make new ones
+        if (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b) && PyUnicode_IS_COMPACT_ASCII(a) &&
+            PyUnicode_IS_COMPACT_ASCII(b)) {
+            const Py_ssize_t size = PyUnicode_GET_LENGTH(a);
+            return size == PyUnicode_GET_LENGTH(b) &&
+                   std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
+                               static_cast<std::size_t>(size)) == 0;
+        }
+#endif
+        const int same = PyObject_RichCompareBool(a, b, Py_EQ);
+        if (same < 0) throw nanobind::python_error();
+        return same == 1;
+    }
+
     std::size_t size() const { return names_.size(); }
     nanobind::handle name(std::size_t slot) const { return names_[slot]; }
 
@@ -33,6 +50,21 @@ class Vocabulary {
         nanobind::list all;
         for (const nanobind::object& name : names_) all.append(name);
         return all;
+    }
+
+    /// Lets `find` return a negative number other than `absent` for the name of a slot.
+    void ignore(std::int32_t slot) {
+        if (ignores_.size() <= static_cast<std::size_t>(slot))
+            ignores_.resize(static_cast<std::size_t>(slot) + 1);
+        if (ignores_[static_cast<std::size_t>(slot)]) return;
+        table_[place_of(slot)].slot = ignored - slot;
+        ignores_[static_cast<std::size_t>(slot)] = true;
+    }
+    std::vector<std::int32_t> all_ignored() const {
+        std::vector<std::int32_t> slots;
+        for (std::size_t slot = 0; slot < ignores_.size(); ++slot)
+            if (ignores_[slot]) slots.push_back(static_cast<std::int32_t>(slot));
+        return slots;
     }
 
     /// True if every name is a plain str: looking one up cannot run anybody's Python code.
@@ -49,7 +81,7 @@ class Vocabulary {
             const Entry& e = table_[i];
             if (e.slot == absent) return absent;
             if (e.name == name.ptr()) return e.slot;
-            if (e.hash == hash && equal(e.name, name.ptr())) return e.slot;
+            if (e.hash == hash && equal(e.name, name)) return e.slot;
         }
     }
 
@@ -79,21 +111,6 @@ class Vocabulary {
         std::int32_t slot = absent;
     };
 
-    static bool equal(PyObject* a, PyObject* b) {
-#ifndef Py_LIMITED_API  // the same text in two objects is common: parsers make new ones
-        if (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b) && PyUnicode_IS_COMPACT_ASCII(a) &&
-            PyUnicode_IS_COMPACT_ASCII(b)) {
-            const Py_ssize_t size = PyUnicode_GET_LENGTH(a);
-            return size == PyUnicode_GET_LENGTH(b) &&
-                   std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
-                               static_cast<std::size_t>(size)) == 0;
-        }
-#endif
-        const int same = PyObject_RichCompareBool(a, b, Py_EQ);
-        if (same < 0) throw nanobind::python_error();
-        return same == 1;
-    }
-
     // Small integers are their own hash: the product spreads them over the upper bits.
     std::size_t home(Py_hash_t hash) const {
         return static_cast<std::size_t>(
@@ -105,15 +122,24 @@ class Vocabulary {
         const auto s = static_cast<std::size_t>(slot);
         std::size_t i = home(hashes_[s]);
         while (table_[i].slot != absent) i = next(i);
-        table_[i] = {names_[s].ptr(), hashes_[s], slot};
+        const bool ignore = s < ignores_.size() && ignores_[s];
+        table_[i] = {names_[s].ptr(), hashes_[s], ignore ? ignored - slot : slot};
         plain_ = plain_ && PyUnicode_CheckExact(names_[s].ptr());
+    }
+
+    /// Where the entry of a slot is.
+    std::size_t place_of(std::int32_t slot) const {
+        std::size_t i = home(hashes_[static_cast<std::size_t>(slot)]);
+        while (table_[i].slot != slot && table_[i].slot != ignored - slot) i = next(i);
+        return i;
     }
 
     /// Takes an entry out and closes the gap, so that no search ends too early.
     void erase(std::int32_t slot) {
         const std::size_t mask = table_.size() - 1;
-        std::size_t hole = home(hashes_[static_cast<std::size_t>(slot)]);
-        while (table_[hole].slot != slot) hole = next(hole);
+        std::size_t hole = place_of(slot);
+        if (static_cast<std::size_t>(slot) < ignores_.size())
+            ignores_[static_cast<std::size_t>(slot)] = false;
         for (std::size_t i = next(hole); table_[i].slot != absent; i = next(i)) {
             if (((i - home(table_[i].hash)) & mask) < ((i - hole) & mask)) continue;
             table_[hole] = table_[i];
@@ -135,6 +161,7 @@ class Vocabulary {
     std::vector<Entry> table_;  // a power of two, at most half full
     std::vector<nanobind::object> names_;
     std::vector<Py_hash_t> hashes_;
+    std::vector<bool> ignores_;
     int shift_ = 64;
     bool plain_ = true;
 };

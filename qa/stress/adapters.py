@@ -125,10 +125,8 @@ class StreamAdapter:
         return model.predict_one(self.rows[i])
 
     def finish(self, model):
-        """Learn a batch that is not full, and do what else comes with the next example."""
+        """Learn a batch that is not full."""
         model.flush()
-        if 0 < model._next_look <= model.examples:
-            model._look()
         return model
 
     counts = EstimatorAdapter.counts

@@ -135,6 +135,9 @@ class Model32:
     def grow(self, features: int) -> None:
         """Make room for more features, with weight zero."""
 
+    def forget(self, feature: int) -> None:
+        """Reset a feature to one that was never seen."""
+
     def fold(self) -> None:
         """Write all weights out in full, so that the mixture is the identity."""
 
@@ -321,6 +324,9 @@ class Model64:
 
     def grow(self, features: int) -> None:
         """Make room for more features, with weight zero."""
+
+    def forget(self, feature: int) -> None:
+        """Reset a feature to one that was never seen."""
 
     def fold(self) -> None:
         """Write all weights out in full, so that the mixture is the identity."""
@@ -590,7 +596,17 @@ class Stream:
 
     def _contributions(self, x: dict[Any, Any]) -> Any: ...
 
-    def _rebuild(self, classes: list[Any], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any], prices: Sequence[float], next_look: int) -> None: ...
+    def _rebuild(self, classes: list[Any], shape: Shape, groups: list[Group], own_sum: list[int], average_from: int, memory: float, arrays: dict[str, Any]) -> None: ...
+
+    def _select_models(self, classes: list[Any], selection: Any) -> None: ...
+
+    @property
+    def _selection(self) -> object: ...
+
+    @_selection.setter
+    def _selection(self, arg: object, /) -> None: ...
+
+    def _renumber_classes(self, classes: list[Any], position: Sequence[int]) -> None: ...
 
     def _add_first_class(self, label: Any) -> None: ...
 
@@ -598,36 +614,22 @@ class Stream:
 
     def _resume(self, names: list[Any], arrays: dict[str, Any]) -> None: ...
 
-    def _dump(self) -> tuple[list[Any], list[Any], dict[str, Any]]: ...
+    def _dump(self, with_model: bool = True) -> tuple[list[Any], list[Any], dict[str, Any]]: ...
 
     def _names(self) -> list[Any]: ...
+
+    @property
+    def _ignored(self) -> list[int]: ...
 
     def _classes(self) -> list[Any]: ...
 
     def _progress(self) -> tuple[float, float, float]: ...
 
-    def _weights(self) -> tuple[list[Any], list[Any], Any, Any]: ...
-
-    def _records(self) -> list[tuple[float, float, float, float]]: ...
-
-    @property
-    def _chosen(self) -> int: ...
-
-    @property
-    def _prices(self) -> tuple[float, ...]: ...
-
-    @property
-    def _unit(self) -> list[float]: ...
+    def _weights(self) -> tuple[Any, Any]: ...
 
     @property
     def _lock(self) -> Door:
         """Keeps other threads out for several calls: with stream._lock: ..."""
-
-    @property
-    def _next_look(self) -> int: ...
-
-    @_next_look.setter
-    def _next_look(self, arg: int, /) -> None: ...
 
     def _remember(self) -> Knowledge: ...
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aggro.checks import near
-from aggro.settings import CLASSIFIER_LOSSES, REGRESSOR_LOSSES
+from aggro.settings import AXES, CLASSIFIER_LOSSES, REGRESSOR_LOSSES
 
 # -- the settings of each estimator; its constructor repeats the names, and a test compares them ---
 
@@ -358,3 +358,18 @@ def find(name: str) -> Variant:
 def _mixes_families(key: str, row: Variant) -> bool:
     """Tell whether a name has the M of one family where the row has the m of the other."""
     return key[:2] == "PA" and key[2:3] in ("m", "M") and key[2:3] != row.name[2:3]
+
+
+def keywords_of(algorithm: str, regression: bool, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a linear variant; ``params`` override the row's."""
+    row = find(algorithm)
+    kind = LINEAR.get(row.estimator)
+    if kind is None or kind.regression != regression:
+        task = "regression" if regression else "classification"
+        raise ValueError(
+            f"{row.name!r} is not a linear variant of {task}, but of aggro.{row.estimator}."
+        )
+    for name in params:
+        if name not in AXES:
+            raise TypeError(f"{name!r} is not a setting.{near(name, AXES)}")
+    return {**kind.keywords(row.params), **params}

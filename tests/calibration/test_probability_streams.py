@@ -111,7 +111,9 @@ def test_streams_and_estimators_say_the_same(batch, sparse):
         stream.learn_one(as_dict(x), label)
     learned(arrays, csr_matrix(X) if sparse else X, y, batch)
     stream._record.fit_map()
-    assert_same_record(stream._record.calibrator, arrays._calibrator, rtol=1e-5, atol=1e-6)
+    assert_same_record(
+        stream._record.calibrator, arrays._fitted.record.calibrator, rtol=1e-5, atol=1e-6
+    )
     told = [list(stream.predict_proba_one(as_dict(x)).values()) for x in X[:50]]
     np.testing.assert_allclose(told, arrays.predict_proba(X[:50]), atol=1e-5)
 
@@ -196,7 +198,7 @@ def test_threads_share_a_stream():
                 told = model.predict_proba_one(as_dict(x))
                 assert abs(sum(told.values()) - 1) < 1e-9
                 if label == 0:
-                    copy.copy(model), model.state()
+                    copy.copy(model), model.coef_
         except BaseException as error:
             failures.append(error)
 
@@ -235,7 +237,7 @@ def test_rows_sorted_by_class_tell_how_often_each_came(params, classes):
     fitted = PassiveAggressiveClassifier(probability=True, shuffle=False, **once, **params)
     P = fitted.fit(X, y).predict_proba(new)
     assert_close(P, np.tile(shares, (300, 1)))
-    stream = StreamClassifier(C=params.get("C", 1.0), probability=True)
+    stream = StreamClassifier("SPA-I", C=params.get("C", 1.0), probability=True)
     for row, label in zip(X, y.tolist(), strict=True):
         stream.learn_one(dict(enumerate(row)), label)
     told = stream.predict_proba_one(dict(enumerate(new[0])))
@@ -261,7 +263,7 @@ def test_rows_beyond_all_measure_leave_probabilities(axes, size):
     random = np.random.default_rng(5)
     rows = random.normal(size=(13, 5)) * np.where(np.arange(13) == 1, size, 1.0)[:, None]
     labels = [1, 3, 0, 3, 2, 1, 1, 0, 0, 1, 3, 3, 3]
-    stream = StreamClassifier(probability=True, **axes)
+    stream = StreamClassifier("SPA-I", probability=True, **axes)
     for x, y in zip(rows, labels, strict=True):
         stream.learn_one(as_dict(x), y)
     told = stream.predict_proba_one(as_dict(rows[1]))

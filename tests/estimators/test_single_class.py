@@ -139,8 +139,7 @@ NO_RACE = [axes for axes in AXES if "auto" not in axes.values() and "class_weigh
 @pytest.mark.parametrize("axes", NO_RACE, ids=str)
 def test_streams_learn_the_same(axes, known):
     X, y = stream(known)
-    seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
-    model = StreamClassifier("PA-I", seed=seed, **axes)
+    model = StreamClassifier("PA-I", random_state=0, **axes)
     told = PassiveAggressiveClassifier(random_state=0, **{"average": False, **axes})
     names = np.array(["no", "yes"])[y].tolist()
     for x, name in zip(X, names, strict=True):
@@ -223,7 +222,9 @@ def test_copies_and_files_of_one_class_go_on(kind, axes, known, made, tmp_path):
 @pytest.mark.parametrize("known", [0, 1])
 def test_a_stream_of_one_class_goes_on_from_a_file(known, tmp_path):
     X, y = stream(known)
-    model = StreamClassifier(class_mean=0.1, fit_intercept=False, batch_size=4, probability=True)
+    model = StreamClassifier(
+        C=1.0, class_mean=0.1, fit_intercept=False, batch_size=4, probability=True
+    )
     for i, (x, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
         if i == ALONE - 2:  # in the midst of a batch
             aggro.save(model, tmp_path / "m")

@@ -8,6 +8,8 @@ from model_helpers import make, problem, same
 
 import aggro
 from aggro.persistence import ModelFileError, container, load, save
+from aggro.persistence.record import bytes_of
+from aggro.persistence.store import record_of
 
 
 def linear(name, **params):
@@ -165,7 +167,7 @@ def test_changed_arrays_are_rejected_or_change_nothing(kind, tmp_path):
 
 def is_same(one, other):
     if isinstance(one, (aggro.StreamClassifier, aggro.StreamRegressor)):
-        return repr(one.state()) == repr(other.state())
+        return bytes_of(record_of(one)) == bytes_of(record_of(other))
     return same(one, other)
 
 

@@ -6,6 +6,7 @@ from model_helpers import ROWS
 
 import aggro
 from aggro.persistence import ModelFileError, load, save, store
+from aggro.persistence.record import bytes_of
 
 if not hasattr(aggro, "StreamClassifier"):
     pytest.skip("aggro.StreamClassifier is not public yet", allow_module_level=True)
@@ -27,7 +28,7 @@ def examples(n=60, seed=0):
 @pytest.mark.parametrize("name", LINEAR)
 def test_loaded_stream_continues_exactly(name, tmp_path):
     regression = ROWS[name].estimator.endswith("Regressor")
-    model = (StreamRegressor if regression else StreamClassifier)(name, seed=3)
+    model = (StreamRegressor if regression else StreamClassifier)(name, random_state=3)
     for i, (x, label, value) in enumerate(examples()):
         if i == 25:
             save(model, tmp_path / "m")
@@ -36,11 +37,7 @@ def test_loaded_stream_continues_exactly(name, tmp_path):
             loaded.learn_one(x, value if regression else label)
         model.learn_one(x, value if regression else label)
     assert repr(loaded) == repr(model)
-    before, after = model.state(), loaded.state()
-    assert before[0] == after[0]
-    assert {k: v.tobytes() for k, v in before[1].items()} == {
-        k: v.tobytes() for k, v in after[1].items()
-    }
+    assert bytes_of(store.record_of(model)) == bytes_of(store.record_of(loaded))
 
 
 @pytest.mark.parametrize("overflow", ["drop", "hash"])
@@ -61,14 +58,39 @@ def test_bounded_streams_continue_exactly(overflow, tmp_path):
     [
         lambda r: r.params.update(max_features=2**45, overflow="hash"),
         lambda r: r.params.update(queue=2**45),
+        lambda r: r.params.update(algorithm="PA-I"),
         lambda r: r.params.update(average="reservoir", reservoir_size=2**45),
-        lambda r: r.attributes.update(names=[]),
+        lambda r: r.attributes.update(names=["a"]),
         lambda r: r.attributes.update(classes=["ant"]),
         lambda r: r.attributes.update(extra=1),
-        lambda r: r.attributes["state"].pop("weights"),
+        lambda r: r.attributes["waiting"].pop("recency"),
+        lambda r: r.attributes["_learner"].model.grow(9),
     ],
 )
-def test_hostile_stream_files_are_rejected(change, tmp_path):
+def test_hostile_files(change, tmp_path):
+    model = StreamClassifier("SPA-I", max_features=6, overflow="hash")
+    for x, label, _ in examples():
+        model.learn_one(x, label)
+    record = store.record_of(model)
+    change(record)
+    store.write_record(record, tmp_path / "m")
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: r.attributes.update(names=["a"] * 50),
+        lambda r: r.attributes.update(classes=["ant"]),
+        lambda r: r.attributes["columns"].update(entries=-1),
+        lambda r: r.attributes["columns"].update(counters={}),
+        lambda r: r.attributes.pop("columns"),
+        lambda r: r.params.update(C=1.0),
+        lambda r: r.params.update(metric="diagonal"),
+    ],
+)
+def test_hostile_files_of_selections(change, tmp_path):
     model = StreamClassifier()
     for x, label, _ in examples():
         model.learn_one(x, label)

@@ -29,7 +29,7 @@ folder = pathlib.Path(sys.argv[1])
 (folder / "rows.csv").write_text("y,a\\n1,2\\n0,3\\n")
 for name in ("rows.parquet", "rows.arrow", "rows.svm.zst"):
     (folder / name).write_bytes(bytes(64))
-stream = aggro.StreamClassifier(C="auto")
+stream = aggro.StreamClassifier("SPA-I", C="auto")
 for word, label in (("a", 1), ("b", 0)):
     stream.learn_one({word: 1.0}, label)
 rows = np.eye(4), [0, 1, 0, 1]

@@ -64,7 +64,7 @@ def test_plot_needs_a_selection_and_matplotlib(monkeypatch):
     with pytest.raises(AttributeError, match="auto"):
         aggro.PassiveAggressiveClassifier().partial_fit(X, y).plot_candidates()
     with pytest.raises(AttributeError, match="auto"):
-        aggro.StreamClassifier().plot_candidates()
+        aggro.StreamClassifier("PA-I").plot_candidates()
     race = aggro.PassiveAggressiveClassifier(C="auto").partial_fit(X, y)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install matplotlib"):

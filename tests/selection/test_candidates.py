@@ -159,7 +159,7 @@ def test_the_grid_moves_at_the_same_examples_however_they_come(size, tmp_path):
 @pytest.mark.parametrize("learned", [0, 100, 3500])
 def test_a_stream_that_was_stored_moves_its_grid_as_if_it_had_not_been(learned):
     rng = np.random.default_rng(0)
-    model = StreamRegressor(C="auto", fit_intercept=False, epsilon=0.0)
+    model = StreamRegressor("PAR-I", C="auto", fit_intercept=False, epsilon=0.0)
     for i, x in enumerate(rng.normal(size=6000).tolist()):
         if i == learned:
             twin = pickle.loads(pickle.dumps(model))

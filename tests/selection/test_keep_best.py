@@ -117,7 +117,7 @@ def test_keep_best_before_the_first_example_raises():
         model.keep_best()
     assert model.C == "auto"
     with pytest.raises(ValueError, match="before the first example"):
-        StreamClassifier(C="auto").keep_best()
+        StreamClassifier("SPA-I", C="auto").keep_best()
 
 
 @pytest.mark.parametrize("params", [{}, {"batch_size": 4}, {"probability": True}], ids=str)
@@ -125,7 +125,7 @@ def test_keep_best_before_the_first_example_raises():
 def test_streams_keep_the_best_candidate(load, params, tmp_path):
     X, y = data(load)
     rows = [{f"f{j}": v for j, v in enumerate(row)} for row in X[:301].tolist()]
-    model, twin = (StreamClassifier(C="auto", **params) for _ in "ab")
+    model, twin = (StreamClassifier("SPA-I", C="auto", **params) for _ in "ab")
     for x, label in zip(rows[:201], y.tolist(), strict=False):
         model.learn_one(x, label)
         twin.learn_one(x, label)
@@ -146,13 +146,13 @@ def test_streams_keep_the_best_candidate(load, params, tmp_path):
     for copy in copies:
         assert copy.coef_ == model.coef_
     lane = next(i for i, lane in enumerate(twin.candidates_) if lane["C"] == chosen)
-    weights = twin._learner(len(twin.classes_)).coef(lane)
+    weights = twin._selection.learner.learners[0].coef(lane)
     mine = np.array([list(column.values()) for column in model.coef_.values()])
     assert_close(mine, weights, rtol=1e-9)
 
 
 def test_regression_streams_keep_the_best_candidate():
-    model = StreamRegressor(C="auto", epsilon=0.0)
+    model = StreamRegressor("PAR-I", C="auto", epsilon=0.0)
     for i in range(100):
         model.learn_one({"x": float(i % 7)}, 3.0 * (i % 7))
     said = model.predict_one({"x": 2.5})

@@ -90,7 +90,7 @@ def test_threads_see_the_same(average):
 @pytest.mark.parametrize("axes", [{}, {"class_mean": 0.2}, {"metric": "full"}], ids=str)
 def test_streams_count_what_they_predict(average, axes):
     X, y = make_problem("binary", 1, np.random.default_rng(8), 150, 4, noise=1.5)
-    stream = aggro.StreamClassifier(average=average, **axes)
+    stream = aggro.StreamClassifier("SPA-I", average=average, **axes)
     rows = [{str(j): v for j, v in enumerate(x)} for x in X]
     both = 1 + max(np.argmax(y), np.argmin(y))  # from here on both classes are known
     for row, label in zip(rows[:both], y[:both], strict=True):

@@ -211,7 +211,7 @@ def test_both_directions_in_a_stream_that_changes(sign, monkeypatch):
     if sign < 0:
         X, y = X * np.where(later, 1e3, 1e-6)[:, None], noise * later
     params = {"C": "auto", "epsilon": 0.0, "fit_intercept": False}
-    model, stream = PassiveAggressiveRegressor(**params), StreamRegressor(**params)
+    model, stream = PassiveAggressiveRegressor(**params), StreamRegressor("PAR-I", **params)
     model.partial_fit(X[still], y[still])
     before = np.array([lane["C"] for lane in model.candidates_])
     model.partial_fit(X[still.stop :], y[still.stop :])

@@ -119,7 +119,7 @@ def test_classes_that_appear_after_the_first_candidates_have_left():
 
 
 def test_a_stream_keeps_its_limit():
-    stream = StreamClassifier(C="auto", metric="diagonal", memory="60kB")
+    stream = StreamClassifier("SPA-I", C="auto", metric="diagonal", memory="60kB")
     random = np.random.default_rng(0)
     for _ in range(400):
         x = {f"word{i}": 1.0 for i in random.integers(0, 400, 8)}

@@ -1,7 +1,10 @@
 """Streams to learn from, and what two models must agree on."""
 
+import copy
+
 import numpy as np
 
+from aggro.stream.selecting import StreamSelection
 from aggro.variants import LINEAR, ROWS
 
 CLASSIFIERS = [
@@ -48,6 +51,26 @@ def teach(model, X, y, weights=None):
 
 
 def everything(model):
-    """Return all that a model knows, to compare."""
-    description, arrays = model.state()
-    return description, {name: array.tolist() for name, array in arrays.items()}
+    """Return all that a model knows, to compare; a failed call may leave room for features."""
+    names, classes, known, arrays = model._pieces()
+    width, facts = model.n_features_in_, [names, classes, model._get_params(), model.examples]
+    learners = [known]
+    if isinstance(known, StreamSelection):
+        selection, learners = known.learner, known.learner.learners
+        facts += [known.counters, known.entries, selection.drift, selection.leading]
+        facts += [selection.counted, selection.margin_unit, selection.left]
+    for learner in learners:
+        if learner.features < width:  # it grows once the examples that wait are learned
+            learner = copy.deepcopy(learner)
+            learner.model.grow(width)
+        facts.append(learner.all_settings)
+        kinds = learner.model.layout()
+        for name, array in learner.state().items():
+            if kinds[name] in ("lane", "slot", "feature"):
+                array = array.reshape(learner.features, -1)[: max(width, 1)]
+            facts.append((name, array.tolist()))
+    if getattr(model, "probability", False):
+        record = model._recorded()
+        facts += [record.met, record.recent, record.typical, record.next_mean]
+        facts += [np.asarray(part).tolist() for part in vars(record.calibrator_of_all()).values()]
+    return repr(facts), {name: array.tolist() for name, array in arrays.items()}

@@ -123,7 +123,8 @@ def test_hashed_names_share_places():
 
 def test_hashing_is_rarely_felt():
     X, y, _ = sparse_stream(classes=3)
-    plain, hashed = StreamClassifier(), StreamClassifier(max_features=2**20, overflow="hash")
+    plain = StreamClassifier("SPA-I")
+    hashed = StreamClassifier("SPA-I", max_features=2**20, overflow="hash")
     for model in (plain, hashed):
         teach(model, X, y.tolist())
     assert plain.score_one({"f3": 1.0}) == pytest.approx(hashed.score_one({"f3": 1.0}))

@@ -1,14 +1,17 @@
 """Copies in the middle of a stream go on as if nothing had happened."""
 
 import copy
-import json
 import pickle
+import tempfile
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from stream_problems import AXES, CLASSIFIERS, everything, sparse_stream, teach
 
+import aggro
+from aggro.persistence import ModelFileError, store
 from aggro.stream.learners import StreamClassifier, StreamRegressor
 
 
@@ -17,8 +20,9 @@ def by_pickle(model):
 
 
 def by_file(model):
-    description, arrays = model.state()
-    return type(model).from_state(json.loads(json.dumps(description)), arrays)
+    with tempfile.TemporaryDirectory() as folder:
+        aggro.save(model, Path(folder, "m"))
+        return aggro.load(Path(folder, "m"))
 
 
 COPIES = [by_pickle, by_file, copy.copy, copy.deepcopy]
@@ -42,6 +46,16 @@ def assert_goes_on(model, duplicate):
 )
 def test_every_axis_goes_on(axes, duplicate):
     assert_goes_on(StreamClassifier("SPA-I", **axes), duplicate)
+
+
+@pytest.mark.parametrize("duplicate", COPIES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "axes",
+    [{}, {"batch_size": 4}, {"max_features": 13}, {"max_features": 9, "overflow": "hash"}],
+    ids=str,
+)
+def test_a_selection_goes_on(axes, duplicate):
+    assert_goes_on(StreamClassifier(probability=not axes, **axes), duplicate)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -75,7 +89,7 @@ def test_names_that_no_file_can_hold():
     model = StreamRegressor()
     model.learn_one({frozenset(): 1.0}, 1.0)
     with pytest.raises(TypeError, match="cannot be written"):
-        model.state()
+        store.record_of(model)
     assert by_pickle(model).coef_ == model.coef_
 
 
@@ -105,26 +119,35 @@ def test_a_state_that_does_not_fit_together(name, values):
     model = StreamClassifier("BPAI", batch_size=4, max_features=3)
     for i in range(5):
         model.learn_one({"b": 1.0} if i else {"a": 1.0}, i % 2)
-    description, arrays = model.state()
-    assert everything(StreamClassifier.from_state(description, arrays)) == everything(model)
-    with pytest.raises(ValueError, match="does not fit together"):
-        StreamClassifier.from_state(description, {**arrays, name: values})
+    assert everything(store.model_of(store.record_of(model))) == everything(model)
+    record = store.record_of(model)
+    record.attributes["waiting"][name] = values
+    with pytest.raises((ValueError, ModelFileError), match=r"does not fit together|out of range"):
+        store.model_of(record)
+    record = store.record_of(model)
+    record.attributes["names"] = ["a", "a"]
     with pytest.raises(ValueError, match="twice"):
-        StreamClassifier.from_state({**description, "names": ["a", "a"]}, arrays)
+        store.model_of(record)
 
 
-def test_a_state_of_another_size():
-    model = StreamRegressor()
-    model.learn_one({"a": 1.0}, 1.0)
-    description, arrays = model.state()
-    with pytest.raises(ValueError, match="weights"):
-        StreamRegressor.from_state(description, {**arrays, "weights": np.zeros(7)})
+def test_a_model_of_another_width():
+    model, other = StreamRegressor("PAR-I"), StreamRegressor("PAR-I")
+    model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
+    other.learn_one({"a": 1.0}, 1.0)
+    record = store.record_of(model)
+    record.attributes["_learner"] = store.record_of(other).attributes["_learner"]
+    with pytest.raises(ModelFileError):
+        store.model_of(record)
 
 
-@pytest.mark.parametrize("params", [{}, {"max_features": 40}, {"batch_size": 4}], ids=str)
+@pytest.mark.parametrize(
+    "params",
+    [{"C": 0.1}, {"C": 0.1, "max_features": 40}, {"C": 0.1, "batch_size": 4}, {}],
+    ids=str,
+)
 def test_threads_share_a_model(params):
-    """Every example is learned once, whoever brings it, and readers see whole models."""
-    model = StreamClassifier(C=0.1, **params)
+    """Each example is learned once, whichever thread brings it, and readers see whole models."""
+    model = StreamClassifier(**params)
     errors = []
 
     def work(seed):

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.utils import check_random_state
 from stream_problems import AXES, CLASSIFIERS, REGRESSORS, as_dict, sparse_stream, teach
 
 import aggro
 from aggro.stream.learners import StreamClassifier, StreamRegressor
 from aggro.variants import from_name
-
-SEED = int(check_random_state(0).randint(np.iinfo(np.int32).max))
 
 
 def by_rows(estimator, X, y, weights):
@@ -42,7 +39,7 @@ def assert_same(stream, estimator, X):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_every_linear_classifier(name, classes):
     X, y, weights = sparse_stream(classes=classes)
-    stream = teach(StreamClassifier(name, C=0.7, seed=SEED), X, y.tolist(), weights)
+    stream = teach(StreamClassifier(name, C=0.7, random_state=0), X, y.tolist(), weights)
     stream.flush()
     estimator = from_name(name, random_state=0)
     if "C" in estimator.get_params():
@@ -64,7 +61,7 @@ def test_every_linear_regressor(name):
 def test_every_axis(axes, classes):
     X, y, weights = sparse_stream(classes=classes, seed=1)
     params = {"loss": "hinge", "C": 0.5, **axes}
-    stream = teach(StreamClassifier("SPA-I", seed=SEED, **params), X, y.tolist(), weights)
+    stream = teach(StreamClassifier("SPA-I", random_state=0, **params), X, y.tolist(), weights)
     stream.flush()
     estimator = aggro.PassiveAggressiveClassifier(random_state=0, **{"average": False, **params})
     assert_same(stream, by_rows(estimator, X, y, weights), X)
@@ -76,7 +73,7 @@ def test_every_axis(axes, classes):
 def test_every_axis_of_regression(params):
     X, y, weights = sparse_stream(seed=2)
     target = X.sum(axis=1) + y
-    stream = teach(StreamRegressor(**params), X, target, weights)
+    stream = teach(StreamRegressor("PAR-I", **params), X, target, weights)
     stream.flush()
     estimator = aggro.PassiveAggressiveRegressor(**{"average": False, **params})
     assert_same(stream, by_rows(estimator, X, target, weights), X)

@@ -23,7 +23,7 @@ def test_nobody_known():
 
 
 def test_one_class():
-    model = StreamClassifier()
+    model = StreamClassifier("SPA-I")
     model.learn_one({"a": 1.0}, "only")
     assert model.predict_one({"b": 1.0}) == "only"
     assert model.predict_proba_one({}) == {"only": 1.0}
@@ -162,7 +162,7 @@ def test_a_class_may_appear_while_a_batch_waits():
     for x, y in stream:
         slow.learn_one(x, y)
     for label in "akmz":  # the classes are known beforehand, but nothing was learned
-        quick._admit(label)
+        quick._add_class(label)
     for x, y in stream:
         quick.learn_one(x, y)
     assert slow.coef_ == quick.coef_
@@ -170,7 +170,8 @@ def test_a_class_may_appear_while_a_batch_waits():
 
 
 def test_repr_names_what_was_given():
-    assert repr(StreamClassifier()) == "StreamClassifier('SPA-I', C=1.0)"
+    assert repr(StreamClassifier()) == "StreamClassifier()"
+    assert repr(StreamClassifier("SPA-I", C=1.0)) == "StreamClassifier('SPA-I', C=1.0)"
     model = StreamRegressor("PAR-II", C=0.5, max_features=9, overflow="hash", epsilon=0.2)
     assert (
         eval(repr(model), {"StreamRegressor": StreamRegressor})._get_params() == model._get_params()
@@ -188,7 +189,7 @@ def test_repr_names_what_was_given():
         (lambda: StreamClassifier(metric="diag"), "Did you mean 'diagonal'"),
         (lambda: StreamClassifier(max_features=0), "max_features=0"),
         (lambda: StreamClassifier(overflow="hashes"), "Did you mean 'hash'"),
-        (lambda: StreamClassifier(seed=-1), "seed=-1"),
+        (lambda: StreamClassifier(random_state=-1), "random_state=-1"),
         (lambda: StreamRegressor(loss="cw"), "loss='cw' is not valid"),
     ],
 )
@@ -220,7 +221,8 @@ def test_neither_river_nor_scikit_learn_is_imported():
 def test_the_default_rule_is_that_of_the_estimator():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 4)), rng.integers(0, 3, 60)
-    stream, estimator = StreamClassifier(average="auto"), PassiveAggressiveClassifier()
+    stream = StreamClassifier(C=1.0, average="auto")
+    estimator = PassiveAggressiveClassifier()
     for row, label in zip(X.tolist(), y.tolist(), strict=True):
         stream.learn_one(dict(enumerate(row)), label)
         estimator.partial_fit([row], [label])

@@ -41,6 +41,21 @@ def begin(X: Any) -> Counters:
     }
 
 
+def widened(counters: Counters, features: int, known: int) -> Counters:
+    """Return what is known once there are more columns than ``known``: they were zero until now."""
+    if features <= known:
+        return counters
+    columns = np.arange(known, features)
+    none = np.zeros(len(columns), np.int64)
+    return {
+        "rows": counters["rows"],
+        "columns": np.concatenate([counters["columns"], columns]),
+        "direction": np.concatenate([counters["direction"], none]),
+        "changes": np.concatenate([counters["changes"], none]),
+        "last": np.concatenate([counters["last"], np.zeros(len(columns))]),
+    }
+
+
 def follow(counters: Counters, X: Any, weights: Array | None) -> tuple[Counters, Any]:
     """Return what is known after the rows of X that count, and X as it is to be learned."""
     counted = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)

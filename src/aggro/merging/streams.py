@@ -10,11 +10,12 @@ import numpy as np
 
 from aggro.classes import in_order
 from aggro.learner import Array, Learner
-from aggro.merging.learners import common_lanes, merge_learners
+from aggro.merging.learners import merge_learners
 from aggro.merging.margins import join_calibrators
 from aggro.merging.order import in_canonical_order, that_learned
-from aggro.merging.parts import widened
-from aggro.selection.search_space import next_checkpoint
+from aggro.merging.parts import wider
+from aggro.selection.common import AnyLearner
+from aggro.stream.selecting import StreamSelection
 
 
 def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] | None) -> Any:
@@ -28,9 +29,9 @@ def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] |
     if len(learned) == 1:  # a stream knows names and classes of examples alone
         return copy.deepcopy(first)
     everybody = [*learned, *([] if start is None else [start])]
-    dumps = [stream._dump() for stream in everybody]
-    names = list(dict.fromkeys(name for known, _, _ in dumps for name in known))
-    classes = in_order(label for _, known, _ in dumps for label in known)
+    pieces = [stream._pieces() for stream in everybody]
+    names = list(dict.fromkeys(name for known, *_ in pieces for name in known))
+    classes = in_order(label for _, known, *_ in pieces for label in known)
     if first.max_features and not first._buckets and len(names) > first.max_features:
         raise ValueError(
             f"The streams know {len(names)} features together, and max_features="
@@ -39,25 +40,17 @@ def merge_streams(streams: Sequence[Any], start: Any, weights: Sequence[float] |
     found = {name: place for place, name in enumerate(names)}
     slots = first._buckets or max(len(names), 1)
     learners = [
-        _fitted(stream, dump, found, slots, classes)
-        for stream, dump in zip(everybody, dumps, strict=True)
+        _fitted(stream, piece, found, slots, classes)
+        for stream, piece in zip(everybody, pieces, strict=True)
     ]
-    if first._races:
-        learners = common_lanes(learners)
-        if not learners:
-            raise ValueError(
-                "The streams race no value of C in common any more: each has followed its own "
-                "examples; call keep_best() on them, or choose C."
-            )
     origin = learners.pop() if start is not None else None
     merged = merge_learners(learners, origin, weights)
-    assert isinstance(merged, Learner)
-    return _stream_of(first, learned, start, merged, names, classes, dumps[: len(learned)])
+    return _stream_of(first, learned, start, merged, names, classes, pieces[: len(learned)])
 
 
 def _content(stream: Any) -> Any:
     """Return everything that makes up a stream learner."""
-    record = stream._recorded().state() if getattr(stream, "probability", False) else None
+    record = stream._recorded().facts() if getattr(stream, "probability", False) else None
     return stream._get_params(), stream._pieces(), record
 
 
@@ -65,68 +58,71 @@ def _check(stream: Any, first: Any) -> None:
     """Raise unless a stream can be merged with the first."""
     mine, others = stream._get_params(), first._get_params()
     for name, value in mine.items():
-        if name not in ("C", "seed") and value != others.get(name):
+        if name not in ("C", "random_state") and value != others.get(name):
             raise ValueError(
                 f"The streams differ in {name}: {others.get(name)!r} and {value!r}; merge streams "
                 "with the same parameters."
             )
-    if (mine["C"] == "auto") != (others["C"] == "auto"):
+    if (stream._selection is None) != (first._selection is None):
         raise ValueError(
-            "Some streams race C and others do not; call keep_best() on all of them, or none."
+            "Some streams select settings and others do not; call keep_best() on all or none."
         )
-    if len(stream._dump()[2]["waiting_ends"]):
+    if len(stream._dump(False)[2]["waiting_ends"]):
         raise ValueError("Some examples still wait for their batch to fill; call flush() first.")
 
 
 def _fitted(
     stream: Any,
-    dump: tuple[list[Any], list[Any], Any],
+    pieces: tuple[list[Any], list[Any], Any, Any],
     found: dict[Any, int],
     slots: int,
     classes: list[Any],
-) -> Learner:
+) -> AnyLearner:
     """Return the learner of a stream with the features and classes of all."""
-    names, own, _ = dump
-    learner: Learner = stream._learner(len(own))
+    names, own, model, _ = pieces
+    learner: AnyLearner = model.learner if isinstance(model, StreamSelection) else model
     places = np.arange(slots)
     if not stream._buckets:  # a slot without a name was never used
         places = np.full(learner.features, -1)
         places[: len(names)] = [found[name] for name in names]
-    learner = widened(learner, places, slots)
+    learner = wider(learner, places, slots)
     if stream._regression or len(own) == len(classes):
         return learner
     position = np.array([classes.index(label) for label in own])
-    return learner.add_classes(stream._lanes(len(classes)), position, len(classes))
+    return learner.add_classes(stream._settings(len(classes)), position, len(classes))
 
 
 def _stream_of(
     first: Any,
     streams: Sequence[Any],
     start: Any,
-    learner: Learner,
+    learner: AnyLearner,
     names: list[Any],
     classes: list[Any],
-    dumps: Sequence[tuple[list[Any], list[Any], dict[str, Array]]],
+    pieces: Sequence[tuple[list[Any], list[Any], Any, dict[str, Array]]],
 ) -> Any:
     """Return a stream like the first around a learner."""
     merged = type(first)(**first._get_params())
-    look = next_checkpoint(learner.examples) if first._races else 0
-    merged._install(classes, learner, look)
-    empty = {name: array for name, array in dumps[0][2].items() if name.startswith("waiting_")}
-    order = np.empty(0, np.int32)
+    order, place = np.empty(0, np.int32), {name: slot for slot, name in enumerate(names)}
+    ignored = {place[known[slot]] for known, _, _, arrays in pieces for slot in arrays["ignored"]}
     if first.max_features and not first._buckets:
-        order = _recency(names, dumps)
-    merged._resume([] if first._buckets else names, {**empty, "recency": order})
+        order = _recency(names, pieces)
+    arrays = {**pieces[0][3], "recency": order}
+    arrays["ignored"] = np.array(sorted(ignored), np.int32)
+    model = learner if isinstance(learner, Learner) else StreamSelection(learner)
+    merged._restore([] if first._buckets else names, classes, model, arrays)
     if getattr(first, "probability", False):
         _merge_records(merged, streams, start, classes)
     return merged
 
 
-def _recency(names: list[Any], dumps: Sequence[tuple[list[Any], Any, dict[str, Array]]]) -> Array:
+def _recency(
+    names: list[Any], pieces: Sequence[tuple[list[Any], Any, Any, dict[str, Array]]]
+) -> Array:
     """Return the features in the order of their last use, by how long ago that was in each."""
     place = {name: i for i, name in enumerate(names)}
     age = np.full(len(names), np.inf)
-    for known, _, arrays in dumps:
+    for known, _, _, arrays in pieces:
         for ago, slot in enumerate(arrays["recency"][::-1].tolist()):
             age[place[known[slot]]] = min(age[place[known[slot]]], ago)
     return np.argsort(-age, kind="stable").astype(np.int32)

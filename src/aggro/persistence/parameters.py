@@ -12,6 +12,7 @@ from aggro.settings import AXES
 NUMBER = (int, float)
 PARAMETERS: dict[str, tuple[type, ...]] = {
     **{name: axis.kind.types for name, axis in AXES.items()},
+    "C": (*AXES["C"].kind.types, NoneType),  # None: as the algorithm says
     "task": (str,),
     "max_iter": (int,),
     "tol": (*NUMBER, NoneType),
@@ -30,10 +31,9 @@ PARAMETERS: dict[str, tuple[type, ...]] = {
     "coef0": NUMBER,
     "budget": (int, NoneType),
     "budget_strategy": (str,),
-    "algorithm": (str,),
+    "algorithm": (str, NoneType),
     "max_features": (int, NoneType),
     "overflow": (str,),
-    "seed": (int,),
     "probability": (bool,),
     "ngram_range": (tuple, list, str),
     "idf": (bool, str),

@@ -2,112 +2,156 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import aggro
+from aggro.calibration.calibrator import Calibrator
+from aggro.estimators import counters
 from aggro.learner import Learner
-from aggro.persistence.calibrators import check_calibrator
 from aggro.persistence.container import ModelFileError
-from aggro.persistence.learners import check_linear
 from aggro.persistence.record import Record
-from aggro.persistence.schema import (
-    COUNT,
-    POSITIVE,
-    Field,
-    check_array,
-    check_arrays,
-    linear_fields,
-)
-from aggro.persistence.values import Arrays
-from aggro.selection.search_space import INTERVAL
-from aggro.stream.probability import PREFIX
-from aggro.stream.settings import keywords_of
+from aggro.persistence.schema import COUNT, POSITIVE, Field, check_arrays
+from aggro.selection.selection import ModelSelection
+from aggro.settings import Settings, check_settings, class_task
+from aggro.stream.base import settings_given
+from aggro.stream.probability import StreamRecord, numbers_of
+from aggro.stream.selecting import StreamSelection
+from aggro.variants import losses_of
 
-NOT_SETTINGS = ("algorithm", "max_features", "overflow", "seed", "probability")
+NOT_SETTINGS = ("algorithm", "C", "max_features", "overflow", "random_state", "probability")
 STREAMS = ("StreamClassifier", "StreamRegressor")
+ARRAYS = {
+    "waiting_values": Field(np.float64, (None,)),
+    "waiting_slots": Field(np.int32, (None,), *COUNT),
+    "waiting_ends": Field(np.int64, (None,), *COUNT),
+    "waiting_labels": Field(np.int64, (None,), -1),
+    "waiting_targets": Field(np.float64, (None,)),
+    "waiting_weights": Field(np.float64, (None,), *POSITIVE),
+    "recency": Field(np.int32, (None,), *COUNT),
+}
 
 
 def stream_record(model: Any) -> Record:
     """Return a stream learner as plain data."""
-    description, arrays = model.state()
-    names = description["names"]
+    with model._lock:
+        names, classes, known, arrays = model._pieces()
+        recorded = model._recorded() if getattr(model, "probability", False) else None
+    attributes: dict[str, Any] = {"names": names, "classes": list(map(to_plain, classes))}
     if names and all(type(name) is str for name in names):
-        names = np.array(names, dtype=object)  # arrays hold a million names better than JSON does
-    attributes = {"names": names, "classes": description["classes"], "state": arrays}
-    if "record" in description:
-        attributes["record"] = description["record"]
-    return Record(description["model"], description["params"], attributes)
+        attributes["names"] = np.array(names, dtype=object)  # JSON would need more room
+    else:
+        attributes["names"] = list(map(to_plain, names))
+    ignored = np.zeros(len(names), np.uint8)
+    ignored[arrays["ignored"]] = 1
+    attributes["waiting"] = {**arrays, "ignored": ignored}
+    if isinstance(known, StreamSelection):
+        columns = {"counters": known.counters, "entries": known.entries, "width": known.width}
+        attributes |= {"_learner": known.learner, "columns": columns}
+    else:
+        attributes["_learner"] = known
+    if recorded is not None:
+        examples = [*recorded.recent, recorded.typical]
+        attributes["_calibrator"] = recorded.calibrator_of_all()
+        attributes["record"] = {
+            "met": recorded.met,
+            "next_mean": recorded.next_mean,
+            "recent": [[list(map(to_plain, x)), list(x.values())] for x in examples],
+        }
+    return Record(type(model).__name__, model._get_params(), attributes)
 
 
 def stream_learner(record: Record) -> Any:
     """Return the stream learner that plain data describe."""
-    params, fitted, state = record.params, record.attributes, record.attributes["state"]
-    expected = {"names", "classes", "state"} | ({"record"} if params.get("probability") else set())
-    if not isinstance(state, dict) or fitted.keys() != expected:
+    params, fitted = record.params, record.attributes
+    learner, waiting = fitted["_learner"], fitted["waiting"]
+    expected = {"names", "classes", "waiting", "_learner"}
+    expected |= {"columns"} if isinstance(learner, ModelSelection) else set()
+    expected |= {"_calibrator", "record"} if params.get("probability") else set()
+    if fitted.keys() != expected or not isinstance(waiting, dict):
         raise ModelFileError("its parts are not those of a stream learner")
-    _check_sizes(record.name, params, state)
-    names = fitted["names"]
-    names = names.tolist() if isinstance(names, np.ndarray) else names
-    description = {**fitted, "params": params, "names": names}
-    _check_arrays(record.name, params, names, fitted["classes"], state)
-    model = getattr(aggro, record.name).from_state(description, state)
+    names, classes = (list(map(from_plain, fitted[part])) for part in ("names", "classes"))
+    check_arrays(waiting, {**ARRAYS, "ignored": Field(np.uint8, (len(names),))})
+    waiting = {**waiting, "ignored": np.flatnonzero(waiting["ignored"]).astype(np.int32)}
+    _check_learner(record, names, classes, learner)
+    known = learner if isinstance(learner, Learner) else _selection_of(learner, fitted["columns"])
+    model = getattr(aggro, record.name)(**params)
+    model._restore(names, classes, known, waiting)
     if params.get("probability"):
-        check_calibrator(model._record.calibrator)
+        model._record = _stream_record_of(fitted, classes, model._record.batch)
     return model
 
 
-def _check_arrays(
-    name: str, params: dict[str, Any], names: list[Any], classes: list[Any], state: Arrays
-) -> None:
-    """Raise unless all arrays are those of a stream of so many features and classes."""
-    model, count = getattr(aggro, name)(**params), max(len(classes), 1)
-    prices = state["prices"] if model._races else None
-    if prices is not None:
-        check_array("prices", prices, Field(np.float64, (None,), *POSITIVE))
-    lanes = model._lanes(len(classes), () if prices is None else prices.tolist())
-    fields = linear_fields(Learner(lanes, 1, count), max(len(names), model._slots), lines=False)
-    waiting = len(state["waiting_ends"])
-    fields |= {
-        "waiting_values": Field(np.float64, (None,)),
-        "waiting_slots": Field(np.int32, (None,), *COUNT),
-        "waiting_ends": Field(np.int64, (waiting,), *COUNT),
-        "waiting_labels": Field(np.int64, (waiting,), -1, count),
-        "waiting_targets": Field(np.float64, (waiting,)),
-        "waiting_weights": Field(np.float64, (waiting,), *POSITIVE),
-        "recency": Field(np.int32, (None,), *COUNT),
-    }
-    if prices is not None:
-        fields["prices"] = Field(np.float64, (len(lanes),), *POSITIVE)
-        fields["next_look"] = Field(np.int64, (1,), -1)
-    found = {key: array for key, array in state.items() if not key.startswith(PREFIX)}
-    check_arrays(found, fields)
-    settings = lanes[0]
-    check_linear(settings.queue, settings.reservoir_size, state)
-
-
-def _check_sizes(name: str, params: dict[str, Any], state: Arrays) -> None:
-    """Refuse numbers that would make the learner ask for more memory than the file has."""
+def _check_learner(record: Record, names: list[Any], classes: list[Any], learner: Any) -> None:
+    """Raise unless a learner is that of a stream with these parameters, names and classes."""
+    params, regression = record.params, record.name == "StreamRegressor"
+    if not isinstance(learner, (Learner, ModelSelection)):
+        raise ModelFileError("it holds no linear learner")
     own = {key: value for key, value in params.items() if key not in NOT_SETTINGS}
-    keywords = keywords_of(params["algorithm"], name == "StreamRegressor", own)
-    queue, slots = keywords.get("queue", 1), keywords.get("reservoir_size", 16)
-    size = {key: array.size for key, array in state.items()}
-    limits = {"queue": (queue, size.get("ring_bias", 1))}
-    if params["overflow"] == "hash":
-        limits["max_features"] = (params["max_features"] or 1, size["weights"])
-    if keywords.get("average") == "reservoir":
-        limits["reservoir_size"] = (slots, size["pool_bias"])
-    for key, (asked, most) in limits.items():
-        if asked > most:
-            raise ModelFileError(f"{key}={asked!r} does not fit the arrays")
-    if "prices" in state:
-        _check_next_look(state)
+    keywords = settings_given(regression, params["algorithm"], params["C"], own)
+    task = "regression" if regression else class_task(len(classes))
+    settings = Settings(task=task, **keywords)
+    check_settings(settings, losses_of(regression))
+    fits = learner.settings == settings and learner.classes == max(len(classes), 1)
+    fits &= learner.dtype == np.float64
+    if params["overflow"] == "hash" and params["max_features"]:
+        fits &= learner.features == params["max_features"] and not names
+    else:
+        waits = len(record.attributes["waiting"]["waiting_ends"])  # candidates will grow then
+        grows = isinstance(learner, ModelSelection) and waits > 0
+        fits &= grows or learner.features >= len(names)
+    if not fits:
+        raise ModelFileError("the parameters are not those that the model has learned with")
 
 
-def _check_next_look(state: Arrays) -> None:
-    """Raise unless the next evaluation step is never due, due before any example, or due soon."""
-    examples = int(state["counters"][0])
-    look = state["next_look"]
-    if look.shape != (1,) or look.dtype != np.int64 or not -1 <= look[0] <= examples + INTERVAL:
-        raise ModelFileError("next_look is not the number of examples of the next evaluation step")
+def _selection_of(learner: ModelSelection, columns: dict[str, Any]) -> StreamSelection:
+    known, sizes = columns["counters"], (columns["entries"], columns["width"])
+    fits = known is None or counters.fit(known, learner.features)
+    if not fits or any(type(size) is not int or size < 0 for size in sizes):
+        raise ModelFileError("what is known of its columns does not fit together")
+    return StreamSelection(learner, known, *sizes)
+
+
+def _stream_record_of(fitted: dict[str, Any], classes: list[Any], batch: int) -> StreamRecord:
+    """Return the recorded margins."""
+    facts, calibrator = fitted["record"], fitted["_calibrator"]
+    known = (max(len(classes), 1), False)
+    if not isinstance(calibrator, Calibrator) or (
+        (calibrator.classes, calibrator.multilabel) != known
+    ):
+        raise ModelFileError("the recorded margins are not those of its classes")
+    record = StreamRecord(batch, classes)
+    record.calibrator = calibrator
+    record.met, record.next_mean = int(facts["met"]), int(facts["next_mean"])
+    *record.recent, record.typical = (
+        numbers_of(dict(zip(map(from_plain, names), values, strict=True)))
+        for names, values in facts["recent"]
+    )
+    return record
+
+
+def to_plain(name: Any) -> Any:
+    """Return a name of a feature or class as a file holds it: tuples and bytes are marked."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, tuple):
+        return {"tuple": list(map(to_plain, name))}
+    if isinstance(name, bytes):
+        return {"bytes": name.hex()}
+    if name is None or isinstance(name, (str, int, float)):
+        return name
+    raise TypeError(f"{name!r} cannot be written to a file; name features and classes by text.")
+
+
+def from_plain(name: Any) -> Any:
+    """Return the name that ``to_plain`` was given."""
+    if not isinstance(name, dict):
+        return name
+    ((kind, inner),) = name.items()
+    decode: dict[str, Callable[[Any], Any]] = {
+        "tuple": lambda parts: tuple(map(from_plain, parts)),
+        "bytes": bytes.fromhex,
+    }
+    return decode[kind](inner)

@@ -373,8 +373,12 @@ class ModelSelection(Candidates):
             for each in learners
             if each in kept
         ]
-        checkpoint = self.drift.next_checkpoint  # may be due
-        self.go_on_with(stay, [each for each in learners if each not in kept])
+        self.remove(stay, [each for each in learners if each not in kept])
+
+    def remove(self, stay: list[Learner], out: list[Learner]) -> None:
+        """Remove candidates between two checkpoints; the next one may be due."""
+        checkpoint = self.drift.next_checkpoint
+        self.go_on_with(stay, out)
         self.drift, self.fixed = replace(self.drift, next_checkpoint=checkpoint), None
 
     # -- the end of selection ----------------------------------------------------------------------

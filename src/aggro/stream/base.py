@@ -1,72 +1,104 @@
-"""What the stream learners share: settings, tables, growth, copies."""
+"""Stream learners: parameters, tables, growth, copies."""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
-import numpy as np
-
 from aggro import _core
-from aggro.checks import check_count, check_number
+from aggro.checks import check_choice, check_count
 from aggro.learner import Array, Learner
-from aggro.settings import Settings
-from aggro.stream.frames import column_like, rows_of_frame, values_of
-from aggro.stream.race import RacingStream
+from aggro.settings import Settings, Task, check_settings, class_task, memory_of, selected_axes
+from aggro.sklearn_api import draw_seed
 from aggro.stream.river import RiverProtocol
-from aggro.stream.settings import check_bounds, keywords_of, refuse_races, settings_of
+from aggro.stream.selecting import SelectingStream, StreamSelection
+from aggro.variants import ESTIMATORS, PLAIN, SELECTED, keywords_of, losses_of
+
+OVERFLOWS = ("drop", "hash")
+DEFAULTS = {
+    "algorithm": None,
+    "C": None,
+    "max_features": None,
+    "overflow": "drop",
+    "random_state": 0,
+    "probability": False,
+}
 
 Stream = TypeVar("Stream", bound="StreamLearner")
 
 
-class StreamLearner(RacingStream, RiverProtocol):
-    """A stream learner; ``learn_one`` and ``predict_one`` are the compiled core's own."""
+def settings_given(
+    regression: bool, algorithm: str | None, C: float | str | None, params: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the settings of a variant, or of a model selection if none is named."""
+    given = dict(params) if C is None else {**params, "C": C}
+    if selects_all(algorithm, C):
+        return keywords_of(SELECTED[regression], regression, {**_selected(regression), **given})
+    return keywords_of(algorithm or PLAIN[regression], regression, given)
+
+
+def selects_all(algorithm: str | None, C: float | str | None) -> bool:
+    """Return whether all settings that are not given are selected."""
+    return algorithm is None and (C is None or isinstance(C, str))
+
+
+def _selected(regression: bool) -> dict[str, Any]:
+    return ESTIMATORS["AutoRegressor" if regression else "AutoClassifier"].fixed
+
+
+class StreamLearner(SelectingStream, RiverProtocol):
+    """A stream learner; ``learn_one`` and ``predict_one`` are methods of the compiled core."""
 
     _regression = False
 
     def __init__(
         self,
-        algorithm: str,
-        C: float | str,
+        algorithm: str | None,
+        C: float | str | None,
         max_features: int | None,
         overflow: str,
-        seed: int,
+        random_state: int,
         params: dict[str, Any],
     ) -> None:
-        check_bounds(max_features, overflow)
-        refuse_races(params)
-        check_count("seed", seed, least=0)
+        if max_features is not None:
+            check_count("max_features", max_features, most=2**31 - 1)
+        check_choice("overflow", overflow, OVERFLOWS)
+        check_count("random_state", random_state, least=0)
         self.algorithm, self.C, self.params = algorithm, C, params
-        self.max_features, self.overflow, self.seed = max_features, overflow, seed
-        self._keywords = keywords_of(algorithm, self._regression, {"C": C, **params})
-        settings = settings_of(self._keywords, self._regression)
+        self.max_features, self.overflow, self.random_state = max_features, overflow, random_state
+        self._keywords = settings_given(self._regression, algorithm, C, params)
+        settings, seed = self._settings(0), draw_seed(random_state)
         self._buckets = max_features or 0 if overflow == "hash" else 0
         super().__init__(
             self._regression, settings.batch_size, max_features or 0, self._buckets > 0
         )
-        self._enter(settings)
-        blank = Learner(self._first_lanes(), self._buckets or 1, 1, seed=seed)
-        self._install([], blank, -1 if self._races else 0)
+        if selected_axes(settings):
+            selection = StreamSelection.begin(settings, self._buckets, seed)
+            self._select_models([], selection)
+        else:
+            self._install([], Learner(settings, self._buckets or 1, 1, seed=seed))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """Learn the rows of a table one after another; all of them, or none if one is bad.
+        """Learn the rows of a table one after another; all of them, or none if one is invalid.
 
         Parameters
         ----------
         X : pandas or polars DataFrame
             One example per row; the columns are the features.
         y : Series, array or list
-            The answer for each row.
+            The target of each row.
         w : Series, array or list, optional
             How many times each row counts.
         """
-        answers = values_of(y, "y", len(X))
+        targets = values_of(y, "y", len(X))
         weights = [1.0] * len(X) if w is None else values_of(w, "w", len(X))
         with self._lock:
             before = self._remember()
             i = 0
             try:
                 for i, x in enumerate(rows_of_frame(X)):
-                    self.learn_one(x, answers[i], weights[i])
+                    self.learn_one(x, targets[i], weights[i])
             except BaseException as error:
                 self._recall(before)
                 if type(error) in (TypeError, ValueError):
@@ -74,114 +106,125 @@ class StreamLearner(RacingStream, RiverProtocol):
                 raise
 
     def predict_many(self, X: Any) -> Any:
-        """Predict the answer for each row of a table, as a column of the same kind."""
+        """Predict the target of each row of a table; return a column of the same kind."""
         return column_like(X, map(self.predict_one, rows_of_frame(X)))
 
-    # -- what was learned -------------------------------------------------------------------
+    # -- fitted attributes -------------------------------------------------------------------
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features met so far; the number of buckets if names are hashed."""
+        """Number of features seen so far; the number of buckets if names are hashed."""
         return self._buckets or len(self._names())
 
     @property
     def n_mistakes_(self) -> int:
         """Wrong predictions, each made before its example was learned, whatever its weight."""
-        return int(self._progress()[0])
+        return int(self._counts()[0])
 
     @property
     def n_updates_(self) -> int:
-        """Examples that moved the model (for independent outputs: summed over outputs)."""
-        return int(self._progress()[1])
+        """Examples that changed the model (for independent outputs: summed over outputs)."""
+        return int(self._counts()[1])
 
     @property
     def cumulative_loss_(self) -> float:
-        """Sum of the losses, each progressive_loss before its example was learned."""
-        return float(self._progress()[2])
+        """Sum of the losses, each evaluated before its example was learned."""
+        return float(self._counts()[2])
 
     def _columns(self) -> tuple[list[Any], list[dict[Any, float]], list[float]]:
-        """Return the classes, and for every output weights by name and an intercept."""
-        known, classes, weights, intercepts = self._weights()
+        """Return the classes, and for each output weights by name and an intercept."""
+        with self._lock:
+            known, classes = self._names(), self._classes()
+            weights, intercepts = self._coefficients()
         names = range(self._buckets) if self._buckets else known
         columns = [dict(zip(names, column, strict=False)) for column in weights.T.tolist()]
         return classes, columns, intercepts.tolist()
 
-    # -- models of another shape ------------------------------------------------------------
+    # -- models of another shape -------------------------------------------------------------
 
     def _settings(self, classes: int) -> Settings:
-        return settings_of(self._keywords, self._regression, classes)
+        """Return the checked settings for this number of classes."""
+        task: Task = "regression" if self._regression else class_task(classes)
+        settings = Settings(task=task, **self._keywords)
+        check_settings(settings, losses_of(self._regression))
+        return settings
 
     def _blueprint(
         self, learner: Learner, features: int
     ) -> tuple[_core.Shape, list[_core.Group], list[int], int, float]:
-        """Return what the core makes a model of: that of a learner, with so many features."""
+        """Return what the core makes a model like that of a learner from."""
         shape, own_sum = learner._shape(features)
-        return shape, learner._groups(), own_sum, learner._average_from(), self._memory
+        memory = memory_of(learner.settings) if learner.settings.average == "auto" else 1.0
+        return shape, learner._groups(), own_sum, learner._average_from(), memory
 
-    def _install(self, classes: list[Any], learner: Learner, look: int | None = None) -> None:
-        """Continue with what this learner knows; the next evaluation is due then, or as before."""
-        blueprint = self._blueprint(learner, learner.features)
-        prices = [float(lane.C) for lane in learner.all_settings]
-        look = self._next_look if look is None else look
-        self._rebuild(classes, *blueprint, learner.state(), prices, look)
+    def _install(self, classes: list[Any], learner: Learner) -> None:
+        """Continue with the state of this learner."""
+        self._rebuild(classes, *self._blueprint(learner, learner.features), learner.state())
 
-    def _learner(self, classes: int) -> Learner:
-        """Return a learner that knows what this one knows."""
-        learner = Learner(self._lanes(classes), self._slots, max(classes, 1))
-        learner.load_state(self._dump()[2])
+    def _model(self) -> Learner | StreamSelection:
+        """Return the model selection itself, or a copy of the single model as a learner."""
+        if self._selection is not None:
+            return self._selection
+        classes, arrays = len(self._classes()), self._dump()[2]
+        learner = Learner(self._settings(classes), self._slots, max(classes, 1))
+        learner.load_state(arrays)
         return learner
 
-    # -- copies and files -------------------------------------------------------------------
+    def _become(self, chosen: dict[str, Any], best: Learner) -> None:
+        """Continue with the best candidate alone, and with its parameters."""
+        params, C = dict(self.params), chosen.get("C", self.C)
+        algorithm = self.algorithm
+        if selects_all(algorithm, self.C):
+            algorithm = SELECTED[self._regression]
+            params = {n: v for n, v in _selected(self._regression).items() if n != "C"} | params
+        params |= {name: value for name, value in chosen.items() if name != "C"}
+        keywords = {**self._keywords, **chosen}
+        self._install(self._classes(), best)
+        self.__dict__.update(algorithm=algorithm, C=C, params=params, _keywords=keywords)
+
+    # -- copies and files --------------------------------------------------------------------
 
     def _get_params(self) -> dict[str, Any]:
-        names = ("algorithm", "C", "max_features", "overflow", "seed")
+        names = ("algorithm", "C", "max_features", "overflow", "random_state")
         return {**{name: getattr(self, name) for name in names}, **self.params}
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return all that was learned: a description that JSON can hold, and arrays by name."""
-        names, classes, arrays = self._pieces()
-        description = {
-            "model": type(self).__name__,
-            "params": self._get_params(),
-            "names": list(map(to_json, names)),
-            "classes": list(map(to_json, classes)),
-        }
-        return description, arrays
+    def _pieces(self) -> tuple[list[Any], list[Any], Learner | StreamSelection, dict[str, Array]]:
+        """Return names, classes, the model, and the arrays of what belongs to neither."""
+        with self._lock:
+            names, classes, arrays = self._dump(False)
+            model = self._model() if self._selection is None else copy.deepcopy(self._selection)
+            return names, classes, model, arrays
 
-    @classmethod
-    def from_state(
-        cls: type[Stream], description: dict[str, Any], arrays: dict[str, Array]
-    ) -> Stream:
-        """Return the model that gave this state."""
-        names, classes = (list(map(from_json, description[key])) for key in ("names", "classes"))
-        return _revive(cls, description["params"], names, classes, arrays)
+    def _restore(
+        self,
+        names: list[Any],
+        classes: list[Any],
+        model: Learner | StreamSelection,
+        arrays: dict[str, Array],
+    ) -> None:
+        """Continue with what ``_pieces`` returned."""
+        if isinstance(model, Learner):
+            self._install(classes, model)
+        else:
+            self._select_models(classes, model)
+        self._resume(names, arrays)
 
     def __reduce__(self) -> Any:
         return _revive, (type(self), self._get_params(), *self._pieces()), self.__dict__
 
-    def _pieces(self) -> tuple[list[Any], list[Any], dict[str, Array]]:
-        """Return names, classes and arrays; of a model selection its grid and next evaluation too.
-
-        An evaluation step that was interrupted is overdue, which the number of examples alone
-        would not tell.
-        """
-        with self._lock:
-            names, classes, arrays = self._dump()
-            if self._races:
-                arrays["prices"] = np.array(self._prices)
-                arrays["next_look"] = np.array([self._next_look])
-        return names, classes, arrays
-
     def __repr__(self) -> str:
         given = self._get_params()
-        plain = {"max_features": None, "overflow": "drop", "seed": 0, "probability": False}
-        shown = [repr(given.pop("algorithm"))]
-        shown += [f"{k}={v!r}" for k, v in given.items() if k not in plain or v != plain[k]]
+        algorithm = given.pop("algorithm")
+        shown = [] if algorithm is None else [repr(algorithm)]
+        shown += [f"{k}={v!r}" for k, v in given.items() if k not in DEFAULTS or v != DEFAULTS[k]]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     def _raw_memory_usage(self) -> int:
         names, _, arrays = self._dump()
+        if self._selection is not None:
+            for learner in self._selection.learner.learners:
+                arrays |= {f"{id(learner)}.{n}": a for n, a in learner.state().items()}
         size = sum(array.nbytes for array in arrays.values())
         return int(size) + 100 * len(names)  # about the size of a name and its place in the table
 
@@ -191,39 +234,63 @@ def _revive(
     params: dict[str, Any],
     names: list[Any],
     classes: list[Any],
+    model: Learner | StreamSelection,
     arrays: dict[str, Array],
 ) -> Stream:
-    """Return the model that was put apart in these pieces."""
-    model = cls(**params)
-    prices = arrays["prices"].tolist() if model._races else model._prices
-    for C in prices:
-        check_number("C", C, above=0)
-    lanes = model._lanes(len(classes), prices)
-    learner = Learner(lanes, max(len(names), model._slots), max(len(classes), 1))
-    learner.load_state(arrays)
-    model._install(classes, learner)
-    model._resume(names, arrays)
-    if model._races:
-        model._next_look = int(arrays["next_look"][0])
-    return model
+    """Return the stream learner that was taken apart into these pieces."""
+    stream = cls(**params)
+    stream._restore(names, classes, model, arrays)
+    return stream
 
 
-def to_json(name: Any) -> Any:
-    """Return a name as JSON holds it: tuples and bytes are marked."""
-    if isinstance(name, np.generic):
-        name = name.item()
-    if isinstance(name, tuple):
-        return {"tuple": [to_json(part) for part in name]}
-    if isinstance(name, bytes):
-        return {"bytes": name.hex()}
-    if name is None or isinstance(name, (str, int, float)):
-        return name
-    raise TypeError(f"{name!r} cannot be written to a file; name features and classes by text.")
+# -- tables of pandas and polars -------------------------------------------------------------------
 
 
-def from_json(name: Any) -> Any:
-    """Return the name that ``to_json`` was given."""
-    if not isinstance(name, dict):
-        return name
-    ((kind, inner),) = name.items()
-    return tuple(map(from_json, inner)) if kind == "tuple" else bytes.fromhex(inner)
+def _is_polars(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] == "polars"
+
+
+def rows_of_frame(X: Any) -> Iterator[dict[Hashable, Any]]:
+    """Yield the rows of a table as dicts of column names to values."""
+    if _is_polars(X):
+        yield from X.iter_rows(named=True)
+    elif hasattr(X, "columns") and hasattr(X, "iloc"):
+        names = list(X.columns)
+        columns = [X.iloc[:, j].tolist() for j in range(len(names))]
+        for i in range(len(X)):
+            yield {name: column[i] for name, column in zip(names, columns, strict=True)}
+    else:
+        raise TypeError(f"X is a {type(X).__name__}; give a table of pandas or polars.")
+
+
+def values_of(column: Any, name: str, count: int) -> list[Any]:
+    """Return a column, an array or any sequence as a list of ``count`` values."""
+    if hasattr(column, "to_list"):
+        values = column.to_list()
+    else:
+        values = column.tolist() if hasattr(column, "tolist") else list(column)
+    if len(values) != count:
+        raise ValueError(f"X has {count} rows but {name} has {len(values)}; give one for each row.")
+    return list(values)
+
+
+def column_like(X: Any, values: Iterable[Any]) -> Any:
+    """Return values as a column that fits X."""
+    if _is_polars(X):
+        import polars
+
+        return polars.Series(list(values))
+    import pandas
+
+    return pandas.Series(list(values), index=X.index)
+
+
+def table_like(X: Any, rows: list[dict[Any, float]]) -> Any:
+    """Return rows as a table that fits X; polars needs text for the names of columns."""
+    if _is_polars(X):
+        import polars
+
+        return polars.DataFrame([{str(name): value for name, value in row.items()} for row in rows])
+    import pandas
+
+    return pandas.DataFrame(rows, index=X.index)

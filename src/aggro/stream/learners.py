@@ -1,6 +1,6 @@
-"""Learners of streams: dicts in, predictions out, one example at a time.
+"""The stream learners: dicts in, predictions out, one example at a time.
 
-They speak river's protocol and need neither river nor scikit-learn.
+They follow river's protocol and need neither river nor scikit-learn.
 """
 
 from __future__ import annotations
@@ -12,46 +12,50 @@ import numpy as np
 from aggro.calibration.probability_map import softmax_of_one
 from aggro.classes import in_order, output_map
 from aggro.learner import Learner
-from aggro.stream.base import StreamLearner
-from aggro.stream.frames import rows_of_frame, table_like
+from aggro.stream.base import StreamLearner, rows_of_frame, table_like
 from aggro.stream.probability import RecordingStream
-from aggro.variants import PLAIN
 
 
 class StreamClassifier(RecordingStream):
     """Passive-Aggressive classifier of a stream: features and classes may appear at any time.
 
-    The model does not change when the margin is met; otherwise it moves just far enough. An
-    example is a dict from names to numbers. A name may be any hashable object, and features that a
-    dict does not name are zero. A string value v of feature k stands for the feature ``(k, v)``
-    with value 1. The first class is learned against a second one that has not appeared yet; later
-    classes start with zero weights. Before any class is known, ``predict_one`` returns None.
+    Without arguments it selects its own settings while it learns, as ``AutoClassifier`` does: C,
+    metric, scale and averaging. With the name of a variant or a value of C it is a single model,
+    which learns an example about a hundred times faster. ``keep_best()`` ends a selection and
+    goes on with the best candidate at that speed.
+
+    An example is a dict from names to numbers. A name may be any hashable object, and features that
+    a dict does not contain are zero. A string value v of feature k stands for the feature
+    ``(k, v)`` with value 1. The first class is learned against a second one that has not appeared
+    yet; later classes start with zero weights. Before any class is known, ``predict_one`` returns
+    None.
 
     Parameters
     ----------
-    algorithm : str, default="SPA-I"
-        Name of a linear classifier in ``aggro.catalogue()``. The default is the rule of
-        ``PassiveAggressiveClassifier()``: support classes; with two classes it is PA-I.
-    C : float or "auto", default=1.0
-        Price of a missed margin. "auto" trains a grid of values side by side and predicts with the
-        one that has made the fewest mistakes recently; see ``C_`` and ``candidates_``.
+    algorithm : str or None, default=None
+        Name of a linear classifier in ``aggro.catalogue()``. None selects the settings, or is
+        "SPA-I", the rule of ``PassiveAggressiveClassifier()``, if ``C`` is a number.
+    C : float, "auto" or None, default=None
+        Cost of a violated margin. "auto" selects it. None is "auto" without an algorithm, and 1.0
+        with one.
     max_features : int or None, default=None
         Maximum number of features to keep. None means no limit.
     overflow : {"drop", "hash"}, default="drop"
-        What happens when ``max_features`` is reached. "drop": the feature that was not learned
-        from for the longest time is replaced by the new one. "hash": names are hashed into
-        ``max_features`` places from the start. The hash is the same in every process for names
+        What happens when ``max_features`` is reached. "drop": a new feature replaces the one that
+        has not been learned from for the longest time. "hash": names are hashed into
+        ``max_features`` buckets from the start. The hash is the same in every process for names
         that are strings, bytes, numbers or tuples of these.
-    seed : int, default=0
-        Seed for the reservoir.
+    random_state : int, default=0
+        Seed for ``average="reservoir"``.
     probability : bool, default=False
         Whether the margin of each example is recorded before it is learned, so that
         ``predict_proba_one`` returns calibrated probabilities.
     **params
         Settings that override those of the variant, as in ``PassiveAggressiveClassifier``:
-        ``loss``, ``multiclass``, ``metric``, ``class_mean``, ``queue``, ``average``,
-        ``batch_size`` and others. With ``batch_size`` above 1, examples wait until their batch is
-        full; ``flush`` learns them at once.
+        ``loss``, ``multiclass``, ``metric``, ``scale``, ``class_mean``, ``queue``, ``average``,
+        ``batch_size``, ``memory`` and others; ``metric`` and ``scale`` may be "auto". With
+        ``batch_size`` above 1, examples wait until their batch is full; ``flush`` learns them at
+        once.
 
     Examples
     --------
@@ -73,21 +77,21 @@ class StreamClassifier(RecordingStream):
 
     def __init__(
         self,
-        algorithm: str = PLAIN[False],
+        algorithm: str | None = None,
         *,
-        C: float | str = 1.0,
+        C: float | str | None = None,
         max_features: int | None = None,
         overflow: str = "drop",
-        seed: int = 0,
+        random_state: int = 0,
         probability: bool = False,
         **params: Any,
     ) -> None:
-        super().__init__(algorithm, C, max_features, overflow, seed, params)
+        super().__init__(algorithm, C, max_features, overflow, random_state, params)
         self._begin_record(probability)
 
     @property
     def classes_(self) -> list[Any]:
-        """The classes met so far: sorted, or in order of appearance where they have no order."""
+        """The classes seen so far: sorted, or in order of appearance where they have no order."""
         return list(self._classes())
 
     def score_one(self, x: Any) -> Any:
@@ -96,7 +100,10 @@ class StreamClassifier(RecordingStream):
         return margins[0] if len(classes) == 2 else dict(zip(classes, margins, strict=False))
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """Return the probability of each class; a mere softmax without ``probability=True``."""
+        """Return the probability of each class; without ``probability=True`` by a softmax.
+
+        Classes are equally probable before anything is learned of them.
+        """
         if self.probability:
             return self._calibrated(x)
         classes, margins = self._margins(x)
@@ -119,8 +126,8 @@ class StreamClassifier(RecordingStream):
         classes, _, intercepts = self._columns()
         return dict(zip(_owners(classes), intercepts, strict=False))
 
-    def _admit(self, label: Any) -> None:
-        """Let a class enter that was never seen; the core calls this in the midst of learning."""
+    def _add_class(self, label: Any) -> None:
+        """Add a class that was never seen; the core calls this before it learns the example."""
         if label is None or label != label:
             raise ValueError(f"y is {label!r}; give a class.")
         classes = self.classes_
@@ -130,32 +137,36 @@ class StreamClassifier(RecordingStream):
         everybody = in_order([*classes, label])
         places = {known: place for place, known in enumerate(everybody)}
         position = [places[known] for known in classes]
+        if self._selection is not None:
+            self._grow_selection(everybody, position)
+            return
         count = len(everybody)
         settings = self._settings(len(classes)), self._settings(count)
         change = output_map(*settings, np.array(position), count)
-        blueprint = self._blueprint(Learner(self._lanes(count), 1, count), self._slots)
+        blueprint = self._blueprint(Learner(settings[1], 1, count), self._slots)
         self._add_classes(everybody, position, change.ravel().tolist(), *blueprint)
 
 
 def _owners(classes: list[Any]) -> list[Any]:
-    """Return the class that each output speaks for."""
+    """Return the class that each output stands for."""
     return classes[1:] if len(classes) == 2 else classes
 
 
 class StreamRegressor(StreamLearner):
     """Passive-Aggressive regressor of a stream: features may appear at any time.
 
-    The model does not change when the error is inside the tube; otherwise it moves just far
-    enough. Examples are dicts as for ``StreamClassifier``. Before anything is learned,
-    ``predict_one`` returns 0.
+    Without arguments it selects its own settings while it learns, as ``AutoRegressor`` does; with
+    the name of a variant or a value of C it is a single model. Examples are dicts as for
+    ``StreamClassifier``. Before anything is learned, ``predict_one`` returns 0.
 
     Parameters
     ----------
-    algorithm : str, default="PAR-I"
-        Name of a linear regressor in ``aggro.catalogue()``.
-    C : float or "auto", default=1.0
-        Price of an error outside the tube; "auto" works like that of the classifier.
-    max_features, overflow, seed
+    algorithm : str or None, default=None
+        Name of a linear regressor in ``aggro.catalogue()``. None selects the settings, or is
+        "PAR-I" if ``C`` is a number.
+    C : float, "auto" or None, default=None
+        Cost of an error outside the tube, as in ``StreamClassifier``.
+    max_features, overflow, random_state
         As in ``StreamClassifier``.
     **params
         Settings that override those of the variant, as in ``PassiveAggressiveRegressor``:
@@ -180,15 +191,15 @@ class StreamRegressor(StreamLearner):
 
     def __init__(
         self,
-        algorithm: str = PLAIN[True],
+        algorithm: str | None = None,
         *,
-        C: float | str = 1.0,
+        C: float | str | None = None,
         max_features: int | None = None,
         overflow: str = "drop",
-        seed: int = 0,
+        random_state: int = 0,
         **params: Any,
     ) -> None:
-        super().__init__(algorithm, C, max_features, overflow, seed, params)
+        super().__init__(algorithm, C, max_features, overflow, random_state, params)
 
     def score_one(self, x: Any) -> float:
         """Return the predicted number, as ``predict_one`` does."""

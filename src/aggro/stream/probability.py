@@ -15,15 +15,9 @@ from aggro.classes import output_map
 from aggro.learner import Array
 from aggro.reference_row import RECENT, is_sample, kept, next_change
 from aggro.settings import Settings
-from aggro.stream.base import StreamLearner, from_json, to_json
+from aggro.stream.base import StreamLearner
 
 WAITING = 256  # margins that wait in lists, where one more costs little
-ARRAYS = (
-    *("scores", "centres", "labels", "weights"),
-    *("counts", "masses", "changes", "latest"),
-)
-FACTS = ("seen", "recorded")
-PREFIX = "record_"  # of these arrays in the state of a stream
 
 Example = dict[Any, float]
 Stream = TypeVar("Stream", bound="RecordingStream")
@@ -42,10 +36,10 @@ class Waiting:
 class StreamRecord:
     """Recent margins of a stream, and what a typical example of it looks like."""
 
-    def __init__(self, batch: int) -> None:
+    def __init__(self, batch: int, classes: list[Any]) -> None:
         self.batch = batch
-        self.classes: list[Any] = []
-        self.places: dict[Any, int] = {}
+        self.classes = classes
+        self.places: dict[Any, int] = {label: place for place, label in enumerate(classes)}
         self.calibrator = Calibrator.empty(1)
         self.waiting = Waiting()
         self.waits = (0, 0)  # labels and margins in there that count
@@ -107,6 +101,15 @@ class StreamRecord:
             calibrator = self.calibrator.update(both, labels, weights)
             self.__dict__.update(calibrator=calibrator, waiting=Waiting(), waits=(0, 0))
 
+    def facts(self) -> tuple[Any, ...]:
+        """Return all that is recorded."""
+        return self.met, self.next_mean, self.recent, self.typical, self.calibrator_of_all()
+
+    def calibrator_of_all(self) -> Calibrator:
+        """Return the calibrator with all margins."""
+        self.fit_map()
+        return self.calibrator
+
     def _waiting(self) -> Waiting:
         """Return what waits, without what an interrupted call has left there."""
         (labels, margins), waiting = self.waits, self.waiting
@@ -130,32 +133,6 @@ class StreamRecord:
         twin = self._shared()
         twin.calibrator, twin.waiting = copy.copy(self.calibrator), copy.deepcopy(self._waiting())
         return twin
-
-    # -- files -------------------------------------------------------------------------------
-
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return facts (the examples as pairs of names and values) and arrays by name."""
-        self.fit_map()
-        parts = vars(self.calibrator)
-        facts = {name: parts[name] for name in FACTS} | {"met": self.met}
-        facts["next_mean"] = self.next_mean
-        facts["recent"] = [[list(x), list(x.values())] for x in [*self.recent, self.typical]]
-        return facts, {name: parts[name] for name in ARRAYS}
-
-    @staticmethod
-    def from_state(
-        facts: dict[str, Any], arrays: dict[str, Array], classes: list[Any], batch: int
-    ) -> StreamRecord:
-        """Return the record that gave this state."""
-        record = StreamRecord(batch)
-        record.classes, record.places = classes, {label: i for i, label in enumerate(classes)}
-        known = {name: facts[name] for name in FACTS} | {name: arrays[name] for name in ARRAYS}
-        record.calibrator = Calibrator(max(len(classes), 1), False, **known)
-        record.met, record.next_mean = int(facts["met"]), int(facts["next_mean"])
-        *record.recent, record.typical = (
-            numbers_of(dict(zip(*x, strict=True))) for x in facts["recent"]
-        )
-        return record
 
 
 def numbers_of(x: Any) -> Example:
@@ -182,22 +159,45 @@ class RecordingStream(StreamLearner):
         if not isinstance(probability, (bool, np.bool_)):
             raise ValueError(f"probability={probability!r} is not valid; give True or False.")
         self.probability = probability
-        self._record = StreamRecord(self._settings(2).batch_size)
+        self._record = StreamRecord(self._settings(2).batch_size, [])
         self._unrecorded: tuple[Any, ...] | None = None
         self._records_margins = bool(probability)  # the core then asks for _learn_and_record
+
+    def _margin_unit(self) -> float:
+        return 1.0 if self._selection is None else self._selection.learner.margin_unit
+
+    def keep_best(self) -> None:
+        """End the selection: keep the best candidate alone, as if there had been no other.
+
+        Its weights stay the same, to the last bit; learning and predicting then cost a small part
+        of the time and memory. Parameters that were selected become those of the best candidate.
+        Without a selection nothing happens.
+        """
+        with self._lock:
+            record = self._recorded()
+            if self._selection is not None and self.probability:
+                record = copy.copy(record)
+                record.fit_map()
+                unit = self._selection.learner.best_unit
+                record.calibrator = record.calibrator.scaled(unit)
+            super().keep_best()
+            self._record = record
 
     def _calibrated(self, x: Any) -> dict[Any, float]:
         with self._lock:
             record = self._recorded()
             classes, margins = self._margins(x)
-            centre = self._margins(record.typical)[1]
+            unit, centre = self._margin_unit(), self._margins(record.typical)[1]
+            margins, centre = ([each / unit for each in some] for some in (margins, centre))
             return dict(zip(classes, record.probabilities(margins, centre), strict=False))
 
     def _learn_and_record(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn an example, as ``learn_one``; keep the margins it had before."""
         with self._lock:
             record = self._recorded()
-            margins, centre = self._margins(x)[1], self._margins(record.typical)[1]
+            unit = self._margin_unit()
+            margins = [margin / unit for margin in self._margins(x)[1]]
+            centre = [margin / unit for margin in self._margins(record.typical)[1]]
             wanted = numbers_of(x) if record.wants() else None
             self._unrecorded = (self._taken, y, w, margins, centre, wanted)
             self._learn(x, y, w)
@@ -235,34 +235,6 @@ class RecordingStream(StreamLearner):
 
     def _get_params(self) -> dict[str, Any]:
         return {**super()._get_params(), "probability": self.probability}
-
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return all that was learned: a description that JSON can hold, and arrays by name."""
-        with self._lock:
-            description, arrays = super().state()
-            if self.probability:
-                facts, margins = self._recorded().state()
-                facts["recent"] = [[list(map(to_json, names)), v] for names, v in facts["recent"]]
-                description["record"] = facts
-                arrays |= {PREFIX + name: array for name, array in margins.items()}
-            return description, arrays
-
-    @classmethod
-    def from_state(
-        cls: type[Stream], description: dict[str, Any], arrays: dict[str, Array]
-    ) -> Stream:
-        """Return the model that gave this state."""
-        margins = {n: a for n, a in arrays.items() if n.startswith(PREFIX)}
-        known = {n: a for n, a in arrays.items() if n not in margins}
-        model = super().from_state(description, known)
-        if model.probability:
-            facts = dict(description["record"])
-            recent = [[list(map(from_json, names)), v] for names, v in facts["recent"]]
-            facts["recent"] = recent
-            own = {n[len(PREFIX) :]: margins[n] for n in margins}
-            batch = model._record.batch
-            model._record = StreamRecord.from_state(facts, own, model._classes(), batch)
-        return model
 
     def __reduce__(self) -> Any:
         with self._lock:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from aggro.settings import AXES, Settings, Task, check_settings, selected_axes
-from aggro.stream.settings import keywords_of
 from aggro.sweeping.result import SweepRow
-from aggro.variants import ESTIMATORS, PLAIN, Variant, find
+from aggro.variants import ESTIMATORS, PLAIN, Variant, find, keywords_of
 
 NAMES = {*AXES, "algorithm"}
 

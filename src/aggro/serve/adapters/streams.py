@@ -41,13 +41,14 @@ class StreamAdapter(Adapter):
 
     def _calibrated(self, x: Any, probabilities: Probabilities) -> dict[str, float]:
         """Return the probability of each class."""
-        record = self.model._recorded()
+        record, unit = self.model._recorded(), self.model._margin_unit()
         classes, margins = self.model._margins(x)
+        margins = [margin / unit for margin in margins]
         if len(classes) < 2:
             return {text_of(label): 1.0 for label in classes}
         if record.met < FEW:
             record.fit_map()
-        centre = np.array(self.model._margins(record.typical)[1])
+        centre = np.array(self.model._margins(record.typical)[1]) / unit
         found = probabilities.of(record.calibrator, margins, centre)
         return dict(zip(map(text_of, classes), found, strict=True))
 
@@ -80,7 +81,8 @@ class StreamAdapter(Adapter):
 
     def strongest(self, count: int) -> list[tuple[str, str, float]]:
         """Return the features with the largest weights."""
-        names, classes, weights, _ = self.model._weights()
+        names, classes = self.model._names(), self.classes()
+        weights, _ = self.model._coefficients()
         if self.model._buckets or not len(names):  # hashed features have no names
             return []
         owners = classes[1:] if len(classes) == 2 else classes
@@ -109,13 +111,13 @@ class StreamAdapter(Adapter):
         """Return facts about the model."""
         model = self.model
         found = {
-            "algorithm": model.algorithm,
+            "algorithm": model.algorithm or type(model).__name__,
             "features": model.n_features_in_,
             "mistakes": model.n_mistakes_,
             "updates": model.n_updates_,
-            "C": model.C_ if model.C != "auto" or model.examples else None,
+            "C": model.C_ if model._selection is None or model.examples else None,
         }
-        if model._races and model.examples:
+        if model._selection is not None and model.examples:
             found["candidates"] = model.candidates_
         return found
 

@@ -1,0 +1,287 @@
+"""Model selection in a stream: dicts are learned as the rows of one growing CSR matrix."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggro import _core
+from aggro.estimators import counters
+from aggro.learner import Array
+from aggro.selection.common import grow_features
+from aggro.selection.report import SelectionReport
+from aggro.selection.search_space import FILLED
+from aggro.selection.selection import ModelSelection
+from aggro.settings import Settings
+from aggro.transaction import Transaction
+
+GROWN = 64  # new features after which the candidates must fit into the memory limit again
+
+_core.give_signatures(_core.Stream)
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """The arrays of a CSR matrix; as much of its interface as is needed without SciPy."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+    shape: tuple[int, int]
+
+    def __getitem__(self, rows: Any) -> SparseRows:
+        numbers = np.arange(self.shape[0])[rows]
+        parts = [slice(self.indptr[i], self.indptr[i + 1]) for i in numbers]
+        lengths = [part.stop - part.start for part in parts]
+        none = self.data[:0], self.indices[:0]
+        return SparseRows(
+            np.concatenate([none[0], *(self.data[part] for part in parts)]),
+            np.concatenate([none[1], *(self.indices[part] for part in parts)]),
+            np.cumsum([0, *lengths]),
+            (len(numbers), self.shape[1]),
+        )
+
+    def copy(self) -> SparseRows:
+        """Return a copy whose values may be changed."""
+        return replace(self, data=self.data.copy())
+
+
+@dataclass(frozen=True)
+class StreamSelection:
+    """A model selection, and what it knows of the columns of a stream.
+
+    Parameters
+    ----------
+    learner : ModelSelection
+        The candidates.
+    counters : dict or None
+        Columns that only rise or only fall; None if they are not looked for.
+    entries : int
+        Features of the first example, which tells whether the stream is sparse.
+    width : int
+        Columns that ``counters`` know of.
+    """
+
+    learner: ModelSelection
+    counters: counters.Counters | None = None
+    entries: int = 0
+    width: int = 0
+
+    @staticmethod
+    def begin(settings: Settings, buckets: int, seed: int) -> StreamSelection:
+        """Return a selection that has learned nothing; ``buckets`` is 0 without hashing."""
+        learner = ModelSelection(settings, buckets or 1, 1, seed=seed)
+        sought = settings.scale == "auto" and settings.task != "regression"
+        blank = SparseRows(np.empty(0), np.empty(0, np.int32), np.zeros(2, np.int64), (1, 0))
+        return StreamSelection(learner, counters.begin(blank) if sought else None, 0, buckets)
+
+    @property
+    def examples(self) -> int:
+        """Number of examples learned from."""
+        return self.learner.examples
+
+    @property
+    def ignored(self) -> list[int]:
+        """Slots of features that count as zero: counters."""
+        slots: list[int] = counters.found(self.counters).tolist()
+        return slots
+
+    def after(self, X: SparseRows) -> tuple[StreamSelection, SparseRows]:
+        """Return what is known of the columns after some rows, and the rows as they are learned."""
+        new = self if self.examples else replace(self, entries=int(X.indptr[1]))
+        known = self.counters
+        if known is None or known["rows"] >= counters.ROWS:
+            return new, X
+        if not self.examples and self.width:  # names are hashed: all columns are there
+            known = counters.begin(X)
+        known, X = counters.follow(counters.widened(known, X.shape[1], self.width), X, None)
+        return replace(new, counters=known, width=X.shape[1]), X
+
+    def fit_width(self, before: int) -> None:
+        """Remove candidates that do not suit the features that there are by now."""
+        learner = self.learner
+        if learner.settings.scale == "auto" and FILLED * self.entries < learner.features:
+            centred = [each for each in learner.learners if each.settings.scale == "standard"]
+            others = [each for each in learner.learners if each not in centred]
+            if centred and others:
+                learner.remove(others, centred)
+        if learner.features // GROWN > before // GROWN:
+            learner.fit_into_memory()
+
+
+class SelectingStream(_core.Stream):
+    """A stream with a model selection, until ``keep_best()``; with one model in the core after."""
+
+    C: Any
+    algorithm: Any
+    params: dict[str, Any]
+    _buckets: int
+    _selection: StreamSelection | None
+    _settings: Any
+    _learner: Any
+    _install: Any
+    _become: Any
+
+    # -- called by the core ------------------------------------------------------------------
+
+    def _learn_rows(
+        self,
+        data: Array,
+        slots: Array,
+        starts: Array,
+        targets: Array,
+        weights: Array | None,
+        replaced: list[int],
+    ) -> None:
+        """Learn rows; the slots of ``replaced`` get new features. The core undoes what is left."""
+        selection = self._selection
+        assert selection is not None
+        learner, before = selection.learner, selection.learner.features
+        needed = int(slots.max()) + 1 if len(slots) else 1
+        width = max(before, needed)
+        if selection.counters is not None or not learner.examples:
+            X = SparseRows(data, slots, starts, (len(starts) - 1, max(selection.width, needed)))
+            selection, X = selection.after(X)
+            if selection is not self._selection:
+                self._warn_of_counters(selection)
+                self._selection, data = selection, X.data
+        if width > before:
+            try:
+                grow_features(learner, width)
+            except BaseException:  # an interrupt: candidates are of one width
+                grow_features(learner, width)
+                raise
+        rows = _core.Rows(data, slots, starts, width)
+        batch: dict[str, Any] = {"weights": weights}
+        if targets.dtype == np.int64:
+            batch["labels"] = targets
+        else:
+            batch["values"] = targets[:, None]
+        try:
+            if replaced:
+                with Transaction(learner.checkpoint(rows, **batch)):
+                    self._forget(replaced)
+                    learner.learn(rows, **batch)
+            else:
+                learner.learn(rows, **batch)
+        except ValueError as error:
+            reason = re.sub(r"^row \d+: ", "", str(error))
+            raise ValueError(f"this example cannot be learned: {reason}") from None
+        if width > before:
+            selection.fit_width(before)
+
+    def _warn_of_counters(self, selection: StreamSelection) -> None:
+        if slots := selection.ignored:
+            names = dict(enumerate(self._names()))
+            listed = ", ".join(repr(names.get(slot, slot)) for slot in slots)
+            warnings.warn(
+                f"{listed} only rises or only falls, as the numbers of rows and times do, and such "
+                "a feature would spoil predictions for other values of it; it counts as zero from "
+                "here on. If it is a feature, shuffle the examples.",
+                stacklevel=3,
+            )
+
+    def _forget(self, slots: list[int]) -> None:
+        assert self._selection is not None
+        for learner in self._selection.learner.learners:
+            for slot in slots:
+                learner.model.forget(slot)
+
+    def _scores(self, data: Array, slots: Array) -> list[float]:
+        """Return the scores of one row."""
+        assert self._selection is not None
+        learner = self._selection.learner
+        if not learner.examples:
+            return [0.0] * learner.outputs
+        rows = _core.Rows(data, slots, np.array([0, len(slots)]), learner.features)
+        scores: list[float] = learner.scores(rows)[0].tolist()
+        return scores
+
+    def _grow_selection(self, classes: list[Any], position: list[int]) -> None:
+        """Add classes; ``position[c]`` is the new number of class c."""
+        selection, count = self._selection, len(classes)
+        assert selection is not None
+        learner = selection.learner.add_classes(self._settings(count), np.array(position), count)
+        self._renumber_classes(classes, position)
+        self._selection = replace(selection, learner=learner)
+
+    # -- what was selected -------------------------------------------------------------------
+
+    def keep_best(self) -> None:
+        """End the selection: keep the best candidate alone, as if there had been no other.
+
+        Its weights stay the same, to the last bit; learning and predicting then cost a small part
+        of the time and memory. Parameters that were selected become those of the best candidate.
+        Without a selection nothing happens.
+        """
+        with self._lock:
+            if self._selection is not None:
+                learner = self._selection.learner
+                self._become(learner.choice, learner.best_learner())
+
+    def _searched(self, name: str) -> ModelSelection:
+        if self._selection is None:
+            raise AttributeError(
+                f"{name} exists only while something is selected: make the model without an "
+                "algorithm, or with C, metric or scale 'auto', and use it before keep_best()."
+            )
+        return self._selection.learner
+
+    @property
+    def C_(self) -> float:
+        """The C in use: that of the best candidate while C is selected."""
+        with self._lock:
+            selection = self._selection
+            return float(self._settings(2).C if selection is None else selection.learner.C)
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The best settings so far of those that are selected; empty if there are none."""
+        with self._lock:
+            return {} if self._selection is None else dict(self._selection.learner.choice)
+
+    @property
+    def candidates_(self) -> list[dict[str, Any]]:
+        """The candidates of the selection: settings, mistakes and recent record of each."""
+        with self._lock:
+            return self._searched("candidates_").candidates()
+
+    def selection_report(self, path: str | Path | None = None) -> SelectionReport:
+        """Return the candidates and by how much the best one is ahead: a table, once printed.
+
+        With a path, a picture of it is drawn there.
+        """
+        from aggro.plot.selection import with_picture
+
+        with self._lock:
+            return with_picture(self._searched("selection_report()").report(), path)
+
+    def plot_candidates(self, path: str | Path | None = None) -> Any:
+        """Draw the recent error of each candidate against C; return the figure."""
+        from aggro.plot.selection import draw_candidates
+
+        return draw_candidates(self.candidates_, self._settings(2).task == "regression", path)
+
+    # -- counters and weights ----------------------------------------------------------------
+
+    def _counts(self) -> tuple[float, float, float]:
+        """Return mistakes, updates and loss."""
+        if self._selection is None:
+            return self._progress()
+        progress = self._selection.learner.progress
+        return progress.mistakes, progress.updates, progress.loss
+
+    def _coefficients(self) -> tuple[Array, Array]:
+        """Return the weights that predict, slots x outputs, and the intercepts."""
+        if self._selection is None:
+            weights, intercepts = self._weights()
+        else:
+            learner = self._selection.learner
+            weights, intercepts = learner.coef().T.copy(), learner.intercept()
+        weights[self._ignored] = 0.0
+        return weights, intercepts
