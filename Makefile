@@ -23,7 +23,7 @@ THREAD_TESTS := tests/test_thread_safety.py tests/test_threads.py tests/test_tog
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-serve test dev lint unit sanitize crash fuzz-serve bench-serve stress stress-minute mutants format stubs \
-  bench bench-quick variant-test tuning defaults mixing spark-test papers docs docs-test wheel test-oldest \
+  bench bench-quick variant-test tuning defaults mixing spark-test bench-cluster papers docs docs-test wheel test-oldest \
   test-machines workflows clean
 
 help:  ## show this list
@@ -102,9 +102,15 @@ defaults: $(VENV)/peers  ## aggro's defaults against scikit-learn's on real data
 mixing: $(VENV)/core  ## what merged shards cost in quality, on real data (set AGGRO_DATA)
 	$(BIN)/python -m studies.accuracy.mixing
 
-spark-test: $(VENV)/core  ## the example for Spark, on a local Spark (needs Java)
+spark-test: $(VENV)/core  ## the estimators on a local Spark (needs Java 17)
 	$(BIN)/python -m pip install -q --group spark
+	AGGRO_SPARK_TESTS=1 $(BIN)/python -m pytest tests/spark
 	$(BIN)/python -m pytest tests/docs -k spark
+
+bench-cluster: $(VENV)/core  ## two Dask workers beside one process, on 2 GB of texts and of rows
+	$(BIN)/python -m benchmarks.cluster --of texts
+	$(BIN)/python -m benchmarks.cluster --of rows --json build/cluster-rows.json
+	$(BIN)/python -m benchmarks.simulate build/cluster.json
 
 papers: $(VENV)/core  ## reproduce the five papers (set AGGRO_DATA); under an hour on two cores
 	$(BIN)/python -m studies.papers

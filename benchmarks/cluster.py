@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.cluster --gigabytes 2 --of texts`` generates texts in the tasks that hash and
 learn them, so that no data set is stored or sent; ``--of rows`` generates rows, which are as cheap
-as rows can be. It measures what a row, a round and a byte cost, and computes from these what more
-workers would take: that part is simulated, and marked so.
+as rows can be. It measures what a row, a round and a byte cost, from which
+``python -m benchmarks.simulate`` computes what more workers would take.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ ROOT = Path(__file__).resolve().parents[1]
 FEATURES, FILLED = 2**18, 40
 WORD_BYTES = 10
 FAN_IN = 8  # changes that are added at once
-WORKERS = (2, 16, 64, 256, 1000)
 
 
 def make_texts(seed, rows):
@@ -139,21 +138,6 @@ def _timed(function, *args):
     return function(*args), time.perf_counter() - began
 
 
-def simulated(found, total, workers, network=1e9, latency=0.02):
-    """Return the speed-up of so many workers by what was measured, over a network of bytes/s.
-
-    Each round learns its share of the units, takes the model to the workers, and adds changes in a
-    tree of eight; every level sends and adds changes. In the first quarter two models learn.
-    """
-    rounds, change = found["rounds"], found["change_bytes"]
-    units = np.ceil(total / found["unit_rows"] / rounds / workers)
-    learn = units * (found["make_seconds"] + 1.25 * found["unit_seconds"])
-    levels = max(1, int(np.ceil(np.log(max(workers, 2)) / np.log(FAN_IN))))
-    tree = levels * (FAN_IN * change * (1 / network + found["byte_seconds"]) + latency)
-    model = FEATURES * 24 / network * max(1, np.log2(max(workers, 2))) + found["apply_seconds"]
-    return total * found["row_seconds"] / (rounds * (learn + tree + model + latency))
-
-
 def main():
     """Measure, and print or write what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -180,10 +164,8 @@ def main():
     X, y = make(10**6, 20_000)
     found["serial_error"], found["two_error"] = 1 - alone.score(X, y), 1 - mixed.score(X, y)
     found["sent_bytes"] = [each["bytes"] for each in history]
-    found["simulated"] = {
-        f"{total:.0e} rows": {n: round(simulated(found, total, n), 1) for n in WORKERS}
-        for total in (found["rows"], 1e8, 1e9)
-    }
+    seconds = sum(each["seconds"] for each in history)
+    found["learning_share"] = found["rows"] * found["row_seconds"] / 2 / seconds
     Path(args.json).parent.mkdir(parents=True, exist_ok=True)
     Path(args.json).write_text(json.dumps(found, indent=2))
     print(json.dumps(found, indent=2))

@@ -51,6 +51,7 @@ PACKAGE = [
     "demo",
     "merging",
     "dask",
+    "spark",
     "serve",
     "cli",
 ]

@@ -28,7 +28,7 @@ from aggro.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARDS = (4, 16, 64)
-PASSES = 3
+PASSES = 1
 SETS = ("sentiment140-100k", "imdb", "ijcnn1", "covtype", "a9a", "20news", "generated")
 MOST_ROWS = {"covtype": 200_000, "20news": 6_000}
 VALUES_OF_C = {
@@ -206,13 +206,15 @@ def results(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def table(cells: dict[tuple[str, str], dict[str, Any]], number: int) -> str:
-    """Return the errors after one pass, or after all, as a table; plain averaging in brackets."""
+    """Return the errors after a pass as a table; plain averaging in brackets."""
     heads = " | ".join(f"{shards} shards" for shards in SHARDS)
     lines = [f"| set, metric | C | one learner | {heads} |", "|---|--:|--:|" + "--:|" * len(SHARDS)]
     for (name, metric), found in cells.items():
         errors = [
             f"{found[f'default {s}'][number]:.1f}{MARK * (found[f'behind {s}'][number] > CHANCE)} "
             f"({found[f'plain {s}'][number]:.1f})"
+            if f"default {s}" in found
+            else "–"
             for s in SHARDS
         ]
         first = f"| {name}, {metric} | {found['C']:g} | {found['serial'][number]:.1f} |"
@@ -222,7 +224,7 @@ def table(cells: dict[tuple[str, str], dict[str, Any]], number: int) -> str:
 
 def draw(cells: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
     """Draw how many points each set loses, or wins, by the number of shards."""
-    figure, axes = open_figure(path, len(METRICS), figsize=(11.0, 3.6))
+    figure, axes = open_figure(path, len(METRICS), figsize=(15.0, 3.6))
     for axis, metric in zip(axes, METRICS, strict=True):
         axis.set_title({"means": "class means"}.get(metric, metric))
         axis.axhline(0.0, color="0.6", linewidth=1)
@@ -231,10 +233,11 @@ def draw(cells: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
             if found is None:
                 continue
             for kind, style in (("default", "-"), ("plain", ":")):
-                loss = [found[f"{kind} {s}"][0] - found["serial"][0] for s in SHARDS]
+                known = [s for s in SHARDS if f"{kind} {s}" in found]
+                loss = [found[f"{kind} {s}"][0] - found["serial"][0] for s in known]
                 label = name if kind == "default" else None
                 look = {"color": COLOURS[SETS.index(name)], "marker": "o", "markersize": 3}
-                axis.plot(SHARDS, loss, style, label=label, **look)
+                axis.plot(known, loss, style, label=label, **look)
         axis.set_xscale("log", base=4)
         axis.set_xticks(SHARDS, [str(s) for s in SHARDS])
         axis.set_xlabel("shards")
@@ -245,12 +248,11 @@ def draw(cells: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
 
 
 def write(cells: dict[tuple[str, str], dict[str, Any]], page: Path) -> None:
-    """Put the tables into the guide, between its marks."""
+    """Put the table into the guide, between its marks."""
     text = page.read_text(encoding="utf-8")
-    for mark, number in (("one pass", 0), ("three passes", PASSES - 1)):
-        begin, end = f"<!-- {mark} -->\n", f"<!-- end of {mark} -->"
-        head, rest = text.split(begin, 1)
-        text = f"{head}{begin}\n{table(cells, number)}\n\n{end}{rest.split(end, 1)[1]}"
+    begin, end = "<!-- one pass -->\n", "<!-- end of one pass -->"
+    head, rest = text.split(begin, 1)
+    text = f"{head}{begin}\n{table(cells, 0)}\n\n{end}{rest.split(end, 1)[1]}"
     page.write_text(text, encoding="utf-8")
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from sklearn.base import is_regressor
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 import aggro
@@ -19,7 +18,7 @@ from aggro.dask.lazy import lazily, scored
 from aggro.estimators.linear import LinearModel
 from aggro.merging.progress import Progress
 from aggro.merging.training import Training
-from aggro.sklearn_api import store_parameters
+from aggro.sklearn_api import draw_seed, store_parameters
 from aggro.text.table import check_columns
 
 OWN = {"client": None, "rounds": "auto", "mix_every": None}
@@ -105,7 +104,7 @@ class OnCluster:
             model.verbose = 0
         if not fresh:
             model.__dict__.update(copy.deepcopy(self._fitted_attributes()))
-        seed = check_random_state(self.random_state).randint(2**31 - 1) if shuffle else None
+        seed = draw_seed(self.random_state) if shuffle else None
         progress = Progress(int(self.verbose), is_regressor(self))
         return Training(engine, model, seed, self.rounds, self.mix_every, progress)
 

@@ -31,6 +31,8 @@ from aggro.selection.selection import ModelSelection
 from aggro.text.base import TextEstimator
 from aggro.text.learner import TextLearner
 
+CHANGED = ("mergeable", "early_stopping")  # parameters that differ while a model learns in rounds
+
 
 class Engine(Protocol):
     """Runs functions on the blocks of partitions."""
@@ -81,17 +83,17 @@ class Training:
         """Learn all rows once, going on from the model as it is."""
         more = {} if classes is None else {"classes": classes}
         if not self._learn_alone("partial_fit", **more):
-            mergeable = self._begin(classes)
+            given = self._begin(classes)
             self._one_pass(0)
-            self._finish(mergeable)
+            self._finish(given, 1)
 
     def fit(self) -> int:
         """Learn all rows in as many passes as the model's parameters say; return how many."""
         if self._learn_alone("fit"):
             return int(getattr(self.model, "n_iter_", self.model.max_iter))
-        mergeable = self._begin(None)
+        given = self._begin(None)
         passes = self._fit_texts() if is_text(self.model) else self._fit_rows()
-        self._finish(mergeable)
+        self._finish(given, passes)
         return passes
 
     def _fit_texts(self) -> int:
@@ -152,12 +154,13 @@ class Training:
                 return number, size
         raise ValueError("All partitions are empty; give at least one row.")
 
-    def _begin(self, classes: Any) -> bool:
-        """Prepare the model for rounds and plan them; return whether it was mergeable before.
+    def _begin(self, classes: Any) -> dict[str, Any]:
+        """Prepare the model for rounds and plan them; return its parameters as they were.
 
         A new model learns the first row, and a model selection the first rows, as on one machine.
         """
-        model, mergeable = self.model, bool(getattr(self.model, "mergeable", False))
+        model = self.model
+        given = {name: getattr(model, name) for name in CHANGED if hasattr(model, name)}
         if getattr(model, "early_stopping", False) is True:
             raise ValueError(
                 "early_stopping=True holds rows out on one machine; on a cluster use tol, which "
@@ -177,7 +180,7 @@ class Training:
             if texts:
                 model._learner.selection.keep_representation()
         self._plan()
-        return mergeable
+        return given
 
     def _make(self, classes: Any) -> None:
         """Learn the first row; later classes and columns may be added."""
@@ -255,8 +258,12 @@ class Training:
         self.unreported += update.rows
         self._report(number, place, self.rounds, began, update.nbytes)
 
-    def _finish(self, mergeable: bool) -> None:
-        _count_updates(self.model, mergeable)
+    def _finish(self, given: dict[str, Any], passes: int) -> None:
+        """Give the model its parameters back."""
+        self.model.__dict__.update(given)
+        _count_updates(self.model, bool(given.get("mergeable")))
+        if not is_text(self.model):
+            self.model.n_iter_ = passes
 
     def _made(self) -> float:
         """Return the mistakes, or distances, of what predicted, each before it was learned."""
