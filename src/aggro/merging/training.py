@@ -263,7 +263,8 @@ class Training:
         self.model.__dict__.update(given)
         _count_updates(self.model, bool(given.get("mergeable")))
         if not is_text(self.model):
-            self.model.n_iter_ = passes
+            known = self.model._parameters()
+            self.model._fitted = self.model._fitted.changed(n_iter=passes, parameters=known)
 
     def _made(self) -> float:
         """Return the mistakes, or distances, of what predicted, each before it was learned."""
