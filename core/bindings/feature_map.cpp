@@ -109,11 +109,75 @@ void load_state(FeatureMapCore& self, const nb::dict& state) {
     self.become(std::move(map));
 }
 
+/// The values of rows in another order, as an array that owns them.
+template <class T>
+AnyArray gathered(std::vector<T> values, std::initializer_list<std::size_t> shape) {
+    return nb::cast<AnyArray>(nb::cast(to_numpy(std::move(values), shape)));
+}
+
+template <class T>
+Rows take_dense(const Matrix& x, const Integers& order) {
+    std::vector<T> values;
+    values.reserve(order.size() * x.features);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const T* row =
+            static_cast<const T*>(x.values) + static_cast<std::size_t>(order(i)) * x.features;
+        values.insert(values.end(), row, row + x.features);
+    }
+    return Rows(gathered(std::move(values), {order.size(), x.features}));
+}
+
+template <class T, class Index>
+Rows take_sparse(const Matrix& x, const Integers& order) {
+    std::vector<T> values;
+    std::vector<Index> indices;
+    std::vector<std::int64_t> starts{0};
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const auto row = static_cast<std::size_t>(order(i));
+        const auto from = x.start(row), to = x.start(row + 1);
+        values.insert(values.end(), static_cast<const T*>(x.values) + from,
+                      static_cast<const T*>(x.values) + to);
+        indices.insert(indices.end(), static_cast<const Index*>(x.indices) + from,
+                       static_cast<const Index*>(x.indices) + to);
+        starts.push_back(static_cast<std::int64_t>(values.size()));
+    }
+    const std::size_t size = values.size(), count = starts.size();
+    return Rows(gathered(std::move(values), {size}), gathered(std::move(indices), {size}),
+                gathered(std::move(starts), {count}), x.features);
+}
+
+/// Some of the rows, in an order: in place where these are dense neighbours, else copied.
+Rows take_rows(const Rows& rows, const Integers& order) {
+    const Matrix& x = rows.matrix;
+    bool neighbours = !x.sparse();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (order(i) < 0 || static_cast<std::size_t>(order(i)) >= x.rows)
+            throw std::out_of_range("order names a row that is not there");
+        neighbours &= order(i) == order(0) + static_cast<std::int64_t>(i);
+    }
+    if (neighbours && order.size() > 0) {
+        Rows part = rows;
+        const std::size_t width = x.doubles ? sizeof(double) : sizeof(float);
+        part.matrix.rows = order.size();
+        part.matrix.values = static_cast<const char*>(x.values) +
+                             static_cast<std::size_t>(order(0)) * x.features * width;
+        return part;
+    }
+    if (!x.sparse()) return x.doubles ? take_dense<double>(x, order) : take_dense<float>(x, order);
+    if (x.wide_indices)
+        return x.doubles ? take_sparse<double, std::int64_t>(x, order)
+                         : take_sparse<float, std::int64_t>(x, order);
+    return x.doubles ? take_sparse<double, std::int32_t>(x, order)
+                     : take_sparse<float, std::int32_t>(x, order);
+}
+
 }  // namespace
 
 void bind_feature_map(nb::module_& m) {
     using Layouts = std::vector<std::size_t>;
     using Pickled = std::tuple<std::vector<FeatureMap::Sizes>, std::uint64_t, nb::dict>;
+    m.def("take_rows", &take_rows, "rows"_a, "order"_a,
+          "Some of the rows, in an order: in place where they are dense neighbours, else copied.");
     nb::class_<FeatureMapCore>(m, "FeatureMap", "Non-linear features of numeric columns.")
         .def(
             "__init__",
@@ -144,8 +208,22 @@ void bind_feature_map(nb::module_& m) {
             "The features of rows in some layouts, each a matrix, or the data, indices, indptr and "
             "width of a sparse one. With learn, each row counts first, unless its weight is zero.")
         .def(
+            "grow",
+            [](FeatureMapCore& self, std::size_t columns) {
+                FeatureMap map = self.copy();
+                map.grow(columns);
+                self.become(std::move(map));
+            },
+            "columns"_a, "Make room for this number of columns; new ones were zero so far.")
+        .def(
             "copy", [](FeatureMapCore& self) { return new FeatureMapCore(self.copy()); },
-            nb::rv_policy::take_ownership)
+            nb::rv_policy::take_ownership, "An independent copy; it costs little.")
+        .def(
+            "only",
+            [](FeatureMapCore& self, std::size_t layout) {
+                return new FeatureMapCore(self.copy().only(layout));
+            },
+            "layout"_a, nb::rv_policy::take_ownership, "A copy with one of the layouts.")
         .def("__getstate__",
              [](FeatureMapCore& self) {
                  const FeatureMap map = self.copy();

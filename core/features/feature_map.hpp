@@ -83,6 +83,14 @@ class FeatureMap {
     /// A map with the same options that has met nothing.
     FeatureMap blank() const { return {sizes_, seed_}; }
 
+    /// The same map with one of its layouts.
+    FeatureMap only(std::size_t which) const {
+        FeatureMap map({sizes_.at(which)}, seed_);
+        map.columns = columns;
+        map.layouts_ = {layouts_[which]};
+        return map;
+    }
+
     /// Adds columns up to this number; features keep their places.
     void grow(std::size_t count) {
         if (count <= columns.count()) return;

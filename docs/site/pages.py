@@ -46,6 +46,7 @@ SECTIONS = {  # page: title, introduction, its pages in order with a line about 
         "Measurements behind the defaults and the guides, and the reproduction of the papers.",
         {
             "studies/tuning": "Model selection on 70 data sets, compared with other libraries.",
+            "studies/tables": "Curved boundaries compared with forests and boosted trees.",
             "studies/defaults": "The defaults compared with scikit-learn's.",
             "studies/text": "`TextClassifier` compared with Vowpal Wabbit and scikit-learn.",
             "studies/probabilities": "Calibration compared with `CalibratedClassifierCV`.",

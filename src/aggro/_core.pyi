@@ -821,6 +821,11 @@ class Words:
         Restore a state of state(); if something does not fit, nothing is changed.
         """
 
+def take_rows(rows: Rows, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Rows:
+    """
+    Some of the rows, in an order: in place where they are dense neighbours, else copied.
+    """
+
 class FeatureMap:
     """Non-linear features of numeric columns."""
 
@@ -844,7 +849,14 @@ class FeatureMap:
         The features of rows in some layouts, each a matrix, or the data, indices, indptr and width of a sparse one. With learn, each row counts first, unless its weight is zero.
         """
 
-    def copy(self) -> FeatureMap: ...
+    def grow(self, columns: int) -> None:
+        """Make room for this number of columns; new ones were zero so far."""
+
+    def copy(self) -> FeatureMap:
+        """An independent copy; it costs little."""
+
+    def only(self, layout: int) -> FeatureMap:
+        """A copy with one of the layouts."""
 
     def __getstate__(self) -> tuple[list[tuple[int, int]], int, dict]: ...
 

@@ -113,6 +113,12 @@ class Learner:
 
         return restore
 
+    def checkpoint_of_all(self) -> Checkpoint:
+        """Return what restores the learner after any rows; it costs as much as a copy."""
+        row = _core.Rows(np.ones((1, self.features), self.dtype))
+        first, zeros = np.zeros(1, np.int64), np.zeros((1, max(self.classes, 1)))
+        return self.checkpoint(row, labels=first, values=zeros)
+
     def scores(self, rows: _core.Rows, which: int = 0, threads: int = 1) -> Array:
         """Return the scores of one model: a row per example and a column per output."""
         scores: Array = self.model.score(rows, threads)

@@ -77,6 +77,7 @@ METRICS = {
 DIAGONAL = {name: metric.power for name, metric in METRICS.items() if metric.power}
 
 SCALES = ("none", "online", "standard")
+FEATURES = ("linear", "fourier", "bins", "both")
 CLASSIFIER_LOSSES = ("hinge", "squared_hinge", "hard", "least_squares")
 REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "hard")
 MAX_BATCH = 256
@@ -174,6 +175,12 @@ class Settings:
         "none",
         Choice((*SCALES, "auto")),
         "none, online, standard or auto",
+        fixed=True,
+        selectable=True,
+    )
+    features: str = _axis(
+        "linear",
+        Choice((*FEATURES, "auto")),  # no option: the command line reads files without columns
         fixed=True,
         selectable=True,
     )
@@ -417,6 +424,17 @@ INCOMPATIBLE: tuple[Incompatible, ...] = (
         lambda s: s.metric == "full" and s.forgetting > 0,
         "a full matrix cannot forget without losing what keeps it positive; use metric='diagonal', "
         "or forgetting=0",
+    ),
+    Incompatible(
+        ("features", "scale"),
+        lambda s: s.features in FEATURES[1:] and s.scale not in ("none", "auto"),
+        "feature maps standardise the columns themselves; use scale='none', or features='linear'",
+    ),
+    Incompatible(
+        ("features", "mergeable"),
+        lambda s: s.features in FEATURES[1:] and s.mergeable,
+        "models learned apart have feature maps of their own, which cannot be merged; use "
+        "features='linear', or mergeable=False",
     ),
     Incompatible(
         ("mergeable", "queue"),

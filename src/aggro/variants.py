@@ -50,7 +50,8 @@ class EstimatorSettings:
 _ALL = ("fit_intercept", "average", "reservoir_size")
 _SIZED = (*_ALL, "intercept_scaling")
 _SELECTS = ("mergeable", "memory")
-_PA = (*_SIZED, *_SELECTS, "C", "loss", "metric", "queue", "batch_size", "scale", "forgetting")
+_PA = (*_SIZED, *_SELECTS, "C", "loss", "metric", "queue", "batch_size", "scale", "features",
+       "forgetting")  # fmt: skip
 _KERNEL = ("fit_intercept", "average", "C", "loss", "batch_size")
 _DIAGONAL = {"intercept_scaling": "auto", "metric": "diagonal"}
 _CHOSEN = {"C": "auto", "metric": "auto", "scale": "auto", "average": "auto"}
@@ -68,12 +69,12 @@ ESTIMATORS: dict[str, EstimatorSettings] = {
         defaults={"loss": "epsilon_insensitive", "epsilon": 0.1, "average": "auto"},
     ),
     "AutoClassifier": EstimatorSettings(
-        axes=("fit_intercept", *_SELECTS),
+        axes=("fit_intercept", "features", *_SELECTS),
         losses=("squared_hinge",),
         fixed={**_CHOSEN, "loss": "squared_hinge", "intercept_scaling": "auto"},
     ),
     "AutoRegressor": EstimatorSettings(
-        axes=("fit_intercept", *_SELECTS),
+        axes=("fit_intercept", "features", *_SELECTS),
         losses=("epsilon_insensitive",),
         regression=True,
         fixed={**_CHOSEN, "loss": "epsilon_insensitive", "epsilon": 0.0},

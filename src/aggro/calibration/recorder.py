@@ -46,7 +46,8 @@ class Recorder:
         unit = learner.margin_unit if isinstance(learner, ModelSelection) else 1.0
         centre = np.zeros(learner.outputs)
         if self.typical is not None:
-            centre = learner.scores(self.typical.rows(learner.features))[0]
+            row, selects = self.typical.rows(learner.features), isinstance(learner, ModelSelection)
+            centre = learner.reference_scores(row) if selects else learner.scores(row)[0]
         return bounded(scores) / unit, bounded(centre) / unit
 
     def of_winner(self, learner: Any) -> Recorder:

@@ -23,6 +23,11 @@ class AutoClassifier(LinearModel, Classifier):
     ----------
     fit_intercept : bool, default=True
         Whether an intercept is learned.
+    features : {"linear", "fourier", "bins", "both", "auto"}, default="linear"
+        Features that are learned. "linear": the columns. The others are non-linear features of the
+        columns (see ``FeatureMap``), for curved boundaries. "auto" selects among all four if there
+        are at most 300 columns, unless the model is ``mergeable``; otherwise it is "linear".
+        ``coef_`` exists where the best candidate is linear.
     max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, verbose, \
 n_jobs, random_state, warm_start, class_weight, probability, mergeable, memory
         As in ``PassiveAggressiveClassifier``. ``fit`` selects in its first pass; held-out rows then
@@ -44,6 +49,7 @@ n_jobs, random_state, warm_start, class_weight, probability, mergeable, memory
         self,
         *,
         fit_intercept: bool = True,
+        features: str = "linear",
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         early_stopping: bool | str = "auto",
@@ -71,11 +77,13 @@ class AutoRegressor(LinearModel, Regressor):
 
     Parameters
     ----------
-    fit_intercept, max_iter, tol, validation_fraction, n_iter_no_change, shuffle, verbose, \
-n_jobs, random_state, warm_start, mergeable, memory
+    fit_intercept, features, max_iter, tol, validation_fraction, n_iter_no_change, shuffle, \
+verbose, n_jobs, random_state, warm_start, mergeable, memory
         As in ``AutoClassifier``.
-    early_stopping : bool, default=False
-        Whether R² on held-out rows tells when to stop, instead of the loss.
+    early_stopping : bool or "auto", default="auto"
+        True: R² on held-out rows tells when to stop, instead of the loss. "auto": ``fit`` on 500
+        rows or more holds a tenth of them (at most 1000) out. The model goes back to the pass, the
+        first included, with the best R² of them, and then learns them.
 
     Examples
     --------
@@ -91,9 +99,10 @@ n_jobs, random_state, warm_start, mergeable, memory
         self,
         *,
         fit_intercept: bool = True,
+        features: str = "linear",
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         shuffle: bool = True,

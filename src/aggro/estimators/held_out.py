@@ -23,16 +23,15 @@ from aggro.selection.common import candidate_scores, keep_smaller_C
 from aggro.sklearn_api import check_random_state, draw_seed
 from aggro.training_batch import TrainingBatch
 
+# Regressors with early_stopping="auto" hold out one row in REGRESSION_SHARE, within these limits.
+REGRESSION_SHARE, REGRESSION_LEAST, REGRESSION_MOST = 10, 50, 1000
+
 
 def check_early_stopping(estimator: Any) -> None:
     """Raise unless the parameters of early stopping are valid."""
     stops, fraction = estimator.early_stopping, estimator.validation_fraction
-    words = ("auto",) if estimator._estimator_kind == "classifier" else ()
-    if isinstance(stops, str) and stops not in words:
-        raise ValueError(
-            f"early_stopping={stops!r} is not valid; give "
-            f"{', '.join(map(repr, (True, False, *words)))}."
-        )
+    if isinstance(stops, str) and stops != "auto":
+        raise ValueError(f"early_stopping={stops!r} is not valid; give True, False, 'auto'.")
     check_number("validation_fraction", fraction, above=0)
     if fraction >= 1:
         raise ValueError(
@@ -78,15 +77,34 @@ def classifier_rule(
 
 
 def regressor_rule(
-    estimator: Any, passes: Passes, batch: TrainingBatch, values: Array
+    estimator: Any, passes: Passes, learner: Any, batch: TrainingBatch, values: Array
 ) -> StopByLoss:
     """Return the rule that ends the passes of a regressor: their loss, or R² on held-out rows."""
-    if not getattr(estimator, "early_stopping", False):
+    stops = getattr(estimator, "early_stopping", False)
+    if stops == "auto":
+        return _best_pass_of_regressor(passes, learner, batch, values)
+    if not stops:
         return StopByLoss(*passes.patience)
     rows = hold_out(len(values), estimator.validation_fraction, passes.random_state)
     some = None if batch.weights is None else batch.weights[rows]
     qualities = _qualities(batch, rows, Determination(values[rows], values, some))
     return StopByHeldOutRows(rows, qualities, *passes.patience)
+
+
+def _best_pass_of_regressor(
+    passes: Passes, learner: Any, batch: TrainingBatch, values: Array
+) -> StopByLoss:
+    """Return the rule that goes back to the pass with the best R² on rows learned at the end."""
+    count = min(len(values) // REGRESSION_SHARE, REGRESSION_MOST)
+    several = passes.max_iter > 1 and passes.tol is not None
+    if count < REGRESSION_LEAST or not several or learner.examples > 0:
+        return StopByLoss(*passes.patience)
+    order = permutation(len(values), draw_seed(passes.random_state))
+    rows = np.sort(order[:count])
+    some = None if batch.weights is None else batch.weights[rows]
+    keep_smaller_C(learner)
+    qualities = _qualities(batch, rows, Determination(values[rows], values, some))
+    return KeepBestPass(rows, qualities, batch.checkpoint, *passes.patience, needs_loss=False)
 
 
 def _rows_for_best_pass(passes: Passes, learner: Any, batch: TrainingBatch) -> Array | None:

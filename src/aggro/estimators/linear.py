@@ -18,7 +18,13 @@ from aggro.estimators.held_out import check_early_stopping
 from aggro.estimators.passes import Passes
 from aggro.estimators.validation import FLOATS, is_sparse, read_columns
 from aggro.learner import Array, Learner, rows_of
-from aggro.selection.common import AnyLearner, grow_features, make_learner
+from aggro.selection.common import (
+    AnyLearner,
+    best_alone,
+    features_of,
+    grow_features,
+    make_learner,
+)
 from aggro.selection.report import SelectionReport
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings
@@ -178,6 +184,7 @@ class LinearModel(OnlineEstimator):
         vars(self).pop("_sparse_coef", None)
 
     def _coef(self) -> Array:
+        self._check_linear("coef_")
         coef: Array = self._learner.coef()
         ignored = counters.found(self._fitted.counters)
         if len(ignored):
@@ -187,10 +194,22 @@ class LinearModel(OnlineEstimator):
         regressor = self._estimator_kind == "regressor"
         return shown.ravel() if regressor and len(coef) == 1 else shown
 
+    def _check_linear(self, name: str) -> None:
+        """Raise unless the model that predicts is linear in the columns."""
+        features = features_of(self._learner)
+        if features != "linear":
+            raise AttributeError(
+                f"{name} does not exist: the best candidate has features={features!r}, and no "
+                "weights of columns. Use features='linear' for a linear model, or "
+                "sklearn.inspection.permutation_importance for the importance of columns."
+            )
+
     @property
     def intercept_(self) -> Array:
         """Intercept of each output. Like ``coef_``, assign to it to change it."""
-        result: Array = read_only(self._state("intercept_").learner.intercept())
+        learner = self._state("intercept_").learner
+        self._check_linear("intercept_")
+        result: Array = read_only(learner.intercept())
         return result
 
     @intercept_.setter
@@ -252,7 +271,7 @@ class LinearModel(OnlineEstimator):
             Where to draw a figure of it.
         """
         learner = self._state("selection_report()").learner
-        if not isinstance(learner, ModelSelection):
+        if not (isinstance(learner, ModelSelection) and learner.selects):
             raise AttributeError(
                 "There is no model selection to report: nothing is 'auto' among C, metric and "
                 "scale, or keep_best() has ended the selection."
@@ -294,9 +313,7 @@ class LinearModel(OnlineEstimator):
             names = self._parameter_names()
             values = tuple(chosen.get(name, own[name]) for name in names) if current else None
             record = fitted.record and fitted.record.of_winner(selection)
-            best = fitted.changed(
-                learner=selection.best_learner(), parameters=values, record=record
-            )
+            best = fitted.changed(learner=best_alone(selection), parameters=values, record=record)
             vars(self).update(chosen, _fitted=best)
         return self
 

@@ -185,9 +185,10 @@ class KeepBestPass(StopByLoss):
     """Go back to the best pass, the first included, by rows that are learned at the end.
 
     After each pass these rows evaluate the candidates that ``fit`` considers. The passes end when
-    ``passes`` of them in a row have not improved the best quality by ``tol``, or by the training
-    loss. The learner then goes back to the pass, and to the candidate, of the best quality, and
-    learns the held-out rows. At most one copy of what the passes change is kept at a time.
+    ``passes`` of them in a row have not improved the best quality by ``tol``, or, with
+    ``needs_loss``, the training loss. The learner then goes back to the pass, and to the candidate,
+    of the best quality, and learns the held-out rows. At most one copy of what the passes change is
+    kept at a time.
     """
 
     def __init__(
@@ -197,8 +198,10 @@ class KeepBestPass(StopByLoss):
         checkpoint: Callable[[Any], Checkpoint],
         tol: float,
         passes: int,
+        *,
+        needs_loss: bool = True,
     ) -> None:
-        super().__init__(tol, passes)
+        super().__init__(tol if needs_loss else -np.inf, passes)
         self.held_out, self.qualities, self.checkpoint = held_out, qualities, checkpoint
         self.improvement = Patience(tol, passes)
         self.made, self.best = 0, -np.inf

@@ -101,6 +101,11 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         feature by the root mean square of its non-zero values; zeros stay zero. "standard"
         subtracts the mean and divides by the standard deviation; it is for dense rows. "auto"
         selects among the three. ``coef_`` and ``intercept_`` always refer to the original features.
+    features : {"linear", "fourier", "bins", "both", "auto"}, default="linear"
+        Features that are learned. "linear": the columns. "fourier", "bins" and "both" are
+        non-linear features of the columns (see ``FeatureMap``), for curved boundaries; ``coef_``
+        does not exist then. "auto" selects among all four if there are at most 300 columns, unless
+        the model is ``mergeable``; otherwise it is "linear".
     forgetting : float, default=0.0
         For streams that change. At each example, this fraction of the class means is replaced; at
         each update, this fraction of the precision of a diagonal metric is forgotten. 0.001
@@ -157,6 +162,7 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         batch_size: int = 1,
         reservoir_size: int = 16,
         scale: str = "none",
+        features: str = "linear",
         forgetting: float = 0.0,
         intercept_scaling: float | str = "auto",
         probability: bool = False,
@@ -181,10 +187,12 @@ class PassiveAggressiveRegressor(LinearModel, Regressor):
 n_jobs, random_state, warm_start, average, metric, queue, batch_size, \
 reservoir_size
         As in ``PassiveAggressiveClassifier``.
-    scale, forgetting, mergeable, memory
+    scale, features, forgetting, mergeable, memory
         As in ``PassiveAggressiveClassifier``.
-    early_stopping : bool, default=False
-        Whether R² on held-out rows tells when to stop, instead of the loss.
+    early_stopping : bool or "auto", default=False
+        True: R² on held-out rows tells when to stop, instead of the loss. "auto": ``fit`` on 500
+        rows or more holds a tenth of them (at most 1000) out. The model goes back to the pass, the
+        first included, with the best R² of them, and then learns them.
     intercept_scaling : float or "auto", default=1.0
         Value of the constant feature whose weight is the intercept.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}, \
@@ -216,7 +224,7 @@ default="epsilon_insensitive"
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         shuffle: bool = True,
@@ -232,6 +240,7 @@ default="epsilon_insensitive"
         batch_size: int = 1,
         reservoir_size: int = 16,
         scale: str = "none",
+        features: str = "linear",
         relative_epsilon: bool = False,
         forgetting: float = 0.0,
         intercept_scaling: float | str = 1.0,

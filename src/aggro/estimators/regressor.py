@@ -69,7 +69,7 @@ class Regressor(OnlineEstimator):
         if start is not None:
             start(learner)
         batch = self._batch(X, {"values": values, "weights": weights})
-        n_iter = passes.run(learner, batch, regressor_rule(self, passes, batch, values))
+        n_iter = passes.run(learner, batch, regressor_rule(self, passes, learner, batch, values))
         self._fitted = Fitted(learner, self._parameters(), names, n_iter)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:

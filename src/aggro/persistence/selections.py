@@ -17,8 +17,10 @@ from aggro.persistence.learners import (
 )
 from aggro.persistence.values import Arrays
 from aggro.selection.drift import DriftDetector
+from aggro.selection.feature_maps import SIZES, FeatureMaps, kinds_of
 from aggro.selection.search_space import INTERVAL
 from aggro.selection.selection import ModelSelection
+from aggro.settings import Settings
 
 FACTS = {"features": int, "classes": int, "dtype": str, "seed": int, "leading": int}
 MOST_LEARNERS = 128
@@ -38,6 +40,7 @@ def encode_selection(selection: ModelSelection, where: str, arrays: Arrays) -> d
         "drift": dataclasses.asdict(selection.drift),
         "fixed": None if selection.fixed is None else list(selection.fixed),
         "left": selection.left,
+        "feature_maps": _encode_maps(selection, where, arrays),
         "learners": [
             encode_learner(learner, f"{where}.{number}", arrays)
             for number, learner in enumerate(selection.learners)
@@ -59,11 +62,16 @@ def decode_selection(
     if facts["dtype"] not in ("float32", "float64") or len(facts["learners"]) > MOST_LEARNERS:
         raise ModelFileError("its model selection has no valid type or too many learners")
     shape = (facts["features"], facts["classes"], np.dtype(facts["dtype"]), facts["seed"])
+    maps = facts["feature_maps"]
+    if maps is not None:
+        given["representations"] = _decode_maps(maps, settings, facts["features"], where, arrays)
     selection = ModelSelection(settings, *shape, **given)
     selection.learners = [
         decode_learner(each, f"{where}.{number}", arrays)
         for number, each in enumerate(facts["learners"])
     ]
+    if maps is not None:
+        _check_representations(selection, maps["representations"])
     if facts["fixed"] is not None:
         selection.fixed = _fixed(facts["fixed"], selection)
     if not 0 <= facts["leading"] < max(len(selection.learners), 1):
@@ -81,6 +89,51 @@ def decode_selection(
         if not given and learner.features != selection.features:
             raise ModelFileError("the learners of the selection have different numbers of features")
     return selection
+
+
+def _encode_maps(selection: ModelSelection, where: str, arrays: Arrays) -> dict[str, Any] | None:
+    """Return the facts about feature maps, or None if the candidates learn rows as they are."""
+    maps = selection.representations
+    if not isinstance(maps, FeatureMaps):
+        return None
+    arrays.update({f"{where}.maps.{name}": array for name, array in maps.core.state().items()})
+    return {
+        "kinds": list(maps.kinds),
+        "seed": maps.seed,
+        "dtype": maps.dtype.name,
+        "representations": [each.representation for each in selection.learners],
+    }
+
+
+def _decode_maps(
+    facts: dict[str, Any], settings: Settings, columns: int, where: str, arrays: Arrays
+) -> FeatureMaps:
+    """Return the feature maps, or raise if they do not fit the settings."""
+    kinds, seed, prefix = facts["kinds"], facts["seed"], f"{where}.maps."
+    state = {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
+    known = kinds_of(settings, columns)
+    mapped = [kind for kind in kinds if kind in SIZES]
+    if not mapped or len({*kinds}) < len(kinds) or not {*kinds} <= {*known}:
+        raise ModelFileError(f"the feature maps {kinds!r} are not those of its settings")
+    if type(seed) is not int or not 0 <= seed < 2**63 or len(state["mean"]) != columns:
+        raise ModelFileError("the seed or the columns of the feature maps are out of range")
+    if facts["dtype"] not in ("float32", "float64"):
+        raise ModelFileError(f"dtype={facts['dtype']!r} is neither float32 nor float64")
+    maps = FeatureMaps(kinds, columns, np.dtype(facts["dtype"]), seed)
+    maps.core.load_state(state)
+    return maps
+
+
+def _check_representations(selection: ModelSelection, numbers: list[Any]) -> None:
+    """Give the learners their representations, or raise if they do not have their columns."""
+    maps = selection.representations
+    assert isinstance(maps, FeatureMaps)
+    for learner, number in zip(selection.learners, numbers, strict=True):
+        if type(number) is not int or not 0 <= number < len(maps.kinds):
+            raise ModelFileError("a learner has an unknown representation")
+        if learner.features != maps.width(number):
+            raise ModelFileError("a learner does not have the columns of its representation")
+        learner.representation = number
 
 
 def _fixed(fixed: Any, selection: ModelSelection) -> tuple[int, int]:

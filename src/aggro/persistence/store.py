@@ -203,7 +203,7 @@ def _estimator(record: Record) -> Any:
     model = kind(**record.params)
     learned = record.attributes["_learner"].settings
     current = record.attributes.get("_known_params") is True
-    if current and model._checked_settings(learned.task) != learned:
+    if current and model._settings_for(record.attributes["_learner"], learned.task) != learned:
         raise ModelFileError("the parameters are not those that the model was trained with")
     model._fitted = _fitted(record.attributes, model._parameters() if current else None)
     extra = {name: record.attributes[name] for name in EXTRA if name in record.attributes}

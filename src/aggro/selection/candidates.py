@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +25,10 @@ from aggro.selection.search_space import (
     record_row,
 )
 from aggro.settings import AXES, Settings, memory_of, selected_axes
-from aggro.transaction import OwnedLock
+from aggro.transaction import Checkpoint, OwnedLock, checkpoint_of
 
+CHOSEN = ("C", "metric", "scale", "features", "average")  # what distinguishes candidates
+ENCODED = 8192  # rows that are encoded at a time to be scored
 TIE = 1e-9  # relative difference of records that decides a tie
 
 
@@ -129,7 +131,7 @@ def _predicting(learner: Learner, state: dict[str, Any]) -> list[int]:
 
 def chosen_of(candidate: Settings, settings: Settings) -> Settings:
     """Return settings with the selected ones of a candidate."""
-    own = {name: getattr(candidate, name) for name in ("C", "metric", "scale", "average")}
+    own = {name: getattr(candidate, name) for name in CHOSEN}
     return replace(settings, **own)
 
 
@@ -310,9 +312,29 @@ class Candidates:
         learner, candidate = self._leader()
         return select(learner, [candidate], [learner.all_settings[candidate]])
 
-    def clone(self) -> Learner:
-        """Return a blank learner with the settings of the best candidate."""
-        return self.best_learner().clone()
+    def _checkpoint_of_blocks(self) -> list[Checkpoint]:
+        """Return what undoes several blocks: the state of the representations, and all weights."""
+        representations = self.representations.checkpoint()
+        if representations is None:
+            return []
+        models = [each.checkpoint_of_all() for each in self.learners]
+        return [checkpoint_of(self), representations, *models]
+
+    def clone(self) -> Any:
+        """Return a blank learner with the settings and the representation of the best candidate."""
+        blank = self.best_learner().clone()
+        representations = self.representations.only(self.representation)
+        if isinstance(representations, Identity):
+            return blank
+        shape = (blank.settings, self.features, self.classes, self.dtype, self.seed)
+        return type(self)(*shape, representations=representations, space=self.space)
+
+    def reference_scores(self, typical: _core.Rows) -> Array:
+        """Return the scores of a reference row of the input, as they are recorded."""
+        which = self.representation
+        row = self.representations.reference(which, typical, self.width(which))
+        scores: Array = self.score_encoded(typical if row is None else row)[0]
+        return scores
 
     # -- predicting --------------------------------------------------------------------------------
 
@@ -329,10 +351,18 @@ class Candidates:
 
     def scores(self, rows: Any, threads: int = 1) -> Array:
         """Return the scores of the best candidate, or of the ensemble, for rows of the input."""
-        return self.score_encoded(self.encoded(rows, threads), threads)
+        return self._in_pieces(rows, threads, lambda some: self.score_encoded(some, threads))
 
-    def encoded(self, rows: Any, threads: int = 1) -> _core.Rows:
-        """Return rows of the input in the representation that predicts."""
+    def _in_pieces(self, rows: Any, threads: int, score: Callable[[_core.Rows], Array]) -> Array:
+        """Return the scores of rows of the input, of which only some are encoded at a time."""
+        if not self._encodes or rows.count <= ENCODED:
+            return score(self.encoded(rows, threads))
+        order = np.arange(rows.count, dtype=np.int64)
+        pieces = (order[start : start + ENCODED] for start in range(0, rows.count, ENCODED))
+        return np.concatenate([score(self.encoded(rows, threads, some)) for some in pieces])
+
+    def encoded(self, rows: Any, threads: int = 1, order: Array | None = None) -> _core.Rows:
+        """Return rows of the input, or some of them, in the representation that predicts."""
         if not self._encodes:
             same: _core.Rows = rows
             return same
@@ -340,7 +370,7 @@ class Candidates:
         leader = learners[self._best_of(learners)[0]] if learners else None
         which, width = (leader.representation, leader.features) if leader else (0, 1)
         encode = self.representations.encode
-        (encoded,) = encode(rows, None, [which], [width], learn=False, threads=threads)
+        (encoded,) = encode(rows, order, [which], [width], learn=False, threads=threads)
         return encoded
 
     def score_encoded(self, rows: _core.Rows, threads: int = 1) -> Array:
@@ -361,8 +391,11 @@ class Candidates:
         A C that is best in one pass may be too large for several.
         """
         learner, best = self._leader()
-        rows = self.encoded(rows)
-        return {each: learner.scores(rows, each) for each in range(best, max(best - 2, -1), -1)}
+
+        def scores_of(candidate: int) -> Array:
+            return self._in_pieces(rows, 1, lambda some: learner.scores(some, candidate))
+
+        return {each: scores_of(each) for each in range(best, max(best - 2, -1), -1)}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "turns"}

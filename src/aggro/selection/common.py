@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
 from aggro import _core
 from aggro.learner import Array, Learner
+from aggro.selection.feature_maps import FeatureMaps, kinds_of
 from aggro.selection.selection import ModelSelection
 from aggro.settings import Settings, selected_axes
 
@@ -18,9 +20,29 @@ SMALLER = 2  # values of C below the best one that ``fit`` keeps in addition
 def make_learner(
     settings: Settings, features: int, outputs: int, dtype: Any = np.float64, seed: int = 0
 ) -> AnyLearner:
-    """Return a learner, or a model selection if some settings are "auto"."""
-    kind = ModelSelection if selected_axes(settings) else Learner
-    return kind(settings, features, outputs, dtype, seed)
+    """Return a learner, or a model selection if some settings are "auto" or features are mapped."""
+    shape = (settings, features, outputs, dtype, seed)
+    kinds = kinds_of(settings, features)
+    if kinds != ("linear",):
+        return ModelSelection(*shape, representations=FeatureMaps(kinds, features, dtype, seed))
+    return ModelSelection(*shape) if selected_axes(settings) else Learner(*shape)
+
+
+def features_of(learner: AnyLearner) -> str:
+    """Return the setting ``features`` of the model that predicts."""
+    if isinstance(learner, Learner):
+        return learner.settings.features
+    about = learner.representations.descriptions[learner.representation]
+    return str(about.get("features", "linear"))
+
+
+def best_alone(selection: ModelSelection) -> AnyLearner:
+    """Return the best candidate alone: a learner, with its feature map if it has one."""
+    if features_of(selection) == "linear":
+        return selection.best_learner()
+    alone = copy.copy(selection)
+    alone.keep_best()
+    return alone
 
 
 def learners_of(learner: AnyLearner) -> list[Learner]:
@@ -30,10 +52,17 @@ def learners_of(learner: AnyLearner) -> list[Learner]:
 
 def grow_features(learner: AnyLearner, features: int) -> None:
     """Add features, with zero weights."""
-    for each in learners_of(learner):
+    if isinstance(learner, Learner):
+        learner.model.grow(features)
+        return
+    maps, learner.features = learner.representations, max(learner.features, features)
+    if isinstance(maps, FeatureMaps):
+        maps.core.grow(features)
+        for each in learner.learners:
+            each.model.grow(maps.width(each.representation))
+        return
+    for each in learner.learners:
         each.model.grow(features)
-    if isinstance(learner, ModelSelection):
-        learner.features = max(learner.features, features)
 
 
 def progressive_loss(learner: AnyLearner) -> tuple[float, float]:

@@ -45,9 +45,9 @@ def first_learners(
     s, c = selection.settings, selection
     target = np.abs(targets["values"][first]).max() if s.task == "regression" else 1.0
     pairs = [
-        (which, replace(s, metric=metric, scale=scale))
+        (which, pair)
         for which, rows in views.items()
-        for metric, scale in pairs_of(s, is_sparse(rows, first))
+        for pair in _settings_of(selection, which, is_sparse(rows, first))
     ]
     ranked = sorted(pairs, key=lambda pair: importance(pair[1]))
     widths = [views[which].features for which, _ in ranked]
@@ -64,6 +64,13 @@ def first_learners(
         if c.space.ensemble and not c.examples and ensemble.may_begin(s, group):
             ensemble.weight(group, predict=True)
     return learners
+
+
+def _settings_of(selection: ModelSelection, representation: int, sparse: bool) -> list[Settings]:
+    """Return the settings of the learners of a representation, C aside."""
+    about = selection.representations.descriptions[representation]
+    s = replace(selection.settings, features=about.get("features", "linear"))
+    return [replace(s, metric=metric, scale=scale) for metric, scale in pairs_of(s, sparse)]
 
 
 def _first_learner(

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from aggro import _core
 from aggro.learner import Array
+from aggro.transaction import Checkpoint
 
 NEVER = 2**62  # more rows than there are
 
@@ -66,6 +67,12 @@ class Representations(Protocol):
     def block_size(self) -> int:
         """Return how many rows to encode at once: until the reference rows change."""
 
+    def checkpoint(self) -> Checkpoint | None:
+        """Return what restores the state after any number of blocks.
+
+        With None, blocks of a call that were learned stay learned if a later one fails.
+        """
+
     def begin(self) -> None:
         """Begin a transaction: what ``encode`` learns from here on can be undone."""
 
@@ -108,6 +115,10 @@ class Identity:
     def block_size(self) -> int:
         """Return a number that is larger than any call."""
         return NEVER
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Return None: there is no state."""
+        return None
 
     def begin(self) -> None:
         """Do nothing: there is no state."""

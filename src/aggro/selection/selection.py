@@ -97,14 +97,17 @@ class ModelSelection(Candidates):
             weights = targets.get("weights")
             if weights is not None:
                 order = order[weights[order] > 0]
-            start = 0
-            while start < len(order):
-                size = min(self._until_checkpoint(), self.representations.block_size())
-                end = min(start + size, len(order))
-                some = None if margins is None else margins[start:end]
-                block = (rows, order[start:end])
-                self._learn_block(block, undo, threads, (typical, some), targets, again, record)
-                start = end
+            size = min(self._until_checkpoint(), self.representations.block_size())
+            several = undo and len(order) > size
+            start, checkpoints = 0, self._checkpoint_of_blocks() if several else []
+            with Transaction(*checkpoints, interrupts=False):
+                while start < len(order):
+                    size = min(self._until_checkpoint(), self.representations.block_size())
+                    end = min(start + size, len(order))
+                    some = None if margins is None else margins[start:end]
+                    block, both = (rows, order[start:end]), (typical, some)
+                    self._learn_block(block, undo, threads, both, targets, again, record)
+                    start = end
 
     def _learn_block(
         self,
@@ -445,8 +448,9 @@ class ModelSelection(Candidates):
     def set_coef(self, coef: Array, intercept: Array) -> None:
         """Raise: candidates cannot start from given weights."""
         raise ValueError(
-            "C, metric or scale are 'auto': candidates with models of their own cannot be given "
-            "weights; leave coef_init and intercept_init out, or choose all three."
+            "C, metric, scale or features are 'auto', or features are mapped: candidates with "
+            "models of their own cannot be given weights; leave coef_init and intercept_init out, "
+            "or choose all of them and features='linear'."
         )
 
     def add_classes(self, settings: Settings, position: Array, classes: int) -> ModelSelection:

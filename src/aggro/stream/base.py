@@ -32,6 +32,11 @@ def settings_given(
     regression: bool, algorithm: str | None, C: float | str | None, params: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the settings of a variant, or of a model selection if none is named."""
+    if params.get("features", "linear") != "linear":
+        raise ValueError(
+            f"features={params['features']!r} is not for stream learners; leave it out, or use an "
+            "estimator's partial_fit."
+        )
     given = dict(params) if C is None else {**params, "C": C}
     if selects_all(algorithm, C):
         return keywords_of(SELECTED[regression], regression, {**_selected(regression), **given})

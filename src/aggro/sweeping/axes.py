@@ -66,6 +66,11 @@ def _row(params: dict[str, Any], task: Task) -> SweepRow:
             f"sweep compares values, and {name}='auto' is none; give a list of them, or use "
             f"{name}='auto' in an estimator, which chooses while it learns."
         )
+    if settings.features != "linear":
+        raise ValueError(
+            f"sweep compares linear models; transform X with aggro.FeatureMap instead of "
+            f"features={settings.features!r}."
+        )
     check_settings(settings, kind.losses)
     return SweepRow(params, settings)
 

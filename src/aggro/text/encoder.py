@@ -20,6 +20,7 @@ from aggro.reference_row import ReferenceRow, next_change
 from aggro.selection.search_space import INTERVAL
 from aggro.text.options import Options
 from aggro.text.table import Sizes, Table
+from aggro.transaction import Checkpoint
 
 TF, IDF = "tf", "idf"
 MOST_NAMES = 2**18  # words that are remembered by default
@@ -186,6 +187,10 @@ class Encoder:
         return next_change(self.references[0].met, 1) if self.references else INTERVAL
 
     # -- transactions -----------------------------------------------------------------------
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Return None: documents are checked before the first of them is learned."""
+        return None
 
     def begin(self) -> None:
         """Begin a transaction: what is learned from here on can be undone."""

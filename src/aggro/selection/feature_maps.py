@@ -1,0 +1,130 @@
+"""Representations of numeric columns: as they are, and as non-linear features of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aggro import _core
+from aggro.learner import Array
+from aggro.selection.representation import Identity, Representations
+from aggro.settings import FEATURES, Settings
+from aggro.transaction import Checkpoint
+
+# Fourier features and grids (see ``aggro.FeatureMap``).
+SIZES = {"fourier": (256, 0), "bins": (0, 128), "both": (256, 128)}
+BLOCK = 1024  # rows that are mapped at a time
+MOST_COLUMNS = 300  # of rows for which ``features="auto"`` selects among feature maps
+
+
+def kinds_of(settings: Settings, columns: int) -> tuple[str, ...]:
+    """Return the representations that rows with this number of columns have."""
+    if settings.features != "auto":
+        return (settings.features,)
+    narrow = columns <= MOST_COLUMNS and not settings.mergeable
+    return FEATURES if narrow else ("linear",)
+
+
+class FeatureMaps:
+    """The raw columns ("linear") and feature maps of them, which share their statistics.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        Values of the setting ``features``, each a representation.
+    columns : int
+        Number of columns.
+    dtype : float32 or float64
+        Type of the features.
+    seed : int
+        Draws directions and grids.
+    """
+
+    def __init__(self, kinds: Sequence[str], columns: int, dtype: Any, seed: int) -> None:
+        self.kinds = tuple(kinds)
+        self.mapped = [kind for kind in self.kinds if kind in SIZES]
+        self.seed, self.dtype = seed, np.dtype(dtype)
+        self.core = _core.FeatureMap([SIZES[kind] for kind in self.mapped], seed)
+        self.core.grow(columns)
+        self._before = self.core  # the present transaction
+
+    @property
+    def descriptions(self) -> Sequence[dict[str, Any]]:
+        """The features of each representation."""
+        return [{"features": kind} for kind in self.kinds]
+
+    def encode(
+        self,
+        rows: _core.Rows,
+        order: Array | None,
+        needed: Sequence[int],
+        widths: Sequence[int],
+        *,
+        learn: bool,
+        threads: int = 1,
+    ) -> list[_core.Rows]:
+        """Return the rows at these positions as each needed representation sees them."""
+        kinds = [self.kinds[number] for number in needed]
+        layouts = [self.mapped.index(kind) for kind in kinds if kind in SIZES]
+        mapped = iter(
+            self.core.map(rows, layouts, learn=learn, order=order, single=self.dtype == np.float32)
+        )
+        return [
+            _core.Rows(*next(mapped)) if kind in SIZES else _taken(rows, order) for kind in kinds
+        ]
+
+    def width(self, number: int) -> int:
+        """Return the number of columns of a representation."""
+        kind = self.kinds[number]
+        return self.core.features(self.mapped.index(kind)) if kind in SIZES else self.core.columns
+
+    def reference(self, number: int, typical: _core.Rows | None, width: int) -> _core.Rows | None:
+        """Return the features of the centre of all columns, which are the same at any time."""
+        kind = self.kinds[number]
+        if typical is None or kind not in SIZES:
+            return typical
+        blank = _core.FeatureMap([SIZES[kind]], self.seed)  # to which every row is in the centre
+        blank.grow(self.core.columns)
+        (features,) = blank.map(typical, [0], single=self.dtype == np.float32)
+        return _core.Rows(*features)
+
+    def block_size(self) -> int:
+        """Return how many rows are encoded at a time."""
+        return BLOCK
+
+    def checkpoint(self) -> Checkpoint:
+        """Return what restores the statistics of the columns after any number of blocks."""
+        before = self.core.copy()
+
+        def restore() -> None:
+            self.core = self._before = before.copy()
+
+        return restore
+
+    def begin(self) -> None:
+        """Begin a transaction: what ``encode`` learns from here on can be undone."""
+        self._before = self.core.copy()
+
+    def commit(self, examples: int) -> None:
+        """Keep what was learned since ``begin``."""
+        self._before = self.core
+
+    def rollback(self) -> None:
+        """Undo what was learned since ``begin``."""
+        self.core = self._before
+
+    def only(self, number: int) -> Representations:
+        """Return a copy with this representation alone, which continues as this one would."""
+        kind = self.kinds[number]
+        if kind not in SIZES:
+            return Identity()
+        copy = FeatureMaps.__new__(FeatureMaps)
+        copy.kinds, copy.mapped, copy.seed, copy.dtype = (kind,), [kind], self.seed, self.dtype
+        copy.core = copy._before = self.core.only(self.mapped.index(kind))
+        return copy
+
+
+def _taken(rows: _core.Rows, order: Array | None) -> _core.Rows:
+    return rows if order is None else _core.take_rows(rows, order)
