@@ -14,6 +14,7 @@ void bind_stream(nanobind::module_&);
 void bind_text(nanobind::module_&);
 void bind_vectorise(nanobind::module_&);
 void bind_feature_map(nanobind::module_&);
+void bind_log_loss(nanobind::module_&);
 
 namespace {
 
@@ -49,4 +50,5 @@ NB_MODULE(AGGRO_MODULE, m) {
     bind_text(m);
     bind_vectorise(m);
     bind_feature_map(m);
+    bind_log_loss(m);
 }

@@ -869,3 +869,8 @@ class FeatureMap:
         """
         Put back what state() gave; if something does not fit, nothing is changed.
         """
+
+def scaled_log_loss(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> float:
+    """
+    The mean log loss of scores, multiplied by the one factor that makes it smallest.
+    """

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from estimator_support import ROWS, targets_for
+from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 from stopping_support import Scripted
 
@@ -122,6 +123,45 @@ def test_the_log_loss_does_not_depend_on_the_size_of_scores(classes):
     bad = scores.copy()
     bad[0] = np.inf
     assert scaled_log_loss(bad, targets) == np.inf
+
+
+def log_loss_times(factor, scores, targets):
+    """The log loss of each row, by NumPy."""
+    if targets.ndim == 2 or scores.shape[1] == 1:
+        margins = np.where(targets.reshape(scores.shape) > 0, scores, -scores)
+        return np.logaddexp(0.0, -factor * margins).mean(axis=1)
+    behind = scores - scores[np.arange(len(scores)), targets][:, None]
+    return np.logaddexp.reduce(factor * behind, axis=1)
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 7, "labels"])
+@pytest.mark.parametrize("noise", [0.0, 0.01, 1.0, 1e9])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_log_loss_is_the_smallest_of_all_factors(outputs, noise, sign):
+    random = np.random.default_rng(0)
+    scores = sign * random.standard_normal((201, 3 if outputs == "labels" else outputs)) ** 3
+    noisy = sign * scores + noise * random.standard_normal(scores.shape)
+    several = outputs == "labels" or outputs == 1
+    targets = (noisy > 0).astype(int) if several else noisy.argmax(axis=1)
+    targets = targets.ravel() if outputs == 1 else targets
+    size = np.abs(scores).mean()
+    for weights in (None, random.random(201) * (random.random(201) < 0.7)):
+
+        def loss(power, weights=weights):
+            return np.average(log_loss_times(2**power / size, scores, targets), weights=weights)
+
+        inside = minimize_scalar(loss, bounds=(-8, 8), method="bounded", options={"xatol": 1e-6})
+        expected = min(inside.fun, loss(-8), loss(8))
+        assert scaled_log_loss(scores, targets, weights) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_log_loss_rejects_targets_of_another_number_of_rows():
+    scores = np.ones((3, 2))
+    for targets in (np.zeros(2, int), np.zeros((3, 3)), np.array([0, 1, 2])):
+        with pytest.raises(ValueError, match="expected"):
+            scaled_log_loss(scores, targets)
+    with pytest.raises(ValueError, match="expected"):
+        scaled_log_loss(scores, np.zeros(3, int), np.ones(2))
 
 
 @pytest.mark.parametrize(

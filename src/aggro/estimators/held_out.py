@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro._core import permutation
+from aggro import _core
 from aggro.checks import check_number
 from aggro.classes import predicted
 from aggro.estimators.passes import (
@@ -99,7 +99,7 @@ def _best_pass_of_regressor(
     several = passes.max_iter > 1 and passes.tol is not None
     if count < REGRESSION_LEAST or not several or learner.examples > 0:
         return StopByLoss(*passes.patience)
-    order = permutation(len(values), draw_seed(passes.random_state))
+    order = _core.permutation(len(values), draw_seed(passes.random_state))
     rows = np.sort(order[:count])
     some = None if batch.weights is None else batch.weights[rows]
     keep_smaller_C(learner)
@@ -116,7 +116,7 @@ def _rows_for_best_pass(passes: Passes, learner: Any, batch: TrainingBatch) -> A
     targets = batch.targets
     classes = targets if targets.ndim == 1 else np.zeros(len(targets), int)
     seed = draw_seed(passes.random_state)
-    return rows_to_hold_out(classes, permutation(len(classes), seed))
+    return rows_to_hold_out(classes, _core.permutation(len(classes), seed))
 
 
 def _negative_log_loss(batch: TrainingBatch, rows: Array) -> Qualities:
@@ -300,43 +300,5 @@ def scaled_log_loss(scores: Array, targets: Array, weights: Array | None = None)
     >>> round(scaled_log_loss(scores, classes), 3), round(scaled_log_loss(9 * scores, classes), 3)
     (0.45, 0.45)
     """
-    size = float(np.abs(scores).mean())
-    if size == 0.0:
-        size = 1.0
-    if not np.isfinite(size):
-        return np.inf
-    scores = scores / size
-    if targets.ndim == 2 or scores.shape[1] == 1:
-        margins = np.where(targets.reshape(scores.shape) > 0, scores, -scores)
-
-        def losses(factor: float) -> Array:
-            each: Array = np.logaddexp(0.0, -factor * margins)
-            return each[:, 0] if each.shape[1] == 1 else each.mean(axis=1)
-
-    else:
-        behind = scores - scores[np.arange(len(scores)), targets][:, None]
-
-        def losses(factor: float) -> Array:
-            scaled = factor * behind
-            largest = scaled.max(axis=1)
-            each: Array = largest + np.log(np.exp(scaled - largest[:, None]).sum(axis=1))
-            return each
-
-    return _minimum(lambda power: mean_of(losses(2.0**power), weights), -8.0, 8.0)
-
-
-def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
-    """Return the minimum of a convex function by golden-section search, to 0.02 of its place."""
-    share = (5**0.5 - 1) / 2
-    left, right = high - share * (high - low), low + share * (high - low)
-    of_left, of_right = loss(left), loss(right)
-    while right - left > 0.005:
-        if of_left < of_right:
-            high, right, of_right = right, left, of_left
-            left = high - share * (high - low)
-            of_left = loss(left)
-        else:
-            low, left, of_left = left, right, of_right
-            right = low + share * (high - low)
-            of_right = loss(right)
-    return min(of_left, of_right)
+    labels, values = (targets, None) if targets.ndim == 1 else (None, targets)
+    return _core.scaled_log_loss(scores, labels, values, weights)
