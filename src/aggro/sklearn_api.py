@@ -10,7 +10,7 @@ import copy
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -256,16 +256,28 @@ def _is_whole(seed: Any) -> bool:
     return isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
 
 
-def draw_seed(seed: Any) -> int:
-    """Return the first number that ``check_random_state(seed)`` draws below 2**31 - 1.
+def random_seeds(seed: Any) -> Iterator[int]:
+    """Yield the numbers that ``check_random_state(seed)`` draws below 2**31 - 1.
 
-    Making a generator takes longer than learning some hundred rows: a seed's number is kept.
+    Making a generator takes longer than learning some hundred rows: those of a seed are cached.
     """
     if _is_whole(seed):
-        return _first_number(int(seed))
-    return int(check_random_state(seed).randint(2**31 - 1))
+        yield from _first_seeds(int(seed))
+    random = check_random_state(seed)
+    if _is_whole(seed):
+        random.randint(2**31 - 1, size=CACHED_SEEDS)
+    while True:
+        yield int(random.randint(2**31 - 1))
+
+
+def draw_seed(seed: Any) -> int:
+    """Return the first number that ``check_random_state(seed)`` draws below 2**31 - 1."""
+    return next(random_seeds(seed))
+
+
+CACHED_SEEDS = 64  # that are cached for a random_state: more than most calls of fit draw
 
 
 @functools.lru_cache(maxsize=64)
-def _first_number(seed: int) -> int:
-    return int(check_random_state(seed).randint(2**31 - 1))
+def _first_seeds(seed: int) -> tuple[int, ...]:
+    return tuple(check_random_state(seed).randint(2**31 - 1, size=CACHED_SEEDS).tolist())

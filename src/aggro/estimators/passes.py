@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from aggro._core import permutation
 from aggro.checks import check_count, check_number
 from aggro.learner import Array
 from aggro.selection.common import choose
-from aggro.sklearn_api import check_random_state, check_seed, exception
+from aggro.sklearn_api import check_seed, exception, random_seeds
 from aggro.training_batch import TrainingBatch
 from aggro.transaction import Checkpoint
 
@@ -69,20 +69,18 @@ class Passes:
         """
         if batch.weights is not None and not batch.weights.any():
             raise ValueError("The weights of all rows are zero; give at least one positive weight.")
-        random = check_random_state(self.random_state) if self.shuffle else None
+        seeds = random_seeds(self.random_state)
         rule = rule or StopByLoss(*self.patience)
         train = train or functools.partial(batch.train, learner)
-        total = learner.progress.loss
+        learned, total = _all_but(rule.held_out, batch.count), learner.progress.loss
         for epoch in range(1, self.max_iter + 1):
             before, examples = total, learner.examples
-            order = self._order(random, batch.count, rule.held_out)
             rule.before_pass(learner)
-            train(order, again=epoch > 1)
+            train(self._order(seeds, batch.count, learned), again=epoch > 1)
             last = epoch == self.max_iter
             learner.freeze_means(not last)  # the same rows may come again
-            learned = learner.examples - examples  # without rows of weight zero
             total = learner.progress.loss
-            loss = (total - before) / max(1, learned)
+            loss = (total - before) / max(1, learner.examples - examples)  # of weighted rows
             self._report(epoch, learner, loss)
             if rule.ends(learner, loss) and self.tol is not None:
                 break
@@ -93,17 +91,11 @@ class Passes:
         rule.finish(learner, functools.partial(train, again=True))
         return epoch
 
-    def _order(self, random: Any, rows: int, held_out: Array | None) -> Array | None:
-        """Return the order of a pass over the rows that are not held out; None: as they are."""
-        learned = None
-        if held_out is not None:
-            kept = np.ones(rows, bool)
-            kept[held_out] = False
-            learned = np.flatnonzero(kept)
+    def _order(self, seeds: Iterator[int], rows: int, learned: Array | None) -> Array | None:
+        """Return the order of a pass over the learned rows, or over all; None: as they are."""
         if not self.shuffle:
             return learned
-        count = rows if learned is None else len(learned)
-        order = permutation(count, random.randint(2**31 - 1))
+        order = permutation(rows if learned is None else len(learned), next(seeds))
         return order if learned is None else learned[order]
 
     def _report(self, epoch: int, learner: Any, loss: float) -> None:
@@ -121,6 +113,15 @@ class Passes:
             exception("ConvergenceWarning"),
             stacklevel=stacklevel,
         )
+
+
+def _all_but(held_out: Array | None, rows: int) -> Array | None:
+    """Return the rows that are not held out; None: all."""
+    if held_out is None:
+        return None
+    learned = np.ones(rows, bool)
+    learned[held_out] = False
+    return np.flatnonzero(learned)
 
 
 class Patience:
