@@ -1,5 +1,5 @@
 // The log loss of held-out rows.
-#include "losses/log_loss.hpp"
+#include "linear/log_loss.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "rows/lanes.hpp"
+#include "rows/vectors.hpp"
 
 namespace aggro {
 
