@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -43,6 +44,8 @@ def test_every_name_has_its_page_and_is_listed():
         assert "seealso" in pages[f"{module}.{name}"]
 
 
+TASKS = ("Classifier", "Regressor")
+NAME = re.compile(r"``(\w+)``")
 DESCRIBED = [
     name
     for module, name in NAMES
@@ -88,3 +91,14 @@ def test_what_a_docstring_leaves_to_another_is_put_there():
     assert "continues from the present model" in "\n".join(described["warm_start"])
     own = inspect.signature(aggro.AROWClassifier).parameters["multiclass"].default
     assert described["multiclass"][0].endswith(f'default="{own}"')
+
+
+FAMILIES = [f"{kind}PassiveAggressive{task}" for kind in ("", "Kernel") for task in TASKS]
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, *(f"Auto{task}" for task in TASKS)])
+def test_parameters_are_described_in_the_order_of_their_groups(name):
+    doc = inspect.getdoc(getattr(import_module("aggro"), name))
+    groups = doc.partition("The parameters come in groups:")[2].partition("Parameters\n---")[0]
+    listed = [one for group in groups.split("- ")[1:] for one in NAME.findall(group.split(": ")[1])]
+    assert listed == list(expand.parameters(getattr(import_module("aggro"), name)))

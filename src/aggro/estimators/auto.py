@@ -19,8 +19,19 @@ class AutoClassifier(LinearModel, Classifier):
     is ``PassiveAggressiveClassifier`` with ``C``, ``metric`` and ``scale`` set to "auto" and
     ``loss="squared_hinge"``.
 
+    The parameters come in groups:
+
+    - Update rule: ``class_weight``;
+    - Features: ``fit_intercept``, ``features``;
+    - Prediction: ``probability``;
+    - Passes of ``fit``: ``max_iter``, ``tol``, ``n_iter_no_change``, ``early_stopping``,
+      ``validation_fraction``, ``shuffle``, ``random_state``, ``warm_start``, ``verbose``;
+    - Resources and merging: ``n_jobs``, ``memory``, ``mergeable``.
+
     Parameters
     ----------
+    class_weight
+        As in ``PassiveAggressiveClassifier``.
     fit_intercept : bool, default=True
         Whether an intercept is learned.
     features : {"linear", "fourier", "bins", "both", "auto"}, default="linear"
@@ -28,10 +39,14 @@ class AutoClassifier(LinearModel, Classifier):
         columns (see ``FeatureMap``), for curved boundaries. "auto" selects among all four if there
         are at most 300 columns, unless the model is ``mergeable``; otherwise it is "linear".
         ``coef_`` exists where the best candidate is linear.
-    max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, shuffle, verbose, \
-n_jobs, random_state, warm_start, class_weight, probability, mergeable, memory
+    probability
+        As in ``PassiveAggressiveClassifier``.
+    max_iter, tol, n_iter_no_change, early_stopping, validation_fraction, shuffle, random_state, \
+warm_start, verbose
         As in ``PassiveAggressiveClassifier``. ``fit`` selects in its first pass; held-out rows then
         choose the number of passes, and between the best C and the next smaller one.
+    n_jobs, memory, mergeable
+        As in ``PassiveAggressiveClassifier``.
 
     Examples
     --------
@@ -75,15 +90,27 @@ class AutoRegressor(LinearModel, Regressor):
     and with their mean, and predicts with what was closest to the targets lately. It is
     ``PassiveAggressiveRegressor`` with ``C``, ``metric`` and ``scale`` set to "auto", and no tube.
 
+    The parameters come in groups:
+
+    - Features: ``fit_intercept``, ``features``;
+    - Passes of ``fit``: ``max_iter``, ``tol``, ``n_iter_no_change``, ``early_stopping``,
+      ``validation_fraction``, ``shuffle``, ``random_state``, ``warm_start``, ``verbose``;
+    - Resources and merging: ``n_jobs``, ``memory``, ``mergeable``.
+
     Parameters
     ----------
-    fit_intercept, features, max_iter, tol, validation_fraction, n_iter_no_change, shuffle, \
-verbose, n_jobs, random_state, warm_start, mergeable, memory
+    fit_intercept, features
+        As in ``AutoClassifier``.
+    max_iter, tol, n_iter_no_change
         As in ``AutoClassifier``.
     early_stopping : bool or "auto", default="auto"
         True: R² on held-out rows tells when to stop, instead of the loss. "auto": ``fit`` on 500
         rows or more holds a tenth of them (at most 1000) out. The model goes back to the pass, the
         first included, with the best R² of them, and then learns them.
+    validation_fraction, shuffle, random_state, warm_start, verbose
+        As in ``AutoClassifier``.
+    n_jobs, memory, mergeable
+        As in ``AutoClassifier``.
 
     Examples
     --------

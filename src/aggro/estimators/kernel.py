@@ -190,10 +190,28 @@ class KernelPassiveAggressiveClassifier(KernelModel, Classifier):
     intercept the kernel is ``k + 1``. When a budget is full the support vector whose removal,
     after projection, costs least is forgotten; the score of the new example stays exact.
 
+    The parameters come in groups:
+
+    - Update rule: ``C``, ``loss``, ``multiclass``, ``class_weight``, ``batch_size``;
+    - Kernel: ``kernel``, ``gamma``, ``degree``, ``coef0``, ``fit_intercept``;
+    - Budget: ``budget``, ``budget_strategy``;
+    - Prediction: ``average``, ``probability``;
+    - Passes of ``fit``: ``max_iter``, ``tol``, ``n_iter_no_change``, ``shuffle``, ``random_state``,
+      ``verbose``.
+
     Parameters
     ----------
     C : float, default=1.0
         Aggressiveness: the cost of a violated margin.
+    loss : {"hinge", "squared_hinge", "hard", "least_squares"}, default="hinge"
+        How a missed margin is penalised. The values give the variants PA-I, PA-II, PA and PALS.
+    multiclass : {"support", "top", "ovr"}, default="support"
+        Which constraints an example imposes: a margin over every wrong class with one shared slack
+        (SPA), over the best wrong class, or one binary problem for each class.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes. They multiply C.
+    batch_size : int, default=1
+        Number of examples that are learned together, by the exact solution of their joint problem.
     kernel : {"rbf", "poly", "linear", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel function. A callable gets two sets of rows and returns the matrix of their kernel
         values.
@@ -204,30 +222,21 @@ class KernelPassiveAggressiveClassifier(KernelModel, Classifier):
         Degree of the poly kernel.
     coef0 : float, default=0.0
         Constant term of the poly and sigmoid kernels.
-    loss : {"hinge", "squared_hinge", "hard", "least_squares"}, default="hinge"
-        How a missed margin is penalised. The values give the variants PA-I, PA-II, PA and PALS.
-    multiclass : {"support", "top", "ovr"}, default="support"
-        Which constraints an example imposes: a margin over every wrong class with one shared slack
-        (SPA), over the best wrong class, or one binary problem for each class.
     fit_intercept : bool, default=True
         Whether to learn an intercept. It counts in the norm.
-    batch_size : int, default=1
-        Number of examples that are learned together, by the exact solution of their joint problem.
     budget : int or None, default=None
         Maximum number of support vectors. None means no limit.
     budget_strategy : {"simple", "nearest", "projection", "oldest"}, default="simple"
         What absorbs a support vector that is removed: the new example ("simple"), the new example
         and the nearest neighbour ("nearest"), or all others ("projection"). "oldest" drops the
         oldest support vector without replacement.
-    max_iter, tol, n_iter_no_change, shuffle, verbose, random_state
-        As in ``PassiveAggressiveClassifier``.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes. They multiply C.
     average : bool, default=False
         Whether to predict with the mean over all rounds. With a budget, the mean is projected like
         the model, which needs the strategy "projection" or "nearest".
     probability : bool, default=False
         Whether margins are recorded while learning, so that ``predict_proba`` can be used.
+    max_iter, tol, n_iter_no_change, shuffle, random_state, verbose
+        As in ``PassiveAggressiveClassifier``.
 
     Examples
     --------
@@ -279,10 +288,18 @@ class KernelPassiveAggressiveRegressor(KernelModel, Regressor):
 
     whose solution remembers x with the coefficient ``sign(y − f) τ``, ``τ = min(C, loss/k(x, x))``.
 
+    The parameters come in groups:
+
+    - Update rule: ``C``, ``loss``, ``epsilon``, ``batch_size``;
+    - Kernel: ``kernel``, ``gamma``, ``degree``, ``coef0``, ``fit_intercept``;
+    - Budget: ``budget``, ``budget_strategy``;
+    - Prediction: ``average``;
+    - Passes of ``fit``: ``max_iter``, ``tol``, ``n_iter_no_change``, ``shuffle``, ``random_state``,
+      ``verbose``.
+
     Parameters
     ----------
-    C, kernel, gamma, degree, coef0, fit_intercept, batch_size, budget, budget_strategy, max_iter, \
-tol, n_iter_no_change, shuffle, verbose, random_state, average
+    C
         As in ``KernelPassiveAggressiveClassifier``.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}, \
 default="epsilon_insensitive"
@@ -290,6 +307,16 @@ default="epsilon_insensitive"
         PA.
     epsilon : float, default=0.1
         Half the width of the tube: smaller errors cost nothing.
+    batch_size
+        As in ``KernelPassiveAggressiveClassifier``.
+    kernel, gamma, degree, coef0, fit_intercept
+        As in ``KernelPassiveAggressiveClassifier``.
+    budget, budget_strategy
+        As in ``KernelPassiveAggressiveClassifier``.
+    average
+        As in ``KernelPassiveAggressiveClassifier``.
+    max_iter, tol, n_iter_no_change, shuffle, random_state, verbose
+        As in ``KernelPassiveAggressiveClassifier``.
 
     Examples
     --------

@@ -19,6 +19,16 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
 
     whose solution is ``w = c + τ y x`` with ``τ = min(C, loss/‖x‖²)`` for the hinge loss.
 
+    The parameters come in groups:
+
+    - Update rule: ``C``, ``loss``, ``multiclass``, ``class_weight``, ``metric``, ``class_mean``,
+      ``trigger``, ``queue``, ``batch_size``, ``forgetting``;
+    - Features: ``fit_intercept``, ``intercept_scaling``, ``scale``, ``features``;
+    - Prediction: ``average``, ``reservoir_size``, ``probability``;
+    - Passes of ``fit``: ``max_iter``, ``tol``, ``n_iter_no_change``, ``early_stopping``,
+      ``validation_fraction``, ``shuffle``, ``random_state``, ``warm_start``, ``verbose``;
+    - Resources and merging: ``n_jobs``, ``memory``, ``mergeable``.
+
     Parameters
     ----------
     C : float or "auto", default=1.0
@@ -26,60 +36,16 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         with the squared hinge, a smaller C makes all steps shorter. ``np.inf`` gives the hard rule.
         "auto" trains a grid of values side by side and predicts with the one that has made the
         fewest mistakes recently; see ``C_`` and ``candidates_``.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept. It is the weight of a constant feature, and this feature
-        counts in the norm of the row.
-    intercept_scaling : float or "auto", default="auto"
-        Value of the constant feature. With a large value, the intercept takes most of each step
-        when rows are short. "auto" uses a fifth of the length of the first non-zero row, and at
-        most 1.
-    max_iter : int, default=1000
-        Maximum number of passes over the data in ``fit``.
-    tol : float or None, default=1e-3
-        ``fit`` stops when the mean loss has not decreased by at least ``tol`` for
-        ``n_iter_no_change`` passes. With None it makes all ``max_iter`` passes.
-    early_stopping : bool or "auto", default="auto"
-        True: the accuracy on held-out rows tells when to stop, instead of the loss. "auto": ``fit``
-        on 3000 rows or more holds a twentieth of them (at most 1000) out. The model goes back to
-        the pass, the first included, in which their log loss was smallest, and then learns them.
-        For that, one copy of what the passes change is kept at a time. ``n_iter_`` counts all
-        passes, ``t_`` the examples that the model has learned. It is the same as False with fewer
-        rows, without ``tol``, when ``fit`` continues a model, and unless ``average="auto"``.
-    validation_fraction : float, default=0.1
-        Fraction of the rows that is held out for ``early_stopping``.
-    n_iter_no_change : int, default=5
-        Number of passes without improvement after which ``fit`` stops.
-    shuffle : bool, default=True
-        Whether ``fit`` takes the rows in a new random order in each pass.
-    verbose : int, default=0
-        If positive, ``fit`` prints a line after each pass.
     loss : {"hinge", "squared_hinge", "hard", "least_squares"}, default="hinge"
         How a missed margin is penalised. The values give the variants PA-I, PA-II, PA and PALS.
-    n_jobs : int, default=None
-        Number of threads. None means one thread, -1 means all cores. While learning, the threads
-        share independent outputs: those of one-vs-rest, of several labels, and the models of
-        ``C="auto"``. They are used when there are at least 64 outputs in float64. While
-        predicting, they share the rows. The result does not depend on the number of threads.
-    random_state : int, RandomState or None, default=None
-        Seed for the order of the rows and for the reservoir.
-    warm_start : bool, default=False
-        Whether ``fit`` continues from the present model instead of starting again. Features and
-        classes must be the same. A call that fails leaves the model as it was.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes. They multiply C. "balanced" uses the class counts seen since the
-        parameter was set. If the classes of a stream were not given in advance, a dict may name
-        classes that have not appeared yet.
-    average : bool, int, "reservoir" or "auto", default="auto"
-        Which weights predict. False: the last ones. True: the mean over all rounds. An integer n:
-        the mean from the n-th example on. "reservoir": the mean of a sample of past classifiers,
-        in which those that lasted longer are more likely. "auto": a mean in which late rounds
-        count more (the round after n new examples weighs n³), unless the last weights have made
-        significantly fewer mistakes lately. Both are judged on each example before it is learned.
-        The last weights predict for the first ten examples.
     multiclass : {"support", "top", "predicted", "ovr"}, default="support"
         Which constraints an example with more than two classes imposes. "support": a margin over
         every wrong class (SPA). "top": a margin over the best wrong class. "predicted": the same,
         but only if the prediction was wrong. "ovr": one binary problem for each class.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes. They multiply C. "balanced" uses the class counts seen since the
+        parameter was set. If the classes of a stream were not given in advance, a dict may name
+        classes that have not appeared yet.
     metric : {"euclidean", "diagonal", "adagrad", "newton", "full", "auto"}, default="euclidean"
         Metric in which the step is measured (PAM). In all others than "euclidean", features that
         have taken part in many updates move less. "adagrad" takes the root of the diagonal metric,
@@ -94,8 +60,18 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         Each step starts from the mean of the last ``queue`` classifiers (PAmW).
     batch_size : int, default=1
         Number of examples whose margins are asked for together (BPA).
-    reservoir_size : int, default=16
-        Number of classifiers in the reservoir.
+    forgetting : float, default=0.0
+        For streams that change. At each example, this fraction of the class means is replaced; at
+        each update, this fraction of the precision of a diagonal metric is forgotten. 0.001
+        remembers about a thousand examples. The records by which "auto" chooses forget at the same
+        rate.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept. It is the weight of a constant feature, and this feature
+        counts in the norm of the row.
+    intercept_scaling : float or "auto", default="auto"
+        Value of the constant feature. With a large value, the intercept takes most of each step
+        when rows are short. "auto" uses a fifth of the length of the first non-zero row, and at
+        most 1.
     scale : {"none", "online", "standard", "auto"}, default="none"
         How features are scaled, using statistics of the rows seen so far. "online" divides each
         feature by the root mean square of its non-zero values; zeros stay zero. "standard"
@@ -106,22 +82,56 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         non-linear features of the columns (see ``FeatureMap``), for curved boundaries; ``coef_``
         does not exist then. "auto" selects among all four if there are at most 300 columns, unless
         the model is ``mergeable``; otherwise it is "linear".
-    forgetting : float, default=0.0
-        For streams that change. At each example, this fraction of the class means is replaced; at
-        each update, this fraction of the precision of a diagonal metric is forgotten. 0.001
-        remembers about a thousand examples. The records by which "auto" chooses forget at the same
-        rate.
+    average : bool, int, "reservoir" or "auto", default="auto"
+        Which weights predict. False: the last ones. True: the mean over all rounds. An integer n:
+        the mean from the n-th example on. "reservoir": the mean of a sample of past classifiers,
+        in which those that lasted longer are more likely. "auto": a mean in which late rounds
+        count more (the round after n new examples weighs n³), unless the last weights have made
+        significantly fewer mistakes lately. Both are judged on each example before it is learned.
+        The last weights predict for the first ten examples.
+    reservoir_size : int, default=16
+        Number of classifiers in the reservoir.
     probability : bool, default=False
         Whether margins are recorded while learning, so that ``predict_proba`` can be used. The
         model itself does not change.
-    mergeable : bool, default=False
-        Whether the steps that move each weight are counted, so that ``aggro.merge`` can be used.
-        The model itself does not change. It takes twice the memory in the Euclidean metric, and no
-        more in the others.
+    max_iter : int, default=1000
+        Maximum number of passes over the data in ``fit``.
+    tol : float or None, default=1e-3
+        ``fit`` stops when the mean loss has not decreased by at least ``tol`` for
+        ``n_iter_no_change`` passes. With None it makes all ``max_iter`` passes.
+    n_iter_no_change : int, default=5
+        Number of passes without improvement after which ``fit`` stops.
+    early_stopping : bool or "auto", default="auto"
+        True: the accuracy on held-out rows tells when to stop, instead of the loss. "auto": ``fit``
+        on 3000 rows or more holds a twentieth of them (at most 1000) out. The model goes back to
+        the pass, the first included, in which their log loss was smallest, and then learns them.
+        For that, one copy of what the passes change is kept at a time. ``n_iter_`` counts all
+        passes, ``t_`` the examples that the model has learned. It is the same as False with fewer
+        rows, without ``tol``, when ``fit`` continues a model, and unless ``average="auto"``.
+    validation_fraction : float, default=0.1
+        Fraction of the rows that is held out for ``early_stopping``.
+    shuffle : bool, default=True
+        Whether ``fit`` takes the rows in a new random order in each pass.
+    random_state : int, RandomState or None, default=None
+        Seed for the order of the rows and for the reservoir.
+    warm_start : bool, default=False
+        Whether ``fit`` continues from the present model instead of starting again. Features and
+        classes must be the same. A call that fails leaves the model as it was.
+    verbose : int, default=0
+        If positive, ``fit`` prints a line after each pass.
+    n_jobs : int, default=None
+        Number of threads. None means one thread, -1 means all cores. While learning, the threads
+        share independent outputs: those of one-vs-rest, of several labels, and the models of
+        ``C="auto"``. They are used when there are at least 64 outputs in float64. While
+        predicting, they share the rows. The result does not depend on the number of threads.
     memory : int, float or str, default=None
         Bytes, or a size such as "512MiB", that the selection of what is "auto" may take, copies
         included; by default one GiB, or a quarter of the machine's memory if that is less. Wide
         rows or many classes then mean fewer candidates. Without a selection it has no effect.
+    mergeable : bool, default=False
+        Whether the steps that move each weight are counted, so that ``aggro.merge`` can be used.
+        The model itself does not change. It takes twice the memory in the Euclidean metric, and no
+        more in the others.
 
     Examples
     --------
@@ -181,20 +191,20 @@ class PassiveAggressiveRegressor(LinearModel, Regressor):
 
     whose solution is ``w = w_t + sign(y − f) τ x`` with ``τ = min(C, loss/‖x‖²)``.
 
+    The parameters come in groups:
+
+    - Update rule: ``C``, ``loss``, ``epsilon``, ``relative_epsilon``, ``metric``, ``queue``,
+      ``batch_size``, ``forgetting``;
+    - Features: ``fit_intercept``, ``intercept_scaling``, ``scale``, ``features``;
+    - Prediction: ``average``, ``reservoir_size``;
+    - Passes of ``fit``: ``max_iter``, ``tol``, ``n_iter_no_change``, ``early_stopping``,
+      ``validation_fraction``, ``shuffle``, ``random_state``, ``warm_start``, ``verbose``;
+    - Resources and merging: ``n_jobs``, ``memory``, ``mergeable``.
+
     Parameters
     ----------
-    C, fit_intercept, max_iter, tol, validation_fraction, n_iter_no_change, shuffle, verbose, \
-n_jobs, random_state, warm_start, average, metric, queue, batch_size, \
-reservoir_size
+    C
         As in ``PassiveAggressiveClassifier``.
-    scale, features, forgetting, mergeable, memory
-        As in ``PassiveAggressiveClassifier``.
-    early_stopping : bool or "auto", default=False
-        True: R² on held-out rows tells when to stop, instead of the loss. "auto": ``fit`` on 500
-        rows or more holds a tenth of them (at most 1000) out. The model goes back to the pass, the
-        first included, with the best R² of them, and then learns them.
-    intercept_scaling : float or "auto", default=1.0
-        Value of the constant feature whose weight is the intercept.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "hard"}, \
 default="epsilon_insensitive"
         How an error outside the tube is penalised. The values give the variants PA-I, PA-II and
@@ -203,6 +213,26 @@ default="epsilon_insensitive"
         Half the width of the tube: smaller errors cost nothing.
     relative_epsilon : bool, default=False
         Whether ``epsilon`` is in units of the running standard deviation of the targets.
+    metric, queue, batch_size, forgetting
+        As in ``PassiveAggressiveClassifier``.
+    fit_intercept
+        As in ``PassiveAggressiveClassifier``.
+    intercept_scaling : float or "auto", default=1.0
+        Value of the constant feature whose weight is the intercept.
+    scale, features
+        As in ``PassiveAggressiveClassifier``.
+    average, reservoir_size
+        As in ``PassiveAggressiveClassifier``.
+    max_iter, tol, n_iter_no_change
+        As in ``PassiveAggressiveClassifier``.
+    early_stopping : bool or "auto", default=False
+        True: R² on held-out rows tells when to stop, instead of the loss. "auto": ``fit`` on 500
+        rows or more holds a tenth of them (at most 1000) out. The model goes back to the pass, the
+        first included, with the best R² of them, and then learns them.
+    validation_fraction, shuffle, random_state, warm_start, verbose
+        As in ``PassiveAggressiveClassifier``.
+    n_jobs, memory, mergeable
+        As in ``PassiveAggressiveClassifier``.
 
     Examples
     --------
