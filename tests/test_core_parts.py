@@ -182,7 +182,7 @@ def test_moments_are_those_of_all_rows():
     model = StreamRegressor("PAR-I", scale="standard")
     for row in X:
         model.learn_one(dict(zip("abc", row.tolist(), strict=True)), 1.0)
-    arrays = model.state()[1]
+    arrays = model._dump()[2]
     (rows,) = (value for name, value in arrays.items() if name.endswith("rows"))
     assert rows.tolist() == [50.0]
     coef, inside = model.coef_, arrays["weights"].reshape(3, -1)[:, 0]

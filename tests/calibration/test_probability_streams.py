@@ -60,7 +60,7 @@ def test_cuts_into_calls_change_nothing(params, classes):
         for size in (1, 37, 700)
     ]
     for other in models[1:]:
-        assert_same_record(models[0]._calibrator, other._calibrator)
+        assert_same_record(models[0]._fitted.record.calibrator, other._fitted.record.calibrator)
         np.testing.assert_array_equal(models[0].predict_proba(X), other.predict_proba(X))
 
 
@@ -76,7 +76,12 @@ def test_cuts_into_calls_change_nothing_for_kernels(params):
         for size in (1, 37, 150)
     ]
     for other in models[1:]:
-        assert_same_record(models[0]._calibrator, other._calibrator, rtol=1e-6, atol=1e-7)
+        assert_same_record(
+            models[0]._fitted.record.calibrator,
+            other._fitted.record.calibrator,
+            rtol=1e-6,
+            atol=1e-7,
+        )
         np.testing.assert_allclose(models[0].predict_proba(X), other.predict_proba(X), atol=1e-6)
 
 
@@ -94,7 +99,7 @@ def test_every_margin_was_given_before_its_example_was_learned():
             samples.append(X[i])
         if i + 1 in points:
             mean = np.mean(samples[-128:], axis=0)
-    found = asked._calibrator
+    found = asked._fitted.record.calibrator
     np.testing.assert_allclose(found.scores[:, 0], margins, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(found.centres[:, 0], means, rtol=1e-6, atol=1e-7)
     np.testing.assert_array_equal(found.labels, y[1:])
@@ -137,7 +142,7 @@ def test_rows_without_weight_were_never_there(kind, params, batch, whole):
             models.append(model.fit(rows, labels, sample_weight=w))
         else:
             models.append(model.partial_fit(rows, labels, [0, 1], sample_weight=w))
-    assert_same_record(models[0]._calibrator, models[1]._calibrator)
+    assert_same_record(models[0]._fitted.record.calibrator, models[1]._fitted.record.calibrator)
     np.testing.assert_array_equal(*(model.predict_proba(X) for model in models))
 
 

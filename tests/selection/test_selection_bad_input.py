@@ -19,16 +19,18 @@ KINDS = {PassiveAggressiveClassifier: y, PassiveAggressiveRegressor: NUMBERS}
 
 
 def print_of(model):
-    """All that a race knows, byte for byte."""
-    if not hasattr(model, "_learner"):
-        return sorted(vars(model))
-    race, attributes = model._learner, {k: v for k, v in vars(model).items() if k != "_learner"}
+    """Return the state of an estimator with model selection, byte for byte."""
+    attributes = {k: v for k, v in vars(model).items() if k != "_fitted"}
+    if len(attributes) == len(vars(model)):
+        return sorted(attributes)
+    selection = model._fitted.learner
     learners = [
         (each.all_settings, {k: v.tobytes() for k, v in each.state().items()})
-        for each in race.learners
+        for each in selection.learners
     ]
-    facts = {k: v for k, v in vars(race).items() if k != "learners"}
-    return learners, race.mistakes, repr(facts), repr(sorted(attributes.items()))
+    facts = {k: v for k, v in vars(selection).items() if k != "learners"}
+    fitted = {k: v for k, v in vars(model._fitted).items() if k != "learner"}
+    return learners, selection.mistakes, repr(facts), repr(fitted), repr(sorted(attributes.items()))
 
 
 def said(learn, *given, **named):

@@ -92,11 +92,11 @@ def test_report_of_texts(tmp_path):
         model.selection_report()
 
 
-def test_where_nothing_is_chosen_there_is_nothing_to_explain():
+def test_report_without_model_selection_raises():
     X, y = rows()
     plain, settled = aggro.PassiveAggressiveClassifier(), aggro.AutoClassifier()
     for model in (plain.partial_fit(X, y), settled.partial_fit(X, y).keep_best()):
-        with pytest.raises(AttributeError, match="There is no choice to explain"):
+        with pytest.raises(AttributeError, match="There is no model selection to report"):
             model.selection_report()
     fixed = {"ngram_range": (1, 1), "idf": True, "C": 1.0, "metric": "diagonal", "average": False}
     text = aggro.TextClassifier(**fixed).partial_fit(*texts(50))

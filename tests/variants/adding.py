@@ -99,7 +99,7 @@ struct MeanConstraint : TopConstraint {
     "a removal strategy": [
         (
             "core/kernel/strategies.hpp",
-            "/// The names that Python knows them by.",
+            "/// Their names in Python.",
             """/// Dropped: the one of the smallest weight, absorbed by none.
 struct ForgetSmallest : ForgetOldest {
     static void price(const Memory&, const Newcomers&, const Expansion& e,

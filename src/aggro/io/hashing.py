@@ -46,7 +46,7 @@ def count_words(
 def lowered(strings: Buffers) -> Buffers:
     """Return strings in lower case, each letter independently of its position.
 
-    >>> data, offsets = lowered(StringColumn.of(["ÀB", "c"]).strings())
+    >>> data, offsets = lowered(buffers_of(["ÀB".encode(), b"c"]))
     >>> data.tobytes().decode(), offsets.tolist()
     ('àbc', [0, 3, 4])
     """
