@@ -85,7 +85,7 @@ class Learner:
         order: Array | None = None,
         undo: bool = True,
         threads: int = 1,
-        typical: _core.Rows | None = None,
+        reference: _core.Rows | None = None,
         margins: Array | None = None,
     ) -> None:
         """Learn rows in the given order, by class label or by target values.
@@ -94,11 +94,11 @@ class Learner:
         the caller must discard the learner, or restore it, if this raises. Threads share the
         outputs that do not depend on each other; the result does not depend on their number.
         ``margins``, rows x 2 x outputs, is filled with the scores of each row, and of the
-        ``typical`` row, before it is learned; of several models, those of the best one.
+        ``reference`` row, before it is learned; of several models, those of the best one.
         """
         batch = self.settings.batch_size
         parts = (rows, labels, values, weights, order, batch, undo, threads)
-        self.model.learn(*parts, typical, margins)
+        self.model.learn(*parts, reference, margins)
 
     def checkpoint(self, rows: _core.Rows, **targets: Any) -> Checkpoint:
         """Return what restores the learner after these rows, learned in any number of calls.
@@ -254,7 +254,7 @@ class Learner:
         copy.__setstate__(self.__getstate__())  # whose arrays are copies already
         return copy
 
-    # -- how the settings look in the core --------------------------------------------------
+    # -- settings of the core --------------------------------------------------
 
     def _shape(self, features: int) -> tuple[_core.Shape, list[int]]:
         s = self.settings

@@ -102,7 +102,7 @@ class TrainingBatch:
             margins[:, 0] = scores
         else:
             row = reference.rows(learner.features)
-            self.train(learner, order, again=again, typical=row, margins=margins)
+            self.train(learner, order, again=again, reference=row, margins=margins)
         return margins
 
     def checkpoint(self, learner: Any) -> Checkpoint:

@@ -11,7 +11,7 @@ ROWS = 4  # of a pass
 
 
 class Scripted:
-    """A learner whose passes over four rows suffer the given losses."""
+    """A learner whose passes over four rows have the given losses."""
 
     def __init__(self, losses):
         self.losses, self.progress, self.examples = list(losses), SimpleNamespace(loss=0.0), 0

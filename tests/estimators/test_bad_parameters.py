@@ -1,4 +1,4 @@
-"""Bad parameters: refused with the valid choices, before anything is learned."""
+"""Bad parameters: rejected with the valid choices, before anything is learned."""
 
 import numpy as np
 import pytest
@@ -106,7 +106,7 @@ def test_incompatible_parameters_are_explained():
      {"multiclass": "ovr"}, {"class_mean": 0.3}, {"metric": "full"}, {"average": "reservoir"}],
 )  # fmt: skip
 def test_shape_cannot_change_between_calls(change):
-    """The message names the parameter; fit begins anew."""
+    """The message names the parameter; fit starts from scratch."""
     (name,) = change
     for labels in (y, (y > 0).astype(int)):
         if name == "multiclass" and labels is not y:

@@ -35,7 +35,7 @@ IS_FOR_FIT = {
     "fit_intercept": [np.True_],
     "memory": ["1MiB"],  # nothing is selected
 }
-IS_REFUSED = {
+IS_REJECTED = {
     "C": ["auto"],
     "intercept_scaling": [0.5],
     "fit_intercept": [False],
@@ -43,6 +43,7 @@ IS_REFUSED = {
     "metric": ["full", "euclidean", "auto"],
     "queue": [3],
     "scale": ["online", "standard", "auto"],
+    "features": ["fourier", "auto"],
     "forgetting": [0.01],
     "relative_epsilon": [True],
     "mergeable": [True],
@@ -72,9 +73,9 @@ def _possible(cls, name, value, default, table):
         return value in cls._kind().losses and value != default
     if name == "multiclass":
         to_or_from_one_vs_rest = "ovr" in (value, default)
-        return value != default and to_or_from_one_vs_rest == (table is IS_REFUSED)
+        return value != default and to_or_from_one_vs_rest == (table is IS_REJECTED)
     if name == "class_weight":
-        return cls is not aggro.ConfidenceWeightedClassifier  # it has no price to be multiplied
+        return cls is not aggro.ConfidenceWeightedClassifier  # it has no C to multiply
     if name == "metric" and value in ("euclidean", "auto"):
         return cls in (aggro.PassiveAggressiveClassifier, aggro.PassiveAggressiveRegressor) and (
             value != default
@@ -87,8 +88,8 @@ def _possible(cls, name, value, default, table):
 
 
 def begun(cls):
-    y, price = targets_for(cls), {"C": 0.1} if "C" in cls().get_params() else {}
-    return cls(random_state=1, **price).partial_fit(ROWS[:60], y[:60])
+    y, C = targets_for(cls), {"C": 0.1} if "C" in cls().get_params() else {}
+    return cls(random_state=1, **C).partial_fit(ROWS[:60], y[:60])
 
 
 def gone_on(model):
@@ -105,7 +106,7 @@ ALL = [*CLASSIFIERS, *REGRESSORS]
 
 
 def test_every_parameter_is_covered():
-    known = TAKES_EFFECT.keys() | IS_FOR_FIT.keys() | IS_REFUSED.keys()
+    known = TAKES_EFFECT.keys() | IS_FOR_FIT.keys() | IS_REJECTED.keys()
     for cls in ALL:
         for name in cls().get_params():
             assert name in known, f"{cls.__name__}: {name}"
@@ -135,7 +136,7 @@ def test_parameters_of_fit_do_not_affect_partial_fit(cls, tmp_path):
 @pytest.mark.parametrize("cls", ALL)
 def test_rejected_change_is_explained_and_changes_nothing(cls, tmp_path):
     unchanged = gone_on(begun(cls))
-    for name, value in changes(cls, IS_REFUSED):
+    for name, value in changes(cls, IS_REJECTED):
         model = begun(cls)
         before, default = knowledge(model), model.get_params()[name]
         with pytest.raises(ValueError, match=f"(?=.*{name}).*({WORDS})"):
@@ -184,8 +185,8 @@ def test_selection_rejects_the_same_changes(name, tmp_path):
         gone_on(model.set_params(**{name: value}))
     model.set_params(**{name: default})
     assert knowledge(model) == before
-    aggro.save(model, tmp_path / "race")
-    assert knowledge(aggro.load(tmp_path / "race")) == before
+    aggro.save(model, tmp_path / "selection")
+    assert knowledge(aggro.load(tmp_path / "selection")) == before
 
 
 @pytest.mark.parametrize("cls", KERNELS)

@@ -18,7 +18,7 @@ X = rng.standard_normal((240, 6))
 Y = (X @ rng.standard_normal((6, 4))).argmax(axis=1)
 MODELS = {
     "linear": lambda: PassiveAggressiveClassifier(probability=True, C=0.1),
-    "race": lambda: PassiveAggressiveClassifier(probability=True, C="auto", average="auto"),
+    "selection": lambda: PassiveAggressiveClassifier(probability=True, C="auto", average="auto"),
     "batches": lambda: PassiveAggressiveClassifier(probability=True, batch_size=4),
     "kernel": lambda: KernelPassiveAggressiveClassifier(probability=True, gamma=0.5),
     "plain": lambda: PassiveAggressiveClassifier(C=0.1),
@@ -52,11 +52,11 @@ def test_no_row_is_lost_between_threads(name):
     model = MODELS[name]()
     parts = [np.flatnonzero(label == Y) for label in range(4)]
 
-    def teach(part):
+    def learn(part):
         for rows in np.array_split(part, 5):
             model.partial_fit(X[rows], Y[rows])
 
-    in_threads(*(lambda part=part: teach(part) for part in parts))
+    in_threads(*(lambda part=part: learn(part) for part in parts))
     assert model.t_ - 1 == len(Y)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     if model.probability:
@@ -69,12 +69,12 @@ def test_failed_call_keeps_the_updates_of_other_threads():
     bad = X[40:80].copy()
     bad[30, 2] = np.nan
 
-    def refused():
+    def rejected():
         for _ in range(10):
             with pytest.raises(ValueError, match="row 30"):
                 model.partial_fit(bad, Y[40:80])
 
-    in_threads(refused, lambda: [model.partial_fit(X[i : i + 9], Y[i : i + 9]) for i in range(90)])
+    in_threads(rejected, lambda: [model.partial_fit(X[i : i + 9], Y[i : i + 9]) for i in range(90)])
     assert model.t_ - 1 == 40 + 90 * 9
 
 

@@ -37,17 +37,17 @@ MODELS = [
     for cls in (*CLASSIFIERS, *REGRESSORS)
     for axes in AXES.get(cls, [{}])
 ]
-PRICES = {"C": (1e-6, 0.1, 1.0), "r": (0.1, 5.0), "eta": (0.6, 0.95), "epsilon": (0.0, 0.5)}
+VALUES = {"C": (1e-6, 0.1, 1.0), "r": (0.1, 5.0), "eta": (0.6, 0.95), "epsilon": (0.0, 0.5)}
 SHAPES = {"fit_intercept": False, "average": 7, "queue": 5, "class_mean": 0.7, "scale": "online",
           "metric": "diagonal", "budget": 3, "gamma": 3.0, "multiclass": "ovr"}  # fmt: skip
 
 
 class Pair:
-    """An estimator, and its twin that is spared all trouble."""
+    """An estimator, and a copy of it that makes no failed call."""
 
     def __init__(self, model, seed, folder):
         self.random = np.random.default_rng(seed)
-        self.model, self.twin = copy.deepcopy(model), copy.deepcopy(model)
+        self.model, self.unharmed = copy.deepcopy(model), copy.deepcopy(model)
         self.targets, self.file = targets_for(type(model)), folder / "model"
 
     def rows(self, largest=8):
@@ -58,15 +58,15 @@ class Pair:
 
     def both(self, act):
         act(self.model)
-        act(self.twin)
+        act(self.unharmed)
 
     # -- what both do --
 
-    def change_price(self):
-        names = PRICES.keys() & self.model.get_params().keys()
+    def change_a_value(self):
+        names = VALUES.keys() & self.model.get_params().keys()
         if names and self.model.get_params().get("C") != "auto":
             name = sorted(names)[self.random.integers(len(names))]
-            value = self.random.choice(PRICES[name])
+            value = self.random.choice(VALUES[name])
             self.both(lambda model: model.set_params(**{name: float(value)}))
 
     def learn(self):
@@ -75,7 +75,7 @@ class Pair:
             y[0] = self.random.integers(0, 6)  # maybe a new class
         self.both(lambda model: model.partial_fit(X, y, sample_weight=weights))
 
-    # -- what the twin is spared --
+    # -- what the copy does not do --
 
     def copy(self):
         self.model = pickle.loads(pickle.dumps(self.model))
@@ -84,62 +84,64 @@ class Pair:
         aggro.save(self.model, self.file)
         self.model = aggro.load(self.file)
 
-    def refuse_a_row(self):
+    def reject_a_row(self):
         """Together with other parameters, and maybe with a new class."""
         X, y, weights = self.rows(largest=60)
         X[-1, 1], weights[-1] = np.nan, 1.0
         if type(self.model) in CLASSIFIERS and self.random.random() < 0.5:
             y[0] = 9
         before = self.model.get_params()
-        for name in PRICES.keys() & before.keys():
+        for name in VALUES.keys() & before.keys():
             if before[name] != "auto":
-                self.model.set_params(**{name: float(self.random.choice(PRICES[name]))})
-        self.refused(X, y, sample_weight=weights)
+                self.model.set_params(**{name: float(self.random.choice(VALUES[name]))})
+        self.rejects(X, y, sample_weight=weights)
         if self.random.random() < 0.5:
             self.copy()
         self.model.set_params(**before)
 
-    def refuse_a_parameter(self):
+    def reject_a_parameter(self):
         before = self.model.get_params()
         names = sorted(SHAPES.keys() & before.keys())
         name = names[self.random.integers(len(names))]
         if before[name] == SHAPES[name] or not hasattr(self.model, "_learner"):
             return
-        if name == "class_mean" and before[name] > 0:  # a price, once there is a pull
+        if name == "class_mean" and before[name] > 0:  # a number, once there is a pull
             return
         if name == "multiclass" and len(self.model.classes_) == 2:
             return
         self.model.set_params(**{name: SHAPES[name]})
         X, y, weights = self.rows()
-        self.refused(X, y, sample_weight=weights)
+        self.rejects(X, y, sample_weight=weights)
         self.model.set_params(**before)
 
-    def refuse_targets(self):
+    def reject_targets(self):
         X, y, weights = self.rows()
-        self.refused(X, y[1:])
-        self.refused(X, np.full(len(y), "text" if y.dtype.kind in "if" else 1))
-        self.refused(X, y, sample_weight=-weights)
-        self.refused(X[:, :3], y)
+        self.rejects(X, y[1:])
+        self.rejects(X, np.full(len(y), "text" if y.dtype.kind in "if" else 1))
+        self.rejects(X, y, sample_weight=-weights)
+        self.rejects(X[:, :3], y)
 
-    def refused(self, *lesson, **more):
+    def rejects(self, *batch, **more):
         if not hasattr(self.model, "_learner"):
             return
         with pytest.raises(ValueError):
-            self.model.partial_fit(*lesson, **more)
+            self.model.partial_fit(*batch, **more)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_failed_calls_change_nothing(model, seed, tmp_path):
     pair = Pair(model, seed, tmp_path)
-    spared = [pair.copy, pair.save_and_load, pair.refuse_a_row]
-    spared += [pair.refuse_a_parameter, pair.refuse_targets]
+    harmless = [pair.copy, pair.save_and_load, pair.reject_a_row]
+    harmless += [pair.reject_a_parameter, pair.reject_targets]
     pair.learn()
     for _ in range(25):
-        act = pair.random.choice([pair.learn, pair.learn, pair.change_price, *spared, *spared])
+        act = pair.random.choice(
+            [pair.learn, pair.learn, pair.change_a_value, *harmless, *harmless]
+        )
         act()
-        assert knowledge(pair.model) == knowledge(pair.twin), act.__name__
-    assert np.array_equal(pair.model.predict(ROWS), pair.twin.predict(ROWS))
+        assert knowledge(pair.model) == knowledge(pair.unharmed), act.__name__
+    assert np.array_equal(pair.model.predict(ROWS), pair.unharmed.predict(ROWS))
 
 
 class Fails(Exception):
@@ -148,7 +150,7 @@ class Fails(Exception):
 
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_rows_that_a_kernel_cannot_take(batch_size):
-    """Refused by the core, or by the caller's own function: ids and parameters go on as before."""
+    """Rejected by the core, or by the caller's own function: ids and parameters go on as before."""
 
     def fragile(A, B):
         if max(np.abs(A).max(), np.abs(B).max()) > 1e3:
@@ -158,7 +160,7 @@ def test_rows_that_a_kernel_cannot_take(batch_size):
     huge = ROWS.copy()
     huge[100] = 1e200
     for kernel, error in (("linear", ValueError), (fragile, Fails)):
-        model, spared = (
+        model, unharmed = (
             aggro.KernelPassiveAggressiveClassifier(
                 kernel=kernel, batch_size=batch_size
             ).partial_fit(ROWS[:50], targets_for(None)[:50])
@@ -168,6 +170,6 @@ def test_rows_that_a_kernel_cannot_take(batch_size):
         with pytest.raises(error):
             model.set_params(C=0.01).partial_fit(huge, targets_for(None))
         assert knowledge(model.set_params(C=1.0)) == before
-        for each in (model, spared):
+        for each in (model, unharmed):
             each.partial_fit(ROWS[50:], targets_for(None)[50:])
-        assert knowledge(model) == knowledge(spared)
+        assert knowledge(model) == knowledge(unharmed)

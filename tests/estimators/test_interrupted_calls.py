@@ -34,8 +34,8 @@ def test_a_kernel_function_learns_all_rows_or_none():
 
     choice = KernelChoice(kernel, 0.1, 3, 0.0, 30, "nearest")
     learner = KernelLearner(Settings(task="multiclass"), choice, 0.1, FEATURES, CLASSES)
-    lesson = {"labels": Y, "weights": None}
-    learner.learn_rows(X, lesson, np.arange(30))
+    batch = {"labels": Y, "weights": None}
+    learner.learn_rows(X, batch, np.arange(30))
     before, scores, seen = learner.model.state(), learner.score_rows(X), []
 
     def handler(*_):
@@ -44,7 +44,7 @@ def test_a_kernel_function_learns_all_rows_or_none():
             raise Stop
 
     with pytest.raises(Stop), alarm(handler, 0.02, 0.02):
-        learner.learn_rows(X, lesson, FOREVER)
+        learner.learn_rows(X, batch, FOREVER)
     after = learner.model.state()
     assert all(before[name].tobytes() == after[name].tobytes() for name in before)
     np.testing.assert_array_equal(learner.score_rows(X), scores)
@@ -55,7 +55,7 @@ CALLS = {
     "recorded": lambda: aggro.PassiveAggressiveClassifier(probability=True),
     "recorded, of a kernel": lambda: aggro.KernelPassiveAggressiveClassifier(probability=True),
     "classes are weighed": lambda: aggro.PassiveAggressiveClassifier(class_weight="balanced"),
-    "a race": lambda: aggro.PassiveAggressiveClassifier(C="auto", probability=True),
+    "a selection": lambda: aggro.PassiveAggressiveClassifier(C="auto", probability=True),
     "a stream": lambda: aggro.StreamClassifier("PA-I", probability=True),
 }
 
@@ -68,10 +68,10 @@ def test_interrupted_call_is_made_or_undone(name):
     if name == "a stream":
         learn, rows = "learn_many", pytest.importorskip("pandas").DataFrame(rows)
     getattr(begun, learn)(rows[:60], Y[:60] % 2)
-    twin = copy.deepcopy(begun)
+    finished = copy.deepcopy(begun)
     call = (rows[60:], Y[60:80] % 2)
-    getattr(twin, learn)(*call)
-    may_be = [model_state(begun), model_state(twin)]
+    getattr(finished, learn)(*call)
+    may_be = [model_state(begun), model_state(finished)]
     for line in itertools.count(0, 41 if name == "a stream" else 3):
         model = copy.deepcopy(begun)
         try:

@@ -1,4 +1,4 @@
-"""Labels of any type: the same model, classes of that type; other kinds later are refused."""
+"""Labels of any type: the same model, classes of that type; other kinds later are rejected."""
 
 import pickle
 from contextlib import nullcontext
@@ -85,7 +85,7 @@ def test_booleans_are_classes(kind):
     assert model.score(ROWS, y) > 0.8
 
 
-REFUSED = {
+REJECTED = {
     "None": (["a", None] * 60, r"missing label, None \(row 1\)"),
     "nan among text": (["a", float("nan")] * 60, r"missing label, nan \(row 1\)"),
     "nan as object": (np.array([1, np.nan] * 60, dtype=object), r"missing label.*row 1"),
@@ -106,10 +106,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED)
 @pytest.mark.parametrize("cls", Classifiers)
 def test_invalid_labels_are_rejected(name, cls):
-    y, words = REFUSED[name]
+    y, words = REJECTED[name]
     model = cls().partial_fit(ROWS, CLASSES)
     before = knowledge(model)
     for learn in (model.partial_fit, model.fit, cls().partial_fit):
@@ -285,7 +285,7 @@ def test_call_with_zero_weights_changes_nothing(cls):
 
 @pytest.mark.parametrize("cls", Classifiers)
 def test_class_weight_may_name_a_later_class(cls):
-    """Allowed where classes may still appear, and for folds that lack one; a slip is refused."""
+    """Allowed where classes may still appear, and for folds that lack one; a typo is rejected."""
     table = {0: 0.5, 1: 2.0, 2: 0.01}
     early = CLASSES < 2
     model = cls(class_weight=table, C=0.05).partial_fit(ROWS[early], CLASSES[early])

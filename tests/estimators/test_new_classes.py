@@ -1,4 +1,4 @@
-"""A class that enters late: the same as a twin to which a row of zeros was added by hand."""
+"""A class that enters late: the same as the reference, given a row of zeros by hand."""
 
 import copy
 import itertools
@@ -31,12 +31,12 @@ def spread(rows, position, count):
     return out
 
 
-def grown_twin(twin, settings, X, position, count):
-    """The twin with more classes."""
-    larger = twin_of(settings, twin.n_features, count)
-    larger.sized, larger.constant = twin.sized, twin.constant  # as the first row has told it
-    if twin.coupled:
-        old, new = twin.groups[0], larger.groups[0]
+def with_classes(reference, settings, X, position, count):
+    """Return the reference with more classes."""
+    larger = twin_of(settings, reference.n_features, count)
+    larger.sized, larger.constant = reference.sized, reference.constant  # set by the first row
+    if reference.coupled:
+        old, new = reference.groups[0], larger.groups[0]
         new.W, new.metric = spread(old.W, position, count), old.metric
         if old.average:
             new.average = copy.copy(old.average)
@@ -48,12 +48,12 @@ def grown_twin(twin, settings, X, position, count):
         return larger
     for place in range(count):
         if place in position:
-            larger.groups[place] = twin.groups[position.index(place)]
+            larger.groups[place] = reference.groups[position.index(place)]
             larger.groups[place].settings = larger
             continue
         group = larger.groups[place] = OutputGroup(larger)  # so far, everybody was a negative
-        other = twin.groups[0]
-        group.means.update(twin._rows(X), np.zeros(len(X), dtype=int), np.ones(len(X)))
+        other = reference.groups[0]
+        group.means.update(reference._rows(X), np.zeros(len(X), dtype=int), np.ones(len(X)))
         if other.average:
             group.average = copy.copy(other.average)
             group.average.total = np.zeros_like(other.average.total)
@@ -73,15 +73,15 @@ def test_new_classes_equal_the_reference(multiclass, metric, class_mean, queue, 
         average=average,
     )  # fmt: skip
     model.partial_fit(X[early], y[early])
-    twin = twin_of(model._learner.settings, 5, 3)
+    reference = twin_of(model._learner.settings, 5, 3)
     first = np.searchsorted(OLD, y[early])
-    mistakes = teach_twin(twin, X[early], first, np.ones(len(first)))
-    counted = twin.n_updates, twin.cumulative_loss
-    np.testing.assert_allclose(model.coef_, twin.W, atol=1e-9)
+    mistakes = teach_twin(reference, X[early], first, np.ones(len(first)))
+    counted = reference.n_updates, reference.cumulative_loss
+    np.testing.assert_allclose(model.coef_, reference.W, atol=1e-9)
 
     model.partial_fit(X[late], y[late])
-    larger = grown_twin(twin, model._learner.settings, X[early], OLD, ALL)
-    before = (0, 0.0) if twin.coupled else counted
+    larger = with_classes(reference, model._learner.settings, X[early], OLD, ALL)
+    before = (0, 0.0) if reference.coupled else counted
     more = teach_twin(larger, X[late], y[late], np.ones(late.sum()))
     assert model.classes_.tolist() == list(range(ALL))
     np.testing.assert_allclose(model.coef_, larger.W, atol=1e-9)

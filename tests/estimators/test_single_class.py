@@ -111,13 +111,13 @@ def named(value):
 @pytest.mark.parametrize(("kind", "axes"), LINEAR + SECOND_ORDER + KERNEL, ids=named)
 def test_second_class_gives_the_model_that_knew_both(kind, axes, known):
     X, y = stream(known)
-    told, surprised = (kind(random_state=0, **axes) for _ in range(2))
+    given, discovered = (kind(random_state=0, **axes) for _ in range(2))
     cuts = [0, 12, ALONE, ALONE + 30, len(y)]
     for first, last in itertools.pairwise(cuts):
-        told.partial_fit(X[first:last], y[first:last], classes=[0, 1])
-        surprised.partial_fit(X[first:last], y[first:last])
-    assert_same(told, surprised)
-    np.testing.assert_array_equal(told.decision_function(X), surprised.decision_function(X))
+        given.partial_fit(X[first:last], y[first:last], classes=[0, 1])
+        discovered.partial_fit(X[first:last], y[first:last])
+    assert_same(given, discovered)
+    np.testing.assert_array_equal(given.decision_function(X), discovered.decision_function(X))
 
 
 @pytest.mark.parametrize("known", [0, 1])
@@ -125,36 +125,36 @@ def test_second_class_gives_the_model_that_knew_both(kind, axes, known):
 def test_single_precision_and_sparse_rows(axes, known):
     X, y = stream(known)
     X = csr_matrix(X.astype(np.float32))
-    told, surprised = (PassiveAggressiveClassifier(**axes, random_state=0) for _ in range(2))
+    given, discovered = (PassiveAggressiveClassifier(**axes, random_state=0) for _ in range(2))
     for rows in (slice(0, ALONE), slice(ALONE, None)):
-        told.partial_fit(X[rows], y[rows], classes=[0, 1])
-        surprised.partial_fit(X[rows], y[rows])
-    assert_same(told, surprised)
+        given.partial_fit(X[rows], y[rows], classes=[0, 1])
+        discovered.partial_fit(X[rows], y[rows])
+    assert_same(given, discovered)
 
 
-NO_RACE = [axes for axes in AXES if "auto" not in axes.values() and "class_weight" not in axes]
+NO_SELECTION = [axes for axes in AXES if "auto" not in axes.values() and "class_weight" not in axes]
 
 
 @pytest.mark.parametrize("known", [0, 1])
-@pytest.mark.parametrize("axes", NO_RACE, ids=str)
+@pytest.mark.parametrize("axes", NO_SELECTION, ids=str)
 def test_streams_learn_the_same(axes, known):
     X, y = stream(known)
     model = StreamClassifier("PA-I", random_state=0, **axes)
-    told = PassiveAggressiveClassifier(random_state=0, **{"average": False, **axes})
+    given = PassiveAggressiveClassifier(random_state=0, **{"average": False, **axes})
     names = np.array(["no", "yes"])[y].tolist()
     for x, name in zip(X, names, strict=True):
         model.learn_one({f"f{j}": v for j, v in enumerate(x)}, name)
     model.flush()
     for first in range(0, len(y), step := axes.get("batch_size", 1)):
         rows = slice(first, first + step)
-        told.partial_fit(X[rows], names[rows], classes=["no", "yes"])
+        given.partial_fit(X[rows], names[rows], classes=["no", "yes"])
     weights = [model.coef_["yes"][f"f{j}"] for j in range(8)]
-    np.testing.assert_allclose(weights, told.coef_[0], rtol=1e-9, atol=1e-12)
-    assert model.n_mistakes_ == told.n_mistakes_
-    assert model.n_updates_ == told.n_updates_
+    np.testing.assert_allclose(weights, given.coef_[0], rtol=1e-9, atol=1e-12)
+    assert model.n_mistakes_ == given.n_mistakes_
+    assert model.n_updates_ == given.n_updates_
     if "probability" in axes:
         answers = [model.predict_proba_one({f"f{j}": v for j, v in enumerate(x)}) for x in X]
-        assert_close([a["yes"] for a in answers], told.predict_proba(X)[:, 1], 1e-4)
+        assert_close([a["yes"] for a in answers], given.predict_proba(X)[:, 1], 1e-4)
 
 
 @pytest.mark.parametrize("known", [0, 1])
@@ -172,8 +172,8 @@ def test_stream_selection_keeps_the_counts_of_two_classes(known):
     alone = StreamClassifier("PA-I", C=model.C_, **params)
     for x, label in zip(X, y.tolist(), strict=True):
         alone.learn_one({f"f{j}": v for j, v in enumerate(x) if v}, label)
-    leader = next(lane for lane in model.candidates_ if lane["chosen"])
-    assert leader["mistakes"] == alone.n_mistakes_
+    best = next(each for each in model.candidates_ if each["chosen"])
+    assert best["mistakes"] == alone.n_mistakes_
 
 
 def test_the_first_of_two_examples_is_not_forgotten():
@@ -241,17 +241,17 @@ def test_a_stream_of_one_class_goes_on_from_a_file(known, tmp_path):
 def test_the_command_line_learns_the_same(params, known):
     X, y = stream(known)
     model = Model(find("PA-I").make(**params, random_state=0))
-    told = PassiveAggressiveClassifier(random_state=0, **{"average": False, **params})
+    given = PassiveAggressiveClassifier(random_state=0, **{"average": False, **params})
     for rows in (slice(0, ALONE), slice(ALONE, None)):
         order = np.arange(len(y[rows]))
         batch = model.begin_batch(X[rows], y[rows], None)
         model.estimator._learn_batch(batch, None, order)
-        told.partial_fit(X[rows], y[rows], classes=[0, 1])
+        given.partial_fit(X[rows], y[rows], classes=[0, 1])
         if rows.stop:
             np.testing.assert_array_equal(model.probabilities(model.scores(X)), np.ones((120, 1)))
             assert (model.chosen(model.scores(X)) == 0).all()
-    np.testing.assert_array_equal(model.scores(X), told._scores(X))
-    assert model.loss == told.n_mistakes_
+    np.testing.assert_array_equal(model.scores(X), given._scores(X))
+    assert model.loss == given.n_mistakes_
 
 
 @pytest.mark.parametrize("known", ["a", "b", "c"])
@@ -275,8 +275,8 @@ def test_two_classes_more_at_once_keep_all_margins_of_the_first(axes, multiclass
     )
     assert grown.n_mistakes_ == mistakes - (known == "a")  # the first row was a tie
     if multiclass == "ovr" and "class_mean" not in axes:
-        told = PassiveAggressiveClassifier(C=0.3, multiclass=multiclass, **axes)
-        told.partial_fit(X[:ALONE], [known] * ALONE, classes=["a", "b", "c"])
-        for each in (told, grown):
+        given = PassiveAggressiveClassifier(C=0.3, multiclass=multiclass, **axes)
+        given.partial_fit(X[:ALONE], [known] * ALONE, classes=["a", "b", "c"])
+        for each in (given, grown):
             each.partial_fit(X[ALONE:], np.array(["a", "b", "c"])[np.arange(97) % 3])
-        assert_close(grown.coef_, told.coef_)
+        assert_close(grown.coef_, given.coef_)

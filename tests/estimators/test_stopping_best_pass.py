@@ -18,7 +18,7 @@ from aggro.estimators.held_out import classifier_rule, scaled_log_loss
 from aggro.estimators.passes import KeepBestPass, Passes
 from aggro.training_batch import TrainingBatch
 
-MANY = 3000  # rows from which some are kept back
+MANY = 3000  # rows, of which some are held out
 
 
 def noisy_rows(count=MANY, features=1000, seed=3):
@@ -91,19 +91,19 @@ def test_fit_is_not_worse_than_one_pass_of_noisy_rows():
 def test_candidate_of_fit_predicts_until_new_rows_are_learned(tmp_path):
     X, y, _ = noisy_rows(4000)
     model = aggro.AutoClassifier(random_state=0).fit(X[:3500], y[:3500])
-    race = model._learner
-    assert race.fixed is not None
+    selection = model._learner
+    assert selection.fixed is not None
     C, scores = model.C_, model.decision_function(X)
     aggro.save(model, tmp_path / "model.aggro")
     assert np.array_equal(aggro.load(tmp_path / "model.aggro").decision_function(X), scores)
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.full((1, X.shape[1]), np.nan), y[:1])
     assert np.array_equal(model.decision_function(X), scores)
-    settled = copy.deepcopy(model).keep_best()
-    assert settled.C_ == C
-    np.testing.assert_allclose(settled.decision_function(X), scores, rtol=1e-9, atol=1e-12)
+    best = copy.deepcopy(model).keep_best()
+    assert best.C_ == C
+    np.testing.assert_allclose(best.decision_function(X), scores, rtol=1e-9, atol=1e-12)
     model.partial_fit(X[3500:], y[3500:])
-    assert race.fixed is None
+    assert selection.fixed is None
 
 
 @pytest.mark.parametrize("classes", [2, 3, "labels"])
@@ -197,7 +197,7 @@ def test_no_row_is_held_out_of_few_rows_or_a_warm_start():
 
 @pytest.mark.parametrize("kind", ["two", "classes", "labels", "auto", "means"])
 def test_every_row_is_learned(kind):
-    """Rows kept back join later; class means are those of all rows, and few classes lose none."""
+    """Held-out rows are learned later; class means are of all rows, and rare classes lose none."""
     X, y, _ = noisy_rows()
     truth = {"classes": np.where(np.arange(MANY) % 400 == 0, 2, y), "labels": np.c_[y, 1 - y]}
     cls = aggro.AutoClassifier if kind == "auto" else PassiveAggressiveClassifier

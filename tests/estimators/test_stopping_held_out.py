@@ -128,7 +128,7 @@ def test_bad_held_out_row_has_its_number_in_X(cls, sparse):
 
 @pytest.mark.parametrize("kind", ["two", "classes", "labels"])
 def test_ties_of_held_out_rows_count_as_predicted(kind):
-    """They are judged as predict answers: the first class, or no label."""
+    """They are evaluated as predict answers: the first class, or no label."""
     y = {"two": (CLASSES > 0).astype(int), "classes": CLASSES, "labels": LABELS}[kind]
     model = PassiveAggressiveClassifier(early_stopping=True, random_state=0).fit(ROWS, y)
     batch, labels = TrainingBatch(ROWS, {}), None if kind == "labels" else model.classes_

@@ -18,7 +18,7 @@ SCRIPTS = {
     "exactly tol is an improvement": ([8, 6, 4, 2, 1.5, 1.5], 0.5, 2, 6),
     "just below tol is none": ([8, 6.01, 6, 5.9], 0.5, 3, 4),
     "measured from the best, not from the last": ([8, 4, 9, 3, 3.5], 0.5, 3, 5),
-    "an improvement begins the count anew": ([8, 8, 4, 4, 2, 2, 2], 0.25, 2, 7),
+    "an improvement restarts the count": ([8, 8, 4, 4, 2, 2, 2], 0.25, 2, 7),
     "one pass of patience": ([8, 7.9], 0.5, 1, 2),
     "equal losses with tol 0 improve": ([8, 8, 8, 9, 9], 0.0, 2, 5),
     "a negative tol allows a step back": ([8, 9, 10, 12.1, 12.1], -0.5, 2, 5),

@@ -1,4 +1,4 @@
-"""warm_start: goes on with what fits, refuses what does not, and a failure leaves no trace."""
+"""warm_start: continues with what fits, rejects what does not, and a failure leaves no trace."""
 
 import warnings
 
@@ -43,11 +43,11 @@ def test_failed_fit_changes_nothing(cls, y, axes, monkeypatch):
     before, params = knowledge(model), model.get_params()
     bad = ROWS.copy()
     bad[77, 1] = np.inf
-    price = {"C": 0.001} if params.get("C", "auto") != "auto" else {}
+    smaller_C = {"C": 0.001} if params.get("C", "auto") != "auto" else {}
     for change, rows, error in (
-        (price, bad, ValueError),
-        ({"early_stopping": True, **price}, bad, ValueError),
-        ({"tol": 1e-9, "max_iter": 3, **price}, ROWS, ConvergenceWarning),
+        (smaller_C, bad, ValueError),
+        ({"early_stopping": True, **smaller_C}, bad, ValueError),
+        ({"tol": 1e-9, "max_iter": 3, **smaller_C}, ROWS, ConvergenceWarning),
     ):
         model.set_params(**change)
         with warnings.catch_warnings():
@@ -59,7 +59,7 @@ def test_failed_fit_changes_nothing(cls, y, axes, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(Passes, "_report", _stop_at(last))
             with pytest.raises(Stop):
-                model.set_params(**price).fit(ROWS, y)
+                model.set_params(**smaller_C).fit(ROWS, y)
         assert knowledge(model.set_params(**params)) == before
     assert knowledge(model.fit(ROWS, y)) == knowledge(other.fit(ROWS, y))
 
@@ -81,7 +81,7 @@ def test_a_failed_first_fit_leaves_nothing(cls, y, axes):
     assert vars(model) == model.get_params()
 
 
-def test_other_classes_are_refused():
+def test_other_classes_are_rejected():
     model = warm(PassiveAggressiveClassifier, CLASSES, {})
     before = knowledge(model)
     for y, words in (
@@ -115,7 +115,7 @@ def test_another_number_of_targets_is_refused():
 
 
 @pytest.mark.parametrize("cls", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
-def test_other_features_are_refused(cls):
+def test_other_features_are_rejected(cls):
     table = pd.DataFrame(ROWS, columns=list("abcd"))
     model = cls(warm_start=True, random_state=0).fit(table, CLASSES)
     before = knowledge(model)
@@ -144,7 +144,7 @@ def test_copies_continue_exactly():
 
 
 def test_initial_weights_of_a_warm_start():
-    """They take the place of what was learned; refused ones leave it."""
+    """They take the place of what was learned; rejected ones leave it."""
     model = warm(PassiveAggressiveClassifier, CLASSES, {"average": True})
     before = knowledge(model)
     with pytest.raises(ValueError, match="coef_init"):

@@ -103,10 +103,10 @@ def test_learning_goes_on_from_what_was_assigned(average, queue):
     assert_close(model.coef_, fresh.coef_, rtol=1e-12)
     assert_close(model.intercept_, fresh.intercept_, rtol=1e-12)
     if not average and queue == 1:
-        twin = twin_of(fresh._learner.settings, 4, 1)
-        twin.groups[0].W = np.hstack([W, b[None]])
-        teach_twin(twin, X, y, np.ones(len(y)))
-        np.testing.assert_allclose(model.coef_, twin.W, atol=1e-10)
+        reference = twin_of(fresh._learner.settings, 4, 1)
+        reference.groups[0].W = np.hstack([W, b[None]])
+        teach_twin(reference, X, y, np.ones(len(y)))
+        np.testing.assert_allclose(model.coef_, reference.W, atol=1e-10)
 
 
 def test_class_means_still_pull_after_an_assignment():

@@ -87,8 +87,8 @@ class PassiveAggressiveClassifier(LinearModel, Classifier):
         the mean from the n-th example on. "reservoir": the mean of a sample of past classifiers,
         in which those that lasted longer are more likely. "auto": a mean in which late rounds
         count more (the round after n new examples weighs n³), unless the last weights have made
-        significantly fewer mistakes lately. Both are judged on each example before it is learned.
-        The last weights predict for the first ten examples.
+        significantly fewer mistakes lately. Both are evaluated on each example before it is
+        learned. The last weights predict for the first ten examples.
     reservoir_size : int, default=16
         Number of classifiers in the reservoir.
     probability : bool, default=False

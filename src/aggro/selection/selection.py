@@ -53,7 +53,7 @@ class ModelSelection(Candidates):
         order: Array | None = None,
         undo: bool = True,
         threads: int = 1,
-        typical: _core.Rows | None = None,
+        reference: _core.Rows | None = None,
         margins: Array | None = None,
         record: Record | None = None,
         again: bool = False,
@@ -75,7 +75,7 @@ class ModelSelection(Candidates):
             Whether a failure is undone. Otherwise the caller must discard the selection.
         threads : int, default=1
             Number of threads; the result does not depend on it.
-        typical : rows of the core, optional
+        reference : rows of the core, optional
             A reference row of the input, whose margins are recorded beside those of each row.
         margins : array of shape (len(order), 2, outputs), optional
             Filled with the scores of each row and of the reference row before the row is learned,
@@ -90,7 +90,7 @@ class ModelSelection(Candidates):
         order = np.arange(rows.count, dtype=np.int64) if order is None else order
         with self.turns.take():
             again = again or self.frozen
-            recording = (typical, margins)
+            recording = (reference, margins)
             if not self._encodes:
                 self._learn({0: rows}, order, undo, threads, recording, targets, again)
                 return
@@ -105,7 +105,7 @@ class ModelSelection(Candidates):
                     size = min(self._until_checkpoint(), self.representations.block_size())
                     end = min(start + size, len(order))
                     some = None if margins is None else margins[start:end]
-                    block, both = (rows, order[start:end]), (typical, some)
+                    block, both = (rows, order[start:end]), (reference, some)
                     self._learn_block(block, undo, threads, both, targets, again, record)
                     start = end
 
